@@ -1,0 +1,45 @@
+# Every target is complete on a fresh machine with Python 3.11 and make: it makes .venv by itself.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+
+.PHONY: help demo smoke test check lock
+
+help:  ## say what there is
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
+
+demo: .venv/runtime  ## start everything on this machine, with a sandbox of the platform
+	@$(BIN)/python examples/demo.py
+
+smoke: .venv/runtime  ## run the same processes to a finished order, and check both sides
+	@$(BIN)/python examples/demo.py --smoke
+
+test: .venv/development  ## run all tests on SQLite, and again on PostgreSQL where there is one
+	$(BIN)/python -m pytest
+	$(BIN)/python -m tests.postgresql
+
+check: .venv/development  ## formatting, lint, types, import contracts, missing migrations
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy .
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python manage.py check --fail-level WARNING
+
+lock: .venv/development  ## write the lock files anew from requirements*.in
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --upgrade --generate-hashes --no-emit-index-url --no-emit-find-links \
+		--python-version 3.11 --no-header --quiet requirements.in -o requirements.txt
+	$(BIN)/uv pip compile --upgrade --generate-hashes --no-emit-index-url --no-emit-find-links \
+		--python-version 3.11 --no-header --quiet requirements-dev.in -o requirements-dev.txt
+
+.venv/runtime: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	@echo "installing what it needs into .venv (about a minute, once)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@touch $@
+
+.venv/development: .venv/runtime requirements-dev.txt
+	@echo "installing the checks and test tools into .venv"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@

@@ -1,0 +1,11 @@
+"""The Celery application: a doorbell for work that stands in the database (design §2.1)."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("crm_sync")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
