@@ -1,0 +1,116 @@
+"""Pure: a raw HTTP answer becomes a value or one of our errors (A4, A5, A8)."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from crm_sync.errors import FieldError, NotAllowed, NotThere, Passing, Refused
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A good answer of the platform.
+
+    Attributes:
+        status: the HTTP status, 2xx.
+        document: the decoded JSON body, None when there was none (204).
+        as_of: the platform's own clock when it cannot yet have looked (its `Date` less the time
+            that the call took), or None without a `Date`; a read never counts as newer (I29).
+    """
+
+    status: int
+    document: Any
+    as_of: datetime | None
+
+
+def read_answer(
+    *, call: str, status: int, headers: Mapping[str, str], body: bytes, took: float, now: datetime
+) -> Answer:
+    """Return the answer of `call` ("PATCH /v1/…"), or raise what it means.
+
+    Args:
+        took: seconds from sending to the last byte.
+        now: our clock, needed only for a `Retry-After` that is a date.
+
+    Raises:
+        Passing, Refused, NotThere, NotAllowed: as their docstrings say.
+    """
+    if 200 <= status < 300:
+        return Answer(status, _document(call, status, body), _as_of(headers, took))
+    text = _text(body)
+    message = f"{call}: {status} {text}".rstrip()
+    if status in (401, 403):
+        raise NotAllowed(message, expired=status == 401)
+    if status in (404, 410):
+        raise NotThere(message)
+    if status in (408, 429) or status >= 500:
+        raise Passing(
+            message,
+            unclear=status != 429,
+            pauses=status in (429, 503),
+            retry_after=_retry_after(headers.get("Retry-After", ""), now),
+        )
+    raise Refused(message, status=status, fields=_fields(body))
+
+
+def _document(call: str, status: int, body: bytes) -> Any:
+    if not body.strip():
+        return None
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        # The effect has happened, only its description is unreadable.
+        raise Passing(f"{call}: {status}, but the body is no JSON", unclear=True) from error
+
+
+def _as_of(headers: Mapping[str, str], took: float) -> datetime | None:
+    moment = _http_date(headers.get("Date", ""))
+    return moment - timedelta(seconds=took) if moment else None
+
+
+def _http_date(text: str) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _retry_after(text: str, now: datetime) -> float | None:
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        moment = _http_date(text)
+        return max(0.0, (moment - now).total_seconds()) if moment else None
+
+
+def _error_body(body: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _text(body: bytes) -> str:
+    document = _error_body(body)
+    parts = [str(document[key]) for key in ("message", "error") if document.get(key)]
+    parts += [f"{field.path}: {field.message}" for field in _fields(body)]
+    return "; ".join(parts[:5]) or body[:200].decode("utf-8", "replace")
+
+
+def _fields(body: bytes) -> tuple[FieldError, ...]:
+    """Read the fields that an error body names, under any of the names of A4."""
+    errors = _error_body(body).get("errors")
+    found = []
+    for item in errors if isinstance(errors, list) else []:
+        if not isinstance(item, dict):
+            continue
+        path = next(
+            (item[key] for key in ("field", "attr", "path", "property") if item.get(key)), ""
+        )
+        found.append(FieldError(str(path), str(item.get("message") or "refused")))
+    return tuple(found)

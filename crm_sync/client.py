@@ -1,0 +1,276 @@
+"""The platform's endpoints, one method each (platform interface §4)."""
+
+import base64
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+from urllib.parse import quote, urlsplit
+
+from crm_sync import references, transport
+from crm_sync.answers import Answer, read_answer
+from crm_sync.errors import NotAllowed, Passing, Refused
+
+DEADLINE = 20.0  # seconds for one call, first byte to last; a lease is three times as long (I13)
+PAGE_SIZE = 100  # §8: at most 100
+TOKEN_LIFE = 55 * 60  # seconds, where the token does not tell its end (A6)
+TOKEN_MARGIN = 60  # seconds before its end in which a token is not used any more
+
+Document = dict[str, Any]
+Body = dict[str, Any]
+
+
+class Credentials(Protocol):
+    """Gives the JWT of a call; `fresh` asks for a new one after a 401 (A6)."""
+
+    def token(self, base_url: str, *, fresh: bool = False) -> str: ...
+
+
+@dataclass(frozen=True)
+class FixedToken:
+    """A JWT that somebody entered; there is no newer one to fetch."""
+
+    value: str
+
+    def token(self, base_url: str, *, fresh: bool = False) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class ClientCredentials:
+    """A client id and secret that buy a JWT for about an hour (A6)."""
+
+    client_id: str
+    secret: str
+
+    def token(self, base_url: str, *, fresh: bool = False) -> str:
+        key = (base_url, self.client_id, self.secret)
+        kept = _tokens.get(key)
+        if kept and not fresh and kept[1] - TOKEN_MARGIN > time.time():
+            return kept[0]
+        answer = _call(
+            "POST",
+            f"{base_url}/auth/token",
+            json={"clientId": self.client_id, "secret": self.secret},
+        )
+        token = answer.document.get("token") if isinstance(answer.document, dict) else None
+        if not isinstance(token, str) or not token:
+            raise NotAllowed("POST /auth/token answered without a token")
+        _tokens[key] = (token, _expiry(token))
+        return token
+
+
+_tokens: dict[
+    tuple[str, str, str], tuple[str, float]
+] = {}  # process-wide; lost on restart, cheaply
+
+
+class Client:
+    """All calls to the platform for one workspace. No network activity when it is made.
+
+    Every method raises `Passing`, `Refused`, `NotThere` or `NotAllowed` (see `errors`) and gives
+    an `Answer` whose `document` is what §2 and the assumptions describe; unknown keys stay in it.
+    """
+
+    def __init__(
+        self, base_url: str, credentials: Credentials, *, deadline: float = DEADLINE
+    ) -> None:
+        self.base_url = base_url.rstrip("/")
+        self.credentials = credentials
+        self.deadline = deadline
+
+    # --- webhook management, §4.1 ---
+    def get_webhook(self) -> Answer:
+        """Read the webhook configuration (§2.1); NotThere when none is configured (A20)."""
+        return self._request("GET", "/v1/webhooks")
+
+    def put_webhook(self, configuration: Body) -> Answer:
+        """Create (201) or replace (200) the configuration; an omitted secret is kept (§4.1)."""
+        return self._request("PUT", "/v1/webhooks", json=configuration)
+
+    def enable_webhook(self, *, enabled: bool) -> Answer:
+        """Switch delivery on or off without removing the configuration."""
+        return self._request("PATCH", "/v1/webhooks", json={"enabled": enabled})
+
+    def delete_webhook(self) -> Answer:
+        """Remove the configuration; the platform erases the trigger history with it (§4.1)."""
+        return self._request("DELETE", "/v1/webhooks")
+
+    def get_triggers(self) -> list[Document]:
+        """Read the last ten delivery attempts (§2.2)."""
+        return _documents(self._request("GET", "/v1/webhooks/triggers").document)
+
+    # --- from a session to an order, §4.3 ---
+    def open_session(self, body: Body) -> Answer:
+        """Open a purchase session for a user and a property (A30)."""
+        return self._request("POST", "/v1/sessions", json=body)
+
+    def get_products(self, session_id: str) -> list[Document]:
+        """List what can be bought in the session (A31)."""
+        answer = self._request("GET", f"/v1/sessions/{_segment(session_id)}/products")
+        return _items(answer.document, "products")
+
+    def get_instructions(self, session_id: str, products: list[Document]) -> Answer:
+        """Ask which billing, organization and delivery options the products have (A32)."""
+        path = f"/v1/sessions/{_segment(session_id)}/instructions"
+        return self._request("POST", path, json={"products": products})
+
+    def place_order(self, body: Body) -> Answer:
+        """Place the order (A33). There is no idempotency key: never repeat an unclear one."""
+        return self._request("POST", "/v1/orders", json=body)
+
+    # --- orders, §4.4 and §4.5 ---
+    def reschedule_order(self, order_id: str, body: Body) -> Answer:
+        """Ask for another appointment, as `userId` or `userReferenceId` (§4.4, A34)."""
+        return self._request("PUT", f"/v1/orders/{_segment(order_id)}/reschedule", json=body)
+
+    def cancel_order(self, order_id: str, body: Body) -> Answer:
+        """Cancel the order, as `userId` or `userReferenceId` (§4.4, A34)."""
+        return self._request("PUT", f"/v1/orders/{_segment(order_id)}/cancel", json=body)
+
+    def get_order(self, order_id: str) -> Answer:
+        """Read one order with its assignments (A35)."""
+        return self._request("GET", f"/v1/orders/{_segment(order_id)}")
+
+    def get_order_assignments(self, order_id: str) -> list[Document]:
+        """Read the assignments of one order (A36)."""
+        answer = self._request("GET", f"/v1/orders/{_segment(order_id)}/assignments")
+        return _items(answer.document, "assignments")
+
+    def get_assignment(self, assignment_id: str) -> Answer:
+        """Read one assignment: creative, schedule, products (A37)."""
+        return self._request("GET", f"/v1/assignments/{_segment(assignment_id)}")
+
+    def get_materials(
+        self, order_id: str, assignment_id: str, *, product: str, **query: str
+    ) -> list[Document]:
+        """List the materials of a product; `visualQuality` HD or WEB, `modifiedSince` (A38)."""
+        path = f"/v1/orders/{_segment(order_id)}/assignments/{_segment(assignment_id)}/materials"
+        answer = self._request("GET", path, params={"product": product, **query})
+        return _items(answer.document, "materials")
+
+    def get_ready_materials(
+        self, order_id: str, assignment_id: str, *, product: str, visual_type: str
+    ) -> list[Document]:
+        """List the materials that a VISUALS_READY event announced (§4.5)."""
+        path = f"/materials/{_segment(order_id)}/{_segment(assignment_id)}"
+        query = {"product": product, "visualType": visual_type}
+        return _items(self._request("GET", path, params=query).document, "materials")
+
+    def get_marketing_materials(self, property_id: str) -> list[Document]:
+        """List the generated marketing materials of a property (A40)."""
+        path = f"/v1/real-estate-properties/{_segment(property_id)}/marketing-materials"
+        return _items(self._request("GET", path).document, "marketingMaterials")
+
+    # --- properties and users, §4.6 ---
+    def create_property(self, body: Body) -> Answer:
+        """Create a property; Refused with 409 when the reference exists (A45)."""
+        return self._request("POST", "/v1/real-estate-properties", json=body)
+
+    def patch_property(self, property_id: str, body: Body) -> Answer:
+        """Update by platform id, with the merge semantics of §4.6."""
+        return self._request(
+            "PATCH", f"/v1/real-estate-properties/{_segment(property_id)}", json=body
+        )
+
+    def patch_property_by_reference(self, reference: str, body: Body) -> Answer:
+        """Update by our reference, merge semantics of §4.6; NotThere creates nothing (A3)."""
+        path = f"/v1/real-estate-properties/by-reference/{_segment(reference)}"
+        return self._request("PATCH", path, json=body)
+
+    def get_property(self, property_id: str) -> Answer:
+        """Read one property in full by platform id (A2)."""
+        return self._request("GET", f"/v1/real-estate-properties/{_segment(property_id)}")
+
+    def get_property_by_reference(self, reference: str) -> Answer:
+        """Read one property in full by our reference (A2)."""
+        return self._request(
+            "GET", f"/v1/real-estate-properties/by-reference/{_segment(reference)}"
+        )
+
+    def properties(self, *, size: int = PAGE_SIZE) -> Iterator[Document]:
+        """Walk all pages of the property list (id, title, type, address, reference)."""
+        return self._pages("/v1/real-estate-properties", size)
+
+    def users(self, *, size: int = PAGE_SIZE) -> Iterator[Document]:
+        """Walk all pages of the workspace's users (§2.5)."""
+        return self._pages("/v1/users", size)
+
+    # --- the mechanics ---
+    def _pages(self, path: str, size: int) -> Iterator[Document]:
+        page = 0
+        while True:
+            document = self._request("GET", path, params={"page": page, "size": size}).document
+            items = _items(document, "content")
+            yield from items
+            # `last` may lie while pages shift, an empty page cannot (§2.6).
+            if not items or (isinstance(document, dict) and document.get("last") is True):
+                return
+            page += 1
+
+    def _request(self, method: str, path: str, **kwargs: Any) -> Answer:
+        return self._authorised(
+            lambda token: _call(
+                method,
+                f"{self.base_url}{path}",
+                deadline=self.deadline,
+                headers={"Authorization": f"Bearer {token}"},
+                **kwargs,
+            )
+        )
+
+    def _authorised(self, call: Callable[[str], Answer]) -> Answer:
+        """Call with the token; after a 401 once more with a fresh one (A6)."""
+        try:
+            return call(self.credentials.token(self.base_url))
+        except NotAllowed as refusal:
+            if not refusal.expired or isinstance(self.credentials, FixedToken):
+                raise
+        return call(self.credentials.token(self.base_url, fresh=True))
+
+
+def _call(method: str, url: str, *, deadline: float = DEADLINE, **kwargs: Any) -> Answer:
+    raw = transport.send(method, url, deadline=deadline, **kwargs)
+    return read_answer(
+        call=f"{method} {urlsplit(url).path}",
+        status=raw.status,
+        headers=raw.headers,
+        body=raw.body,
+        took=raw.took,
+        now=datetime.now(UTC),
+    )
+
+
+def _segment(key: str) -> str:
+    """Quote one path segment, or refuse what cannot travel safely (A14)."""
+    reason = references.fault(str(key))
+    if reason:
+        raise Refused(f"the id {key!r} {reason}", status=400)
+    return quote(str(key), safe="")
+
+
+def _items(document: Any, name: str) -> list[Document]:
+    """Return the list under `name`, or the document's only list under another name (A1)."""
+    if isinstance(document, dict):
+        lists = [value for value in document.values() if isinstance(value, list)]
+        named = document.get(name)
+        document = named if isinstance(named, list) else lists[0] if len(lists) == 1 else None
+    return _documents(document)
+
+
+def _documents(value: Any) -> list[Document]:
+    if not isinstance(value, list):
+        raise Passing("the answer holds no list where one belongs", unclear=False)
+    return [item for item in value if isinstance(item, dict)]
+
+
+def _expiry(token: str) -> float:
+    """Read `exp` from a JWT (seconds since the epoch), else assume 55 minutes (A6)."""
+    try:
+        payload = token.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        return float(claims["exp"])
+    except (IndexError, ValueError, KeyError, TypeError):
+        return time.time() + TOKEN_LIFE

@@ -1,0 +1,77 @@
+"""What can go wrong with a remote call: four classes, one reaction each.
+
+    SyncError
+    ├── Passing      try again later; the row's `due_at` moves
+    ├── Refused      a person must change something first (400, 409, 422, …)
+    ├── NotThere     the platform has no such thing (404, 410)
+    └── NotAllowed   the credentials are wrong or too weak (401, 403)
+
+The platform's own words stay in the message; what a caller acts on is an attribute.
+"""
+
+from dataclasses import dataclass
+
+
+class SyncError(Exception):
+    """Base of all errors of a remote call."""
+
+
+class Passing(SyncError):
+    """The platform could not be reached or is busy: the same call may succeed later.
+
+    Attributes:
+        unclear: the call may have had its effect although no good answer came.
+        pauses: the whole workspace should wait, not just this row (A8: 429 and 503).
+        retry_after: seconds the platform asked us to wait, or None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        unclear: bool,
+        pauses: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.unclear = unclear
+        self.pauses = pauses
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """One field that the platform refused: its path in wire names ("" when it named none)."""
+
+    path: str
+    message: str
+
+
+class Refused(SyncError):
+    """The platform understood the call and said no; repeating it unchanged is pointless.
+
+    Attributes:
+        status: the HTTP status; 409 means that the state does not allow it (A5).
+        fields: the fields that the platform named (A4), perhaps none.
+    """
+
+    def __init__(self, message: str, *, status: int, fields: tuple[FieldError, ...] = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.fields = fields
+
+
+class NotThere(SyncError):
+    """The platform has no such thing (404), or has it no longer (410)."""
+
+
+class NotAllowed(SyncError):
+    """The platform refused our credentials (401), or they do not reach this far (403).
+
+    Attributes:
+        expired: a fresh token may help (401, A6).
+    """
+
+    def __init__(self, message: str, *, expired: bool = False) -> None:
+        super().__init__(message)
+        self.expired = expired

@@ -1,0 +1,38 @@
+"""Pure: text that every database of ours can store (design §2.3)."""
+
+import re
+from typing import Any
+
+# PostgreSQL keeps no NUL in a text, and UTF-8 has no form for half a surrogate pair.
+_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+
+
+def clean(value: Any) -> tuple[Any, bool]:
+    """Return a JSON value without NUL and lone surrogates, and whether there were any.
+
+    Keys are cleaned too; one that becomes the twin of another gives way to it. The value that is
+    passed in is left as it is.
+    """
+    if isinstance(value, str):
+        text = _UNSTORABLE.sub("", value)
+        return text, text != value
+    if isinstance(value, list):
+        items = [clean(item) for item in value]
+        return [item for item, _ in items], any(changed for _, changed in items)
+    if isinstance(value, dict):
+        return _clean_object(value)
+    return value, False
+
+
+def _clean_object(value: dict[Any, Any]) -> tuple[dict[Any, Any], bool]:
+    """Clean the keys and the members of an object."""
+    result: dict[Any, Any] = {}
+    removed = False
+    for name, member in value.items():
+        key, key_changed = clean(name)
+        kept, member_changed = clean(member)
+        removed = removed or key_changed or member_changed
+        if key_changed and (key in value or key in result):
+            continue
+        result[key] = kept
+    return result, removed

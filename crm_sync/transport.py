@@ -1,0 +1,180 @@
+"""HTTP with a hard end: no call outlives its deadline, no body its limit (I13, S15).
+
+A `requests` time-out bounds the silence between two bytes, not the call: a server that drips one
+byte a second holds it for ever. So a timer shuts the socket down, which a lease can trust.
+"""
+
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import requests
+from requests.adapters import BaseAdapter, HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import HTTPError as Urllib3Error
+
+from crm_sync.errors import Passing
+
+CONNECT_TIMEOUT = 5.0  # seconds
+BODY_LIMIT = 5 * 1024 * 1024  # bytes
+
+# More transports by URL prefix, over the network's own; the tests put the sandbox here.
+MOUNTS: dict[str, BaseAdapter] = {}
+
+
+@dataclass
+class _Call:
+    """The call that this thread has under way, and the socket that a timer may close."""
+
+    sock: socket.socket | None = None
+    expired: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def watch(self, sock: socket.socket | None) -> None:
+        with self.lock:
+            self.sock = sock
+            if self.expired:
+                self._shut()
+
+    def expire(self) -> None:
+        with self.lock:
+            self.expired = True
+            self._shut()
+
+    def _shut(self) -> None:
+        if self.sock is not None:
+            try:
+                self.sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                self.sock = None  # closed by the other side meanwhile
+
+
+class _Local(threading.local):
+    call: _Call | None = None
+    session: requests.Session | None = None
+
+
+_local = _Local()
+
+
+class _Watched:
+    """Mixed into urllib3's connections: shows the socket before the answer's first byte is read."""
+
+    sock: Any
+
+    def getresponse(self) -> Any:
+        if _local.call is not None:
+            _local.call.watch(self.sock)
+        return super().getresponse()  # type: ignore[misc]
+
+
+class _WatchedHTTP(_Watched, HTTPConnection):
+    pass
+
+
+class _WatchedHTTPS(_Watched, HTTPSConnection):
+    pass
+
+
+class _HTTPPool(HTTPConnectionPool):
+    ConnectionCls = _WatchedHTTP
+
+
+class _HTTPSPool(HTTPSConnectionPool):
+    ConnectionCls = _WatchedHTTPS
+
+
+class _Adapter(HTTPAdapter):
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
+
+
+@dataclass(frozen=True)
+class RawAnswer:
+    """Status, headers, at most BODY_LIMIT bytes of body, and the seconds that it took."""
+
+    status: int
+    headers: "requests.structures.CaseInsensitiveDict[str]"
+    body: bytes
+    took: float
+
+
+def send(method: str, url: str, *, deadline: float, **kwargs: Any) -> RawAnswer:
+    """Send one request and read its whole answer within `deadline` seconds.
+
+    Args:
+        kwargs: `headers`, `params`, `json` as `requests` takes them.
+
+    Raises:
+        Passing: no answer, or one that is too slow or too large; `unclear` says whether the
+            request may have reached the platform.
+    """
+    session = _session()
+    call = _local.call = _Call()
+    timer = threading.Timer(deadline, call.expire)
+    timer.daemon = True
+    timer.start()
+    started = time.monotonic()
+    what = f"{method} {url}"
+    try:
+        response = session.request(
+            method,
+            url,
+            stream=True,
+            allow_redirects=False,  # S15: the token goes to no other host
+            timeout=(min(CONNECT_TIMEOUT, deadline), deadline),
+            **kwargs,
+        )
+        with response:
+            body = _read(response, what)
+        if call.expired:  # a body without a length ends like a whole one
+            raise Passing(f"{what}: no whole answer within {deadline:g} s", unclear=True)
+    except (requests.exceptions.ConnectTimeout, requests.exceptions.InvalidURL) as error:
+        raise Passing(f"{what}: cannot connect", unclear=False) from error
+    except (requests.RequestException, Urllib3Error, OSError) as error:
+        if call.expired:
+            message = f"{what}: no whole answer within {deadline:g} s"
+            raise Passing(message, unclear=True) from error
+        raise Passing(f"{what}: {_reason(error)}", unclear=not _never_sent(error)) from error
+    finally:
+        timer.cancel()
+        _local.call = None
+    return RawAnswer(response.status_code, response.headers, body, time.monotonic() - started)
+
+
+def _session() -> requests.Session:
+    """Return this thread's session: connections stay open, and no two threads share one."""
+    if _local.session is None:
+        session = requests.Session()
+        session.trust_env = False  # S15: no proxy or netrc from the environment
+        for prefix in ("http://", "https://"):
+            session.mount(prefix, _Adapter(max_retries=0))
+        _local.session = session
+    for prefix, adapter in MOUNTS.items():
+        _local.session.mount(prefix, adapter)
+    return _local.session
+
+
+def _read(response: requests.Response, what: str) -> bytes:
+    body = bytearray()
+    for chunk in response.iter_content(64 * 1024):
+        body += chunk
+        if len(body) > BODY_LIMIT:
+            raise Passing(f"{what}: the answer is larger than {BODY_LIMIT} bytes", unclear=True)
+    return bytes(body)
+
+
+def _never_sent(error: Exception) -> bool:
+    """Tell whether the request cannot have reached the platform: the connection was refused."""
+    text = repr(error)
+    return "NewConnectionError" in text or "NameResolutionError" in text
+
+
+def _reason(error: Exception) -> str:
+    if _never_sent(error):
+        return "cannot connect"
+    return f"no answer ({type(error).__name__})"
