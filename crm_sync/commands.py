@@ -1,0 +1,59 @@
+"""What our commands share: output for people and machines, exit codes, the workspace by its slug.
+
+Exit codes: 0 ok, 1 failed, 2 usage, 3 partly.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rich.console import Console
+from rich.progress import track
+
+from crm_sync.models import Workspace
+
+OK, FAILED, USAGE, PARTLY = 0, 1, 2, 3
+
+Item = TypeVar("Item")
+
+
+class SyncCommand(BaseCommand):
+    """A command with `--json`; subclasses set `changes = True` to get `--dry-run` as well."""
+
+    changes = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add what every command takes."""
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        if self.changes:
+            parser.add_argument(
+                "--dry-run", action="store_true", help="show what would happen, change nothing"
+            )
+
+    def workspace(self, slug: str) -> Workspace:
+        """Return the workspace, or end with exit code 2 and the slugs that there are."""
+        found = Workspace.objects.filter(slug=slug).first()
+        if found is None:
+            known = ", ".join(Workspace.objects.values_list("slug", flat=True).order_by("slug"))
+            self.fail(f"no workspace {slug!r}; there is: {known or 'none yet'}", USAGE)
+        return found
+
+    def fail(self, message: str, code: int = FAILED) -> NoReturn:
+        """End with one clear line on stderr and the exit code."""
+        raise CommandError(message, returncode=code)
+
+    def emit(self, document: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
+        """Print the result: one JSON document, or lines for a person."""
+        if as_json:
+            self.stdout.write(json.dumps(document, indent=2, default=str, ensure_ascii=False))
+        else:
+            for line in lines:
+                self.stdout.write(line)
+
+    def track(self, items: Sequence[Item], text: str) -> Iterable[Item]:
+        """Go through the items with a progress bar on stderr where that is a terminal."""
+        if not sys.stderr.isatty():
+            return items
+        return track(items, text, console=Console(stderr=True), transient=True)

@@ -1,0 +1,127 @@
+"""The row is the queue: what is due, who holds it, when it comes again (design §2.1, §5).
+
+Every kind of work is a table whose rows carry `due_at` and a lease. A claim is one conditional
+UPDATE, so SQLite and PostgreSQL behave alike and two workers never hold one row.
+"""
+
+import random
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+from django.db import models
+
+LEASE = timedelta(seconds=60)  # three times a call's hard deadline (I13)
+BACKOFF_BASE = 2.0  # seconds
+BACKOFF_LIMIT = 15 * 60.0  # seconds
+
+
+class DueModel(models.Model):
+    """The columns of a row that can have work: owned by whoever holds the lease, but `due_at`."""
+
+    due_at = models.DateTimeField(null=True, blank=True, editable=False)
+    lease_token = models.UUIDField(null=True, blank=True, editable=False)
+    lease_until = models.DateTimeField(null=True, blank=True, editable=False)
+    attempts = models.PositiveIntegerField(default=0, editable=False)
+
+    class Meta:
+        abstract = True
+
+
+Row = TypeVar("Row", bound=DueModel)
+
+
+class LeaseLost(Exception):
+    """Somebody else holds the row now: whoever sees this writes nothing more to it."""
+
+
+@dataclass(frozen=True)
+class Claim(Generic[Row]):
+    """A row that we hold until `until`, fenced by `token`.
+
+    Attributes:
+        abandoned: the holder before us never gave it back: it died, or it stands still and may
+            yet write (I3).
+    """
+
+    row: Row
+    token: uuid.UUID
+    until: datetime
+    abandoned: bool
+
+    @property
+    def fenced(self) -> "models.QuerySet[Row]":
+        """The row as long as it is ours: every write of the holder goes through this."""
+        return type(self.row)._default_manager.filter(pk=self.row.pk, lease_token=self.token)
+
+    def release(self, **columns: Any) -> bool:
+        """Give the row back and set `columns`; False when it was no longer ours."""
+        return self.fenced.update(lease_token=None, lease_until=None, **columns) == 1
+
+
+def free(now: datetime) -> models.Q:
+    """Rows that are due and that nobody holds."""
+    return models.Q(due_at__lte=now) & (models.Q(lease_until=None) | models.Q(lease_until__lte=now))
+
+
+def claim(queryset: "models.QuerySet[Row]", *, now: datetime) -> Claim[Row] | None:
+    """Take the row that has been due for longest, or None when nothing is due or free."""
+    waiting = queryset.filter(free(now)).order_by("due_at", "pk")
+    for pk, old_token in waiting.values_list("pk", "lease_token")[:8]:
+        token, until = uuid.uuid4(), now + LEASE
+        mine = queryset.filter(free(now), pk=pk, lease_token=old_token)
+        if mine.update(lease_token=token, lease_until=until) == 1:
+            row = queryset.model._default_manager.get(pk=pk)
+            return Claim(row, token, until, abandoned=old_token is not None)
+    return None
+
+
+def backoff(attempts: int, *, rng: Callable[[], float] = random.random) -> timedelta:
+    """Give the wait after `attempts` failed tries: exponential, capped, full jitter (I11)."""
+    ceiling = min(BACKOFF_LIMIT, BACKOFF_BASE * 2.0 ** min(attempts, 20))
+    return timedelta(seconds=max(0.5, rng() * ceiling))
+
+
+@dataclass
+class Tally:
+    """What a drain did: outcome to number of rows, in the words of the queue."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, outcome: str) -> None:
+        """Count one row."""
+        self.counts[outcome] = self.counts.get(outcome, 0) + 1
+
+    @property
+    def total(self) -> int:
+        """How many rows were handled."""
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One kind of due work.
+
+    Attributes:
+        workspaces: ids of the workspaces that have a row due at that time.
+        drain: does what is due in one workspace, at most `budget` seconds of it.
+    """
+
+    name: str
+    workspaces: Callable[[datetime], Iterable[int]]
+    drain: Callable[[int, float], Tally]
+
+
+QUEUES: dict[str, Queue] = {}  # filled when the apps load
+
+
+def register(queue: Queue) -> None:
+    """Make a queue known to the tick, the doorbell and `manage.py drain`."""
+    QUEUES[queue.name] = queue
+
+
+def waiting(now: datetime) -> list[tuple[str, int]]:
+    """Return every (queue name, workspace id) with something due; one query for each queue."""
+    return [(queue.name, pk) for queue in QUEUES.values() for pk in queue.workspaces(now)]

@@ -1,0 +1,161 @@
+"""The inbox: store first, understand later (design §2.2, §5 "A callback becomes a status")."""
+
+import hashlib
+import logging
+import time
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from crm_sync import due
+from crm_sync.dispatch import HANDLERS, Effect, doorbell
+from crm_sync.due import Claim, Tally
+from crm_sync.events import Event, NotUnderstood, parse
+from crm_sync.models import Delivery
+from crm_sync.text import clean
+
+log = logging.getLogger(__name__)
+
+QUEUE = "deliveries"
+TRIES = 8  # after that the delivery waits for a person, with its reason
+FUTURE_LIMIT = timedelta(minutes=10)  # S11: an event from 2099 would win for ever
+
+
+def store(
+    workspace_id: int,
+    body: bytes,
+    *,
+    headers: Mapping[str, str],
+    method: str,
+    source: Delivery.Source,
+    now: datetime,
+) -> bool:
+    """Store one received callback and ring for the worker.
+
+    Args:
+        body: the raw bytes, not looked at.
+        headers: with every secret masked already.
+
+    Returns:
+        True when it is new, False when the same bytes are there already (only counted).
+
+    Raises:
+        DatabaseError: it could not be stored; the platform must not get a 2xx (I15).
+    """
+    digest = hashlib.sha256(body).hexdigest()
+    try:
+        with transaction.atomic():
+            Delivery.objects.create(
+                workspace_id=workspace_id,
+                digest=digest,
+                body=body,
+                headers=dict(headers),
+                method=method,
+                source=source,
+                received_at=now,
+                due_at=now,
+            )
+    except IntegrityError:
+        known = Delivery.objects.filter(workspace_id=workspace_id, digest=digest)
+        if not known.update(repeats=F("repeats") + 1):
+            raise
+        return False
+    doorbell.ring(QUEUE, workspace_id)
+    return True
+
+
+def drain(workspace_id: int, budget: float) -> Tally:
+    """Understand and apply what has been received, for at most `budget` seconds."""
+    tally, end = Tally(), time.monotonic() + budget
+    mine = Delivery.objects.filter(workspace_id=workspace_id)
+    while time.monotonic() < end:
+        claim = due.claim(mine, now=timezone.now())
+        if claim is None:
+            break
+        tally.add(_settle(claim, now=timezone.now()))
+    return tally
+
+
+def _settle(claim: Claim[Delivery], *, now: datetime) -> str:
+    """Apply one delivery and write what became of it; the outcome is one of its states."""
+    delivery = claim.row
+    try:
+        event = parse(bytes(delivery.body))
+        if event.at > now + FUTURE_LIMIT:
+            raise NotUnderstood(f"dated {event.at:%Y-%m-%d %H:%M} UTC, which is in the future")
+    except NotUnderstood as reason:
+        _close(claim, Delivery.State.QUARANTINED, str(reason), now=now)
+        return Delivery.State.QUARANTINED
+    about = _about(event)
+    try:
+        with transaction.atomic():
+            state, text = _apply(delivery, event)
+            if not claim.release(due_at=None, state=state, effect=text, applied_at=now, **about):
+                raise due.LeaseLost
+            return state
+    except due.LeaseLost:
+        return "lost to another worker"
+    except DatabaseError as error:
+        return _fail(claim, error, now=now, about=about)
+    except Exception as error:
+        # A bug of ours may delay an event but never lose it, nor stop the others behind it.
+        log.exception("delivery %s failed", delivery.pk)
+        return _fail(claim, error, now=now, about=about)
+
+
+def _apply(delivery: Delivery, event: Event) -> tuple[str, str]:
+    twin = (
+        Delivery.objects.filter(workspace_id=delivery.workspace_id, canonical_digest=event.digest)
+        .exclude(pk=delivery.pk)
+        .first()
+    )
+    if twin is not None:
+        return Delivery.State.DUPLICATE, f"the same event as delivery {twin.pk}"
+    handler = HANDLERS.get(event.kind)
+    if handler is None:
+        return Delivery.State.IGNORED, f"nothing handles {event.kind}"
+    effect: Effect = handler(delivery.workspace_id, event, delivery.pk)
+    return effect.outcome.value, effect.text
+
+
+def _about(event: Event) -> dict[str, object]:
+    order_id, _ = clean(event.text("orderId")[:255])
+    return {
+        "kind": event.kind,
+        "canonical_digest": event.digest,
+        "occurred_at": event.at,
+        "order_platform_id": order_id,
+    }
+
+
+def _close(claim: Claim[Delivery], state: str, text: str, *, now: datetime) -> None:
+    claim.release(due_at=None, state=state, effect=clean(text)[0][:2000], applied_at=now)
+
+
+def _fail(
+    claim: Claim[Delivery], error: Exception, *, now: datetime, about: dict[str, object]
+) -> str:
+    attempts = claim.row.attempts + 1
+    again = now + due.backoff(attempts) if attempts < TRIES else None
+    # Its digest is not noted: a failed event is no first one that makes a later copy a duplicate.
+    kept = {key: value for key, value in about.items() if key != "canonical_digest"}
+    claim.release(
+        due_at=again,
+        attempts=attempts,
+        state=Delivery.State.FAILED,
+        effect=f"{type(error).__name__}: {clean(str(error))[0]}"[:2000],
+        **kept,
+    )
+    return Delivery.State.FAILED
+
+
+def workspaces_due(now: datetime) -> set[int]:
+    """Return the ids of the workspaces with a delivery to apply."""
+    waiting = Delivery.objects.filter(due.free(now))
+    return set(waiting.values_list("workspace_id", flat=True).distinct())
+
+
+due.register(due.Queue(QUEUE, workspaces_due, drain))

@@ -1,0 +1,76 @@
+"""manage.py configure_webhook: the platform's callback, set from here (§4.1)."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from crm_sync import registration
+from crm_sync.answers import Answer
+from crm_sync.commands import USAGE, SyncCommand
+from crm_sync.errors import NotThere, SyncError
+from crm_sync.models import Workspace
+
+
+class Command(SyncCommand):
+    """Always sets POST, a generated secret, and our own callback address."""
+
+    help = "Make the platform call us: POST, with a generated secret, at PUBLIC_BASE_URL."
+    changes = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add what to do; without a choice the webhook is created or mended."""
+        super().add_arguments(parser)
+        parser.add_argument("slug")
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument("--show", action="store_true", help="read the configuration")
+        what.add_argument("--enable", action="store_true", help="deliver events again")
+        what.add_argument("--disable", action="store_true", help="stop, keep the configuration")
+        what.add_argument(
+            "--delete", action="store_true", help="remove it; the platform erases its history too"
+        )
+        what.add_argument("--rotate-secret", action="store_true", help="generate a new secret")
+        parser.add_argument("--auth", choices=Workspace.AuthType.values, help="default: as it is")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Do it, and print what the platform holds afterwards."""
+        workspace = self.workspace(options["slug"])
+        if options["dry_run"]:
+            self._plan(workspace, options)
+            return
+        try:
+            answer = self._do(workspace, options)
+        except registration.NoneNotAllowed as error:
+            self.fail(str(error), USAGE)
+        except NotThere:
+            self.fail(f"{workspace}: the platform has no webhook configured")
+        except SyncError as error:
+            self.fail(f"{workspace}: {error}")
+        document = answer.document if isinstance(answer.document, dict) else {}
+        lines = [f"{key}: {value}" for key, value in document.items()] or ["removed"]
+        self.emit(document, lines, as_json=options["json"])
+
+    def _do(self, workspace: Workspace, options: dict[str, Any]) -> Answer:
+        client = workspace.client()
+        if options["show"]:
+            return client.get_webhook()
+        if options["enable"] or options["disable"]:
+            return client.enable_webhook(enabled=options["enable"])
+        if options["delete"]:
+            return client.delete_webhook()
+        if options["rotate_secret"]:
+            return registration.rotate_secret(workspace, now=timezone.now())
+        auth_type = options["auth"] or workspace.auth_type
+        return registration.configure(workspace, auth_type=auth_type, now=timezone.now())
+
+    def _plan(self, workspace: Workspace, options: dict[str, Any]) -> None:
+        names = ("show", "enable", "disable", "delete", "rotate_secret")
+        step = next((name for name in names if options[name]), "configure")
+        auth_type = options["auth"] or workspace.auth_type
+        plan = {
+            "step": step,
+            "url": workspace.callback_url,
+            "method": "POST",
+            "authType": auth_type,
+        }
+        self.emit(plan, [f"{key}: {value}" for key, value in plan.items()], as_json=options["json"])

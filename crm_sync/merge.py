@@ -1,0 +1,148 @@
+"""Pure: the three-way merge and the smallest PATCH (§4.6, design §5).
+
+A document is cut into leaves: a first-level member of the four merged objects is a leaf of its
+own ("prices.rent"), every other top-level field is one ("address"). base is what the platform last
+confirmed, ours is what our people want, theirs is what a read or an answer brings.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+MERGED = frozenset({"characteristics", "energyCertificate", "prices", "swissReferences"})  # rule 3
+
+
+class _Unsendable(Enum):
+    UNSENDABLE = "cannot be said to the platform"
+
+
+UNSENDABLE: Final = _Unsendable.UNSENDABLE  # what `sendable` gives where no PATCH can say it
+
+Document = dict[str, Any]
+Leaves = dict[str, Any]
+Equal = Callable[[str, Any, Any], bool]
+Sendable = Callable[[str, Any], Any]
+
+
+def leaves(document: Mapping[str, Any]) -> Leaves:
+    """Cut a document into its leaves, path to value; null says the same as absent (rule 1)."""
+    found: Leaves = {}
+    for name, value in document.items():
+        if name in MERGED and isinstance(value, Mapping):
+            found.update({f"{name}.{member}": inner for member, inner in value.items()})
+        elif name not in MERGED:
+            found[name] = value
+    return {path: value for path, value in found.items() if value is not None}
+
+
+def document(parts: Mapping[str, Any]) -> Document:
+    """Put leaves together again; the inverse of `leaves` where nothing is null."""
+    whole: Document = {}
+    for path, value in parts.items():
+        name, _, member = path.partition(".")
+        if member and name in MERGED:
+            whole.setdefault(name, {})[member] = value
+        else:
+            whole[path] = value
+    return whole
+
+
+def changed(before: Document, changes: Mapping[str, Any]) -> Document:
+    """Return `before` with the leaves of `changes` set, or taken out where they are None."""
+    parts = leaves(before) | dict(changes)
+    return document({path: value for path, value in parts.items() if value is not None})
+
+
+@dataclass(frozen=True)
+class Clash:
+    """One leaf that both sides changed, with all three values."""
+
+    path: str
+    ours: Any
+    base: Any
+    theirs: Any
+
+
+@dataclass(frozen=True)
+class Merge:
+    """What a read means for us: leaves to take over, and leaves on which both sides differ."""
+
+    adopted: Leaves = field(default_factory=dict)
+    clashes: tuple[Clash, ...] = ()
+
+
+def three_way(
+    *,
+    base: Document,
+    ours: Document,
+    theirs: Document,
+    inflight: Mapping[str, list[Any]],
+    equal: Equal,
+) -> Merge:
+    """Compare the three documents leaf by leaf (design §5, "Three ways").
+
+    Args:
+        inflight: per leaf the values that may have reached the platform: they are ours (I2).
+        equal: equality by the catalog type of a leaf, in which absent is None.
+
+    Returns:
+        what only they changed (None where they emptied it), and where both changed differently.
+    """
+    base_, ours_, theirs_ = leaves(base), leaves(ours), leaves(theirs)
+    adopted: Leaves = {}
+    clashes = []
+    for path in sorted(base_.keys() | ours_.keys() | theirs_.keys()):
+        was, our, their = base_.get(path), ours_.get(path), theirs_.get(path)
+        if equal(path, their, was) or equal(path, their, our):
+            continue
+        if any(equal(path, their, value) for value in inflight.get(path, ())):
+            continue
+        if equal(path, our, was) and path not in inflight:
+            adopted[path] = their
+        else:
+            clashes.append(Clash(path, ours=our, base=was, theirs=their))
+    return Merge(adopted, tuple(clashes))
+
+
+@dataclass(frozen=True)
+class Patch:
+    """The smallest PATCH: its leaves, and those that differ but cannot be said."""
+
+    parts: Leaves = field(default_factory=dict)
+    unsendable: tuple[str, ...] = ()
+
+    @property
+    def body(self) -> Document:
+        """The JSON body to send, merged objects nested again."""
+        return document(self.parts)
+
+
+def smallest_patch(
+    *,
+    desired: Document,
+    observed: Document,
+    inflight: Collection[str],
+    held: Collection[str],
+    equal: Equal,
+    sendable: Sendable,
+) -> Patch:
+    """Say what has to travel: every leaf that differs, and every leaf in flight (I2).
+
+    Args:
+        held: leaves that wait for a person and are left out.
+        sendable: the value as it may travel, or UNSENDABLE (UNKNOWN, read-only, a cleared scalar).
+    """
+    want, have = leaves(desired), leaves(observed)
+    parts: Leaves = {}
+    unsendable = []
+    for path in sorted(want.keys() | have.keys() | set(inflight)):
+        differs = not equal(path, want.get(path), have.get(path))
+        if path in held or not (differs or path in inflight):
+            continue
+        value = sendable(path, want.get(path))
+        if value is not UNSENDABLE:
+            parts[path] = value
+        elif differs:
+            unsendable.append(path)
+    return Patch(parts, tuple(unsendable))

@@ -1,0 +1,67 @@
+"""A received callback: the raw bytes, and what became of them."""
+
+from django.db import models
+from django.utils import timezone
+
+from crm_sync.due import DueModel
+
+
+class Delivery(DueModel):
+    """Stored before it is understood, and never deleted by a bug (design §2.2)."""
+
+    class State(models.TextChoices):
+        """Where the delivery stands; exactly one at any time (I31)."""
+
+        RECEIVED = "RECEIVED", "Received"
+        APPLIED = "APPLIED", "Applied"
+        DUPLICATE = "DUPLICATE", "Duplicate"
+        STALE = "STALE", "Stale"
+        IGNORED = "IGNORED", "Ignored"
+        QUARANTINED = "QUARANTINED", "Not understood"
+        FAILED = "FAILED", "Failed"
+
+    class Source(models.TextChoices):
+        """How it came to us."""
+
+        CALLBACK = "CALLBACK", "Callback"
+        HISTORY = "HISTORY", "Trigger history"
+        REPLAY = "REPLAY", "Replay"
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the raw bytes")
+    canonical_digest = models.CharField(max_length=64, blank=True, default="", db_index=True)
+    body = models.BinaryField()
+    headers = models.JSONField(default=dict, help_text="Secrets are masked before they are stored")
+    method = models.CharField(max_length=10)
+    source = models.CharField(max_length=10, choices=Source, default=Source.CALLBACK)
+    state = models.CharField(max_length=12, choices=State, default=State.RECEIVED)
+    kind = models.CharField("event", max_length=100, blank=True, default="")
+    order_platform_id = models.CharField("order", max_length=255, blank=True, default="")
+    occurred_at = models.DateTimeField(null=True, blank=True)
+    received_at = models.DateTimeField(default=timezone.now)
+    applied_at = models.DateTimeField(null=True, blank=True)
+    repeats = models.PositiveIntegerField(
+        default=0, help_text="How often the same bytes came again"
+    )
+    effect = models.TextField(
+        blank=True, default="", help_text="What it did, or why it did nothing"
+    )
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "digest"], name="one_delivery_per_digest")
+        ]
+        indexes = [
+            # The tick and the claim look for due rows among millions that are not.
+            models.Index(
+                fields=["workspace", "due_at"],
+                name="delivery_due",
+                condition=models.Q(due_at__isnull=False),
+            ),
+            models.Index(fields=["workspace", "received_at"], name="delivery_received"),
+            models.Index(fields=["state", "received_at"], name="delivery_state"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind or 'callback'} {self.pk}"

@@ -1,0 +1,130 @@
+"""One connection to the platform."""
+
+import uuid
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from crm_sync.client import Client, ClientCredentials, Credentials, FixedToken
+from crm_sync.due import backoff
+from crm_sync.errors import NotAllowed, Passing, SyncError
+from crm_sync.secrets import EncryptedTextField
+
+NOT_ALLOWED_PAUSE = timedelta(seconds=60)  # a wrong token does not get better by asking faster
+
+
+class Workspace(models.Model):
+    """Everything else belongs to exactly one workspace; keys are unique within it (S12)."""
+
+    class AuthType(models.TextChoices):
+        """How the platform authenticates at our callback (§5.2)."""
+
+        NONE = "NONE", "None"
+        HEADER = "HEADER", "Header"
+        QUERY_PARAMETER = "QUERY_PARAMETER", "Query parameter"
+        BEARER_TOKEN = "BEARER_TOKEN", "Bearer token"
+
+    class ConflictPolicy(models.TextChoices):
+        """Who wins when both sides changed one field (design §5)."""
+
+        CRM_WINS = "crm_wins", "Our value wins"
+        PLATFORM_WINS = "platform_wins", "The platform's value wins"
+        ASK = "ask", "A person decides"
+
+    slug = models.SlugField(unique=True)
+    # The unguessable part of the callback address (S2).
+    uuid = models.UUIDField("callback id", unique=True, default=uuid.uuid4, editable=False)
+    base_url = models.URLField("base address", max_length=500)
+    fixed_token = EncryptedTextField(blank=True, default="", editable=False)
+    client_id = models.CharField(max_length=255, blank=True, default="")
+    client_secret = EncryptedTextField(blank=True, default="", editable=False)
+
+    auth_type = models.CharField(
+        "callback authentication", max_length=20, choices=AuthType, default=AuthType.HEADER
+    )
+    auth_header_name = models.CharField(max_length=100, default="X-API-Key")
+    auth_parameter_name = models.CharField(max_length=100, default="token")
+    auth_secret = EncryptedTextField(blank=True, default="", editable=False)
+    # While a rotation is under way both are valid (S6); without an end when the platform's answer
+    # to it never came.
+    previous_auth_secret = EncryptedTextField(blank=True, default="", editable=False)
+    previous_auth_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
+
+    conflict_policy = models.CharField(
+        max_length=20, choices=ConflictPolicy, default=ConflictPolicy.CRM_WINS
+    )
+    read_before_write = models.BooleanField(
+        default=True,
+        help_text="Read a property before each push. Without it conflicts are not noticed.",
+    )
+    max_under_way = models.PositiveSmallIntegerField(
+        "requests under way at most", default=8, help_text="For all workers together (A8)."
+    )
+    paused_until = models.DateTimeField(null=True, blank=True, editable=False)
+    pauses = models.PositiveIntegerField(default=0, editable=False)
+    problem = models.TextField(blank=True, default="", editable=False)
+
+    refused_callbacks = models.PositiveIntegerField(default=0, editable=False)
+    last_refusal = models.CharField(max_length=255, blank=True, default="", editable=False)
+    last_refusal_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return self.slug
+
+    @property
+    def callback_url(self) -> str:
+        """The address that the platform calls."""
+        return f"{settings.PUBLIC_BASE_URL}/webhooks/{self.uuid}/"
+
+    @property
+    def credentials(self) -> Credentials:
+        """The fixed token, or the client credentials (A6).
+
+        Raises:
+            NotAllowed: neither is there.
+        """
+        if self.fixed_token:
+            return FixedToken(self.fixed_token)
+        if self.client_id and self.client_secret:
+            return ClientCredentials(self.client_id, self.client_secret)
+        raise NotAllowed(f"workspace {self.slug} has no credentials: see `manage.py add_workspace`")
+
+    def client(self, *, deadline: float | None = None) -> Client:
+        """Return the client of this workspace; `deadline` in seconds for each call."""
+        if deadline is None:
+            return Client(self.base_url, self.credentials)
+        return Client(self.base_url, self.credentials, deadline=deadline)
+
+    def valid_auth_secrets(self, now: datetime) -> list[str]:
+        """Return the secrets that a callback may carry at `now`: one, or two in a rotation (S6)."""
+        until = self.previous_auth_secret_until
+        previous = self.previous_auth_secret if until is None or now < until else ""
+        return [secret for secret in (self.auth_secret, previous) if secret]
+
+    def is_paused(self, now: datetime) -> bool:
+        """Tell whether all workers leave the platform alone for now (A8)."""
+        return self.paused_until is not None and now < self.paused_until
+
+    def pause_for(self, error: SyncError, now: datetime) -> None:
+        """Pause all workers of this workspace if `error` asks for it (429, 503, 401, 403; A8)."""
+        if isinstance(error, NotAllowed):
+            until = now + NOT_ALLOWED_PAUSE
+        elif isinstance(error, Passing) and error.pauses:
+            seconds = error.retry_after
+            wait = backoff(self.pauses) if seconds is None else timedelta(seconds=seconds)
+            until = now + wait
+        else:
+            return
+        Workspace.objects.filter(pk=self.pk).update(
+            paused_until=until, pauses=models.F("pauses") + 1, problem=str(error)[:1000]
+        )
+        self.refresh_from_db(fields=["paused_until", "pauses", "problem"])
+
+    def answered(self) -> None:
+        """Note that the platform answers: the pause and its growth are over."""
+        if self.pauses or self.problem:
+            Workspace.objects.filter(pk=self.pk).update(paused_until=None, pauses=0, problem="")
+            self.refresh_from_db(fields=["paused_until", "pauses", "problem"])

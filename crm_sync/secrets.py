@@ -1,0 +1,68 @@
+"""Secrets at rest: encrypted in the database, rotatable, never shown (S5)."""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+from django.db import models
+
+
+class SecretUnreadable(Exception):
+    """No key in SECRET_KEYS_AT_REST decrypts what the database holds."""
+
+
+@lru_cache(maxsize=4)
+def _fernet(keys: tuple[str, ...]) -> MultiFernet:
+    return MultiFernet([Fernet(key) for key in keys])
+
+
+def encrypt(text: str) -> str:
+    """Encrypt with the newest key; "" stays "" so that "is there one" needs no key."""
+    return (
+        _fernet(tuple(settings.SECRET_KEYS_AT_REST)).encrypt(text.encode()).decode() if text else ""
+    )
+
+
+def decrypt(token: str) -> str:
+    """Decrypt with any of the keys.
+
+    Raises:
+        SecretUnreadable: none of them fits; the key file or SECRET_KEYS_AT_REST was changed.
+    """
+    if not token:
+        return ""
+    try:
+        return _fernet(tuple(settings.SECRET_KEYS_AT_REST)).decrypt(token.encode()).decode()
+    except InvalidToken:
+        raise SecretUnreadable(
+            "a stored secret cannot be decrypted: SECRET_KEYS_AT_REST lacks the key it was"
+            " written with; put the old key back behind the new one, or enter the secret again"
+        ) from None
+
+
+class Secret(str):
+    """A string that does not print itself."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "Secret('***')" if self else "Secret('')"
+
+
+if TYPE_CHECKING:
+    _TextField = models.TextField[str, str]
+else:
+    _TextField = models.TextField
+
+
+class EncryptedTextField(_TextField):
+    """A text column whose content only this process can read."""
+
+    def from_db_value(self, value: str | None, *_: Any) -> Secret | None:
+        """Decrypt what the database holds."""
+        return None if value is None else Secret(decrypt(value))
+
+    def get_prep_value(self, value: Any) -> Any:
+        """Encrypt what goes to the database."""
+        return None if value is None else encrypt(str(value))

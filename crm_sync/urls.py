@@ -1,0 +1,14 @@
+"""The addresses of the callback and of the health pages."""
+
+from django.urls import path
+
+from crm_sync.health import healthz, readyz
+from crm_sync.webhook import WebhookView
+
+urlpatterns = [
+    path("healthz", healthz),
+    path("readyz", readyz),
+    # With and without the slash: a redirect would be a lost event (S9).
+    path("webhooks/<uuid:workspace_uuid>/", WebhookView.as_view()),
+    path("webhooks/<uuid:workspace_uuid>", WebhookView.as_view()),
+]

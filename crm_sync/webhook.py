@@ -1,0 +1,138 @@
+"""The callback endpoint: authenticate, bound, store, answer; nothing is parsed (§6.1, I15-I17)."""
+
+import hmac
+import logging
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.db import DatabaseError
+from django.db.models import F
+from django.http import HttpRequest
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from crm_sync import inbox
+from crm_sync.models import Delivery, Workspace
+
+log = logging.getLogger(__name__)
+
+MASK = "***"
+ALWAYS_MASKED = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key"})
+
+
+class Refusal(Exception):
+    """Why a callback is not stored; the platform keeps the text, so it is short and fixed (S16)."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+class WebhookView(APIView):
+    """Takes the platform's callbacks for one workspace, by any method that carries a body (A23)."""
+
+    authentication_classes = ()
+    permission_classes = ()
+    parser_classes = ()
+
+    def post(self, request: Request, workspace_uuid: UUID) -> Response:
+        """Store the callback: 200, or a refusal that the platform records."""
+        now = timezone.now()
+        workspace = Workspace.objects.filter(uuid=workspace_uuid).first()
+        if workspace is None:
+            return Response({"error": "unknown callback address"}, status=404)
+        raw: HttpRequest = request._request
+        try:
+            _authenticate(raw, workspace, now)
+            body = _read_body(raw)
+            inbox.store(
+                workspace.pk,
+                body,
+                headers=_masked_headers(raw, workspace),
+                method=str(raw.method),
+                source=Delivery.Source.CALLBACK,
+                now=now,
+            )
+        except Refusal as refusal:
+            _note(workspace, raw, refusal, now)
+            return Response({"error": refusal.text}, status=refusal.status)
+        except DatabaseError:
+            # I15: never a 2xx for what is not stored; the trigger history still has it.
+            log.exception("a callback for %s could not be stored", workspace.slug)
+            return Response({"error": "cannot store it now"}, status=503)
+        return Response({"status": "stored"})
+
+    get = put = post
+
+
+def _authenticate(request: HttpRequest, workspace: Workspace, now: datetime) -> None:
+    """Compare on bytes in constant time, never against an empty secret (§5.2, S1)."""
+    kind = workspace.auth_type
+    if kind == Workspace.AuthType.NONE:
+        if not settings.CALLBACK_ALLOW_NONE:
+            raise Refusal(401, "not authenticated")
+        return
+    if kind == Workspace.AuthType.HEADER:
+        given = request.headers.get(workspace.auth_header_name, "").encode("latin-1", "replace")
+    elif kind == Workspace.AuthType.BEARER_TOKEN:
+        scheme, _, value = request.headers.get("Authorization", "").partition(" ")
+        given = value.strip().encode("latin-1", "replace") if scheme.lower() == "bearer" else b""
+    else:
+        given = request.GET.get(workspace.auth_parameter_name, "").encode("utf-8", "replace")
+    valid = [secret.encode() for secret in workspace.valid_auth_secrets(now)]
+    # Every secret is compared, so that the time says nothing about which one was near.
+    if sum(hmac.compare_digest(given, secret) for secret in valid) == 0:
+        raise Refusal(401, "not authenticated")
+
+
+def _read_body(request: HttpRequest) -> bytes:
+    """Read the raw bytes, bounded, or say why there are none.
+
+    A chunked body is whole when it gets here: `config.wsgi` gave it its length. Where the server
+    does not decode chunks (Django's development server) the body would read as empty.
+    """
+    limit = settings.CALLBACK_BODY_LIMIT
+    try:
+        length = int(request.META.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        raise Refusal(400, "bad content length") from None
+    if length > limit:
+        raise Refusal(413, "body too large")
+    body = request.read(length) if length > 0 else b""
+    if len(body) < length:
+        raise Refusal(400, "body cut off")
+    if not body.strip():
+        if request.method == "GET":
+            raise Refusal(405, "a body is needed")
+        raise Refusal(400, "empty body")
+    return body
+
+
+def _masked_headers(request: HttpRequest, workspace: Workspace) -> dict[str, str]:
+    secrets = [
+        secret for secret in (workspace.auth_secret, workspace.previous_auth_secret) if secret
+    ]
+    masked = ALWAYS_MASKED | {workspace.auth_header_name.lower()}
+    return {
+        name: MASK
+        if name.lower() in masked or any(secret in value for secret in secrets)
+        else value[:1000]
+        for name, value in request.headers.items()
+    }
+
+
+def _note(workspace: Workspace, request: HttpRequest, refusal: Refusal, now: datetime) -> None:
+    """Count what was refused, so that a person sees it in the admin."""
+    log.warning("callback for %s refused: %s %s", workspace.slug, refusal.status, refusal.text)
+    try:
+        Workspace.objects.filter(pk=workspace.pk).update(
+            refused_callbacks=F("refused_callbacks") + 1,
+            last_refusal=f"{request.method}: {refusal.status} {refusal.text}",
+            last_refusal_at=now,
+        )
+    except DatabaseError:
+        log.exception("the refusal could not be counted")
