@@ -1,0 +1,40 @@
+"""The one table that knows all property fields, and the rules that follow from it.
+
+It drives the form, the validation, the difference that is pushed, the feeds and the documentation.
+Pure: no Django, no I/O.
+
+field       what the catalog says of a field           comparison  when two values are the same
+fields      the table, one line a field                sending     what may travel
+values      the values of the enums                    validation  what the platform would refuse
+lookup      find a field, name it for people
+"""
+
+from crm_sync.merge import MERGED, UNSENDABLE
+from properties.catalog.comparison import equal, is_empty
+from properties.catalog.field import SHORT_TEXT, Field, Kind, Source
+from properties.catalog.lookup import FIELDS, GROUPS, READ_ONLY, TOP_LEVEL, children, find, label
+from properties.catalog.sending import UNKNOWN, sendable
+from properties.catalog.validation import Fault, validate, validate_document
+
+__all__ = [
+    "FIELDS",
+    "GROUPS",
+    "MERGED",
+    "READ_ONLY",
+    "SHORT_TEXT",
+    "TOP_LEVEL",
+    "UNKNOWN",
+    "UNSENDABLE",
+    "Fault",
+    "Field",
+    "Kind",
+    "Source",
+    "children",
+    "equal",
+    "find",
+    "is_empty",
+    "label",
+    "sendable",
+    "validate",
+    "validate_document",
+]

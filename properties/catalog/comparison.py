@@ -1,0 +1,106 @@
+"""When two values of a field are the same.
+
+A value is brought to a normal form by the type of its field, and normal forms are compared: so
+equality is reflexive, symmetric and transitive by construction.
+"""
+
+from decimal import Decimal
+
+from properties.catalog.field import Field, Kind
+from properties.catalog.instants import read_date, read_datetime
+from properties.catalog.lookup import find
+
+Normal = tuple[str, object] | None
+
+
+def equal(path: str, a: object, b: object) -> bool:
+    """Say whether two values of the field at `path` mean the same (design: equality by type).
+
+    2 = 2.0 = Decimal("2"); `Z` = `+00:00` = no offset (A52); None = "" = absent, and for lists,
+    maps and objects also [] and {}. Lists keep their order; members of objects follow the same
+    rules. True is not 1. Where the catalog knows no field, JSON values are compared as they are.
+    """
+    return normal(path, a) == normal(path, b)
+
+
+def is_empty(path: str, value: object) -> bool:
+    """Say whether a value says no more than a field that is left out."""
+    return normal(path, value) is None
+
+
+def normal(path: str, value: object) -> Normal:
+    """Return the normal form of a value; None when it says no more than an absent field."""
+    field = find(path)
+    return _plain(value) if field is None else _typed(field, value)
+
+
+def _typed(field: Field, value: object) -> Normal:
+    """Bring a value to the form of its kind; one that does not fit its kind stays as it is."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        return _moment(field.kind, value) or ("text", value)
+    if field.kind.is_scalar:
+        return _plain(value)
+    return None if value in ([], {}) else _container(field, value)
+
+
+def _container(field: Field, value: object) -> Normal:
+    """Bring a list, a map or an object to its form."""
+    if isinstance(value, dict) and field.kind in {Kind.OBJECT, Kind.MERGED}:
+        return _members({str(k): normal(f"{field.path}.{k}", v) for k, v in value.items()})
+    if isinstance(value, dict) and field.kind is Kind.MAP:
+        return _members({str(k): _plain(v) if v != "" else None for k, v in value.items()})
+    if isinstance(value, list) and field.kind is Kind.OBJECT_LIST:
+        return ("list", [_item(field, item) for item in value])
+    return _plain(value)
+
+
+def _members(members: dict[str, Normal]) -> Normal:
+    """Leave out what is empty: an object of nothing but empty members is empty itself."""
+    said = {name: member for name, member in members.items() if member is not None}
+    return ("object", said) if said else None
+
+
+def _item(field: Field, item: object) -> Normal:
+    """Bring an item of a list of objects to its form."""
+    if not isinstance(item, dict):
+        return _plain(item)
+    return _members({str(k): normal(f"{field.path}[].{k}", v) for k, v in item.items()})
+
+
+def _moment(kind: Kind, text: str) -> Normal:
+    """Return the instant or the day that a text names, if the field holds one."""
+    if kind is Kind.DATETIME:
+        instant = read_datetime(text)
+        return ("instant", instant) if instant else None
+    if kind is Kind.DATE:
+        day = read_date(text)
+        return ("day", day) if day else None
+    return None
+
+
+def _plain(value: object) -> Normal:  # noqa: PLR0911 - one line for each JSON type
+    """Compare JSON as it is, with 2 = 2.0, and True no number."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return ("bool", value)
+        case int() | Decimal():
+            return ("number", _number(Decimal(value)))
+        case float():
+            return ("number", _number(Decimal(repr(value))))
+        case str():
+            return ("text", value)
+        case list() | tuple():
+            return ("list", [_plain(item) for item in value])
+        case dict():
+            return ("object", {str(name): _plain(member) for name, member in value.items()})
+        case _:
+            return ("other", value)
+
+
+def _number(number: Decimal) -> object:
+    """Keep NaN equal to itself, so that a stored NaN is no eternal difference."""
+    return "NaN" if number.is_nan() else number

@@ -1,0 +1,94 @@
+"""What the catalog says of one field, and the words it says it with."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from crm_sync.merge import MERGED
+
+# §7, A9: references and short texts; long texts, URLs and option values have no limit.
+SHORT_TEXT = 255
+
+
+class Kind(StrEnum):
+    """How the value of a field looks on the wire."""
+
+    STRING = "string"
+    TEXT = "text"  # a string that people write in several lines
+    ENUM = "enum"
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    DATETIME = "datetime"
+    ENUM_LIST = "list of enum values"
+    OBJECT_LIST = "list of objects"
+    MAP = "map of texts"
+    OBJECT = "object"  # replaced as a whole (A11)
+    MERGED = "merged object"  # merged field by field (§4.6 rule 3)
+
+    @property
+    def is_scalar(self) -> bool:
+        """A single value: one that cannot be cleared once it is set (A12)."""
+        return self not in _CONTAINERS
+
+    @property
+    def is_list(self) -> bool:
+        """A list, which is replaced as a whole (§4.6 rule 2)."""
+        return self in {Kind.ENUM_LIST, Kind.OBJECT_LIST}
+
+
+_CONTAINERS = {Kind.ENUM_LIST, Kind.OBJECT_LIST, Kind.MAP, Kind.OBJECT, Kind.MERGED}
+
+
+class Source(StrEnum):
+    """Where the *name* of a field comes from, that is, how sure it is."""
+
+    SEED = "seed"  # printed in the interface document of the platform
+    SWISSRETS = "swissrets"  # the open standard that the model follows
+    INFERRED = "inferred"  # ours
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of the property model; `path` is dotted, `[]` stands for any item of a list."""
+
+    path: str
+    group: str
+    kind: Kind
+    source: Source
+    unit: str = ""
+    enum: tuple[str, ...] = ()
+    max_length: int | None = None
+    pattern: str = ""
+    required: bool = False  # in every object or list item that holds it, once there is one
+    read_only: bool = False
+
+    @property
+    def name(self) -> str:
+        """The last segment, as it stands in the JSON object that holds the field."""
+        return self.path.rpartition(".")[2]
+
+    @property
+    def parent(self) -> str:
+        """The path of the object or the list that holds the field; empty at top level."""
+        return self.path.rpartition(".")[0].removesuffix("[]")
+
+    @property
+    def is_top_level(self) -> bool:
+        """Whether the field is a member of the property itself."""
+        return "." not in self.path
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether a PATCH sends it by itself: top level, or directly in a merged object (A10)."""
+        return self.parent in MERGED if "." in self.path else self.kind is not Kind.MERGED
+
+    @property
+    def is_characteristic(self) -> bool:
+        """Whether UNKNOWN is a value of it like any other (§4.6 rule 4)."""
+        return self.parent == "characteristics"
+
+    @property
+    def merges(self) -> bool:
+        """Whether leaving it out keeps it; the items of a list go with their list."""
+        return self.path.partition(".")[0] in MERGED and "[]" not in self.path

@@ -1,0 +1,96 @@
+"""Find a field in the table, and name it for people."""
+
+import re
+
+from properties.catalog.field import Field
+from properties.catalog.fields import ROWS
+
+FIELDS: dict[str, Field] = {row.path: row for row in ROWS}
+TOP_LEVEL: dict[str, Field] = {row.path: row for row in ROWS if row.is_top_level}
+READ_ONLY: frozenset[str] = frozenset(row.path for row in TOP_LEVEL.values() if row.read_only)
+GROUPS: dict[str, list[Field]] = {}
+_CHILDREN: dict[str, list[Field]] = {}
+for _row in ROWS:
+    if _row.is_top_level:
+        GROUPS.setdefault(_row.group, []).append(_row)
+    else:
+        _CHILDREN.setdefault(_row.parent, []).append(_row)
+
+_INDEX = re.compile(r"\[\d+\]|\.\d+(?=\.|$)")
+
+# Names that no rule can make readable.
+_LABELS = {
+    "is24Id": "ImmoScout24 ID",
+    "areaBwf": "Living area",
+    "areaNwf": "Net living area",
+    "areaPropertyLand": "Plot area",
+    "areaUsable": "Usable area",
+    "areaRentable": "Rentable area",
+    "areaCellar": "Cellar area",
+    "areaBalcony": "Balcony area",
+    "areaTerrace": "Terrace area",
+    "areaLoggia": "Loggia area",
+    "areaGarden": "Garden area",
+    "numberOfToiletsGuest": "Number of guest toilets",
+    "co2Emissions": "CO2 emissions",
+    "hasDemolitionProperty": "Comes with a demolition property",
+}
+_ACRONYMS = {
+    "id": "ID",
+    "url": "URL",
+    "egid": "EGID",
+    "ewid": "EWID",
+    "egrid": "EGRID",
+    "tv": "TV",
+    "ev": "EV",
+    "wir": "WIR",
+    "vat": "VAT",
+}
+
+
+def find(path: str) -> Field | None:
+    """Return the field at a path, or None where the catalog knows none.
+
+    Items of lists may be written `localizations[].title`, `localizations[0].title` or
+    `localizations.0.title`; the path of an item itself finds its list.
+    """
+    field = FIELDS.get(path)
+    if field is not None:
+        return field
+    general = _INDEX.sub("[]", path)
+    if not general.endswith("[]"):
+        return FIELDS.get(general)
+    field = FIELDS.get(general[:-2])
+    return field if field and field.kind.is_list else None  # an object may have a member "0"
+
+
+def children(path: str) -> list[Field]:
+    """Return the fields that an object, or an item of a list, holds directly; in table order."""
+    field = find(path)
+    return list(_CHILDREN.get(field.path, [])) if field else []
+
+
+def label(path: str) -> str:
+    """Return a path in words: `numberOfRooms` is "Number of rooms".
+
+    The four merged objects are left out ("Rent · gross"), since their group names them; the item
+    of a list gets its number ("Localizations 1 · title"). Works for unknown paths as well.
+    """
+    segments = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", path).split(".")
+    field = find(path)
+    if field and field.merges and len(segments) > 1:
+        segments = segments[1:]
+    words = " · ".join(_words(segment) for segment in segments)
+    return words[:1].upper() + words[1:]
+
+
+def _words(segment: str) -> str:
+    """Return one segment in lower-case words, with the number of a list item counted from 1."""
+    name, _, index = segment.partition("[")
+    number = f" {int(index[:-1]) + 1}" if index[:-1].isdecimal() else ""
+    if name in _LABELS:
+        return _LABELS[name] + number
+    parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name) or [name]
+    if len(parts) > 1 and parts[0] in {"is", "has", "are"}:  # a flag needs no verb to be read
+        parts = parts[1:]
+    return " ".join(_ACRONYMS.get(part.lower(), part.lower()) for part in parts) + number

@@ -1,0 +1,193 @@
+"""What the platform would refuse, said before it is sent (§4.6, §7)."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from crm_sync import references
+from properties.catalog.comparison import is_empty
+from properties.catalog.field import Field, Kind
+from properties.catalog.instants import read_date, read_datetime
+from properties.catalog.lookup import children, find
+from properties.catalog.sending import UNKNOWN
+
+# Line breaks and tabs are text; other control characters travel badly and PostgreSQL stores no NUL.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_MANY = 12  # values that a message can list and still be read
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with a document: where, and what a person must know."""
+
+    path: str
+    message: str
+
+
+def validate(path: str, value: object) -> list[Fault]:
+    """Return what is wrong with a value of the field at `path`; nothing said is never wrong.
+
+    `path` may be any path of the catalog; faults carry the path of the very item, such as
+    `localizations[1].title`. A field that the catalog does not know may hold any JSON.
+    """
+    return list(_faults(path, value))
+
+
+def validate_document(document: dict[str, object]) -> list[Fault]:
+    """Return all that is wrong with the top-level fields of a document, in its order."""
+    return [fault for path, value in document.items() for fault in _faults(path, value)]
+
+
+def _faults(path: str, value: object) -> Iterator[Fault]:
+    """Yield the faults of one value and of what it holds."""
+    field = find(path)
+    if value is None or value == "":
+        return
+    if field is None:
+        yield from _unstorable(path, value)
+    elif field.read_only:
+        if value not in ([], {}):
+            yield Fault(path, f"{path} is read-only: the platform sets it (§4.6 rule 5)")
+    elif field.kind.is_scalar:
+        message = _scalar_fault(field, value)
+        if message:
+            yield Fault(path, f"{path} {message}")
+    else:
+        yield from _container_faults(field, path, value)
+
+
+def _unstorable(path: str, value: object) -> Iterator[Fault]:
+    """Yield the texts in a value of unknown shape that no database can keep."""
+    if isinstance(value, str):
+        message = _text_fault(value)
+        if message:
+            yield Fault(path, f"{path} {message}")
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            yield from _unstorable(path, name)
+            yield from _unstorable(f"{path}.{name}", member)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _unstorable(f"{path}[{index}]", item)
+
+
+def _scalar_fault(field: Field, value: object) -> str | None:
+    """Return what is wrong with a single value, or None."""
+    match field.kind:
+        case Kind.BOOLEAN:
+            return None if isinstance(value, bool) else "must be true or false"
+        case Kind.INTEGER | Kind.DECIMAL:
+            return _number_fault(field, value)
+        case Kind.ENUM:
+            return _enum_fault(field, value)
+        case Kind.DATE:
+            good = isinstance(value, str) and read_date(value) is not None
+            return None if good else "must be a date such as 2026-01-31"
+        case Kind.DATETIME:
+            good = isinstance(value, str) and read_datetime(value) is not None
+            return None if good else "must be a time such as 2026-01-31T09:00:00Z"
+        case _:
+            return _string_fault(field, value)
+
+
+def _number_fault(field: Field, value: object) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return "must be a number"
+    if not math.isfinite(value):
+        return "must be a finite number"
+    if field.kind is Kind.INTEGER and value != int(value):
+        return "must be a whole number"
+    return None
+
+
+def _enum_fault(field: Field, value: object) -> str | None:
+    if value in field.enum:
+        return None
+    if value == UNKNOWN:
+        return "cannot be set to UNKNOWN (§4.6 rule 4): leave it out"
+    if len(field.enum) > _MANY:
+        return f"has no value {value!r}"
+    return f"has no value {value!r}; it is one of {', '.join(field.enum)}"
+
+
+def _string_fault(field: Field, value: object) -> str | None:
+    if not isinstance(value, str):
+        return "must be a text"
+    if field.max_length is not None and len(value) > field.max_length:
+        return f"is longer than {field.max_length} characters ({len(value)})"
+    if field.pattern and not re.fullmatch(field.pattern, value):
+        return f"must look like {field.pattern}, not {value!r}"
+    if field.path == "objectReferenceId":
+        return references.fault(value)
+    return _text_fault(value)
+
+
+def _text_fault(text: str) -> str | None:
+    if _CONTROL.search(text):
+        return "holds a control character"
+    return "holds half a character (a lone surrogate)" if _SURROGATE.search(text) else None
+
+
+def _container_faults(field: Field, path: str, value: object) -> Iterator[Fault]:
+    """Yield the faults of a list, a map or an object."""
+    shape, name = (list, "a list") if field.kind.is_list else (dict, "an object")
+    if not isinstance(value, shape):
+        if value not in ([], {}):
+            yield Fault(path, f"{path} must be {name}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _item_faults(field, f"{path}[{index}]", item)
+        if field.path == "localizations":
+            yield from _repeated_languages(value)
+    elif isinstance(value, dict) and not is_empty(field.path, value):
+        yield from _map_faults(path, value) if field.kind is Kind.MAP else _members(path, value)
+
+
+def _item_faults(field: Field, path: str, item: object) -> Iterator[Fault]:
+    """Yield the faults of one item of a list."""
+    if field.kind is Kind.ENUM_LIST:
+        message = _enum_fault(field, item)
+        if message:
+            yield Fault(path, f"{path} {message}")
+    elif isinstance(item, dict):
+        yield from _members(path, item)
+    else:
+        yield Fault(path, f"{path} must be an object")
+
+
+def _members(path: str, value: dict[str, object]) -> Iterator[Fault]:
+    """Yield the faults of the members of an object, and those that it must have and has not."""
+    for name, member in value.items():
+        yield from _unstorable(path, name)
+        yield from _faults(f"{path}.{name}", member)
+    for child in children(path):
+        if child.required and value.get(child.name) in (None, ""):
+            yield Fault(f"{path}.{child.name}", f"{path}.{child.name} is missing")
+
+
+def _map_faults(path: str, value: dict[str, object]) -> Iterator[Fault]:
+    """Yield the faults of a map of texts."""
+    for name, member in value.items():
+        if not name:
+            yield Fault(path, f"{path} has an entry without a name")
+        yield from _unstorable(path, name)
+        if member is not None and not isinstance(member, str):
+            yield Fault(f"{path}.{name}", f"{path}.{name} must be a text")
+        else:
+            yield from _unstorable(f"{path}.{name}", member)
+
+
+def _repeated_languages(items: list[object]) -> Iterator[Fault]:
+    """Yield every localization whose language an earlier one has already."""
+    seen: set[object] = set()
+    for index, item in enumerate(items):
+        code = item.get("languageCode") if isinstance(item, dict) else None
+        if not isinstance(code, str):
+            continue
+        if code in seen:
+            path = f"localizations[{index}].languageCode"
+            yield Fault(path, f'{path} repeats "{code}": one localization per language')
+        seen.add(code)

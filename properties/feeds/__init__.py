@@ -1,0 +1,16 @@
+"""Read properties out of files in real formats, as streams with bounded memory.
+
+opening         which reader for which file
+records         what comes out of every reader
+fitting         give a value of a feed the type that the catalog asks for
+intake          one SwissRETS record to one property
+swissrets       what SwissRETS calls what: the tables
+swissrets_xml   SwissRETS XML 2.x                swissrets_json   SwissRETS JSON 3.x
+
+Pure: no Django, no database. Who imports decides what to do with records and refusals.
+"""
+
+from properties.feeds.opening import open_feed
+from properties.feeds.records import NotAFeed, Record, Refusal, Truncated, digest
+
+__all__ = ["NotAFeed", "Record", "Refusal", "Truncated", "digest", "open_feed"]

@@ -1,0 +1,127 @@
+"""Give a value of a feed the type that the catalog asks for.
+
+What does not fit its type is left as it is, and the catalog refuses it with a message that a
+person understands; what has no field at all comes back as the rest.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from properties import catalog
+
+# Anything with at least seven digits and the usual separators; feeds spell phones in all ways.
+_PHONE = re.compile(r"\+?(?:[ ()./-]*\d){7,}[ ()./-]*")
+_BREAK = re.compile(r"\s*[\r\n\t]\s*")  # how a file was laid out is no part of a short text
+_PHONE_FIELDS = ("phone", "mobile")
+
+Fitted = tuple[Any, Any]  # what fits, and the rest of it; None where there is nothing
+
+
+def fit(path: str, value: Any) -> Fitted:
+    """Return a feed's value as the field at `path` holds it, and what had no place in it.
+
+    Words become constants (`heatpump-air-and-water`: HEATPUMP_AIR_AND_WATER), texts numbers where
+    the field is a number, texts are trimmed, empty values and UNKNOWN of an enum are left out
+    (outside `characteristics`, where it is a value).
+    """
+    field = catalog.find(path)
+    if field is None:
+        return None, value
+    if isinstance(value, dict) and field.kind.is_scalar:  # an element with attributes of its own
+        text = value.pop("text", None)
+        return fit(path, text)[0], value or None
+    if isinstance(value, dict):
+        return _object(path, value)
+    if isinstance(value, list) and field.kind is catalog.Kind.OBJECT_LIST:
+        return _objects(path, value)
+    if isinstance(value, list) and field.kind is catalog.Kind.ENUM_LIST:
+        constants = [constant(item) for item in value]
+        return list(dict.fromkeys(c for c in constants if c not in {"", "UNKNOWN"})) or None, None
+    return _scalar(field, value), None
+
+
+def constant(word: Any) -> Any:
+    """Return a SwissRETS word as the platform writes it: `Minergie-P-Eco` is MINERGIE_P_ECO."""
+    return word.strip().replace("-", "_").upper() if isinstance(word, str) else str(word)
+
+
+def is_odd_phone(path: str, value: Any) -> bool:
+    """Say whether a value is a phone number that nobody could dial; it is kept all the same."""
+    is_phone = path.rpartition(".")[2] in _PHONE_FIELDS and isinstance(value, str)
+    return is_phone and not _PHONE.fullmatch(value)
+
+
+def flatten(prefix: str, rest: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what is left of a record as (path, value); empty values say nothing and go."""
+    if isinstance(rest, dict):
+        for name, member in rest.items():
+            joint = "" if name.startswith("[") or not prefix else "."
+            yield from flatten(f"{prefix}{joint}{name}", member)
+    elif rest not in (None, "", []):
+        yield prefix, rest
+
+
+def _object(path: str, value: dict[str, Any]) -> Fitted:
+    """Fit the members of an object; those without a field are the rest."""
+    fitted, rest = {}, {}
+    for name, member in value.items():
+        member_path = f"{path}.{name}"
+        good, left = fit(member_path, member)
+        if good is not None:
+            fitted[name] = good
+        if is_odd_phone(member_path, good):
+            left = good
+        if left is not None:
+            rest[name] = left
+    return fitted or None, rest or None
+
+
+def _objects(path: str, value: list[Any]) -> Fitted:
+    """Fit the items of a list of objects; the rest knows the number of its item."""
+    pairs = [fit_item(path, item) for item in value]
+    rest = {f"[{index}]": left for index, (_, left) in enumerate(pairs) if left is not None}
+    return [good for good, _ in pairs if good is not None] or None, rest or None
+
+
+def fit_item(path: str, item: Any) -> Fitted:
+    """Fit one item of a list of objects; one that is no object stays, for the catalog to refuse."""
+    return _object(f"{path}[]", item) if isinstance(item, dict) else (item, None)
+
+
+def _scalar(field: catalog.Field, value: Any) -> Any:
+    """Fit a single value; None where it says nothing."""
+    if isinstance(value, str):
+        value = value.strip()
+    if value is None or value == "":
+        return None
+    match field.kind:
+        case catalog.Kind.ENUM:
+            word = constant(value)
+            return None if word == catalog.UNKNOWN and not field.is_characteristic else word
+        case catalog.Kind.INTEGER | catalog.Kind.DECIMAL:
+            return _number(value)
+        case catalog.Kind.STRING:
+            return _BREAK.sub(" ", value) if isinstance(value, str) else _text(value)
+        case catalog.Kind.TEXT:
+            return _text(value)
+        case _:
+            return value
+
+
+def _text(value: Any) -> Any:
+    """Return a number as text: ids and postal codes come as either (A7)."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else value
+
+
+def _number(value: Any) -> Any:
+    """Return a number, whole ones as integers so that 4, 4.0 and "4" have one digest."""
+    try:
+        number = float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+    if isinstance(number, float) and math.isfinite(number) and number.is_integer():
+        return int(number)
+    return number

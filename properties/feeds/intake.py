@@ -1,0 +1,170 @@
+"""Bring one SwissRETS record to the platform's names, or say why it is refused.
+
+What a table of `swissrets` moves is taken out of the record; what is left at the end has no home
+in the property model.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from crm_sync.text import clean
+from properties import catalog
+from properties.feeds import swissrets
+from properties.feeds.fitting import fit, fit_item, flatten
+from properties.feeds.records import Record, Refusal
+from properties.feeds.swissrets import Units
+
+
+@dataclass
+class Intake:
+    """The records of one file: knows which ids and references came before.
+
+    `find_units` reads the units of the whole file. It is asked at most once, and only when a record
+    points to a unit, since JSON may put its projects behind its properties.
+    """
+
+    find_units: Callable[[], Units]
+    _units: Units | None = None
+    _seen: set[tuple[str, str]] = field(default_factory=set)
+
+    def take(self, raw: Any, position: str) -> Record | Refusal:
+        """Return one record of the file, or why it is refused; `raw` is used up.
+
+        Refused: without id, reference, category, localization or its language, with an id or a
+        reference that came before, pointing to a unit that is not there, or with any value that
+        the platform would refuse (§4.6, §7). So the smallest file that the SwissRETS schema
+        allows, which has no category, is a feed whose one record is refused.
+        """
+        if not isinstance(raw, dict):
+            return Refusal(position, None, ["the record is no object"])
+        try:
+            return self._take(raw, position)
+        except RecursionError:
+            return Refusal(position, None, ["the record is nested too deeply"])
+
+    def _take(self, raw: dict[str, Any], position: str) -> Record | Refusal:
+        raw, cleaned = clean(raw)
+        reasons = self._unit_faults(raw)
+        record_id = raw.get("id")
+        document = self._document(raw)
+        reference = document.get("objectReferenceId")
+        reasons += self._identity_faults({"id": record_id, "referenceId": reference})
+        for name in ("categories", "localizations"):
+            if not document.get("propertyCategories" if name == "categories" else name):
+                reasons.append(f"{name} is missing")
+        reasons += [fault.message for fault in catalog.validate_document(document)]
+        if reasons:
+            return Refusal(position, None if reference is None else str(reference), reasons)
+        leftover = dict(flatten("", raw))
+        if cleaned:
+            leftover["(cleaned)"] = "characters that no database can keep were removed"
+        return Record(document["objectReferenceId"], document, leftover, position)
+
+    def _unit_faults(self, raw: dict[str, Any]) -> list[str]:
+        """Return the complaint about a unit that the file does not have."""
+        unit = raw.get("unitReferenceId")
+        if not unit or str(unit) in self._all_units():
+            return []
+        return [f'unitReferenceId "{unit}" points to a unit that is not there']
+
+    def _identity_faults(self, identity: dict[str, Any]) -> list[str]:
+        """Return what is wrong with the id and the reference, and remember both."""
+        faults = []
+        for name, value in identity.items():
+            if value is None or str(value).strip() == "":
+                faults.append(f"{name} is missing")
+                continue
+            if (name, str(value)) in self._seen:
+                faults.append(f'{name} "{value}" is a duplicate: an earlier record has it')
+            self._seen.add((name, str(value)))
+        return faults
+
+    def _document(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """Move all that has a home out of a record, into a document of the platform's shape."""
+        document: dict[str, Any] = {}
+        unit = raw.get("unitReferenceId")
+        project = self._all_units().get(str(unit)) if unit else None
+        if project:
+            document["projectReferenceId"] = project
+        _move_links(raw, document)
+        for source, target in swissrets.MOVED:
+            _move(raw, source, document, target)
+        features = raw.get("characteristics")
+        for name in list(features) if isinstance(features, dict) else []:
+            if name in swissrets.NUMBERS:
+                _move(raw, f"characteristics.{name}", document, name)
+        _move(raw, "characteristics", document, "characteristics")
+        _derive(document)
+        if unit and document.get("parentRealtyReferenceId") == document.get("objectReferenceId"):
+            raw["unitReferenceId"] = document.pop("parentRealtyReferenceId")  # no own parent
+        return document
+
+    def _all_units(self) -> Units:
+        if self._units is None:
+            self._units = self.find_units()
+        return self._units
+
+
+def _move(raw: dict[str, Any], source: str, document: dict[str, Any], target: str) -> None:
+    """Move one value to where it belongs; what has no place, or comes second, stays behind."""
+    holder, name = _holder(raw, source)
+    if name not in holder:
+        return
+    value, rest = fit(target, holder[name])
+    parent, _, member = target.rpartition(".")
+    place = document.get(parent, {}) if parent else document
+    known = place.get(member)
+    if known is not None and not (isinstance(known, dict) and isinstance(value, dict)):
+        return
+    if value is not None:
+        place[member] = {**known, **value} if known else value
+        if parent:
+            document[parent] = place
+    if rest is None:
+        del holder[name]
+    else:
+        holder[name] = rest
+
+
+def _holder(raw: dict[str, Any], source: str) -> tuple[dict[str, Any], str]:
+    """Return the object that holds the last segment of a path, empty where there is none."""
+    *parents, name = source.split(".")
+    holder: Any = raw
+    for parent in parents:
+        holder = holder.get(parent) if isinstance(holder, dict) else None
+    return (holder if isinstance(holder, dict) else {}), name
+
+
+def _move_links(raw: dict[str, Any], document: dict[str, Any]) -> None:
+    """Collect the tours and videos of all languages, each address once."""
+    texts = raw.get("localizations")
+    for text in texts if isinstance(texts, list) else []:
+        attachments = text.get("attachments") if isinstance(text, dict) else None
+        if not isinstance(attachments, dict):
+            continue
+        for source, target in swissrets.LINKS:
+            items = attachments.pop(source, None)
+            links = document.get(target, [])
+            known = {link["url"] for link in links if isinstance(link, dict) and "url" in link}
+            for item in items if isinstance(items, list) else []:
+                link, _ = fit_item(target, item)
+                if link and not (isinstance(link, dict) and link.get("url") in known):
+                    links.append(link)
+            if links:
+                document[target] = links
+
+
+def _derive(document: dict[str, Any]) -> None:
+    """Fill what SwissRETS says in other words: title, property type, conditions."""
+    texts = document.get("localizations")
+    first = texts[0] if isinstance(texts, list) and texts else None
+    if isinstance(first, dict) and first.get("title"):
+        document["title"] = first["title"]
+    categories = document.get("propertyCategories")
+    if isinstance(categories, list) and categories:
+        document["propertyType"] = swissrets.PROPERTY_TYPE_OF.get(categories[0], "OTHER")
+    flags = document.get("characteristics", {})
+    applying = [c for flag, c in swissrets.CONDITIONS if flags.get(flag) == "APPLIES"]
+    if applying:
+        document["conditions"] = list(dict.fromkeys(applying))

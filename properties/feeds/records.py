@@ -1,0 +1,50 @@
+"""What comes out of every reader of feeds, and what a file that is no feed leads to.
+
+NotAFeed         import nothing: the file is not in a format that we read
+ └─ Truncated    import nothing: it began well and breaks off, so it lacks records
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One property as a feed tells it.
+
+    `document` has the platform's names and the catalog's types. `leftover` is what has no home in
+    it, by the path in the feed, and phone numbers that are odd (those are in the document as well).
+    """
+
+    reference: str
+    document: dict[str, Any]
+    leftover: dict[str, Any]
+    position: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One record that cannot be taken, with every reason that a person must mend."""
+
+    position: str
+    reference: str | None
+    reasons: list[str]
+
+
+class NotAFeed(Exception):
+    """The file is no feed of this format at all: import nothing. Names the file and the reason."""
+
+
+class Truncated(NotAFeed):
+    """The file breaks off after some records: import nothing, it would look like a full load."""
+
+
+def digest(document: dict[str, Any]) -> str:
+    """Return the SHA-256 of a document's canonical JSON; equal documents, equal digests.
+
+    The change detection of an import: SwissRETS itself says not to trust `modified`.
+    """
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -1,0 +1,106 @@
+"""SwissRETS in tables: what it calls what, in the shape of SwissRETS JSON 3.x.
+
+The XML reader brings its format to that shape first, so both have one set of tables.
+"""
+
+from typing import Any
+
+from properties import catalog
+
+# Where in SwissRETS (left) a top-level field or a member of a merged object (right) is found.
+# The first line that finds something wins; a later one for the same field stays in the leftover.
+MOVED = (
+    ("referenceId", "objectReferenceId"),
+    ("externalReference.refObject", "objectReferenceId"),
+    ("visualReferenceId", "displayReferenceId"),
+    ("unitReferenceId", "parentRealtyReferenceId"),  # the nearest: a unit is the building
+    ("externalReference.refProperty", "projectReferenceId"),
+    ("externalReference.refHouse", "houseReferenceId"),
+    ("bfs.egid", "swissReferences.egid"),
+    ("bfs.ewid", "swissReferences.ewid"),
+    ("bfs.egrid", "swissReferences.egrid"),
+    ("minergieCertification", "swissReferences.minergieCertification"),
+    ("availability.state", "availabilityState"),
+    ("availability.start", "availabilityStartAt"),
+    ("availability.expiration", "availabilityExpiresAt"),
+    ("type", "offerType"),
+    ("categories", "propertyCategories"),
+    ("development", "developmentState"),
+    ("heating.generation", "heatingType"),
+    ("heating.distribution", "heatingDistribution"),
+    ("buildingZones", "buildingZones"),
+    ("parcelNumbers", "parcelNumbers"),
+    ("author", "author"),
+    ("address", "address"),
+    ("prices", "prices"),
+    ("localizations", "localizations"),
+    ("publishers", "publishers"),
+    ("propertyOwner", "owner"),
+    ("seller.inquiryPerson.email", "seller.inquiryEmail"),
+    ("seller", "seller"),
+    ("characteristics.volumeGva", "buildingVolume"),
+    ("characteristics.areaSiaNf", "areaUsable"),  # the nearest: net area by SIA 416
+    ("characteristics.numberOfApartements", "numberOfApartments"),
+)
+
+# The numbers of SwissRETS `characteristics` stand at top level, under the same name.
+NUMBERS = frozenset(
+    name
+    for name, row in catalog.TOP_LEVEL.items()
+    if row.kind in {catalog.Kind.DECIMAL, catalog.Kind.INTEGER}
+)
+
+# Flags that say what `conditions` says: both are filled. OpenImmo's words, IS24's values.
+CONDITIONS = (
+    ("isFirstOccupancy", "FIRST_TIME_USE"),
+    ("isLikeNew", "MINT_CONDITION"),
+    ("isRefurbished", "REFURBISHED"),
+    ("isRefurbishedPartially", "REFURBISHED"),
+    ("isModernized", "MODERNIZED"),
+    ("isWellTended", "WELL_KEPT"),
+    ("isInNeedOfRenovation", "NEED_OF_RENOVATION"),
+    ("isInNeedOfRenovationPartially", "NEED_OF_RENOVATION"),
+    ("isDilapidated", "RIPE_FOR_DEMOLITION"),
+    ("isDemolitionProperty", "RIPE_FOR_DEMOLITION"),
+)
+
+# Links that stand in each localization's attachments, and at top level with the platform.
+LINKS = (("virtualTourLinks", "virtualTourLinks"), ("youTubeLinks", "videoLinks"))
+
+# `propertyType` by the main category; what stands nowhere is OTHER.
+PROPERTY_TYPES = {
+    "APARTMENT": """APARTMENT ATTIC_FLAT DUPLEX_HOUSE FURNISHED_FLAT GRANNY_FLAT LOFT MAISONETTE
+        ONE_ROOM_FLAT ROOF_FLAT STEPPED_FLAT""",
+    "HOUSE": """CASTLE CHALET DETACHED_HOUSE EARTH_SHELTERED_DWELLING FARM_HOUSE ROW_HOUSE RUSTICO
+        STEPPED_HOUSE STOECKLI VILLA""",
+    "ROOM": "SINGLE_ROOM",
+    "PLOT": "BUILDING_LOT COMMERCIAL_LOT INDUSTRIAL_LOT PLOT",
+    "COMMERCIAL": """ADVERTISING_AREA ARCADE ATELIER BAKERY BUTCHER COMMERCIAL_SPACE
+        DEPARTMENT_STORE DISPLAY_WINDOW DOCTORS_OFFICE FUEL_STATION HAIRDRESSER KIOSK LABORATORY
+        OFFICE RETAIL_LOCATION SHOPPING_CENTER""",
+    "GASTRONOMY": "BAR CAFE CAMPGROUND CASINO CLUB_DISCO HOTEL MOTEL PUB RESTAURANT",
+    "INDUSTRIAL": """CARPENTRY_SHOP CAR_REPAIR_SHOP CHEESE_FACTORY FACTORY INDUSTRIAL_OBJECT
+        WORKSHOP""",
+    "AGRICULTURAL": "AGRICULTURAL_LOT ALLOTMENT_GARDEN HORSE_BOX MARKET_GARDEN",
+    "PARKING": """BOAT_DRY_DOCK BOAT_LANDING_STAGE BOAT_MOORING CAR_PARK
+        COVERED_MOTORBIKE_PARKING_SPACE COVERED_PARKING_SPACE DOUBLE_GARAGE MULTISTOREY_CAR_PARK
+        OPEN_MOTORBIKE_PARKING_SPACE OPEN_PARKING_SPACE PARKING_SPACE SINGLE_GARAGE
+        UNDERGROUND_PARKING_SPACE""",
+    "STORAGE": "ATTIC_COMPARTMENT CELLAR_COMPARTMENT STORAGE_ROOM",
+    "INVESTMENT": "MULTIPLEX_HOUSE RESIDENTIAL_COMMERCIAL_BUILDING",
+}
+PROPERTY_TYPE_OF = {
+    category: kind for kind, names in PROPERTY_TYPES.items() for category in names.split()
+}
+
+Units = dict[str, str | None]  # reference of a unit: reference of its project
+
+
+def units_of(project: Any) -> Units:
+    """Return the units of a project, by their references; both formats, any order."""
+    if not isinstance(project, dict):
+        return {}
+    units = project.get("units")
+    references = [u.get("referenceId") for u in units or [] if isinstance(u, dict)]
+    own = project.get("referenceId")
+    return {str(unit): str(own) if own else None for unit in references if unit}

@@ -1,0 +1,407 @@
+"""The catalog: its size, what is the same, what may travel, what is refused."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crm_sync import references
+from crm_sync.text import clean
+from properties import catalog
+from properties.catalog import UNSENDABLE, Kind, equal, sendable
+
+# --- the table
+
+
+def test_the_catalog_has_315_fields_of_which_76_stand_at_top_level():
+    assert (len(catalog.FIELDS), len(catalog.TOP_LEVEL)) == (315, 76)
+
+
+def test_every_top_level_field_stands_in_one_group():
+    assert {group: len(rows) for group, rows in catalog.GROUPS.items()} == {
+        "Core": 4,
+        "References": 7,
+        "Availability": 3,
+        "Classification": 6,
+        "Areas and counts": 21,
+        "Heating and energy": 4,
+        "Prices": 6,
+        "Amenities": 1,
+        "Listing": 8,
+        "Read-only": 1,
+        "Extra": 15,
+    }
+
+
+def test_four_objects_merge_and_two_fields_are_read_only():
+    merged = {path for path, row in catalog.TOP_LEVEL.items() if row.kind is Kind.MERGED}
+    assert merged == catalog.MERGED
+    assert sorted(catalog.READ_ONLY) == ["id", "rooms"]
+
+
+def test_every_field_stands_in_an_object_or_list_that_the_table_has():
+    orphans = [
+        row.path for row in catalog.FIELDS.values() if row.parent not in {*catalog.FIELDS, ""}
+    ]
+    assert orphans == []
+
+
+def test_enums_and_only_enums_have_values():
+    with_values = {row.path for row in catalog.FIELDS.values() if row.enum}
+    enums = {row.path for row in catalog.FIELDS.values() if row.kind in {Kind.ENUM, Kind.ENUM_LIST}}
+    assert with_values == enums
+
+
+def test_86_characteristics_have_three_states_and_unknown_is_a_value_nowhere_else():
+    with_unknown = [row for row in catalog.FIELDS.values() if "UNKNOWN" in row.enum]
+    assert len(with_unknown) == 86
+    assert {row.parent for row in with_unknown} == {"characteristics"}
+    assert {row.enum for row in with_unknown} == {("APPLIES", "DOES_NOT_APPLY", "UNKNOWN")}
+
+
+def test_labels_are_unique_within_an_object():
+    labels = [(row.parent, catalog.label(row.path)) for row in catalog.FIELDS.values()]
+    assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("prices.rent.gross", "prices.rent.gross"),
+        ("localizations[].title", "localizations[].title"),
+        ("localizations[0].title", "localizations[].title"),
+        ("localizations.0.title", "localizations[].title"),
+        ("publishers[2].options[10].key", "publishers[].options[].key"),
+        ("propertyCategories[3]", "propertyCategories"),
+        ("prices.0", None),
+        ("localizations.title", None),
+        ("nothing", None),
+        ("", None),
+    ],
+)
+def test_a_field_is_found_however_its_items_are_written(path, found):
+    field = catalog.find(path)
+    assert (field.path if field else None) == found
+
+
+@pytest.mark.parametrize(
+    ("path", "label"),
+    [
+        ("numberOfRooms", "Number of rooms"),
+        ("prices.rent.gross", "Rent · gross"),
+        ("prices", "Prices"),
+        ("localizations[0].title", "Localizations 1 · title"),
+        ("localizations.1.title", "Localizations 2 · title"),
+        ("characteristics.hasElevator", "Elevator"),
+        ("swissReferences.egid", "EGID"),
+        ("objectReferenceId", "Object reference ID"),
+        ("somethingNew.fooBar", "Something new · foo bar"),
+    ],
+)
+def test_a_path_reads_in_words(path, label):
+    assert catalog.label(path) == label
+
+
+# --- equality
+
+
+@pytest.mark.parametrize(
+    ("path", "a", "b"),
+    [
+        ("numberOfRooms", 2, 2.0),
+        ("numberOfRooms", 2, Decimal("2.00")),
+        ("floor", None, ""),
+        ("title", "", None),
+        ("availabilityStartAt", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00+00:00"),
+        ("availabilityStartAt", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00"),
+        ("availabilityStartAt", "2026-01-01T00:00:00Z", "2026-01-01T01:00:00.000+01:00"),
+        ("availabilityStartAt", "2026-01-01", "2026-01-01T00:00:00Z"),
+        ("conditions", None, []),
+        ("localizations", [], ""),
+        ("customFields", {}, None),
+        ("address", {"geo": {}, "street": ""}, None),
+        ("prices.rent", {"gross": 2, "net": None}, {"gross": 2.0}),
+        ("prices", {"rent": {"gross": 1}}, {"rent": {"gross": 1.0}, "buy": {}}),
+        ("localizations", [{"title": "a", "excerpt": None}], [{"title": "a"}]),
+        ("aNewField", {"a": [2]}, {"a": [2.0]}),
+    ],
+)
+def test_values_that_mean_the_same_are_equal(path, a, b):
+    assert equal(path, a, b)
+    assert equal(path, b, a)
+
+
+@pytest.mark.parametrize(
+    ("path", "a", "b"),
+    [
+        ("numberOfRooms", 1, True),
+        ("isFurnished", False, None),
+        ("isFurnished", True, 1),
+        ("floor", 0, None),
+        ("title", "a", "A"),
+        ("title", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00"),
+        ("availabilityStartAt", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00-01:00"),
+        ("propertyCategories", ["VILLA", "LOFT"], ["LOFT", "VILLA"]),
+        ("localizations", [{"title": "a"}], [{"title": "a"}, {"title": "a"}]),
+        ("characteristics", {"hasRamp": "UNKNOWN"}, {}),
+        ("aNewField", None, ""),
+        ("aNewField", 1, True),
+    ],
+)
+def test_values_that_mean_different_things_are_not_equal(path, a, b):
+    assert not equal(path, a, b)
+
+
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(),
+    st.decimals(-3, 3, places=1),
+    st.sampled_from(["", "a", "UNKNOWN", "VILLA", "2026-01-01T00:00:00Z", "2026-01-01"]),
+)
+names = st.sampled_from(["gross", "interval", "geo", "title", "languageCode", "options", "0", "x"])
+json_values = st.recursive(
+    scalars, lambda v: st.lists(v, max_size=3) | st.dictionaries(names, v, max_size=3), max_leaves=6
+)
+leaves = st.sampled_from(
+    [row.path for row in catalog.FIELDS.values() if row.is_leaf] + ["aNewField", "prices.aNewOne"]
+)
+paths = st.one_of(leaves, st.sampled_from(sorted(catalog.FIELDS)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(paths, json_values, json_values, json_values)
+def test_equality_is_an_equivalence(path, a, b, c):
+    assert equal(path, a, a)
+    assert equal(path, a, b) == equal(path, b, a)
+    if equal(path, a, b) and equal(path, b, c):
+        assert equal(path, a, c)
+
+
+@settings(max_examples=100, deadline=None)
+@given(paths, st.sampled_from([None, "", [], {}, 0, False]), st.sampled_from([None, "", [], {}]))
+def test_what_says_nothing_is_equal_to_all_that_says_nothing(path, a, b):
+    if equal(path, a, None) and equal(path, b, None):
+        assert equal(path, a, b)
+
+
+# --- what may travel
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sent"),
+    [
+        ("title", "Loft", "Loft"),
+        ("title", "", UNSENDABLE),
+        ("floor", None, UNSENDABLE),
+        ("floor", 0, 0),
+        ("isFurnished", False, False),
+        ("id", "7", UNSENDABLE),
+        ("rooms", [{"name": "Bath"}], UNSENDABLE),
+        ("rooms", [], UNSENDABLE),
+        ("heatingType", "UNKNOWN", UNSENDABLE),
+        ("energyCertificate.type", "UNKNOWN", UNSENDABLE),
+        ("localizations", None, []),
+        ("energyCertificate.energySources", "", []),
+        ("customFields", None, {}),
+        ("address", {"geo": {}}, {}),
+        ("prices.rent", {"gross": None}, {}),
+        ("characteristics.hasRamp", None, "UNKNOWN"),
+        ("characteristics.hasRamp", "UNKNOWN", "UNKNOWN"),
+        ("characteristics.hasSomethingNew", "", "UNKNOWN"),
+        ("prices.rent", {"gross": 9, "net": None, "interval": "UNKNOWN"}, {"gross": 9}),
+        ("propertyCategories", ["UNKNOWN", "VILLA", None], ["VILLA"]),
+        ("prices.additionalOffers", [{"price": 1, "interval": "UNKNOWN"}], [{"price": 1}]),
+        ("publishers", [{"id": "a", "options": [], "x": None}], [{"id": "a", "options": []}]),
+        ("address", {"geo": {}, "street": "", "locality": "Bern"}, {"locality": "Bern"}),
+        ("customFields", {"a": "UNKNOWN", "b": None}, {"a": "UNKNOWN"}),
+        ("aNewField", {"a": None}, {"a": None}),
+        ("aNewField", None, UNSENDABLE),
+        ("aNewField", "UNKNOWN", UNSENDABLE),
+    ],
+)
+def test_what_of_a_value_may_travel(path, value, sent):
+    assert sendable(path, value) == sent
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [("propertyCategories", ["UNKNOWN"]), ("prices.rent", {"interval": "UNKNOWN"})],
+)
+def test_a_value_of_nothing_but_unknown_is_not_turned_into_a_clearing(path, value):
+    assert sendable(path, value) is UNSENDABLE
+
+
+def unknowns(path: str, value: object) -> list[str]:
+    """Return where UNKNOWN stands as the value of an enum that the catalog knows."""
+    field = catalog.find(path)
+    if isinstance(value, dict):
+        return [p for name, member in value.items() for p in unknowns(f"{path}.{name}", member)]
+    if isinstance(value, list):
+        return [p for item in value for p in unknowns(f"{path}[]", item)]
+    is_enum = field is not None and field.kind in {Kind.ENUM, Kind.ENUM_LIST}
+    return [path] if is_enum and value == "UNKNOWN" else []
+
+
+@settings(max_examples=300, deadline=None)
+@given(leaves, json_values)
+def test_never_none_never_rooms_and_unknown_in_characteristics_only(path, value):
+    sent = sendable(path, value)
+    assert sent is not None
+    if path in catalog.READ_ONLY:
+        assert sent is UNSENDABLE
+    if sent is not UNSENDABLE and not path.startswith("characteristics."):
+        assert unknowns(path, sent) == []
+
+
+@settings(max_examples=150, deadline=None)
+@given(leaves, json_values)
+def test_what_travels_would_travel_again_unchanged(path, value):
+    sent = sendable(path, value)
+    if sent is not UNSENDABLE:
+        assert repr(sendable(path, sent)) == repr(sent)
+
+
+# --- validation
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("title", "x" * 256, "title is longer than 255 characters (256)"),
+        ("title", 7, "title must be a text"),
+        ("title", "a\0b", "title holds a control character"),
+        ("title", "\ud800", "title holds half a character (a lone surrogate)"),
+        ("id", "1", "id is read-only: the platform sets it (§4.6 rule 5)"),
+        ("rooms", [{}], "rooms is read-only: the platform sets it (§4.6 rule 5)"),
+        (
+            "heatingDistribution",
+            "UNKNOWN",
+            "heatingDistribution cannot be set to UNKNOWN (§4.6 rule 4): leave it out",
+        ),
+        (
+            "heatingDistribution",
+            "WALL",
+            "heatingDistribution has no value 'WALL'; it is one of RADIATOR, FLOOR",
+        ),
+        (
+            "propertyCategories",
+            ["VILLA", "UNKNOWN"],
+            "propertyCategories[1] cannot be set to UNKNOWN (§4.6 rule 4): leave it out",
+        ),
+        ("propertyCategories", "VILLA", "propertyCategories must be a list"),
+        ("floor", 1.5, "floor must be a whole number"),
+        ("numberOfRooms", True, "numberOfRooms must be a number"),
+        ("numberOfRooms", "4.5", "numberOfRooms must be a number"),
+        ("numberOfRooms", float("nan"), "numberOfRooms must be a finite number"),
+        ("isFurnished", "yes", "isFurnished must be true or false"),
+        (
+            "energyCertificate.issuedAt",
+            "03-2015",
+            "energyCertificate.issuedAt must be a date such as 2026-01-31",
+        ),
+        (
+            "availabilityStartAt",
+            "2026-02-30T00:00:00Z",
+            "availabilityStartAt must be a time such as 2026-01-31T09:00:00Z",
+        ),
+        ("prices", {"currency": "chf"}, "prices.currency must look like [A-Z]{3}, not 'chf'"),
+        ("prices", {"rent": {"gross": "9"}}, "prices.rent.gross must be a number"),
+        ("address", {"geo": {"latitude": 1}}, "address.geo.longitude is missing"),
+        ("address", [1], "address must be an object"),
+        ("localizations", [{}], "localizations[0].languageCode is missing"),
+        ("localizations", ["de"], "localizations[0] must be an object"),
+        (
+            "localizations",
+            [{"languageCode": "de"}, {"languageCode": "de"}],
+            'localizations[1].languageCode repeats "de": one localization per language',
+        ),
+        ("videoLinks", [{"title": "Tour"}], "videoLinks[0].url is missing"),
+        ("customFields", {"a": 1}, "customFields.a must be a text"),
+        ("aNewField", ["\0"], "aNewField[0] holds a control character"),
+        (
+            "objectReferenceId",
+            "a/b",
+            'objectReferenceId holds "/", which cannot travel in an address',
+        ),
+    ],
+)
+def test_what_the_platform_would_refuse_is_named(path, value, message):
+    assert [fault.message for fault in catalog.validate(path, value)] == [message]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("title", None),
+        ("title", "x" * 255),
+        ("title", ""),
+        ("rooms", []),
+        ("localizations", [{"languageCode": "de", "description": "x" * 5000 + "\n"}]),
+        ("virtualTourLinks", [{"url": "https://example.com/" + "x" * 300}]),
+        ("characteristics", {"hasRamp": "UNKNOWN"}),
+        ("numberOfRooms", 4.5),
+        ("floor", -1),
+        ("floor", 2.0),
+        ("address", {"geo": {"latitude": None, "longitude": None}}),
+        ("availabilityStartAt", "2026-01-31"),
+        ("aNewField", {"any": [1, None, True]}),
+    ],
+)
+def test_what_the_platform_takes_has_no_fault(path, value):
+    assert catalog.validate(path, value) == []
+
+
+def test_a_document_names_all_its_faults_at_their_fields():
+    document = {"title": "Loft", "floor": "x", "prices": {"buy": {"price": "y"}}}
+    faults = catalog.validate_document(document)
+    assert [fault.path for fault in faults] == ["floor", "prices.buy.price"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(paths, json_values)
+def test_validation_answers_whatever_it_is_asked(path, value):
+    assert all(fault.message for fault in catalog.validate(path, value))
+
+
+@pytest.mark.parametrize("reference", ["A-1", "a b", "ä.ö", "...", "x" * 255, "A&B=C;D"])
+def test_a_reference_that_can_travel(reference):
+    assert references.fault(reference) is None
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        ("", "is empty"),
+        ("x" * 256, "is longer than 255 characters (256)"),
+        ("a/b", 'holds "/", which cannot travel in an address'),
+        ("a?b", 'holds "?", which cannot travel in an address'),
+        ("a#b", 'holds "#", which cannot travel in an address'),
+        ("a%b", 'holds "%", which cannot travel in an address'),
+        ("a\nb", "holds a control character"),
+        (".", 'cannot be ".": that is a step in a path'),
+        ("..", 'cannot be "..": that is a step in a path'),
+        (" a", "begins or ends with a space"),
+        ("a ", "begins or ends with a space"),
+    ],
+)
+def test_a_reference_that_cannot_travel(reference, reason):
+    assert references.fault(reference) == reason
+
+
+# --- cleaning
+
+
+@pytest.mark.parametrize(
+    ("value", "cleaned"),
+    [
+        ("a\0b", ("ab", True)),
+        ({"a\0": ["\ud800x", 1]}, ({"a": ["x", 1]}, True)),
+        ({"a": "kept", "a\0": "gone"}, ({"a": "kept"}, True)),
+        ({"a": [None, True, 1.5, "ä😀"]}, ({"a": [None, True, 1.5, "ä😀"]}, False)),
+    ],
+)
+def test_what_no_database_can_keep_is_removed_and_told(value, cleaned):
+    assert clean(value) == cleaned

@@ -1,0 +1,343 @@
+"""SwissRETS feeds: ours import whole, bad records are refused, hostile files are no feeds."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from properties import catalog
+from properties.feeds import NotAFeed, Record, Refusal, Truncated, digest, open_feed, swissrets
+from properties.feeds.fitting import fit
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def one(**fields):
+    """Return the smallest record that is taken, with other fields."""
+    return {
+        "id": "1",
+        "referenceId": "R-1",
+        "categories": ["apartment"],
+        "localizations": [{"languageCode": "de", "title": "Wohnung"}],
+        **fields,
+    }
+
+
+@pytest.fixture
+def feed(tmp_path):
+    """Read a file of the given content, bytes or what becomes JSON."""
+
+    def read(content, name="feed"):
+        path = tmp_path / name
+        raw = content if isinstance(content, bytes) else json.dumps(content).encode()
+        path.write_bytes(raw)
+        return list(open_feed(path))
+
+    return read
+
+
+def xml(*properties, before="", root="export"):
+    """Return an XML feed, each property on a line of its own from line 2."""
+    body = "".join(f"\n{text}" for text in properties)
+    return f"<{root}>{before}<properties>{body}</properties></{root}>".encode()
+
+
+def element(inner="", id_="1", reference="R-1"):
+    """Return the smallest XML record that is taken."""
+    return (
+        f'<property id="{id_}"><referenceId>{reference}</referenceId>'
+        "<categories><category>apartment</category></categories>"
+        '<localizations><localization lang="de"><name>Wohnung</name></localization>'
+        f"</localizations>{inner}</property>"
+    )
+
+
+def refusals(results):
+    return [(r.position, r.reasons) for r in results if isinstance(r, Refusal)]
+
+
+# --- our own examples
+
+
+@pytest.mark.parametrize(
+    ("name", "references"),
+    [
+        ("swissrets.xml", [f"MH-100{n}" for n in range(1, 7)]),
+        ("swissrets.json", [f"MH-200{n}" for n in range(1, 5)]),
+    ],
+)
+def test_our_examples_import_without_a_refusal(name, references):
+    results = list(open_feed(EXAMPLES / name))
+    assert [r.reference for r in results] == references
+    assert refusals(results) == []
+    assert [catalog.validate_document(r.document) for r in results] == [[]] * len(results)
+
+
+def test_an_xml_record_gets_the_names_and_types_of_the_platform():
+    flat = next(iter(open_feed(EXAMPLES / "swissrets.xml"))).document
+    assert flat["objectReferenceId"] == "MH-1001"
+    assert flat["title"] == "Helle 3.5-Zimmer-Wohnung mit Balkon"
+    assert flat["propertyType"] == "APARTMENT"
+    assert flat["numberOfRooms"] == 3.5
+    assert flat["floor"] == 3
+    assert flat["conditions"] == ["REFURBISHED"]
+    assert flat["prices"] == {
+        "currency": "CHF",
+        "rent": {"interval": "MONTH", "referring": "ALL", "gross": 2150, "net": 1920, "extra": 230},
+        "deposit": {"type": "BANK_GUARANTEE", "amount": 5760},
+    }
+    assert flat["characteristics"]["hasFiberOptic"] == "APPLIES"
+    assert flat["characteristics"]["arePetsAllowed"] == "UNKNOWN"
+
+
+def test_inquiries_tours_and_videos_find_their_place_from_both_formats():
+    house = list(open_feed(EXAMPLES / "swissrets.xml"))[1].document
+    loft = next(iter(open_feed(EXAMPLES / "swissrets.json"))).document
+    assert house["seller"]["inquiryEmail"] == loft["seller"]["inquiryEmail"]
+    assert house["videoLinks"] == [{"url": "https://video.example.com/mh-1002"}]
+    assert loft["virtualTourLinks"] == [
+        {"url": "https://tour.example.com/mh-2001", "title": "Rundgang"}
+    ]
+
+
+def test_both_formats_lead_to_one_document(feed):
+    from_xml = feed(
+        xml(element("<availability start='2026-01-01'>active</availability><type>rent</type>"))
+    )
+    from_json = feed(
+        {"properties": [one(availability={"state": "active", "start": "2026-01-01"}, type="rent")]}
+    )
+    assert from_xml[0].document == from_json[0].document
+    assert digest(from_xml[0].document) == digest(from_json[0].document)
+
+
+# --- the tables
+
+
+def test_every_line_of_the_table_leads_to_a_field_of_the_catalog():
+    assert [target for _, target in swissrets.MOVED if catalog.find(target) is None] == []
+
+
+def test_every_derived_value_is_one_that_the_catalog_knows():
+    assert set(swissrets.PROPERTY_TYPES) < set(catalog.FIELDS["propertyType"].enum)
+    assert set(swissrets.PROPERTY_TYPE_OF) < set(catalog.FIELDS["propertyCategories"].enum)
+    assert {c for _, c in swissrets.CONDITIONS} < set(catalog.FIELDS["conditions"].enum)
+
+
+@pytest.mark.parametrize(
+    ("path", "raw", "fitted"),
+    [
+        ("heatingType", "heatpump-air-and-water", "HEATPUMP_AIR_AND_WATER"),
+        ("swissReferences.minergieCertification", "Minergie-P-Eco", "MINERGIE_P_ECO"),
+        ("heatingType", "unknown", None),
+        ("characteristics.hasRamp", "does-not-apply", "DOES_NOT_APPLY"),
+        ("characteristics.hasRamp", "unknown", "UNKNOWN"),
+        ("numberOfRooms", "4.50", 4.5),
+        ("numberOfRooms", 4.0, 4),
+        ("title", "  a\n   b ", "a b"),
+        ("objectReferenceId", 77, "77"),
+        ("propertyCategories", ["loft", "loft", "unknown"], ["LOFT"]),
+    ],
+)
+def test_a_value_gets_the_type_of_its_field(path, raw, fitted):
+    assert fit(path, raw) == (fitted, None)
+
+
+# --- what is kept and reported
+
+
+def test_what_has_no_home_is_kept_with_its_path(feed):
+    record = feed({"properties": [one(utilizations=["residential"], heating={"age": 3})]})[0]
+    assert record.leftover == {"id": "1", "utilizations": ["residential"], "heating.age": 3}
+
+
+def test_an_odd_phone_is_kept_as_it_came_and_reported(feed):
+    person = {"phone": "ask Pat", "mobile": "044 000 00 00"}
+    record = feed({"properties": [one(seller={"contactPerson": person})]})[0]
+    assert record.document["seller"]["contactPerson"] == person
+    assert record.leftover == {"id": "1", "seller.contactPerson.phone": "ask Pat"}
+
+
+def test_unstorable_characters_are_removed_and_reported(feed):
+    record = feed({"properties": [one(author="a\0b")]})[0]
+    assert record.document["author"] == "ab"
+    assert record.leftover["(cleaned)"] == "characters that no database can keep were removed"
+
+
+# --- references between records
+
+
+PROJECTS = [{"referenceId": "P", "units": [{"referenceId": "U"}]}]
+
+
+def test_a_unit_gives_its_project_also_when_it_comes_after_the_properties(feed):
+    raw = {"properties": [one(unitReferenceId="U")], "projects": PROJECTS}
+    document = feed(raw)[0].document
+    assert (document["projectReferenceId"], document["parentRealtyReferenceId"]) == ("P", "U")
+
+
+def test_a_unit_in_xml_gives_its_project(feed):
+    projects = (
+        "<projects><project><referenceId>P</referenceId><units><unit id='1'>"
+        "<referenceId>U</referenceId></unit></units></project></projects>"
+    )
+    content = xml(element("<unitReferenceId>U</unitReferenceId>"), before=projects)
+    assert feed(content)[0].document["projectReferenceId"] == "P"
+
+
+def test_a_record_is_never_its_own_parent(feed):
+    raw = {"properties": [one(unitReferenceId="U", referenceId="U")], "projects": PROJECTS}
+    record = feed(raw)[0]
+    assert "parentRealtyReferenceId" not in record.document
+    assert record.leftover["unitReferenceId"] == "U"
+
+
+def test_the_object_reference_stands_in_for_a_missing_reference(feed):
+    raw = one(referenceId="", externalReference={"refObject": "O-1"})
+    assert feed({"properties": [raw]})[0].reference == "O-1"
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"id": None}, "id is missing"),
+        ({"referenceId": ""}, "referenceId is missing"),
+        ({"categories": []}, "categories is missing"),
+        ({"localizations": []}, "localizations is missing"),
+        ({"localizations": [{"title": "x"}]}, "localizations[0].languageCode is missing"),
+        ({"unitReferenceId": "U"}, 'unitReferenceId "U" points to a unit that is not there'),
+        (
+            {"heating": {"generation": "peat"}},
+            "heatingType has no value 'PEAT'; it is one of "
+            + ", ".join(catalog.FIELDS["heatingType"].enum),
+        ),
+        ({"characteristics": {"floor": "third"}}, "floor must be a number"),
+        ({"referenceId": "a/b"}, 'objectReferenceId holds "/", which cannot travel in an address'),
+        ({"author": "x" * 256}, "author is longer than 255 characters (256)"),
+    ],
+)
+def test_a_bad_record_is_refused_with_its_reason_and_the_others_are_taken(feed, fields, reason):
+    good = one(id="2", referenceId="R-2")
+    results = feed({"properties": [one(**fields), good]})
+    assert refusals(results) == [("record 1", [reason])]
+    assert isinstance(results[1], Record)
+
+
+def test_a_duplicate_id_or_reference_is_refused_where_it_comes_again(feed):
+    results = feed(xml(element(), element(reference="R-2"), element(id_="3")))
+    assert refusals(results) == [
+        ("line 3", ['id "1" is a duplicate: an earlier record has it']),
+        ("line 4", ['referenceId "R-1" is a duplicate: an earlier record has it']),
+    ]
+
+
+def test_a_record_that_is_no_object_is_refused(feed):
+    assert refusals(feed({"properties": [7]})) == [("record 1", ["the record is no object"])]
+
+
+def test_a_record_that_is_nested_too_deeply_is_refused_alone(feed):
+    deep = json.loads("[" * 600 + "]" * 600)
+    results = feed({"properties": [one(x=deep), one(id="2", referenceId="R-2")]})
+    assert refusals(results) == [("record 1", ["the record is nested too deeply"])]
+
+
+# --- files that are no feeds
+
+BOMB = (
+    b'<?xml version="1.0"?><!DOCTYPE e [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
+    b"<export><properties>&b;</properties></export>"
+)
+OUTSIDE = b'<!DOCTYPE e [<!ENTITY x SYSTEM "file:///etc/passwd">]><export>&x;</export>'
+DECLARES = "it declares entities or points outside, which no feed needs"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "feed: the file is empty"),
+        (b"a;b;c", "feed: neither XML nor JSON"),
+        (b"PK\x03\x04", "feed: neither XML nor JSON"),
+        (b"<html></html>", "feed: XML, but no SwissRETS: it begins with <html>"),
+        (b"<export></export>", "feed: XML, but no SwissRETS: it has no <properties>"),
+        (b"{}", 'feed: JSON, but no SwissRETS: it has no "properties"'),
+        (b"[1]", 'feed: JSON, but no SwissRETS: it has no "properties"'),
+        (BOMB, f"feed: broken XML after 0 records: {DECLARES}"),
+        (OUTSIDE, f"feed: broken XML after 0 records: {DECLARES}"),
+        (b"<export>" + b"<a>" * 100, "feed: nested deeper than 40 levels"),
+        (b'{"properties":' + b"[" * 5000, "feed: nested deeper than 1,000 levels"),
+        (
+            b"<export><!--" + b"x" * 3_000_000,
+            "feed: a tag or comment is larger than 1,048,576 bytes",
+        ),
+    ],
+)
+def test_a_file_that_is_no_feed_says_why(feed, content, message):
+    with pytest.raises(NotAFeed) as caught:
+        feed(content)
+    assert (type(caught.value), str(caught.value)) == (NotAFeed, message)
+
+
+def test_a_giant_record_is_no_feed(feed):
+    with pytest.raises(NotAFeed, match="a record is larger than 4,194,304 characters"):
+        feed(xml(element("<author>" + "x" * 5_000_000 + "</author>")))
+    with pytest.raises(NotAFeed, match="a record is larger than 16,777,216 bytes"):
+        feed({"properties": [one(author="x" * 17_000_000)]})
+
+
+def test_a_file_that_is_not_there_or_a_folder_is_no_feed(tmp_path):
+    with pytest.raises(NotAFeed, match=r"^gone\.xml: cannot be read: No such file or directory$"):
+        open_feed(tmp_path / "gone.xml")
+    with pytest.raises(NotAFeed, match="cannot be read: Is a directory"):
+        open_feed(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["swissrets.xml", "swissrets.json"])
+def test_a_file_cut_anywhere_never_ends_as_if_it_were_whole(tmp_path, name):
+    whole = (EXAMPLES / name).read_bytes().rstrip()
+    for cut in range(0, len(whole), 97):
+        path = tmp_path / name
+        path.write_bytes(whole[:cut])
+        with pytest.raises(NotAFeed):
+            list(open_feed(path))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        xml(element())[:-20],
+        json.dumps({"properties": [one()]})[:-2].encode(),
+    ],
+)
+def test_a_file_that_breaks_off_says_so_after_its_records(tmp_path, content):
+    path = tmp_path / "feed"
+    path.write_bytes(content)
+    results = open_feed(path)
+    assert next(results).reference == "R-1"
+    with pytest.raises(Truncated, match=r"after (1 records|record 1)"):
+        next(results)
+
+
+def test_an_empty_list_of_properties_is_a_feed(feed):
+    assert feed({"properties": []}) == []
+    assert feed(xml()) == []
+
+
+def test_a_byte_order_mark_and_other_encodings_are_read(feed):
+    assert (
+        feed(b"\xef\xbb\xbf" + json.dumps({"properties": [one()]}).encode())[0].reference == "R-1"
+    )
+    declared = '<?xml version="1.0" encoding="utf-16"?>' + xml(element()).decode()
+    assert feed(declared.encode("utf-16"))[0].reference == "R-1"
+
+
+def test_an_encoding_that_does_not_exist_is_no_feed(feed):
+    with pytest.raises(NotAFeed, match="broken XML after 0 records"):
+        feed(b'<?xml version="1.0" encoding="utf-99"?><export/>')
+
+
+def test_a_digest_does_not_depend_on_the_order_of_members():
+    assert digest({"a": 1, "b": {"c": 2, "d": "ä"}}) == digest({"b": {"d": "ä", "c": 2}, "a": 1})
+    assert digest({"a": 1}) != digest({"a": 2})
