@@ -1,0 +1,58 @@
+"""What of a row differs, in words for the wire and for people."""
+
+from collections.abc import Collection
+from typing import Any
+
+from crm_sync import merge
+from crm_sync.merge import Leaves, Patch
+from properties.catalog import equal, find, sendable
+from properties.models import Property
+
+
+def planned(row: Property) -> tuple[str, Leaves]:
+    """Return the call and its leaves that a push would send by what we know now, without a read."""
+    patch = smallest_patch(row, inflight=row.inflight)
+    if not patch.parts:
+        return "nothing to send", {}
+    return ("POST" if row.platform_id is None else "PATCH"), patch.parts
+
+
+def smallest_patch(
+    row: Property, *, inflight: Collection[str] = (), held: Collection[str] | None = None
+) -> Patch:
+    """Return what has to travel for a row: see `crm_sync.merge.smallest_patch`.
+
+    Args:
+        held: the leaves to leave out; by default those that wait for a person.
+    """
+    return merge.smallest_patch(
+        desired=row.desired,
+        observed=row.observed,
+        inflight=inflight,
+        held=row.held if held is None else held,
+        equal=equal,
+        sendable=sendable,
+    )
+
+
+def leaf_of(path: str, row: Property) -> str:
+    """Return the leaf in which a refused path lies ("prices.rent.gross" → "prices.rent"), or ""."""
+    name, _, rest = path.replace("[", ".").partition(".")
+    if name in merge.MERGED and rest:
+        return f"{name}.{rest.partition('.')[0]}"
+    known = find(name) is not None or name in merge.leaves(row.desired)
+    return name if known else ""
+
+
+def cannot_say(row: Property, path: str) -> str:
+    """Say what the platform keeps at a leaf that no PATCH can clear or say (A12)."""
+    kept = merge.leaves(row.observed).get(path)
+    return f"the platform keeps {short(kept)}: its PATCH cannot clear or say this (§4.6)"
+
+
+def short(value: Any) -> str:
+    """Return a value for a person to read, cut to 80 characters."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+

@@ -1,0 +1,105 @@
+"""manage.py push_properties: push what is due now, in this process."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from crm_sync import due
+from crm_sync.commands import FAILED, OK, PARTLY, USAGE, SyncCommand
+from crm_sync.merge import document
+from crm_sync.models import Workspace
+from properties.difference import planned
+from properties.models import Property
+from properties.push import push
+
+Row = dict[str, Any]
+SHOWN = 20
+GOOD = {"created", "pushed", "in sync"}
+
+
+class Command(SyncCommand):
+    """Pushes the due properties of a workspace, or the ones that are named."""
+
+    help = "Push properties that are due, or those named by --reference even if nothing is due."
+    changes = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the workspace and the references."""
+        super().add_arguments(parser)
+        parser.add_argument("slug")
+        parser.add_argument(
+            "--reference", action="append", default=[], metavar="R", help="may be given again"
+        )
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Push, and print one line a property; exit code 3 when some did not get through."""
+        workspace = self.workspace(options["slug"])
+        rows = self._rows(workspace, options["reference"])
+        if options["dry_run"]:
+            self._plan(rows, as_json=options["json"])
+            return
+        if options["reference"]:
+            rows.update(due_at=timezone.now())
+        done = list(self._push(workspace, rows))
+        self.emit({"properties": done}, _lines(done), as_json=options["json"])
+        code = _exit_code(done)
+        if code != OK:
+            bad = sum(row["outcome"] not in GOOD for row in done)
+            self.fail(f"{bad} of {len(done)} properties did not get through", code)
+
+    def _rows(self, workspace: Workspace, references: list[str]) -> Any:
+        mine = Property.objects.filter(workspace=workspace)
+        if not references:
+            return mine.filter(due_at__lte=timezone.now())
+        found = mine.filter(object_reference_id__in=references)
+        unknown = set(references) - set(found.values_list("object_reference_id", flat=True))
+        if unknown:
+            self.fail(f"no property {', '.join(sorted(unknown))} in {workspace}", USAGE)
+        return found
+
+    def _push(self, workspace: Workspace, rows: Any) -> Iterable[Row]:
+        found = rows.order_by("due_at", "pk").values_list("pk", "desired__parentRealtyReferenceId")
+        # A child waits for its parent to be created: those without a parent go first.
+        keys = [pk for pk, parent in sorted(found, key=lambda row: bool(row[1]))]
+        for pk in self.track(keys, "pushing"):
+            claim = due.claim(Property.objects.filter(pk=pk), now=timezone.now())
+            if claim is None:
+                yield {
+                    "reference": str(Property.objects.get(pk=pk)),
+                    "outcome": "busy",
+                    "answer": "",
+                }
+                continue
+            outcome = push(claim, workspace)
+            row = Property.objects.get(pk=pk)
+            yield {
+                "reference": str(row),
+                "outcome": outcome,
+                "answer": row.last_answer,
+                "problem": row.problem,
+            }
+
+    def _plan(self, rows: Any, *, as_json: bool) -> None:
+        plan = [
+            {"reference": str(row), "call": call, "body": document(parts)}
+            for row in rows.order_by("due_at", "pk")
+            for call, parts in [planned(row)]
+        ]
+        lines = [f"{step['reference']}: {step['call']} {step['body']}" for step in plan]
+        self.emit({"plan": plan}, lines or ["nothing is due"], as_json=as_json)
+
+
+def _exit_code(done: list[Row]) -> int:
+    good = sum(row["outcome"] in GOOD for row in done)
+    if good == len(done):
+        return OK
+    return PARTLY if good else FAILED
+
+
+def _lines(done: list[Row]) -> list[str]:
+    lines = [f"{row['outcome']:9} {row['reference']}  {row['answer']}" for row in done[:SHOWN]]
+    if len(done) > SHOWN:
+        lines.append(f"… and {len(done) - SHOWN} more")
+    return lines or ["nothing is due"]

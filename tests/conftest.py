@@ -1,0 +1,102 @@
+"""The real client against the sandbox, in process: nothing of ours is replaced."""
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+import pytest
+import requests
+
+from crm_sync import due, transport
+from crm_sync.models import Workspace
+from crm_sync.registration import configure
+from sandbox.app import Sandbox
+from tests.wsgi import WsgiAdapter
+
+PLATFORM = "http://sandbox.test"
+OURS = "http://crm.test"
+TOKEN = "test-token"
+
+
+def pytest_report_header() -> str:
+    return f"database: {os.environ.get('DATABASE_URL', 'sqlite (embedded)').split('@')[-1]}"
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give each test its own transports; the doorbell stays silent unless a test connects it."""
+    from crm_sync.dispatch import doorbell
+
+    monkeypatch.setattr(transport, "MOUNTS", {})
+    monkeypatch.setattr(doorbell, "publish", None)
+    transport._local.session = None
+    yield
+    transport._local.session = None
+
+
+@pytest.fixture
+def box(settings) -> Sandbox:
+    """Return the platform, mounted under the real client; its callbacks reach our real view."""
+    from config.wsgi import application
+
+    settings.PUBLIC_BASE_URL = OURS
+    settings.ALLOWED_HOSTS = ["crm.test"]
+    to_us = requests.Session()
+    to_us.mount(OURS, WsgiAdapter(_keeping_connections(application)))
+    sandbox = Sandbox(
+        token=TOKEN,
+        client_id="client",
+        client_secret="secret",
+        now=lambda: datetime.now(UTC),
+        http=to_us,
+    )
+    transport.MOUNTS[PLATFORM] = WsgiAdapter(sandbox)
+    return sandbox
+
+
+def _keeping_connections(application):
+    """Leave out the request signals, which would close the connection that holds the test."""
+    from django.core.signals import request_finished, request_started
+    from django.db import close_old_connections
+
+    def app(environ, start_response):
+        request_started.disconnect(close_old_connections)
+        request_finished.disconnect(close_old_connections)
+        try:
+            response = application(environ, start_response)
+            body = b"".join(response)
+            response.close()
+            return [body]
+        finally:
+            request_started.connect(close_old_connections)
+            request_finished.connect(close_old_connections)
+
+    return app
+
+
+@pytest.fixture
+def workspace(db, box: Sandbox) -> Workspace:
+    """Return a workspace that is connected to the sandbox, its webhook configured."""
+    connected = Workspace.objects.create(slug="main", base_url=PLATFORM, fixed_token=TOKEN)
+    configure(connected, auth_type="HEADER", now=datetime.now(UTC))
+    box.calls.clear()
+    return connected
+
+
+@pytest.fixture
+def drain_all() -> Callable[[], dict[str, dict[str, int]]]:
+    """Do everything that is due in every queue, until nothing is due any more."""
+
+    def drain() -> dict[str, dict[str, int]]:
+        counts: dict[str, dict[str, int]] = {}
+        for _ in range(20):
+            waiting = due.waiting(datetime.now(UTC))
+            if not waiting:
+                return counts
+            for name, workspace_id in waiting:
+                done = counts.setdefault(name, {})
+                for outcome, count in due.QUEUES[name].drain(workspace_id, 20.0).counts.items():
+                    done[outcome] = done.get(outcome, 0) + count
+        raise AssertionError(f"still due after 20 rounds: {waiting}")
+
+    return drain
