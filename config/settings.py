@@ -50,6 +50,9 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 # --- the product ---------------------------------------------------------------------------------
 # The address under which the platform reaches us: callbacks go to PUBLIC_BASE_URL/webhooks/<uuid>/.
 PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", default="http://127.0.0.1:8000").rstrip("/")
+# Seconds that one call to the platform may take, first byte to last; a lease is three times as
+# long, and every other wait of the push follows from it (I13).
+CALL_DEADLINE = env.float("CALL_DEADLINE", default=20.0)
 CALLBACK_BODY_LIMIT = env.int("CALLBACK_BODY_LIMIT", default=256 * 1024)  # bytes (S7)
 CALLBACK_ALLOW_NONE = env.bool("CALLBACK_ALLOW_NONE", default=False)  # authType NONE (S2)
 
@@ -194,10 +197,15 @@ REST_FRAMEWORK: dict[str, Any] = {
     "UNAUTHENTICATED_USER": None,
 }
 
-UNFOLD = {
+UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "CRM sync",
     "SITE_HEADER": "CRM sync",
+    "SITE_SUBHEADER": "Properties and orders, in step",
     "SITE_SYMBOL": "sync_alt",
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,
+    "SHOW_BACK_BUTTON": True,
+    "DASHBOARD_CALLBACK": "crm_sync.dashboard.dashboard",
+    "STYLES": ["crm_sync.dashboard.stylesheet"],
+    "SIDEBAR": {"navigation": "config.navigation.sections"},
 }

@@ -1,24 +1,64 @@
-"""The one module that imports the admin's look (django-unfold), so that a move touches one file."""
+"""The one module that imports the admin's look (django-unfold), so that a move touches one file.
 
-from unfold.admin import ModelAdmin, StackedInline, TabularInline
-from unfold.contrib.filters.admin import (
-    AutocompleteSelectFilter,
-    ChoicesDropdownFilter,
-    DropdownFilter,
-    RangeDateTimeFilter,
-)
-from unfold.decorators import action, display
+unfold has no types: the checker sees Django's own classes, which unfold's extend.
+"""
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from django import forms
+    from django.contrib import admin
+    from django.contrib.admin import action, display
+
+    ModelAdmin: TypeAlias = admin.ModelAdmin[Any]
+    ModelForm: TypeAlias = forms.ModelForm[Any]
+    TabularInline: TypeAlias = admin.TabularInline[Any, Any]
+    StackedInline: TypeAlias = admin.StackedInline[Any, Any]
+    DropdownFilter: TypeAlias = admin.SimpleListFilter
+    ChoicesDropdownFilter: TypeAlias = admin.ChoicesFieldListFilter
+    RelatedDropdownFilter: TypeAlias = admin.RelatedFieldListFilter
+    AutocompleteSelectFilter: TypeAlias = admin.RelatedFieldListFilter
+    RangeDateTimeFilter: TypeAlias = admin.FieldListFilter
+else:
+    from django.forms import ModelForm
+    from unfold.admin import ModelAdmin, StackedInline, TabularInline
+    from unfold.contrib.filters.admin import (
+        AutocompleteSelectFilter,
+        ChoicesDropdownFilter,
+        DropdownFilter,
+        RangeDateTimeFilter,
+        RelatedDropdownFilter,
+    )
+    from unfold.decorators import action, display
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.views import UnfoldModelAdminViewMixin
+from unfold.widgets import (
+    UnfoldAdminExpandableTextareaWidget,
+    UnfoldAdminSelect2MultipleWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
 
 __all__ = [
+    "AdminPasswordChangeForm",
     "AutocompleteSelectFilter",
     "ChoicesDropdownFilter",
     "DropdownFilter",
     "ModelAdmin",
+    "ModelForm",
     "RangeDateTimeFilter",
+    "RelatedDropdownFilter",
     "StackedInline",
     "TabularInline",
+    "UnfoldAdminExpandableTextareaWidget",
+    "UnfoldAdminSelect2MultipleWidget",
+    "UnfoldAdminSelectWidget",
+    "UnfoldAdminTextInputWidget",
+    "UnfoldBooleanWidget",
     "UnfoldModelAdminViewMixin",
+    "UserChangeForm",
+    "UserCreationForm",
     "action",
     "display",
 ]

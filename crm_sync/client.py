@@ -13,7 +13,7 @@ from crm_sync import references, transport
 from crm_sync.answers import Answer, read_answer
 from crm_sync.errors import NotAllowed, Passing, Refused
 
-DEADLINE = 20.0  # seconds for one call, first byte to last; a lease is three times as long (I13)
+DEADLINE = 20.0  # seconds for one call, first byte to last, where nobody says otherwise
 PAGE_SIZE = 100  # §8: at most 100
 TOKEN_LIFE = 55 * 60  # seconds, where the token does not tell its end (A6)
 TOKEN_MARGIN = 60  # seconds before its end in which a token is not used any more

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from crm_sync import due
@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 QUEUE = "deliveries"
 TRIES = 8  # after that the delivery waits for a person, with its reason
 FUTURE_LIMIT = timedelta(minutes=10)  # S11: an event from 2099 would win for ever
+STUCK = (Delivery.State.FAILED, Delivery.State.QUARANTINED)  # these wait for a person
 
 
 def store(
@@ -150,6 +151,21 @@ def _fail(
         **kept,
     )
     return Delivery.State.FAILED
+
+
+def apply_again(deliveries: QuerySet[Delivery], *, now: datetime) -> int:
+    """Give those that are stuck to the worker once more, with all their tries, and ring.
+
+    Returns:
+        how many that were; a delivery that was settled is left as it is.
+    """
+    ids = list(deliveries.filter(state__in=STUCK).values_list("pk", flat=True))
+    stuck = Delivery.objects.filter(pk__in=ids, state__in=STUCK)
+    workspaces = set(stuck.values_list("workspace_id", flat=True))
+    count = stuck.update(state=Delivery.State.RECEIVED, due_at=now, attempts=0, applied_at=None)
+    for workspace_id in workspaces:
+        doorbell.ring(QUEUE, workspace_id)
+    return count
 
 
 def workspaces_due(now: datetime) -> set[int]:

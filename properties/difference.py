@@ -54,5 +54,3 @@ def short(value: Any) -> str:
     """Return a value for a person to read, cut to 80 characters."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}…"
-
-

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 
 from crm_sync import due, merge
 from crm_sync.answers import Answer
-from crm_sync.client import DEADLINE, Client
+from crm_sync.client import Client
 from crm_sync.due import Claim, LeaseLost, Tally
 from crm_sync.errors import NotAllowed, NotThere, Passing, Refused
 from crm_sync.merge import Leaves, Patch
@@ -28,10 +29,11 @@ from properties.sync import QUEUE, REFERENCE, observe
 
 log = logging.getLogger(__name__)
 
-CREATE_WAIT = timedelta(seconds=120)  # how long an unclear POST may still be on its way (I8)
-LATE_EFFECT = timedelta(seconds=30)  # how long a PATCH without an answer may still land (I2)
+DEADLINE = timedelta(seconds=settings.CALL_DEADLINE)
+CREATE_WAIT = 6 * DEADLINE  # how long an unclear POST may still be on its way (I8)
+LATE_EFFECT = 1.5 * DEADLINE  # how long a PATCH without an answer may still land (I2)
+MARGIN = 1.25 * DEADLINE  # of the lease, left before each call that changes something (I13)
 PARENT_WAIT = timedelta(seconds=5)
-MARGIN = timedelta(seconds=DEADLINE + 5)  # of the lease, left before each call that changes (I13)
 
 
 def drain(workspace_id: int, budget: float) -> Tally:
@@ -86,6 +88,7 @@ class _Push:
     def __post_init__(self) -> None:
         self.row = self.claim.row
         self.changing = False  # a call that changes the platform is out
+        self.wanted: Leaves = {}  # what the body was made from
         # I3: a holder that never gave the row back may stand still with a PATCH in its hands.
         if self.claim.abandoned:
             self._write(verify_at=self.clock() + due.LEASE)
@@ -119,14 +122,13 @@ class _Push:
             self._observe(found, sent=None)
         patch = self._patch()
         if not patch.parts:
-            self._settle(patch, last_answer="in sync")
+            self._settle(last_answer="in sync")
             return "in sync"
         self._record_inflight(patch.parts)
         self.changing = True
         answer = self._send_patch(client, patch)
-        self.changing = False
         self._take_answer(client, answer, patch.parts)
-        self._settle(self._patch(), pushed_at=self.clock(), last_answer=_said("PATCH", answer))
+        self._settle(pushed_at=self.clock(), last_answer=_said("PATCH", answer))
         return "pushed"
 
     # --- read before write ---
@@ -178,13 +180,13 @@ class _Push:
         except (NotThere, NotAllowed):
             self._write(create_sent_at=None)
             raise
-        self.changing = False
         self._take_answer(client, answer, patch.parts)
-        self._settle(self._patch(), pushed_at=self.clock(), last_answer=_said("POST", answer))
+        self._settle(pushed_at=self.clock(), last_answer=_said("POST", answer))
         return "created"
 
     # --- the PATCH ---
     def _patch(self) -> Patch:
+        self.wanted = merge.leaves(self.row.desired)
         # Past the verifying read nothing of ours is on its way any more.
         return smallest_patch(self.row, inflight=() if self.verifying else self.row.inflight)
 
@@ -208,6 +210,7 @@ class _Push:
 
     def _take_answer(self, client: Client, answer: Answer, sent: Leaves) -> None:
         """Merge the answer; what reads back different waits for a person, it is never a loop."""
+        self.changing = False
         document = answer.document if isinstance(answer.document, dict) else {}
         told = merge.leaves(document)
         if any(path not in told and value not in ([], {}) for path, value in sent.items()):
@@ -219,29 +222,29 @@ class _Push:
         differs = {
             path: f"sent {short(value)}, reads back {short(observed.get(path))}"
             for path, value in sent.items()
-            if not equal(path, observed.get(path), value) and equal(path, desired.get(path), value)
+            # What somebody edited meanwhile is no difference yet: it has not been sent.
+            if equal(path, desired.get(path), self.wanted.get(path))
+            and not equal(path, observed.get(path), desired.get(path))
         }
         if differs:
             problem = with_problem(self.row.problem, ProblemKind.DIFFERS, differs)
             self._write(problem=problem, revision=self.row.revision + 1)
 
     # --- the endings ---
-    def _settle(self, patch: Patch, **columns: Any) -> None:
-        """Write that nothing is left to send; what cannot be said becomes a visible state."""
+    def _settle(self, **columns: Any) -> None:
+        """Write that all was sent that can be; what cannot be said becomes a visible state."""
         row = self.row
-        problem = row.problem
-        unsaid = set(patch.unsendable) - READ_ONLY
-        if unsaid:
-            texts = {path: cannot_say(row, path) for path in sorted(unsaid)}
-            problem = with_problem(problem, ProblemKind.CANNOT_CLEAR, texts)
+        rest = smallest_patch(row)
+        unsaid = set(rest.unsendable) - READ_ONLY
+        texts = {path: cannot_say(row, path) for path in sorted(unsaid)}
         verify_at = None if self.verifying else row.verify_at
-        more = bool({path for path in patch.parts if path not in row.inflight})
         self._end(
-            due_at=self.clock() if more else verify_at,
+            # A rest is an edit that came while the PATCH was out.
+            due_at=self.clock() if rest.parts else verify_at,
             verify_at=verify_at,
             # As long as an earlier call may land, its values stay ours.
             inflight=row.inflight if verify_at else {},
-            problem=problem,
+            problem=with_problem(row.problem, ProblemKind.CANNOT_CLEAR, texts),
             attempts=0,
             **columns,
         )

@@ -94,9 +94,7 @@ class Workspace(models.Model):
 
     def client(self, *, deadline: float | None = None) -> Client:
         """Return the client of this workspace; `deadline` in seconds for each call."""
-        if deadline is None:
-            return Client(self.base_url, self.credentials)
-        return Client(self.base_url, self.credentials, deadline=deadline)
+        return Client(self.base_url, self.credentials, deadline=deadline or settings.CALL_DEADLINE)
 
     def valid_auth_secrets(self, now: datetime) -> list[str]:
         """Return the secrets that a callback may carry at `now`: one, or two in a rotation (S6)."""

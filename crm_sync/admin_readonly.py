@@ -1,0 +1,43 @@
+"""A list and a page of rows that people look at and act on, but never type into."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+
+from crm_sync.admin_base import ModelAdmin
+
+
+@dataclass(frozen=True)
+class Empty:
+    """What a list says as long as there is nothing: why, and the command that changes it."""
+
+    title: str
+    text: str
+    commands: tuple[str, ...] = ()
+
+
+class ReadOnlyAdmin(ModelAdmin):
+    """Mirrors and inboxes: the platform writes them, so no form adds, changes or deletes."""
+
+    change_list_template = "crm_sync/list.html"
+    list_filter_submit = True
+    actions_on_bottom = False
+    empty: Empty
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Rows come from the platform."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nothing here is typed: the page opens for whoever may view."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """What was received is kept (S23 deletes by age)."""
+        return False
+
+    def has_act_permission(self, request: HttpRequest) -> bool:
+        """Actions are for those whom Django lets change the model, not for viewers (S17)."""
+        options = self.opts
+        return request.user.has_perm(f"{options.app_label}.change_{options.model_name}")

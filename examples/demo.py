@@ -1,0 +1,105 @@
+"""Start the product and a sandbox of the platform on this machine, with embedded defaults.
+
+    python examples/demo.py            until Ctrl-C; a second start goes on where this one stopped
+    python examples/demo.py --smoke    on free ports, to a finished order, then checked and removed
+
+Exit code: with --smoke 0 when both sides agree, else 1.
+"""
+
+import argparse
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WEB_PORT, SANDBOX_PORT = 8000, 8900
+SMOKE_LIMIT = 170  # seconds
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run the product with a sandbox of the platform.")
+    parser.add_argument("--smoke", action="store_true", help="run to a finished order and check it")
+    parser.add_argument("--step", type=float, help="seconds between two steps of an order")
+    arguments = parser.parse_args()
+    if not arguments.smoke:
+        return run(ROOT / "var" / "demo", WEB_PORT, SANDBOX_PORT, step=arguments.step or 8.0)
+    folder = Path(tempfile.mkdtemp(prefix="crm-sync-smoke-"))
+    try:
+        return run(folder, free_port(), free_port(), step=arguments.step or 1.0, smoke=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: bool = False) -> int:
+    """Prepare the database, then let honcho run the processes until one of them ends."""
+    for name, port in (("web", web_port), ("sandbox", sandbox_port)):
+        if not is_free(port):
+            print(f"port {port} ({name}) is taken: is the demo running already?", file=sys.stderr)
+            return 1
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PYTHONPATH": str(ROOT),
+        "PYTHONUNBUFFERED": "1",
+        "DATA_DIR": str(folder),
+        "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
+        "CELERY_BROKER_URL": "filesystem://",
+        "PUBLIC_BASE_URL": f"http://127.0.0.1:{web_port}",
+        "WEB_PORT": str(web_port),
+        "SANDBOX_PORT": str(sandbox_port),
+        "SANDBOX_STEP": f"{step:g}",
+        "PLATFORM_TOKEN": kept(folder / "platform.token"),
+        "ADMIN_PASSWORD": kept(folder / "admin.password"),
+        "DEMO_UNTIL_FINISHED": "1" if smoke else "",
+        "LOG_LEVEL": "WARNING",
+        "WORKER_SOFT_SHUTDOWN_TIMEOUT": "2",  # honcho kills after five seconds
+        "FORKED_BY_MULTIPROCESSING": "1",
+    }
+    manage = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    if subprocess.run(manage, cwd=ROOT, env=environment, check=False).returncode:
+        return 1
+    honcho = [sys.executable, "-m", "honcho", "--app-root", str(ROOT), "--env", os.devnull]
+    command = [*honcho, "--procfile", str(ROOT / "examples" / "Procfile"), "start"]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, timeout=SMOKE_LIMIT if smoke else None, check=False
+        )
+    except subprocess.TimeoutExpired:
+        print(f"the order was not finished after {SMOKE_LIMIT} s", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    return done.returncode
+
+
+def kept(path: Path) -> str:
+    """Return the secret in the file, which is generated at the first start."""
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(12))
+    return path.read_text()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""Did both sides end in the same state: our rows against the sandbox's own (make smoke)."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import requests
+from django.utils import timezone
+from rich.console import Console
+from rich.table import Table
+
+from crm_sync import due
+from crm_sync.models import Delivery
+from orders.models import Assignment, Material, Order
+from properties.catalog import equal
+from properties.models import Property
+
+Row = tuple[str, str, str, bool]  # what, here, there, fine
+
+
+def check(sandbox: str, *, limit: float) -> int:
+    """Wait until the order is finished and nothing is due, then print the table; 0 if all agree."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end and not is_finished():
+        time.sleep(0.5)
+    state = requests.get(f"{sandbox}/_sandbox/state", timeout=10).json()
+    rows = list(compare(state))
+    table = Table("what", "here", "on the platform", "")
+    for what, here, there, fine in rows:
+        table.add_row(what, here, there, "ok" if fine else "DIFFERS")
+    Console(width=110).print(table)
+    bad = sum(not fine for *_, fine in rows)
+    print(f"{len(rows) - bad} passed, {bad} failed")
+    return 1 if bad else 0
+
+
+def is_finished() -> bool:
+    order = Order.objects.first()
+    return order is not None and order.status == "COMPLETED" and not due.waiting(timezone.now())
+
+
+def compare(state: dict[str, Any]) -> Iterator[Row]:
+    """Yield one row for each thing that has to be the same on both sides."""
+    for row in Property.objects.order_by("pk"):
+        there = state["properties"].get(str(row.platform_id), {})
+        same = all(equal(name, value, there.get(name)) for name, value in row.desired.items())
+        what = f"property {row}"
+        yield what, f"{len(row.desired)} fields", f"{len(there)} fields", same and bool(there)
+    for order in Order.objects.order_by("pk"):
+        there = state["orders"].get(order.platform_id, {})
+        yield (
+            f"order {order.platform_id}",
+            order.status,
+            there.get("status", "none"),
+            (order.status == there.get("status") == "COMPLETED"),
+        )
+    for assignment in Assignment.objects.order_by("pk"):
+        there = state["assignments"].get(assignment.platform_id, {})
+        yield (
+            f"assignment {assignment.platform_id}",
+            assignment.status,
+            there.get("status", ""),
+            (assignment.status == there.get("status") == "DELIVERED"),
+        )
+    not_applied = Delivery.objects.exclude(state__in=["APPLIED", "DUPLICATE", "STALE"])
+    received = Delivery.objects.count()
+    yield (
+        "callbacks",
+        f"{received} received",
+        f"{not_applied.count()} not applied",
+        (received > 0 and not not_applied.exists()),
+    )
+    materials = Material.objects.count()
+    yield "materials", f"{materials} known", "", materials > 0
+    waiting = due.waiting(timezone.now())
+    yield "due", f"{len(waiting)} queues", "", not waiting

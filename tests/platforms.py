@@ -1,0 +1,46 @@
+"""The sandbox with the world in between: calls that vanish, answers that never come."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from crm_sync import transport
+from tests.wsgi import WsgiAdapter
+
+Environ = dict[str, Any]
+Canned = tuple[str, list[tuple[str, str]], bytes]
+
+
+class Between:
+    """Stands between the real client and the sandbox.
+
+    `before(environ)` runs ahead of each call and may answer itself; `after(environ)` runs when the
+    sandbox has done it. Either may raise TimeoutError or ConnectionResetError: the answer is lost.
+    """
+
+    def __init__(self, app: Callable[..., Iterable[bytes]], address: str):
+        self.app = app
+        self.before: Callable[[Environ], Canned | None] = lambda _: None
+        self.after: Callable[[Environ], None] = lambda _: None
+        transport.MOUNTS[address] = WsgiAdapter(self)
+
+    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+        canned = self.before(environ)
+        if canned is not None:
+            status, headers, body = canned
+            start_response(status, headers)
+            return [body]
+        chunks = list(self.app(environ, start_response))
+        self.after(environ)
+        return chunks
+
+
+def lost(*methods: str, times: int = 1) -> Callable[[Environ], None]:
+    """Lose the next answers to calls of these methods."""
+    left = [times]
+
+    def act(environ: Environ) -> None:
+        if environ["REQUEST_METHOD"] in methods and left[0]:
+            left[0] -= 1
+            raise TimeoutError
+
+    return act

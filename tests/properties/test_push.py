@@ -1,0 +1,389 @@
+"""The push of design §5: nothing is lost when answers are, and nobody's value is overwritten."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+
+from crm_sync import due
+from crm_sync.models import Workspace
+from properties.models import Change, Conflict, Property
+from properties.push import push
+from properties.sync import create, edit
+from tests.conftest import PLATFORM
+from tests.platforms import Between, lost
+
+BY_REFERENCE = "/v1/real-estate-properties/by-reference/A-1"
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+@pytest.fixture
+def between(box) -> Between:
+    return Between(box, PLATFORM)
+
+
+@pytest.fixture
+def row(workspace, drain_all) -> Property:
+    """Return a property that both sides agree on."""
+    made = create(
+        workspace, "A-1", {"title": "Flat", "numberOfRooms": 3}, origin="ADMIN", now=now()
+    )
+    drain_all()
+    made.refresh_from_db()
+    return made
+
+
+def remote(box, reference="A-1") -> list[dict]:
+    found = box.workspace.properties.values()
+    return [p for p in found if p.get("objectReferenceId") == reference]
+
+
+def set_title(row: Property, title: str) -> None:
+    edit(row, {"title": title}, origin="ADMIN", now=now())
+
+
+def later(drain_all, seconds: float) -> dict:
+    with time_machine.travel(now() + timedelta(seconds=seconds), tick=True):
+        return drain_all()
+
+
+# --- unknown outcomes
+
+
+def test_an_edit_that_is_reverted_while_its_outcome_is_unknown_is_pushed_again(
+    box, row, between, drain_all
+):
+    set_title(row, "Second")
+    between.after = lost("PATCH")
+    assert drain_all() == {"properties": {"delayed": 1}}
+    assert remote(box)[0]["title"] == "Second"
+    row.refresh_from_db()
+    assert row.inflight == {"title": ["Second"]}
+    set_title(row, "Flat")
+    later(drain_all, 1)
+    assert remote(box)[0]["title"] == "Flat"
+    assert not Conflict.objects.exists()
+
+
+def test_a_patch_that_lands_late_is_found_by_the_verifying_read(box, row, between, drain_all):
+    held = []
+
+    def hold(environ):
+        if environ["REQUEST_METHOD"] == "PATCH" and not held:
+            held.append(True)
+            raise TimeoutError
+
+    between.before = hold
+    set_title(row, "Late")
+    drain_all()
+    set_title(row, "Newest")
+    later(drain_all, 1)
+    row.refresh_from_db()
+    assert row.verify_at is not None
+    assert row.inflight["title"] == ["Late", "Newest"]
+    # The first PATCH arrives only now, after its successor.
+    box.edit_property(row.platform_id, {"title": "Late"})
+    later(drain_all, 60)
+    row.refresh_from_db()
+    assert remote(box)[0]["title"] == "Newest"
+    assert (row.desired["title"], row.due_at, row.inflight) == ("Newest", None, {})
+    assert not Conflict.objects.exists()
+
+
+def test_a_property_whose_creation_got_no_answer_is_adopted_not_created_twice(
+    box, workspace, between, drain_all
+):
+    between.after = lost("POST")
+    create(workspace, "A-1", {"title": "Flat"}, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"delayed": 1}}
+    assert later(drain_all, 130) == {"properties": {"in sync": 1}}
+    assert len(remote(box)) == 1
+    assert Property.objects.get().platform_id == remote(box)[0]["id"]
+
+
+def test_a_creation_that_never_arrived_is_sent_again_only_after_the_wait(
+    box, workspace, between, drain_all
+):
+    sent = []
+
+    def swallow(environ):
+        if environ["REQUEST_METHOD"] == "POST":
+            sent.append(environ["PATH_INFO"])
+            if len(sent) == 1:
+                raise TimeoutError
+
+    between.before = swallow
+    row = create(workspace, "A-1", {"title": "Flat"}, origin="ADMIN", now=now())
+    drain_all()
+    set_title(row, "Flat, edited")  # an edit makes it due, and may still not send the POST
+    assert later(drain_all, 5) == {"properties": {"waiting": 1}}
+    assert len(sent) == 1
+    assert later(drain_all, 130) == {"properties": {"created": 1}}
+    assert [p["title"] for p in remote(box)] == ["Flat, edited"]
+
+
+def test_a_property_that_somebody_created_meanwhile_is_adopted(box, workspace, between, drain_all):
+    client = workspace.client()
+
+    def be_faster(environ):
+        if environ["REQUEST_METHOD"] == "POST" and not remote(box):
+            between.before = lambda _: None
+            client.create_property({"objectReferenceId": "A-1", "numberOfRooms": 5})
+
+    between.before = be_faster
+    create(workspace, "A-1", {"title": "Flat"}, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"waiting": 1, "pushed": 1}}
+    assert [(p["title"], p["numberOfRooms"]) for p in remote(box)] == [("Flat", 5)]
+    assert Property.objects.get().desired["numberOfRooms"] == 5
+
+
+# --- leases
+
+
+def test_the_row_of_a_dead_worker_is_taken_up_and_read_once_more_later(row, drain_all):
+    set_title(row, "Edited")
+    dead = due.claim(Property.objects.all(), now=now())
+    assert drain_all() == {}
+    assert later(drain_all, 61) == {"properties": {"pushed": 1}}
+    row.refresh_from_db()
+    assert row.verify_at == row.due_at
+    assert row.inflight == {"title": ["Edited"]}
+    assert later(drain_all, 130) == {"properties": {"in sync": 1}}
+    row.refresh_from_db()
+    assert (row.due_at, row.verify_at, row.inflight) == (None, None, {})
+    assert not dead.fenced.exists()
+
+
+def test_a_worker_that_lost_its_lease_writes_nothing_more(box, row, workspace):
+    set_title(row, "Edited")
+    slow = due.claim(Property.objects.all(), now=now())
+    Property.objects.update(lease_until=now() - timedelta(seconds=1))
+    due.claim(Property.objects.all(), now=now())
+    before = Property.objects.values().get()
+    box.calls.clear()
+    assert push(slow, workspace) == "lost"
+    assert Property.objects.values().get() == before
+    assert [call[0] for call in box.calls] == ["GET"]
+
+
+def test_no_call_that_changes_is_begun_with_less_lease_than_its_deadline(box, row, workspace):
+    set_title(row, "Edited")
+    claim = due.claim(Property.objects.all(), now=now())
+    box.calls.clear()
+    assert push(claim, workspace, clock=lambda: now() + timedelta(seconds=40)) == "lost"
+    assert [call[0] for call in box.calls] == ["GET"]
+    row.refresh_from_db()
+    assert (row.lease_token, row.inflight) == (None, {})
+    assert row.due_at is not None
+
+
+# --- edits and platform edits meanwhile
+
+
+def test_an_edit_that_comes_during_the_patch_is_pushed_afterwards(box, row, between, drain_all):
+    edited = []
+
+    def edit_meanwhile(environ):
+        if environ["REQUEST_METHOD"] == "PATCH" and not edited:
+            edited.append(True)
+            set_title(Property.objects.get(), "Second")
+
+    between.before = edit_meanwhile
+    set_title(row, "First")
+    assert drain_all() == {"properties": {"pushed": 2}}
+    row.refresh_from_db()
+    assert (remote(box)[0]["title"], row.desired["title"]) == ("Second", "Second")
+    assert (row.due_at, row.inflight) == (None, {})
+
+
+def test_a_platform_edit_between_read_and_patch_is_not_lost(box, row, between, drain_all):
+    def other_user(environ):
+        if environ["REQUEST_METHOD"] == "PATCH":
+            between.before = lambda _: None
+            box.edit_property(row.platform_id, {"numberOfRooms": 7})
+
+    between.before = other_user
+    set_title(row, "First")
+    drain_all()
+    row.refresh_from_db()
+    assert (row.desired["numberOfRooms"], remote(box)[0]["numberOfRooms"]) == (7, 7)
+
+
+def test_two_forms_on_one_property_do_not_overwrite_each_other(row):
+    stale = Property.objects.get(pk=row.pk)
+    edit(row, {"title": "By one"}, origin="ADMIN", now=now())
+    edit(stale, {"numberOfRooms": 9}, origin="ADMIN", now=now())
+    row.refresh_from_db()
+    assert (row.desired["title"], row.desired["numberOfRooms"]) == ("By one", 9)
+    assert row.revision == stale.revision
+
+
+def test_a_value_that_reads_back_different_is_shown_and_not_sent_again(
+    box, row, between, drain_all
+):
+    def round_it(environ):
+        if environ["REQUEST_METHOD"] == "PATCH":
+            box.edit_property(row.platform_id, {"areaUsable": 80})
+
+    between.after = round_it
+    # Its answer shows nothing of what was sent, so the row is read again.
+    between.before = lambda _: None
+    edit(row, {"areaUsable": 80.4}, origin="ADMIN", now=now())
+    drain_all()
+    box.calls.clear()
+    # What the platform made of it is known from the next read on.
+    Property.objects.update(due_at=now())
+    drain_all()
+    row.refresh_from_db()
+    assert row.due_at is None
+    assert [call[0] for call in box.calls] == ["GET"]
+
+
+def test_with_policy_ask_a_conflict_waits_for_a_person(box, row, workspace, drain_all):
+    Workspace.objects.update(conflict_policy="ask")
+    box.edit_property(row.platform_id, {"title": "Theirs"})
+    edit(row, {"title": "Ours", "numberOfRooms": 4}, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    conflict = Conflict.objects.get()
+    assert (conflict.base, conflict.ours, conflict.theirs, conflict.decision) == (
+        *("Flat", "Ours", "Theirs"),
+        "",
+    )
+    assert list(row.problem) == ["CONFLICT"]
+    assert (remote(box)[0]["title"], remote(box)[0]["numberOfRooms"]) == ("Theirs", 4)
+    set_title(row, "Agreed")
+    drain_all()
+    conflict.refresh_from_db()
+    row.refresh_from_db()
+    assert (conflict.decision, row.problem) == ("OURS", {})
+    assert remote(box)[0]["title"] == "Agreed"
+
+
+def test_with_policy_platform_wins_theirs_is_taken_and_ours_kept_in_the_conflict(
+    box, row, drain_all
+):
+    Workspace.objects.update(conflict_policy="platform_wins")
+    box.edit_property(row.platform_id, {"title": "Theirs"})
+    set_title(row, "Ours")
+    drain_all()
+    row.refresh_from_db()
+    conflict = Conflict.objects.get()
+    assert (row.desired["title"], remote(box)[0]["title"]) == ("Theirs", "Theirs")
+    assert (conflict.ours, conflict.decision) == ("Ours", "THEIRS")
+    assert Change.objects.get(path="title", new="Theirs").origin == "PLATFORM"
+
+
+# --- passing faults
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "pause"),
+    [
+        ("429 Too Many Requests", [("Retry-After", "120")], 120),
+        ("503 Service Unavailable", [("Retry-After", "30")], 30),
+        ("401 Unauthorized", [], 60),
+    ],
+)
+def test_a_busy_platform_pauses_the_whole_workspace(
+    row, workspace, between, drain_all, status, headers, pause
+):
+    create(workspace, "A-2", {"title": "Other"}, origin="ADMIN", now=now())
+    set_title(row, "Edited")
+    asked = []
+
+    def refuse(environ):
+        asked.append(environ["PATH_INFO"])
+        return status, headers, b"{}"
+
+    between.before = refuse
+    assert drain_all() == {"properties": {"delayed": 1}}
+    workspace.refresh_from_db()
+    assert abs((workspace.paused_until - now()).total_seconds() - pause) < 2
+    assert workspace.problem
+    assert len(asked) == 1
+    between.before = lambda _: None
+    assert later(drain_all, 1) == {}
+    assert later(drain_all, pause + 20)["properties"] == {"pushed": 1, "created": 1}
+    workspace.refresh_from_db()
+    assert (workspace.paused_until, workspace.problem) == (None, "")
+
+
+def test_a_server_error_backs_off_and_loses_nothing(box, row, between, drain_all):
+    between.before = lambda _: ("500 Internal Server Error", [], b"no json")
+    set_title(row, "Edited")
+    assert drain_all() == {"properties": {"delayed": 1}}
+    row.refresh_from_db()
+    assert row.attempts == 1
+    assert "500 no json" in row.last_answer
+    between.before = lambda _: None
+    later(drain_all, 10)
+    assert remote(box)[0]["title"] == "Edited"
+    row.refresh_from_db()
+    assert row.attempts == 0
+
+
+# --- what cannot be said
+
+
+def test_unknown_and_rooms_are_never_sent(box, row, drain_all):
+    box.edit_property(row.platform_id, {"numberOfRooms": 3})
+    there = box.workspace.properties[row.platform_id]
+    box.workspace.properties[row.platform_id] = there | {
+        "heatingType": "UNKNOWN",
+        "rooms": [{"name": "Kitchen"}],
+    }
+    edit(row, {"characteristics.hasElevator": "UNKNOWN"}, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    assert list(box.calls)[-1][2] == {"characteristics": {"hasElevator": "UNKNOWN"}}
+    assert row.desired["rooms"] == [{"name": "Kitchen"}]
+    assert (row.problem, row.due_at) == ({}, None)
+
+
+def test_a_reference_that_changes_travels_by_platform_id(box, row, drain_all):
+    edit(row, {"objectReferenceId": "A-9"}, origin="ADMIN", now=now())
+    Property.objects.update(object_reference_id="A-9")
+    drain_all()
+    assert list(box.calls)[-1][:3] == (
+        "PATCH",
+        f"/v1/real-estate-properties/{row.platform_id}",
+        {"objectReferenceId": "A-9"},
+    )
+    assert (len(remote(box, "A-9")), len(remote(box, "A-1"))) == (1, 0)
+
+
+def test_a_parent_is_created_before_its_child(box, workspace, drain_all):
+    child = {"title": "Child", "parentRealtyReferenceId": "B-1"}
+    create(workspace, "A-1", child, origin="FEED", now=now())
+    create(workspace, "B-1", {"title": "Parent"}, origin="FEED", now=now())
+    assert drain_all() == {"properties": {"waiting": 1, "created": 1}}
+    assert (len(remote(box)), len(remote(box, "B-1"))) == (0, 1)
+    assert later(drain_all, 6) == {"properties": {"created": 1}}
+
+
+def test_two_that_name_each_other_as_parent_do_not_wait_for_ever(box, workspace, drain_all):
+    for reference, parent in (("A-1", "B-1"), ("B-1", "A-1")):
+        changes = {"title": "Circle", "parentRealtyReferenceId": parent}
+        create(workspace, reference, changes, origin="FEED", now=now())
+    assert drain_all() == {"properties": {"created": 2}}
+
+
+def test_without_read_before_write_the_patch_goes_out_at_once(box, row, drain_all):
+    Workspace.objects.update(read_before_write=False)
+    box.calls.clear()
+    set_title(row, "Edited")
+    drain_all()
+    assert [(method, path) for method, path, _, _ in box.calls] == [("PATCH", BY_REFERENCE)]
+
+
+def test_a_property_that_is_gone_is_shown_as_gone_and_kept(box, row, drain_all):
+    del box.workspace.properties[row.platform_id]
+    set_title(row, "Edited")
+    assert drain_all() == {"properties": {"gone": 1}}
+    row.refresh_from_db()
+    assert list(row.problem) == ["GONE"]
+    assert (row.desired["title"], row.due_at) == ("Edited", None)
