@@ -1,0 +1,135 @@
+"""The sandbox's own paths under `/_sandbox/` (A53): what people on the platform do. No token."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sandbox.callbacks import shown
+from sandbox.page import render
+from sandbox.platform import Platform
+from sandbox.wire import Answer, Document, Request, bad, parse_timestamp, timestamp
+
+MASKED = ("authSecret", "secret")
+_STATUS = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
+USER_FIELDS = ("userReferenceId", "email", "name", "language", "phone", "country")
+
+
+def state(platform: Platform, request: Request) -> Answer:
+    """Everything that the sandbox knows, without its secrets."""
+    known = platform.workspace.to_json()
+    del known["signing_key"]
+    if known["webhook"]:
+        known["webhook"] = shown(known["webhook"])
+    return Answer(200, known | {"now": timestamp(platform.now())})
+
+
+def page(platform: Platform, request: Request) -> Answer:
+    content = render(platform.workspace, timestamp(platform.now()))
+    return Answer(200, content=content, content_type="text/html; charset=utf-8")
+
+
+def calls(platform: Platform, request: Request) -> Answer:
+    """What was called, the oldest first; of secrets only that they were sent."""
+    served = [
+        {"method": method, "path": path, "body": _masked(body), "status": status}
+        for method, path, body, status in platform.calls.copy()
+    ]
+    return Answer(200, {"calls": served})
+
+
+def _masked(body: Document | None) -> Any:
+    if body is None:
+        return None
+    return {name: "***" if name in MASKED else value for name, value in body.items()}
+
+
+def step(platform: Platform, request: Request) -> Answer:
+    return Answer(200, {"moved": platform.step()})
+
+
+def advance(platform: Platform, request: Request) -> Answer:
+    return _assignment(platform, request, moved=platform.advance(request.params["assignment_id"]))
+
+
+def status(platform: Platform, request: Request) -> Answer:
+    """Any status can be set, also one that the interface does not list (A28)."""
+    wanted = request.text("status")
+    if wanted is None or not _STATUS.fullmatch(wanted):
+        raise bad("status", "is required, in capitals")
+    platform.set_status(request.params["assignment_id"], wanted)
+    return _assignment(platform, request)
+
+
+def give_input(platform: Platform, request: Request) -> Answer:
+    """The client brought what was missing: ACTION_REQUIRED becomes CREATED (§3.2)."""
+    assignment_id = request.params["assignment_id"]
+    if platform.assignment(assignment_id)["status"] != "ACTION_REQUIRED":
+        return _assignment(platform, request, moved=False)
+    platform.set_status(assignment_id, "CREATED")
+    return _assignment(platform, request, moved=True)
+
+
+def nudge(platform: Platform, request: Request) -> Answer:
+    platform.nudge(request.params["assignment_id"])
+    return _assignment(platform, request)
+
+
+def appointment(platform: Platform, request: Request) -> Answer:
+    """A timestamp sets the appointment, an explicit null clears it."""
+    if "scheduledAt" not in request.body:
+        raise bad("scheduledAt", "is required, a timestamp or null")
+    platform.set_appointment(request.params["assignment_id"], request.text("scheduledAt"))
+    return _assignment(platform, request)
+
+
+def estimate(platform: Platform, request: Request) -> Answer:
+    wanted = request.text("estimatedDeliveryAt")
+    if wanted is None:
+        raise bad("estimatedDeliveryAt", "is required, a date")
+    platform.set_estimate(request.params["assignment_id"], wanted)
+    return _assignment(platform, request)
+
+
+def _assignment(platform: Platform, request: Request, **more: Any) -> Answer:
+    return Answer(200, {**platform.assignment(request.params["assignment_id"]), **more})
+
+
+def edit_property(platform: Platform, request: Request) -> Answer:
+    return Answer(200, platform.edit_property(request.params["property_id"], request.body))
+
+
+def marketing(platform: Platform, request: Request) -> Answer:
+    wanted = request.text("targetPlatform") or "REAL_ESTATE_BROCHURE"
+    platform.marketing_ready(request.params["property_id"], wanted)
+    return Answer(200, {"targetPlatform": wanted})
+
+
+def add_user(platform: Platform, request: Request) -> Answer:
+    given = {name: request.text(name) for name in USER_FIELDS}
+    present = {name: value for name, value in given.items() if value is not None}
+    user = {"id": platform.workspace.new_id(), **present}
+    platform.workspace.users[user["id"]] = user
+    platform.version += 1
+    return Answer(201, user)
+
+
+def clock(platform: Platform, request: Request) -> Answer:
+    """Set the clock; it runs on from there."""
+    platform.set_clock(parse_timestamp(request.text("now") or "", "now"))
+    return Answer(200, {"now": timestamp(platform.now())})
+
+
+def faults(platform: Platform, request: Request) -> Answer:
+    return Answer(200, platform.faults.shown())
+
+
+def set_faults(platform: Platform, request: Request) -> Answer:
+    """Replace the rules for faults; `{}` ends all of them."""
+    platform.faults.set(request.body)
+    return faults(platform, request)
+
+
+def reset(platform: Platform, request: Request) -> Answer:
+    platform.reset()
+    return Answer(204)

@@ -1,0 +1,91 @@
+"""What was delivered: materials on both paths, marketing materials (§4.5), and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sandbox import catalogue, materials
+from sandbox.events import VISUAL_TYPES
+from sandbox.platform import Platform
+from sandbox.wire import Answer, Document, Refused, Request, bad, parse_timestamp
+
+QUALITIES = {"HD": "POST", "WEB": "POST_WEB"}  # A52
+
+
+def of_assignment(platform: Platform, request: Request) -> Answer:
+    """`GET /v1/orders/{orderId}/assignments/{assignmentId}/materials` (A38)."""
+    product = _product(platform, request)
+    quality = request.query.get("visualQuality")
+    if quality is not None and quality not in QUALITIES:
+        raise bad("visualQuality", f"must be one of {', '.join(QUALITIES)}")
+    if quality and product and product not in catalogue.PHOTO_PRODUCTS:
+        raise bad("visualQuality", "applies to photo products alone")
+    hidden = "POST" if quality == "WEB" else "POST_WEB"  # the default is HD (§4.5)
+    return _answer(
+        platform,
+        request,
+        lambda one: one["visualType"] != hidden or one["product"] not in catalogue.PHOTO_PRODUCTS,
+    )
+
+
+def of_event(platform: Platform, request: Request) -> Answer:
+    """`GET /materials/{orderId}/{assignmentId}`, the path for a VISUALS_READY event."""
+    _product(platform, request)
+    visual_type = request.query.get("visualType")
+    if visual_type is not None and visual_type not in VISUAL_TYPES:
+        raise bad("visualType", f"must be one of {', '.join(VISUAL_TYPES)}")
+    return _answer(platform, request, lambda one: visual_type in (None, one["visualType"]))
+
+
+def _product(platform: Platform, request: Request) -> str | None:
+    order = platform.order(request.params["order_id"])
+    assignment_id = request.params["assignment_id"]
+    if assignment_id not in order["assignments"]:
+        raise Refused(404, f"the order has no assignment {assignment_id}")
+    product = request.query.get("product")
+    if product is not None and product not in platform.assignment(assignment_id)["products"]:
+        raise Refused(404, f"the assignment has no product {product}")
+    return product
+
+
+def _answer(platform: Platform, request: Request, wanted: Callable[[Document], bool]) -> Answer:
+    product = request.query.get("product")
+    since = request.query.get("modifiedSince")
+    earliest = parse_timestamp(since, "modifiedSince") if since is not None else None
+    chosen = [
+        _absolute(one, request)
+        for one in platform.workspace.materials.get(request.params["assignment_id"], [])
+        if product in (None, one["product"])
+        and (earliest is None or parse_timestamp(one["modifiedAt"], "modifiedAt") >= earliest)
+        and wanted(one)
+    ]
+    return Answer(200, {"materials": chosen})
+
+
+def _absolute(entry: Document, request: Request) -> Document:
+    addresses = {
+        name: request.base_url + entry[name] for name in ("url", "thumbnailUrl") if name in entry
+    }
+    return entry | addresses
+
+
+def marketing(platform: Platform, request: Request) -> Answer:
+    """The generated marketing materials of a property (A40)."""
+    property_id = platform.property_(request.params["property_id"])["id"]
+    entries = platform.workspace.marketing.get(property_id, [])
+    return Answer(200, {"marketingMaterials": [_absolute(one, request) for one in entries]})
+
+
+def file(platform: Platform, request: Request) -> Answer:
+    """The bytes of a material; no token, the address is the secret (A51)."""
+    name = request.params["name"]
+    content = materials.content(request.params["key"], request.params["size"], name)
+    if content is None:
+        raise Refused(404, f"there is no file {name}")
+    mime_type = materials.MIME_TYPES[name.rpartition(".")[2]]
+    return Answer(200, content=content, content_type=mime_type)
+
+
+def tour(platform: Platform, request: Request) -> Answer:
+    page = b"<!doctype html><title>Tour</title><p>A virtual tour would begin here."
+    return Answer(200, content=page, content_type="text/html; charset=utf-8")

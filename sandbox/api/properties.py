@@ -1,0 +1,91 @@
+"""Properties and users (§4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from itertools import islice
+
+from sandbox.merge import merge
+from sandbox.platform import Platform
+from sandbox.wire import Answer, Document, Refused, Request
+
+LISTED = ("id", "title", "propertyType", "address", "objectReferenceId")  # §2.4
+LARGEST_PAGE = 100  # §8
+USUAL_PAGE = 50  # §8
+
+
+def create(platform: Platform, request: Request) -> Answer:
+    """All fields are optional; a reference that exists is refused with 409 (A45)."""
+    refuse_unknown = platform.refuse_unknown_fields
+    document = merge({}, request.body, refuse_unknown=refuse_unknown)
+    _check_reference(platform, document, own_id=None)
+    key = platform.workspace.new_id()
+    document = {"id": key, **document}
+    platform.workspace.properties[key] = document
+    platform.version += 1
+    return Answer(201, document)
+
+
+def update(platform: Platform, request: Request) -> Answer:
+    return _update(platform, platform.property_(request.params["property_id"]), request.body)
+
+
+def update_by_reference(platform: Platform, request: Request) -> Answer:
+    """An unknown reference is a 404 and creates nothing (A3)."""
+    return _update(
+        platform, platform.property_by_reference(request.params["reference"]), request.body
+    )
+
+
+def _update(platform: Platform, stored: Document, changes: Document) -> Answer:
+    document = merge(stored, changes, refuse_unknown=platform.refuse_unknown_fields)
+    if document.get("objectReferenceId") != stored.get("objectReferenceId"):
+        _check_reference(platform, document, own_id=stored["id"])
+    platform.workspace.properties[stored["id"]] = document
+    platform.version += 1
+    return Answer(200, document)
+
+
+def _check_reference(platform: Platform, document: Document, *, own_id: str | None) -> None:
+    if reference := document.get("objectReferenceId"):
+        holder = platform.workspace.properties.by_reference(reference)
+        if holder is not None and holder["id"] != own_id:
+            raise Refused(409, f"there is a property with the reference {reference}")
+
+
+def read(platform: Platform, request: Request) -> Answer:
+    return Answer(200, platform.property_(request.params["property_id"]))
+
+
+def read_by_reference(platform: Platform, request: Request) -> Answer:
+    return Answer(200, platform.property_by_reference(request.params["reference"]))
+
+
+def listing(platform: Platform, request: Request) -> Answer:
+    return page(request, platform.workspace.properties.values(), _list_item)
+
+
+def users(platform: Platform, request: Request) -> Answer:
+    return page(request, platform.workspace.users.values(), dict)
+
+
+def _list_item(document: Document) -> Document:
+    return {name: document[name] for name in LISTED if name in document}
+
+
+def page(
+    request: Request, documents: Collection[Document], shown: Callable[[Document], Document]
+) -> Answer:
+    """One page in its envelope (§2.6, A1); past the last page it is empty."""
+    number = request.number("page", 0, lowest=0)
+    size = request.number("size", USUAL_PAGE, lowest=1, highest=LARGEST_PAGE)
+    total_pages = -(-len(documents) // size)
+    chosen = islice(documents, number * size, (number + 1) * size)
+    envelope = {
+        "content": [shown(one) for one in chosen],
+        "totalElements": len(documents),
+        "totalPages": total_pages,
+        "first": number == 0,
+        "last": number >= total_pages - 1,
+    }
+    return Answer(200, envelope)

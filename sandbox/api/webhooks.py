@@ -1,0 +1,75 @@
+"""Webhook management (§4.1) and its deprecated paths (§4.2)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sandbox import callbacks
+from sandbox.platform import Platform
+from sandbox.wire import Answer, Document, Refused, Request, bad, timestamp
+
+REMOVED_AT = datetime(2026, 9, 10, tzinfo=UTC)  # §9 rule 2
+
+
+def read(platform: Platform, request: Request) -> Answer:
+    return Answer(200, callbacks.shown(_configured(platform)))
+
+
+def put(platform: Platform, request: Request) -> Answer:
+    """201 for a new webhook, 200 for one that replaces another; the history stays with it."""
+    stored = platform.workspace.webhook
+    webhook = callbacks.configuration(request, stored, timestamp(platform.now()))
+    platform.workspace.webhook = webhook
+    platform.version += 1
+    return Answer(200 if stored else 201, callbacks.shown(webhook))  # A21
+
+
+def patch(platform: Platform, request: Request) -> Answer:
+    enabled = request.body.get("enabled")
+    if not isinstance(enabled, bool):
+        raise bad("enabled", "is required, true or false")
+    return _enable(platform, enabled=enabled)
+
+
+def delete(platform: Platform, request: Request) -> Answer:
+    """Remove the configuration; deliveries stop, the history is deleted."""
+    _configured(platform)
+    platform.workspace.webhook = None
+    platform.workspace.history.clear()
+    platform.workspace.pending.clear()
+    platform.version += 1
+    return Answer(204)
+
+
+def triggers(platform: Platform, request: Request) -> Answer:
+    """Up to the last ten records, the newest first (the order is not shown)."""
+    _configured(platform)
+    return Answer(200, platform.workspace.history[::-1])
+
+
+def legacy_enabled(platform: Platform, request: Request) -> Answer:
+    """The flag is a query parameter here (A24)."""
+    flag = request.query.get("enabled")
+    if flag not in ("true", "false"):
+        raise bad("enabled", "is required, true or false")
+    return _enable(platform, enabled=flag == "true")
+
+
+def check_not_removed(platform: Platform) -> None:
+    """Raise `Refused(410)` once the deprecated paths are gone."""
+    if platform.now() >= REMOVED_AT:
+        raise Refused(410, "this path was removed on 2026-09-10, use /v1/webhooks")
+
+
+def _enable(platform: Platform, *, enabled: bool) -> Answer:
+    webhook = _configured(platform)
+    webhook["enabled"] = enabled
+    webhook["updatedAt"] = timestamp(platform.now())
+    platform.version += 1
+    return Answer(200, callbacks.shown(webhook))  # A21
+
+
+def _configured(platform: Platform) -> Document:
+    if platform.workspace.webhook is None:  # A20, A47
+        raise Refused(404, "no webhook is configured")
+    return platform.workspace.webhook

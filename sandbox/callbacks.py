@@ -1,0 +1,200 @@
+"""The webhook of the workspace: its configuration (§2.1), and calls of it (§5.2, §6.1).
+
+One attempt for each event: nothing is repeated (§6.1 rule 4).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import requests
+from urllib3.exceptions import HTTPError
+
+from sandbox.wire import Document, Request, bad, encode
+
+METHODS = ("GET", "POST", "PUT")  # A22
+AUTH_TYPES = ("NONE", "HEADER", "QUERY_PARAMETER", "BEARER_TOKEN")
+SECRETS = ("authSecret", "previousSecret")  # never returned
+SECONDS = 30  # §8
+KEPT = 10  # §8
+BODY_LIMIT = 4 * 1024  # §8
+MESSAGE_LIMIT = 1024  # §8
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,255}", re.ASCII)
+_HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?", re.ASCII)
+
+
+def configuration(request: Request, stored: Document | None, at: str) -> Document:
+    """The webhook that a PUT asks for (§4.1); `stored` is the one that it replaces.
+
+    A secret that is left out stays (§4.1). Raises `Refused(400)` naming the field.
+    """
+    url = request.text("url")
+    if not url or not _is_address(url):
+        raise bad("url", "is required, an http or https address")
+    enabled = request.body.get("enabled", True)
+    if not isinstance(enabled, bool):
+        raise bad("enabled", "must be true or false")
+    webhook = {
+        "id": stored["id"] if stored else str(uuid.uuid4()),
+        "url": url,
+        "method": _one_of(request, "method", METHODS, "GET"),
+        "enabled": enabled,
+        "authType": _one_of(request, "authType", AUTH_TYPES, "NONE"),
+        "authHeaderName": request.text("authHeaderName") or "X-API-Key",
+        "createdAt": stored["createdAt"] if stored else at,
+        "updatedAt": at,
+    }
+    if name := request.text("authParameterName"):
+        webhook["authParameterName"] = name
+    secret = request.text("authSecret")
+    before = stored.get("authSecret") if stored else None
+    if secret is None:
+        secret = before
+    if before and before != secret:
+        webhook["previousSecret"] = before
+    if secret:
+        webhook["authSecret"] = secret
+    if stored and "lastTriggeredAt" in stored:
+        webhook["lastTriggeredAt"] = stored["lastTriggeredAt"]
+    _check_authentication(webhook)
+    return webhook
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _one_of(request: Request, name: str, allowed: tuple[str, ...], default: str) -> str:
+    value = request.text(name)
+    if value is None:
+        return default
+    if value not in allowed:
+        raise bad(name, f"must be one of {', '.join(allowed)}")
+    return value
+
+
+def _check_authentication(webhook: Document) -> None:
+    """What cannot authenticate is refused when it is entered (A47)."""
+    kind, secret = webhook["authType"], webhook.get("authSecret")
+    if kind != "NONE" and not secret:
+        raise bad("authSecret", f"is required with {kind}")
+    if kind == "QUERY_PARAMETER" and "authParameterName" not in webhook:
+        raise bad("authParameterName", f"is required with {kind}")
+    if kind in ("HEADER", "BEARER_TOKEN") and not _HEADER_VALUE.fullmatch(secret or ""):
+        raise bad("authSecret", "cannot be sent in a header")
+    if not _HEADER_NAME.fullmatch(webhook["authHeaderName"]):
+        raise bad("authHeaderName", "is not the name of a header")
+
+
+def shown(webhook: Document) -> Document:
+    """The configuration as it is returned: the secret never is (§2.1)."""
+    public = {name: value for name, value in webhook.items() if name not in SECRETS}
+    return public | {"hasAuthSecret": "authSecret" in webhook}
+
+
+def event_headers(event: Document) -> dict[str, str]:
+    """The headers that tell of the event (§6.1 rule 2, A26)."""
+    headers = {"X-Event-Type": event["event"]}
+    if "orderId" in event:
+        headers["X-Order-ID"] = event["orderId"]
+    return headers
+
+
+def authenticate(webhook: Document) -> tuple[str, dict[str, str]]:
+    """The address to call and the headers that authenticate the call (§5.2)."""
+    url, secret = webhook["url"], webhook.get("authSecret", "")
+    match webhook["authType"]:
+        case "HEADER":
+            return url, {webhook["authHeaderName"]: secret}
+        case "BEARER_TOKEN":
+            return url, {"Authorization": f"Bearer {secret}"}
+        case "QUERY_PARAMETER":
+            parts = urlsplit(url)
+            pair = f"{_quoted(webhook['authParameterName'])}={_quoted(secret)}"
+            query = f"{parts.query}&{pair}" if parts.query else pair  # A47
+            return urlunsplit(parts._replace(query=query)), {}
+    return url, {}
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="", errors="replace")
+
+
+def call(http: requests.Session, webhook: Document, event: Document, at: str) -> Document:
+    """Call the webhook with an event, once, and return the record of it (§2.2)."""
+    headers = event_headers(event)
+    record: Document = {
+        "id": str(uuid.uuid4()),
+        "triggeredAt": at,
+        "payload": event,
+        "headers": headers,
+    }
+    url, authentication = authenticate(webhook)
+    sent = {"Content-Type": "application/json", **headers, **authentication}
+    started = time.monotonic()
+    try:
+        with http.request(
+            webhook["method"],
+            url,
+            data=encode(event),
+            headers=sent,
+            timeout=SECONDS,
+            allow_redirects=False,  # a redirect is no 2xx
+            stream=True,
+        ) as response:
+            answer = _beginning(response)
+            record["statusCode"] = response.status_code
+            if time.monotonic() - started > SECONDS:
+                raise requests.Timeout(f"the callback took longer than {SECONDS} seconds")
+    except requests.Timeout:
+        record.pop("statusCode", None)  # A25
+        return _failed(record, f"Time-out: no answer within {SECONDS} seconds")
+    # ValueError: what answers does not speak HTTP.
+    except (requests.RequestException, OSError, ValueError, HTTPError) as error:
+        return _failed(record, _without_secret(f"{type(error).__name__}: {error}", webhook))
+    if 200 <= response.status_code < 300:  # §6.1 rule 3
+        return record | {"success": True}
+    return _failed(record, f"The callback answered {response.status_code}", answer)
+
+
+def dropped(event: Document, at: str) -> Document:
+    """The record of a call that was lost on its way."""
+    record = {"id": str(uuid.uuid4()), "triggeredAt": at, "payload": event}
+    return _failed(record | {"headers": event_headers(event)}, "The connection was lost")
+
+
+def _beginning(response: requests.Response) -> bytes:
+    """As much of the answer as is kept; where it breaks off, its status counts all the same."""
+    try:
+        return response.raw.read(BODY_LIMIT, decode_content=True) or b""
+    except (HTTPError, OSError):
+        return b""
+
+
+def _without_secret(message: str, webhook: Document) -> str:
+    """A failed connection names its address, and that may carry the secret (§2.1)."""
+    secret = webhook.get("authSecret", "")
+    for form in (_quoted(secret), secret):
+        message = message.replace(form, "***") if form else message
+    return message
+
+
+def _failed(record: Document, message: str, answer: bytes | None = None) -> Document:
+    """Only failures keep the answer and an error message, both cut (§8)."""
+    record["success"] = False
+    record["errorMessage"] = _cut(message.encode("utf-8", "replace"), MESSAGE_LIMIT)
+    if answer is not None:
+        record["responseBody"] = _cut(answer, BODY_LIMIT)
+    return record
+
+
+def _cut(text: bytes, limit: int) -> str:
+    return text[:limit].decode("utf-8", "ignore")

@@ -1,0 +1,164 @@
+"""What goes over the wire: requests in, answers out, and the documented error body.
+
+Refused     the request is answered with its status and the error body (A4)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qsl
+
+MAX_BODY = 1024 * 1024
+MAX_DISCARDED = 16 * MAX_BODY
+Document = dict[str, Any]
+
+
+class Refused(Exception):
+    """The request is answered with `status`; `errors` lists fields and what is wrong with them."""
+
+    def __init__(self, status: int, message: str, errors: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.errors = dict(errors or {})
+        self.headers: dict[str, str] = {}
+
+    def body(self) -> Document:
+        """The error body of A4."""
+        errors = [{"field": name, "message": text} for name, text in self.errors.items()]
+        return {
+            "status": self.status,
+            "error": HTTPStatus(self.status).phrase,
+            "message": self.message,
+            "errors": errors,
+        }
+
+
+def bad(field: str, message: str) -> Refused:
+    """A 400 that names one field."""
+    return Refused(400, f"{field}: {message}", {field: message})
+
+
+@dataclass(slots=True)
+class Request:
+    """One request as a handler sees it; `params` are the words of the path."""
+
+    method: str
+    path: str
+    params: dict[str, str]
+    query: dict[str, str]
+    body: Document
+    base_url: str
+
+    def number(self, name: str, default: int, *, lowest: int, highest: int | None = None) -> int:
+        """A whole number of the query within its bounds, else a 400 naming it (§4.6)."""
+        text = self.query.get(name)
+        if text is None:
+            return default
+        # int() would take "1_0", " 1" and the digits of other scripts.
+        if not (text.isascii() and text.isdigit() and len(text) <= 9) or int(text) < lowest:
+            raise bad(name, f"must be a whole number of at least {lowest}")
+        if highest is not None and int(text) > highest:
+            raise bad(name, f"must be at most {highest}")
+        return int(text)
+
+    def text(self, name: str) -> str | None:
+        """A text of the body, None when absent or null; another type is a 400 naming it."""
+        value = self.body.get(name)
+        if value is not None and not isinstance(value, str):
+            raise bad(name, "must be a text")
+        return value
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a handler answers: a JSON value, or bytes of another type."""
+
+    status: int
+    value: Any = None
+    content: bytes | None = None
+    content_type: str = "application/json"
+
+    def payload(self) -> bytes:
+        """The bytes of the body; none for a 204."""
+        if self.content is not None:
+            return self.content
+        return b"" if self.status == HTTPStatus.NO_CONTENT else encode(self.value)
+
+
+def encode(value: Any) -> bytes:
+    """JSON in its compact form, pure ASCII (so that a lone surrogate survives)."""
+    return json.dumps(value, separators=(",", ":")).encode("ascii")
+
+
+def read_body(environ: Mapping[str, Any]) -> bytes:
+    """Read the request body, with or without a declared length; 413 past the bound."""
+    declared = environ.get("CONTENT_LENGTH") or ""
+    stream = environ["wsgi.input"]
+    if declared:
+        if not (declared.isascii() and declared.isdigit() and len(declared) <= 18):
+            raise Refused(400, "Content-Length is not a number")
+        content = bytes(stream.read(min(int(declared), MAX_BODY + 1)))
+    elif environ.get("wsgi.input_terminated"):
+        content = bytes(stream.read(MAX_BODY + 1))
+    else:
+        return b""
+    if len(content) > MAX_BODY:
+        # A caller who is still sending would find the connection closed, and no answer.
+        _discard(stream, int(declared or MAX_DISCARDED) - len(content))
+        raise Refused(413, f"the body is larger than {MAX_BODY} bytes")
+    return content
+
+
+def _discard(stream: Any, size: int) -> None:
+    left = min(size, MAX_DISCARDED)
+    while left > 0 and (piece := stream.read(min(left, 65_536))):
+        left -= len(piece)
+
+
+def parse_body(content: bytes) -> Document:
+    """The JSON object of a body, else a 400; NaN and numbers out of range are no JSON."""
+    try:
+        value = json.loads(content, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, f"the body is not valid JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise Refused(400, "the body must be a JSON object")
+    return value
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is not a JSON number")
+
+
+def parse_query(text: str) -> dict[str, str]:
+    """The query as names and values; of a repeated name the last counts."""
+    try:
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=100))
+    except ValueError as error:
+        raise Refused(400, "the query has too many parameters") from error
+
+
+def timestamp(moment: datetime) -> str:
+    """An ISO 8601 timestamp in UTC."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def parse_timestamp(text: str, field: str) -> datetime:
+    """A timestamp of the wire as an aware time, else a 400 naming the field.
+
+    Without an offset it is UTC (A52).
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise bad(field, "must be an ISO 8601 timestamp") from error
+    if not 1900 <= moment.year <= 2999:  # beyond, a date could not be moved by some days
+        raise bad(field, "must lie between the years 1900 and 2999")
+    return moment

@@ -1,0 +1,282 @@
+"""Access (§5.1), errors (§7), bad input, and the sandbox's own paths (A53)."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+
+import pytest
+
+from sandbox.wire import MAX_BODY
+from sandbox.workspace import Workspace
+from tests.sandbox.conftest import Client, refusal
+
+PATHS = [
+    ("GET", "/v1/users"),
+    ("PATCH", "/v1/real-estate-properties/201"),
+    ("GET", "/v1/orders/1"),
+    ("GET", "/materials/1/2"),
+    ("PUT", "/v1/webhooks"),
+    ("GET", "/webhook/history"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+@pytest.mark.parametrize(
+    "header", [None, "Bearer", "Bearer wrong", "Basic test-token", "Bearer a.b.c", "Bearer é"]
+)
+def test_a5_a_missing_or_wrong_token_is_401(box, method, path, header):
+    nobody = Client(box, token=None)
+    headers = {"Authorization": header.encode()} if header else {}
+    before = box.workspace.to_json()
+    assert refusal(nobody.request(method, path, json={}, headers=headers)) == (401, [])
+    assert box.workspace.to_json() == before
+
+
+def test_a6_client_credentials_give_a_token_that_lives_an_hour(box, clock):
+    nobody = Client(box, token=None)
+    answer = nobody.post("/auth/token", json={"clientId": "id", "secret": "secret"})
+    assert (answer.status_code, list(answer.json())) == (200, ["token"])
+    token = answer.json()["token"]
+    claims = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
+    assert claims["exp"] == int(clock.now.timestamp()) + 3600
+    client = Client(box, token=token)
+    clock.move(minutes=59, seconds=59)
+    assert client.get("/v1/users").status_code == 200
+    clock.move(seconds=1)
+    assert refusal(client.get("/v1/users")) == (401, [])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"clientId": "id", "secret": "x"}, {"clientId": 1, "secret": []}, {"clientId": "id"}],
+)
+def test_a6_wrong_credentials_are_401(box, body):
+    assert refusal(Client(box, token=None).post("/auth/token", json=body)) == (401, [])
+
+
+def test_a6_a_token_with_other_claims_is_401(box):
+    nobody = Client(box, token=None)
+    token = nobody.post("/auth/token", json={"clientId": "id", "secret": "secret"}).json()["token"]
+    head, claims, signature = token.split(".")
+    forged = base64.urlsafe_b64encode(b'{"exp": 9999999999}').decode().rstrip("=")
+    assert Client(box, token=f"{head}.{claims}.{signature}").get("/v1/users").status_code == 200
+    assert Client(box, token=f"{head}.{forged}.{signature}").get("/v1/users").status_code == 401
+
+
+def test_every_answer_carries_the_date_of_the_sandbox_clock(client):
+    for path in "/v1/users", "/none", "/v1/orders/1":
+        assert client.get(path).headers["Date"] == "Mon, 02 Mar 2026 08:30:00 GMT"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'"text"',
+        b"null",
+        b'{"areaUsable": NaN}',
+        b'{"areaUsable": Infinity}',
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b'{"areaUsable": ' + b"9" * 5_000 + b"}",
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("PATCH", "/v1/real-estate-properties/201"),
+        ("POST", "/v1/real-estate-properties"),
+        ("POST", "/v1/orders"),
+        ("PUT", "/v1/webhooks"),
+        ("POST", "/_sandbox/clock"),
+    ],
+)
+def test_a4_a_body_that_is_no_json_object_is_400_and_changes_nothing(
+    box, client, method, path, content
+):
+    before = box.workspace.to_json()
+    assert refusal(client.request(method, path, data=content)) == (400, [])
+    assert box.workspace.to_json() == before
+
+
+def test_a_number_out_of_range_is_refused_by_name(client):
+    answer = client.patch("/v1/real-estate-properties/201", data=b'{"areaUsable": 1e999}')
+    assert refusal(answer) == (400, ["areaUsable"])
+
+
+def test_a_body_over_1_mib_is_413_and_one_of_1_mib_is_not(box, client):
+    frame = b'{"localizations": [{"description": "%s"}]}'
+    path = "/v1/real-estate-properties/201"
+    whole = frame % (b"x" * (MAX_BODY - len(frame) + 2))
+    assert client.patch(path, data=whole).status_code == 200
+    before = box.workspace.to_json()
+    assert refusal(client.patch(path, data=whole + b" ")) == (413, [])
+    assert box.workspace.to_json() == before
+
+
+@pytest.mark.parametrize(("size", "status"), [(MAX_BODY, "200 OK"), (MAX_BODY + 1, "413")])
+def test_a_body_without_a_length_is_read_as_far_as_it_may_be(box, size, status):
+    body = b'{"title": "chunked"}'.ljust(size)
+    environ = {
+        "REQUEST_METHOD": "PATCH",
+        "PATH_INFO": "/v1/real-estate-properties/201",
+        "HTTP_AUTHORIZATION": "Bearer test-token",
+        "HTTP_HOST": "sandbox.test",
+        "wsgi.input": io.BytesIO(body),
+        "wsgi.input_terminated": True,
+    }
+    seen = []
+    box(environ, lambda *answer: seen.append(answer))
+    assert seen[0][0].startswith(status)
+
+
+@pytest.mark.parametrize("path", ["/", "/v1", "/v1/none", "/v1/orders", "//v1/users", "/%00", "/é"])
+def test_a_path_that_is_not_there_is_404_or_405(client, path):
+    answer = client.get(path)
+    assert refusal(answer)[0] == (405 if path == "/v1/orders" else 404)
+
+
+def test_a_method_that_a_path_does_not_take_is_405_and_names_the_others(client):
+    answer = client.delete("/v1/real-estate-properties")
+    assert (refusal(answer), answer.headers["Allow"]) == ((405, []), "GET, POST")
+
+
+def test_a5_a_fault_of_the_sandbox_itself_is_a_documented_500(box, client):
+    box.workspace.users["broken"] = object()
+    assert refusal(client.get("/v1/users")) == (500, [])
+
+
+def test_every_call_is_recorded(box, client):
+    client.get("/v1/users?page=0")
+    client.patch("/v1/real-estate-properties/201", json={"title": "New"})
+    client.patch("/v1/real-estate-properties/201", data=b"{")
+    client.post("/_sandbox/step")
+    assert list(box.calls) == [
+        ("GET", "/v1/users", None, 200),
+        ("PATCH", "/v1/real-estate-properties/201", {"title": "New"}, 200),
+        ("PATCH", "/v1/real-estate-properties/201", None, 400),
+    ]
+
+
+def test_a_workspace_is_the_same_after_its_way_through_json(box, hooked):
+    hooked.order("11", "17", "15")
+    while box.step():
+        pass
+    box.deliver()
+    box.nudge(next(iter(box.workspace.assignments)))
+    state = json.loads(json.dumps(box.workspace.to_json()))
+    assert Workspace.from_json(state).to_json() == box.workspace.to_json()
+    assert Workspace.from_json(state).properties.by_reference("SEED-2")["id"] == "202"
+
+
+@pytest.mark.parametrize("value", [None, [], {}, {"properties": {}}, "x"])
+def test_what_is_no_state_is_refused(value):
+    with pytest.raises(ValueError, match="not the state"):
+        Workspace.from_json(value)
+
+
+# A53
+
+
+def test_a53_an_assignment_is_led_along_by_control_calls(box, hooked):
+    nobody = Client(box, token=None)
+    assignment_id = hooked.order("17")["assignments"][0]["id"]
+    path = f"/_sandbox/assignments/{assignment_id}"
+    assert nobody.post(f"{path}/advance").json()["status"] == "ACTION_REQUIRED"
+    assert nobody.post(f"{path}/input").json()["status"] == "CREATED"
+    assert nobody.post(f"{path}/input").json()["moved"] is False
+    assert nobody.post(f"{path}/status", json={"status": "IN_PROCESS"}).status_code == 200
+    body = {"estimatedDeliveryAt": "2026-04-01"}
+    assert nobody.post(f"{path}/estimate", json=body).json()["estimatedDeliveryAt"] == "2026-04-01"
+    body = {"scheduledAt": "2026-03-20T10:00:00Z"}
+    assert (
+        nobody.post(f"{path}/appointment", json=body).json()["scheduledAt"] == body["scheduledAt"]
+    )
+    assert (
+        "scheduledAt" not in nobody.post(f"{path}/appointment", json={"scheduledAt": None}).json()
+    )
+    assert nobody.post(f"{path}/nudge").json()["status"] == "IN_PROCESS"
+    assert box.workspace.assignments[assignment_id]["status"] == "IN_PROCESS"
+    assert nobody.post("/_sandbox/step").json() == {"moved": 1}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "refused"),
+    [
+        ("assignments/0/advance", {}, (404, [])),
+        ("assignments/0/nudge", {}, (404, [])),
+        ("assignments/{id}/status", {}, (400, ["status"])),
+        ("assignments/{id}/status", {"status": "no"}, (400, ["status"])),
+        ("assignments/{id}/appointment", {}, (400, ["scheduledAt"])),
+        ("assignments/{id}/appointment", {"scheduledAt": "x"}, (400, ["scheduledAt"])),
+        ("assignments/{id}/estimate", {}, (400, ["estimatedDeliveryAt"])),
+        (
+            "assignments/{id}/estimate",
+            {"estimatedDeliveryAt": "2026-04-01T00:00:00Z"},
+            (400, ["estimatedDeliveryAt"]),
+        ),
+        ("properties/201/marketing", {"targetPlatform": "RADIO"}, (400, ["targetPlatform"])),
+        ("clock", {"now": "never"}, (400, ["now"])),
+    ],
+)
+def test_a53_a_control_call_that_cannot_be_is_refused(box, client, path, body, refused):
+    assignment_id = client.order("11")["assignments"][0]["id"]
+    before = box.workspace.to_json()
+    answer = client.post(f"/_sandbox/{path.format(id=assignment_id)}", json=body)
+    assert refusal(answer) == refused
+    assert box.workspace.to_json() == before
+
+
+def test_a_page_shows_orders_assignments_and_deliveries(box, hooked, callback):
+    nobody = Client(box, token=None)
+    assert nobody.get("/_sandbox/").text.count(">none") == 3
+    box.edit_property("201", {"objectReferenceId": "<b>"})
+    assignment_id = hooked.order("17")["assignments"][0]["id"]
+    box.step()
+    callback.status = 500
+    box.deliver()
+    answer = nobody.get("/_sandbox/")
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "<td>&lt;b&gt;<td>" in answer.text
+    assert f"data-path='assignments/{assignment_id}/advance'" in answer.text
+    assert "<td>ACTION_REQUIRED DOCUMENT_UPLOAD_REQUIRED<td>ENERGY_CERTIFICATE<td>" in answer.text
+    assert "<td>The callback answered 500" in answer.text
+
+
+def test_a53_the_state_is_shown_without_its_secrets(box, client):
+    client.put("/v1/webhooks", json={"url": "http://hook.test", "authSecret": "s3cret"})
+    answer = Client(box, token=None).get("/_sandbox/state")
+    assert list(answer.json()["properties"]) == ["201", "202"]
+    assert answer.json()["webhook"]["hasAuthSecret"] is True
+    calls = Client(box, token=None).get("/_sandbox/calls").json()["calls"]
+    assert calls == [
+        {
+            "method": "PUT",
+            "path": "/v1/webhooks",
+            "body": {"url": "http://hook.test", "authSecret": "***"},
+            "status": 201,
+        }
+    ]
+    assert box.workspace.signing_key not in answer.text
+    assert "s3cret" not in answer.text
+
+
+def test_a53_a_property_is_edited_a_user_added_the_clock_set_and_all_reset(box, client, clock):
+    changed = client.patch("/_sandbox/properties/201", json={"title": "Theirs"})
+    assert changed.json() == client.get("/v1/real-estate-properties/201").json()
+    assert changed.json()["title"] == "Theirs"
+    assert client.post("/_sandbox/users", json={"name": "Agent Four"}).json() == {
+        "id": "1001",
+        "name": "Agent Four",
+    }
+    assert client.get("/v1/users").json()["totalElements"] == 4
+    client.post("/_sandbox/clock", json={"now": "2026-09-10T00:00:00Z"})
+    clock.move(seconds=5)
+    assert client.get("/v1/users").headers["Date"] == "Thu, 10 Sep 2026 00:00:05 GMT"
+    assert client.post("/_sandbox/reset").status_code == 204
+    assert box.workspace.properties == Workspace.seeded().properties
+    assert client.get("/v1/users").headers["Date"] == "Mon, 02 Mar 2026 08:30:05 GMT"

@@ -1,0 +1,187 @@
+"""Faults that the world adds, each by its rule."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import requests
+
+from tests.sandbox.conftest import refusal
+
+ONE = "/v1/real-estate-properties/201"
+
+
+def faults(client, *rules, **more):
+    answer = client.post("/_sandbox/faults", json={"rules": list(rules), **more})
+    assert answer.status_code == 200, answer.text
+
+
+def title(box):
+    return box.workspace.properties["201"]["title"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "retry_after"),
+    [
+        ("TOO_MANY_REQUESTS", 429, "7"),
+        ("UNAVAILABLE", 503, "7"),
+        ("SERVER_ERROR", 500, None),
+        ("EXPIRED_TOKEN", 401, None),
+    ],
+)
+def test_a_refusing_fault_answers_its_status_and_does_nothing(
+    box, client, fault, status, retry_after
+):
+    before = title(box)
+    faults(client, {"fault": fault, "seconds": 7, "times": 1})
+    answer = client.patch(ONE, json={"title": "New"})
+    assert (refusal(answer), answer.headers.get("Retry-After")) == ((status, []), retry_after)
+    assert title(box) == before
+    assert box.calls[-1] == ("PATCH", ONE, {"title": "New"}, status)
+    assert client.patch(ONE, json={"title": "New"}).status_code == 200
+
+
+def test_a_time_out_after_the_effect_leaves_the_effect(box, client):
+    order = client.order("11")
+    faults(client, {"fault": "TIME_OUT_AFTER", "method": "PUT", "path": "/v1/orders/*/cancel"})
+    with pytest.raises(requests.ReadTimeout):
+        client.put(f"/v1/orders/{order['id']}/cancel", json={"userId": "101"})
+    assert client.get(f"/v1/orders/{order['id']}").json()["status"] == "CANCELLED"
+
+
+def test_an_answer_that_is_cut_off_leaves_the_effect(box, client):
+    faults(client, {"fault": "CUT_OFF", "times": 1})
+    with pytest.raises(requests.ConnectionError):
+        client.patch(ONE, json={"title": "New"})
+    assert title(box) == "New"
+
+
+def test_a_slow_answer_comes_whole(client):
+    faults(client, {"fault": "SLOW", "seconds": 0.05})
+    started = time.monotonic()
+    assert client.get(ONE).json()["id"] == "201"
+    assert time.monotonic() - started >= 0.05
+
+
+def test_a_newer_platform_answers_with_more_fields(client):
+    before = client.get(ONE).json()
+    faults(client, {"fault": "NEWER_ANSWER"})
+    assert client.get(ONE).json() == before | {"newerField": {"of": "a later version"}}
+
+
+def ready(box, *platforms):
+    for one in platforms:
+        box.marketing_ready("201", one)
+
+
+def told(callback):
+    return [one.get("targetPlatform") for one in callback.events]
+
+
+def test_a_dropped_callback_is_recorded_as_failed_and_a_lost_one_is_not(box, hooked, callback):
+    faults(hooked, {"fault": "DROPPED", "times": 1}, {"fault": "LOST", "times": 1})
+    ready(box, "LINKEDIN", "INSTAGRAM", "REAL_ESTATE_BROCHURE")
+    assert (box.deliver(), told(callback)) == (1, ["REAL_ESTATE_BROCHURE"])
+    assert [
+        (one["payload"]["targetPlatform"], one["success"], one.get("errorMessage"))
+        for one in box.workspace.history
+    ] == [
+        ("LINKEDIN", False, "The connection was lost"),
+        ("REAL_ESTATE_BROCHURE", True, None),
+    ]
+
+
+def test_6_1_rule_5_a_callback_may_be_repeated(box, hooked, callback):
+    faults(hooked, {"fault": "REPEATED", "times": 1})
+    ready(box, "LINKEDIN")
+    assert (box.deliver(), told(callback)) == (2, ["LINKEDIN", "LINKEDIN"])
+    assert callback.events[0] == callback.events[1]
+
+
+def test_a_reordered_callback_comes_after_all_that_wait(box, hooked, callback):
+    faults(hooked, {"fault": "REORDERED"})
+    ready(box, "LINKEDIN", "INSTAGRAM", "REAL_ESTATE_BROCHURE")
+    assert box.deliver() == 3
+    assert told(callback) == ["INSTAGRAM", "REAL_ESTATE_BROCHURE", "LINKEDIN"]
+
+
+def test_a_delayed_callback_comes_when_its_time_has_come(box, hooked, callback, clock):
+    faults(hooked, {"fault": "DELAYED", "seconds": 60, "times": 1})
+    ready(box, "LINKEDIN", "INSTAGRAM")
+    assert (box.deliver(), told(callback), box.delayed) == (1, ["INSTAGRAM"], 1)
+    clock.move(seconds=60)
+    assert (box.deliver(), told(callback), box.delayed) == (1, ["INSTAGRAM", "LINKEDIN"], 0)
+
+
+def test_a_callback_may_carry_the_secret_before_the_last_change(box, client, callback):
+    hook = {"url": "http://hook.test/", "method": "POST", "authType": "BEARER_TOKEN"}
+    client.put("/v1/webhooks", json=hook | {"authSecret": "first"})
+    client.put("/v1/webhooks", json=hook | {"authSecret": "second"})
+    faults(client, {"fault": "OLD_SECRET", "times": 1})
+    ready(box, "LINKEDIN", "LINKEDIN")
+    box.deliver()
+    assert [one["headers"]["Authorization"] for one in callback.requests] == [
+        *("Bearer first", "Bearer second"),
+    ]
+    assert "first" not in client.get("/v1/webhooks").text
+
+
+def test_a_newer_platform_sends_more_fields_and_more_events(box, hooked, callback):
+    faults(hooked, {"fault": "NEWER_FIELD", "times": 1}, {"fault": "NEWER_EVENT", "times": 1})
+    ready(box, "LINKEDIN", "INSTAGRAM")
+    assert (box.deliver(), callback.kinds()) == (
+        *(3, ["MARKETING_MATERIALS_READY", "ORDER_NOTE_ADDED", "MARKETING_MATERIALS_READY"]),
+    )
+    assert callback.events[0]["newerField"] == {"of": "a later version"}
+    assert callback.requests[1]["headers"]["X-Event-Type"] == "ORDER_NOTE_ADDED"
+
+
+def test_a_rule_acts_on_its_event_alone(box, hooked, callback):
+    hooked.order("18")
+    faults(hooked, {"fault": "LOST", "event": "ORDER_STATUS_UPDATED"})
+    box.step()
+    box.deliver()
+    assert callback.kinds() == ["ASSIGNMENT_STATUS_UPDATED", "ESTIMATED_DELIVERY_UPDATED"]
+
+
+def outcomes(client, seed):
+    faults(client, {"fault": "SERVER_ERROR", "chance": 0.5}, seed=seed)
+    return [client.get(ONE).status_code for _ in range(40)]
+
+
+def test_faults_can_be_repeated_by_their_seed(client):
+    first = outcomes(client, 7)
+    assert set(first) == {200, 500}
+    assert outcomes(client, 7) == first
+    assert outcomes(client, 8) != first
+
+
+def test_faults_are_shown_and_end(client):
+    faults(client, {"fault": "SERVER_ERROR", "times": 2})
+    client.get(ONE)
+    assert client.get("/_sandbox/faults").json()["rules"][0]["times"] == 1
+    assert client.post("/_sandbox/faults", json={}).json() == {"seed": 0, "rules": []}
+    assert client.get(ONE).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"rules": {}}, "rules"),
+        ({"seed": "x"}, "seed"),
+        ({"rules": ["SLOW"]}, "rules[0]"),
+        ({"rules": [{}]}, "rules[0].fault"),
+        ({"rules": [{"fault": "FIRE"}]}, "rules[0].fault"),
+        ({"rules": [{"fault": []}]}, "rules[0].fault"),
+        ({"rules": [{"fault": "SLOW", "chance": 2}]}, "rules[0].chance"),
+        ({"rules": [{"fault": "SLOW", "seconds": "1"}]}, "rules[0].seconds"),
+        ({"rules": [{"fault": "SLOW", "times": -1}]}, "rules[0].times"),
+        ({"rules": [{"fault": "SLOW", "path": 1}]}, "rules[0].path"),
+        ({"rules": [{"fault": "SLOW", "often": 1}]}, "rules[0].often"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused_by_name_and_the_old_ones_stay(client, body, field):
+    faults(client, {"fault": "NEWER_ANSWER"})
+    assert refusal(client.post("/_sandbox/faults", json=body)) == (400, [field])
+    assert len(client.get("/_sandbox/faults").json()["rules"]) == 1
