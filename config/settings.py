@@ -71,6 +71,7 @@ INSTALLED_APPS = [
     "django_celery_beat",
     "crm_sync",
     "properties",
+    "orders",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -146,7 +147,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=0)
 
 # --- Celery (reliability.md section 5: each line was measured) -----------------------------------
-CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="filesystem://")
+CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="filesystem://localhost")
 _broker_dir = DATA_DIR / "broker"
 if CELERY_BROKER_URL.startswith("filesystem"):
     for _folder in ("queue", "control"):

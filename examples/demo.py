@@ -48,7 +48,7 @@ def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: b
         "PYTHONUNBUFFERED": "1",
         "DATA_DIR": str(folder),
         "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
-        "CELERY_BROKER_URL": "filesystem://",
+        "CELERY_BROKER_URL": "filesystem://localhost",
         "PUBLIC_BASE_URL": f"http://127.0.0.1:{web_port}",
         "WEB_PORT": str(web_port),
         "SANDBOX_PORT": str(sandbox_port),

@@ -14,6 +14,7 @@ from crm_sync.models import Workspace
 from properties.feeds import NotAFeed
 from properties.imports import Report, import_feed, read_whole
 
+OF_THE_RECORD = {"id", "created", "modified"}  # kept, but nobody misses them on the platform
 SHOWN = 20  # lines of each kind that a person reads; --json has them all
 
 
@@ -81,7 +82,8 @@ def _lines(report: Report, *, dry_run: bool) -> list[str]:
             f"refused   {refusal.position}, {refusal.reference or 'no reference'}: {reasons}"
         )
     for reference, rest in list(report.leftover.items())[:SHOWN]:
-        lines.append(f"no home   {reference}: {', '.join(sorted(rest))}")
+        names = sorted(rest.keys() - OF_THE_RECORD)
+        lines += [f"no home   {reference}: {', '.join(names)}"] if names else []
     would = "would be " if dry_run else ""
     lines.append(
         f"{would}imported: {len(report.new)} new, {len(report.changed)} changed,"

@@ -1,5 +1,6 @@
 """manage.py push_properties: push what is due now, in this process."""
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.utils import timezone
 
 from crm_sync import due
 from crm_sync.commands import FAILED, OK, PARTLY, USAGE, SyncCommand
+from crm_sync.due import Claim
 from crm_sync.merge import document
 from crm_sync.models import Workspace
 from properties.difference import planned
@@ -16,7 +18,7 @@ from properties.push import push
 
 Row = dict[str, Any]
 SHOWN = 20
-GOOD = {"created", "pushed", "in sync"}
+GOOD = {"created", "pushed", "in sync", "by a worker"}
 
 
 class Command(SyncCommand):
@@ -64,16 +66,10 @@ class Command(SyncCommand):
         # A child waits for its parent to be created: those without a parent go first.
         keys = [pk for pk, parent in sorted(found, key=lambda row: bool(row[1]))]
         for pk in self.track(keys, "pushing"):
-            claim = due.claim(Property.objects.filter(pk=pk), now=timezone.now())
-            if claim is None:
-                yield {
-                    "reference": str(Property.objects.get(pk=pk)),
-                    "outcome": "busy",
-                    "answer": "",
-                }
-                continue
-            outcome = push(claim, workspace)
+            claim = _claim(pk)
+            outcome = push(claim, workspace) if claim else None
             row = Property.objects.get(pk=pk)
+            outcome = outcome or ("by a worker" if row.due_at is None else "busy")
             yield {
                 "reference": str(row),
                 "outcome": outcome,
@@ -91,6 +87,17 @@ class Command(SyncCommand):
         self.emit({"plan": plan}, lines or ["nothing is due"], as_json=as_json)
 
 
+def _claim(pk: int) -> Claim[Property] | None:
+    """Claim the row, waiting for a worker that holds it; None when that one did the work."""
+    end = time.monotonic() + due.LEASE.total_seconds()
+    while time.monotonic() < end:
+        claim = due.claim(Property.objects.filter(pk=pk), now=timezone.now())
+        if claim or not Property.objects.filter(pk=pk, lease_token__isnull=False).exists():
+            return claim
+        time.sleep(0.1)
+    return None
+
+
 def _exit_code(done: list[Row]) -> int:
     good = sum(row["outcome"] in GOOD for row in done)
     if good == len(done):
@@ -99,7 +106,7 @@ def _exit_code(done: list[Row]) -> int:
 
 
 def _lines(done: list[Row]) -> list[str]:
-    lines = [f"{row['outcome']:9} {row['reference']}  {row['answer']}" for row in done[:SHOWN]]
+    lines = [f"{row['outcome']:11} {row['reference']}  {row['answer']}" for row in done[:SHOWN]]
     if len(done) > SHOWN:
         lines.append(f"… and {len(done) - SHOWN} more")
     return lines or ["nothing is due"]

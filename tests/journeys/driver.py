@@ -1,0 +1,106 @@
+"""What a person does while a test kills the worker: python -m tests.journeys.driver STEP
+
+setup    a workspace with its webhook, ten properties, three orders
+edit N   N edits, one every 50 ms; prints the last value of each field
+verdict  prints as JSON what is due, what is held, and what differs from the sandbox
+"""
+
+import json
+import os
+import random
+import sys
+import time
+from datetime import UTC, datetime
+
+import django
+import requests
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+django.setup()
+
+from django.core.management import call_command  # noqa: E402 - Django is set up only now
+
+from crm_sync import due  # noqa: E402
+from crm_sync.models import Delivery, Workspace  # noqa: E402
+from orders.models import Assignment, Order  # noqa: E402
+from properties.models import Conflict, Property  # noqa: E402
+from properties.sync import create, edit  # noqa: E402
+
+COUNT = 10
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def setup() -> None:
+    sandbox = os.environ["SANDBOX_URL"]
+    call_command("add_workspace", "main", base_url=sandbox, token_env="PLATFORM_TOKEN")
+    call_command("configure_webhook", "main")
+    workspace = Workspace.objects.get()
+    for n in range(COUNT):
+        create(workspace, f"K-{n}", {"title": f"House {n}"}, origin="API", now=now())
+    call_command("push_properties", "main")
+    for n in range(3):
+        order = f"main --reference K-{n} --user AGENT-1 --product GROUND_PHOTO --product FLOOR_PLAN"
+        call_command("place_order", *order.split())
+
+
+def edit_properties(count: int) -> None:
+    rng = random.Random(20)
+    for n in range(count):
+        row = Property.objects.get(object_reference_id=f"K-{rng.randrange(COUNT)}")
+        # Few values, so that an edit often goes back to what an unclear PATCH left (I2).
+        changes = {"title": f"Title {rng.randrange(2)}", "numberOfRooms": rng.randrange(1, 3)}
+        edit(row, changes, origin="API", now=now())
+        time.sleep(0.05)
+        if n == count - 1:
+            print("edited")
+
+
+def verdict() -> None:
+    state = requests.get(f"{os.environ['SANDBOX_URL']}/_sandbox/state", timeout=10).json()
+    here = {row.platform_id: row for row in Property.objects.all()}
+    fields = ("title", "numberOfRooms", "objectReferenceId")
+    differ = [
+        f"{row}.{name}: {row.desired.get(name)!r} here, {there!r} there"
+        for platform_id, row in here.items()
+        for name in fields
+        if row.desired.get(name)
+        != (there := state["properties"].get(platform_id, {}).get(name, "nothing"))
+    ]
+    for model, key in ((Order, "orders"), (Assignment, "assignments")):
+        differ += [
+            f"{row}: {row.status} here, {there} there"
+            for row in model.objects.all()
+            if row.status != (there := state[key][row.platform_id]["status"])
+        ]
+    counted = Delivery.objects.values_list("state", flat=True)
+    print(
+        json.dumps(
+            {
+                "due": due.waiting(now()),
+                "pending": Property.objects.filter(due_at__isnull=False).count(),
+                "held": Property.objects.filter(lease_token__isnull=False).count()
+                + Delivery.objects.filter(lease_token__isnull=False).count(),
+                "differ": differ,
+                "conflicts": Conflict.objects.count(),
+                "duplicates": len(state["properties"]) - len(here) - 2,  # the seeded two
+                "received": len(counted),
+                "unsettled": sorted(set(counted) - {"APPLIED", "DUPLICATE", "STALE"}),
+                "open": Order.objects.exclude(status="COMPLETED").count(),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["setup"]:
+            setup()
+        case ["edit", count]:
+            edit_properties(int(count))
+        case ["verdict"]:
+            verdict()
+        case _:
+            sys.exit(__doc__)

@@ -1,0 +1,97 @@
+"""kill -9 of the worker in the middle of pushes and callbacks: nothing is lost (I1, I16)."""
+
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.processes import ROOT, Installation, wait_until
+
+KILLS = 5
+HELD = (
+    "select (select count(*) from properties_property where lease_token is not null)"
+    " + (select count(*) from crm_sync_delivery where lease_token is not null)"
+)
+
+
+@pytest.fixture
+def database_url(tmp_path: Path) -> Iterator[str]:
+    """Give the processes a database of their own, of the kind that the suite runs on."""
+    url = os.environ.get("DATABASE_URL", "")
+    if not url.startswith("postgres"):
+        yield f"sqlite:///{tmp_path / 'db.sqlite3'}"
+        return
+    server, name = url.rpartition("/")[0], f"kill_{os.getpid()}"
+    admin = psycopg.connect(url.replace("postgres://", "postgresql://"), autocommit=True)
+    admin.execute(f"create database {name}")
+    yield f"{server}/{name}"
+    admin.execute(f"drop database {name} with (force)")
+    admin.close()
+
+
+def held(url: str) -> int:
+    """How many rows are being worked on, asked past Django."""
+    if url.startswith("sqlite"):
+        connection = sqlite3.connect(url.removeprefix("sqlite:///"), timeout=20)
+    else:
+        connection = psycopg.connect(url.replace("postgres://", "postgresql://"))
+    try:
+        return connection.execute(HELD).fetchone()[0]
+    finally:
+        connection.close()
+
+
+@pytest.mark.processes
+def test_a_worker_that_is_killed_in_the_middle_loses_nothing(tmp_path: Path, database_url: str):
+    installation = Installation(tmp_path, database_url, CALL_DEADLINE="2")
+    try:
+        installation.manage("migrate", "--verbosity", "0")
+        installation.start_sandbox(step=1.5)
+        installation.start_web()
+        installation.run("-m", "tests.journeys.driver", "setup")
+        installation.start_worker()
+        in_the_middle = kill_while_editing(installation, database_url)
+        final = wait_until("all is settled", lambda: settled(installation), limit=75)
+    finally:
+        installation.stop()
+    assert in_the_middle >= KILLS // 2
+    assert final["received"] > 0
+    assert final == {
+        **{"due": [], "pending": 0, "held": 0, "differ": [], "conflicts": 0, "duplicates": 0},
+        **{"unsettled": [], "open": 0, "received": final["received"]},
+    }
+
+
+def kill_while_editing(installation: Installation, database_url: str) -> int:
+    """Kill and restart the worker; returns how many kills hit a row that was being worked on."""
+    seed = random.randrange(10_000)
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    command = [sys.executable, "-m", "tests.journeys.driver", "edit", "260"]
+    editor = subprocess.Popen(command, cwd=ROOT, env=installation.environment)
+    hits = 0
+    try:
+        for _ in range(KILLS):
+            wait_until("the worker works", lambda: held(database_url), limit=30)
+            time.sleep(rng.random() * 0.01)
+            installation.kill("worker")
+            hits += held(database_url) > 0
+            installation.start_worker()
+    finally:
+        assert editor.wait(timeout=90) == 0
+    return hits
+
+
+def settled(installation: Installation) -> dict | None:
+    """The verdict, once nothing is due, held or open any more."""
+    verdict = json.loads(installation.run("-m", "tests.journeys.driver", "verdict"))
+    busy = verdict["due"] or verdict["pending"] or verdict["held"] or verdict["open"]
+    return None if busy else verdict

@@ -1,0 +1,117 @@
+"""The real processes of an installation, started and killed by a test."""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import requests
+
+ROOT = Path(__file__).resolve().parent.parent
+TOKEN = "kill-test-token"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until(what: str, done: Callable[[], Any], *, limit: float) -> Any:
+    """Ask until it is true; fail with `what` after `limit` seconds."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        found = done()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"{what}: not within {limit:g} s")
+
+
+class Installation:
+    """Web, worker and sandbox on free ports, with their own database and data folder."""
+
+    def __init__(self, folder: Path, database_url: str, **environment: str):
+        self.folder = folder
+        self.web_port, self.sandbox_port = free_port(), free_port()
+        self.sandbox = f"http://127.0.0.1:{self.sandbox_port}"
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.environment = os.environ | {
+            "DATA_DIR": str(folder),
+            "DATABASE_URL": database_url,
+            "CELERY_BROKER_URL": "filesystem://localhost",
+            "PUBLIC_BASE_URL": f"http://127.0.0.1:{self.web_port}",
+            "PLATFORM_TOKEN": TOKEN,
+            "SANDBOX_URL": self.sandbox,
+            "PYTHONPATH": str(ROOT),
+            "LOG_LEVEL": "WARNING",
+            "SECRET_KEY": secrets.token_hex(16),
+            **environment,
+        }
+
+    def start_sandbox(self, *, step: float) -> None:
+        port = str(self.sandbox_port)
+        self._start("sandbox", "sandbox", "--port", port, "--token", TOKEN, "--step", f"{step:g}")
+        self._wait_for(f"{self.sandbox}/_sandbox/state")
+
+    def start_web(self) -> None:
+        bind = f"127.0.0.1:{self.web_port}"
+        options = ("--bind", bind, "--worker-class", "gthread", "--threads", "4")
+        self._start("web", "gunicorn", "config.wsgi", *options, "--log-level", "error")
+        self._wait_for(f"http://127.0.0.1:{self.web_port}/healthz")
+
+    def start_worker(self) -> None:
+        pool = ("--beat", "--pool", "threads", "--concurrency", "4")
+        quiet = ("--without-gossip", "--without-mingle", "--loglevel", "ERROR")
+        self._start("worker", "celery", "-A", "config", "worker", *pool, *quiet)
+
+    def kill(self, name: str) -> None:
+        """kill -9 the process and all that it started."""
+        process = self.processes.pop(name)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def stop(self) -> None:
+        for name in list(self.processes):
+            self.kill(name)
+
+    def manage(self, *arguments: str) -> str:
+        return self.run("manage.py", *arguments)
+
+    def run(self, *arguments: str) -> str:
+        """Run Python with these arguments in the installation's environment; its output."""
+        command = [sys.executable, *arguments]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def state(self) -> dict[str, Any]:
+        return requests.get(f"{self.sandbox}/_sandbox/state", timeout=10).json()
+
+    def _start(self, name: str, module: str, *arguments: str) -> None:
+        log = (self.folder / f"{name}.log").open("ab")
+        self.processes[name] = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+    def _wait_for(self, url: str) -> None:
+        def answers() -> bool:
+            try:
+                return requests.get(url, timeout=2).ok
+            except requests.RequestException:
+                return False
+
+        wait_until(url, answers, limit=30)
