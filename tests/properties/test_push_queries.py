@@ -1,0 +1,59 @@
+"""The sweep and the push cost the same for a row, however many rows there are."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from crm_sync import due, tasks
+from properties.models import Property
+from properties.push import drain
+from properties.sync import create, edit
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def make(workspace, count: int) -> None:
+    for n in range(count):
+        create(workspace, f"Q-{n}", {"title": f"House {n}"}, origin="FEED", now=now())
+
+
+def edit_first(count: int) -> None:
+    for row in Property.objects.order_by("pk")[:count]:
+        edit(row, {"title": f"{row.title} edited"}, origin="ADMIN", now=now())
+
+
+def queries_to_drain(workspace) -> tuple[int, int]:
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
+        tally = drain(workspace.pk, 20.0)
+    return len(captured), tally.total
+
+
+@pytest.mark.parametrize("others", [0, 60])
+def test_a_push_costs_the_same_number_of_queries_whatever_else_there_is(
+    workspace, drain_all, others
+):
+    make(workspace, 5 + others)
+    drain_all()
+    edit_first(1)
+    one, _ = queries_to_drain(workspace)
+    edit_first(5)
+    five, done = queries_to_drain(workspace)
+    idle, _ = queries_to_drain(workspace)
+    assert (done, idle) == (5, 3)  # the workspace, how much is under way, what is due
+    assert (one, five) == (18 + idle, 5 * 18 + idle)
+
+
+def test_a_tick_with_nothing_due_is_one_query_a_queue_and_no_call(box, workspace, drain_all):
+    make(workspace, 20)
+    drain_all()
+    box.calls.clear()
+    with CaptureQueriesContext(connection) as captured:
+        assert tasks.tick() == 0
+    assert len(captured) == len(due.QUEUES)
+    assert not box.calls
