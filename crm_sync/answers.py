@@ -1,6 +1,7 @@
 """Pure: a raw HTTP answer becomes a value or one of our errors (A4, A5, A8)."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -8,6 +9,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from crm_sync.errors import FieldError, NotAllowed, NotThere, Passing, Refused
+from crm_sync.text import clean
+
+RETRY_AFTER_LIMIT = 24 * 3600.0  # seconds; a longer pause is a mistake that somebody must look at
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,15 @@ def _document(call: str, status: int, body: bytes) -> Any:
     if not body.strip():
         return None
     try:
-        return json.loads(body)
+        return json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         # The effect has happened, only its description is unreadable.
         raise Passing(f"{call}: {status}, but the body is no JSON", unclear=True) from error
+
+
+def _no_number(word: str) -> None:
+    """Refuse NaN and Infinity: Python reads them, JSON has none, and no database stores them."""
+    raise ValueError(word)
 
 
 def _as_of(headers: Mapping[str, str], took: float) -> datetime | None:
@@ -74,17 +83,18 @@ def _as_of(headers: Mapping[str, str], took: float) -> datetime | None:
 def _http_date(text: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _retry_after(text: str, now: datetime) -> float | None:
     try:
-        return max(0.0, float(text))
+        seconds = float(text)
     except ValueError:
         moment = _http_date(text)
-        return max(0.0, (moment - now).total_seconds()) if moment else None
+        seconds = (moment - now).total_seconds() if moment else math.nan
+    return None if math.isnan(seconds) else min(max(0.0, seconds), RETRY_AFTER_LIMIT)
 
 
 def _error_body(body: bytes) -> dict[str, Any]:
@@ -99,7 +109,8 @@ def _text(body: bytes) -> str:
     document = _error_body(body)
     parts = [str(document[key]) for key in ("message", "error") if document.get(key)]
     parts += [f"{field.path}: {field.message}" for field in _fields(body)]
-    return "; ".join(parts[:5]) or body[:200].decode("utf-8", "replace")
+    text = "; ".join(parts[:5]) or body[:200].decode("utf-8", "replace")
+    return str(clean(text)[0])
 
 
 def _fields(body: bytes) -> tuple[FieldError, ...]:
@@ -112,5 +123,6 @@ def _fields(body: bytes) -> tuple[FieldError, ...]:
         path = next(
             (item[key] for key in ("field", "attr", "path", "property") if item.get(key)), ""
         )
-        found.append(FieldError(str(path), str(item.get("message") or "refused")))
+        message = item.get("message") or "refused"
+        found.append(FieldError(clean(str(path))[0], clean(str(message))[0]))
     return tuple(found)

@@ -1,0 +1,15 @@
+"""The app of orders, their assignments, and what was delivered."""
+
+from django.apps import AppConfig
+
+
+class OrdersConfig(AppConfig):
+    """Loads the event handlers and the queues."""
+
+    name = "orders"
+    label = "orders"
+    verbose_name = "Orders"
+
+    def ready(self) -> None:
+        """Register what needs the models."""
+        from orders import handlers, queues  # noqa: F401, PLC0415 - models are ready only now

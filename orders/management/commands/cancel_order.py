@@ -1,0 +1,36 @@
+"""Cancel an order."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from orders import changes
+from orders.commands import OrderCommand, order_document
+
+
+class Command(OrderCommand):
+    """Exit codes: 0 done, 1 refused, 2 a wrong choice, 3 it is not known whether it was done."""
+
+    help = "Cancel an order as a user of the platform."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add what is cancelled, by whom and why."""
+        super().add_arguments(parser)
+        parser.add_argument("slug", help="the workspace")
+        parser.add_argument("order", help="the platform's id of the order")
+        parser.add_argument("--user", required=True, help="platform user id or userReferenceId")
+        parser.add_argument("--reason", default="", help="a text for the platform")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Cancel it, or show what would be sent."""
+        order = self.order(self.workspace(options["slug"]), options["order"])
+        wanted = {"user": options["user"], "reason": options["reason"]}
+        with self.errors_as_exit_codes():
+            if options["dry_run"]:
+                body = changes.cancel_body(order, **wanted)
+                path = f"PUT /v1/orders/{order.platform_id}/cancel"
+                self.emit_bodies({path: body}, as_json=options["json"])
+                return
+            order = changes.cancel(order, now=timezone.now(), **wanted)
+        self.emit(order_document(order), [f"{order} is {order.status}"], as_json=options["json"])

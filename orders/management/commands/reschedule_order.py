@@ -1,0 +1,55 @@
+"""Ask for another appointment of an order."""
+
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from crm_sync.commands import USAGE
+from crm_sync.events import NotUnderstood, read_moment
+from orders import changes
+from orders.commands import OrderCommand, order_document
+
+
+class Command(OrderCommand):
+    """Exit codes: 0 done, 1 refused, 2 a wrong choice, 3 it is not known whether it was done."""
+
+    help = "Reschedule an order, or one of its assignments, as a user of the platform."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add what is moved, by whom and to when."""
+        super().add_arguments(parser)
+        parser.add_argument("slug", help="the workspace")
+        parser.add_argument("order", help="the platform's id of the order")
+        parser.add_argument("--user", required=True, help="platform user id or userReferenceId")
+        parser.add_argument("--assignment", help="one assignment; all that can be moved otherwise")
+        parser.add_argument("--at", help="the proposed time, ISO 8601; UTC without an offset")
+        parser.add_argument("--reason", default="", help="a text for the platform")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Reschedule it, or show what would be sent."""
+        order = self.order(self.workspace(options["slug"]), options["order"])
+        wanted: dict[str, Any] = {
+            "user": options["user"],
+            "assignment": options["assignment"],
+            "proposed_at": self._moment(options["at"]),
+            "reason": options["reason"],
+        }
+        with self.errors_as_exit_codes():
+            if options["dry_run"]:
+                body = changes.reschedule_body(order, **wanted)
+                path = f"PUT /v1/orders/{order.platform_id}/reschedule"
+                self.emit_bodies({path: body}, as_json=options["json"])
+                return
+            order = changes.reschedule(order, now=timezone.now(), **wanted)
+        document = order_document(order)
+        moved = [f"{one['assignment']} {one['status']}" for one in document["assignments"]]
+        lines = [f"{order} is asked to be rescheduled; assignments: {', '.join(moved)}"]
+        self.emit(document, lines, as_json=options["json"])
+
+    def _moment(self, text: str | None) -> datetime | None:
+        try:
+            return None if text is None else read_moment("--at", text)
+        except NotUnderstood as error:
+            self.fail(str(error), USAGE)

@@ -1,0 +1,56 @@
+"""One unit of work of an order, for a product."""
+
+from django.db import models
+from django.utils import timezone
+
+from orders.models.order import EPOCH, Order
+from orders.statuses import AssignmentStatus, shown
+
+
+class Assignment(models.Model):
+    """The mirror of one assignment (A37); every fact with a clock of its own has its watermark."""
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="assignments")
+    platform_id = models.CharField("assignment", max_length=255)
+    assignment_type = models.CharField("type", max_length=100, blank=True, default="")
+
+    status = models.CharField(max_length=100, blank=True, default="")
+    status_at = models.DateTimeField(default=EPOCH)
+    status_digest = models.CharField(max_length=64, blank=True, default="")
+
+    scheduled_at = models.DateTimeField("appointment", null=True, blank=True)
+    scheduled_watermark = models.DateTimeField(default=EPOCH)
+    scheduled_digest = models.CharField(max_length=64, blank=True, default="")
+
+    estimated_delivery_date = models.DateField(null=True, blank=True)
+    estimate_watermark = models.DateTimeField(default=EPOCH)
+    estimate_digest = models.CharField(max_length=64, blank=True, default="")
+
+    # The clock is that of the status events, but only of those that say something about it: an
+    # event in ACTION_REQUIRED without a reason keeps the reason, in whatever order they come.
+    action_required = models.CharField(max_length=100, blank=True, default="")
+    action_watermark = models.DateTimeField(default=EPOCH)
+    action_digest = models.CharField(max_length=64, blank=True, default="")
+
+    photographer = models.JSONField(default=dict, help_text="id, name, email, phone as given")
+    photographer_watermark = models.DateTimeField(default=EPOCH)
+    photographer_digest = models.CharField(max_length=64, blank=True, default="")
+
+    products = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "platform_id"], name="one_assignment_per_id"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"assignment {self.platform_id}"
+
+    @property
+    def status_shown(self) -> str:
+        """The status for a person, unknown ones with their raw word."""
+        return shown(self.status, AssignmentStatus)

@@ -1,0 +1,90 @@
+"""What was announced as ready, and the files that it consists of."""
+
+from django.db import models
+from django.utils import timezone
+
+from crm_sync.due import DueModel
+from orders.models.assignment import Assignment
+from orders.models.order import Order
+
+
+class MaterialSet(DueModel):
+    """One VISUALS_READY or MARKETING_MATERIALS_READY; `due_at` says when its list is fetched."""
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    order = models.ForeignKey(
+        Order, null=True, blank=True, on_delete=models.PROTECT, related_name="material_sets"
+    )
+    assignment = models.ForeignKey(
+        Assignment, null=True, blank=True, on_delete=models.PROTECT, related_name="material_sets"
+    )
+    property_platform_id = models.CharField(max_length=255, blank=True, default="")
+    real_estate_property = models.ForeignKey(
+        "properties.Property",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        verbose_name="property",
+    )
+    product = models.CharField(max_length=100, blank=True, default="")
+    visual_type = models.CharField(max_length=100, blank=True, default="")
+    target_platform = models.CharField(max_length=100, blank=True, default="")
+    ready_at = models.DateTimeField(help_text="By the platform's clock")
+    fetched_at = models.DateTimeField(null=True, blank=True)
+    problem = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assignment", "product", "visual_type"],
+                condition=models.Q(assignment__isnull=False),
+                name="one_set_of_visuals",
+            ),
+            models.UniqueConstraint(
+                fields=["workspace", "property_platform_id", "target_platform"],
+                condition=models.Q(assignment__isnull=True),
+                name="one_set_of_marketing_materials",
+            ),
+        ]
+        indexes = [
+            # The tick and the claim look for due rows among many that are not.
+            models.Index(
+                fields=["workspace", "due_at"],
+                name="material_set_due",
+                condition=models.Q(due_at__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        what = self.target_platform or f"{self.product} {self.visual_type}"
+        return f"{what} ({self.pk})"
+
+
+class Material(models.Model):
+    """One delivered thing (A38, A40): a file, or a tour that has an address and no file."""
+
+    material_set = models.ForeignKey(
+        MaterialSet, on_delete=models.PROTECT, related_name="materials"
+    )
+    platform_id = models.CharField("material", max_length=255)
+    product = models.CharField(max_length=100, blank=True, default="")
+    visual_type = models.CharField(max_length=100, blank=True, default="")
+    target_platform = models.CharField(max_length=100, blank=True, default="")
+    file_name = models.TextField(blank=True, default="")
+    mime_type = models.CharField(max_length=255, blank=True, default="")
+    size = models.BigIntegerField(null=True, blank=True)
+    url = models.TextField(blank=True, default="")
+    thumbnail_url = models.TextField(blank=True, default="")
+    modified_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["material_set", "platform_id"], name="one_material_per_id"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"material {self.platform_id}"

@@ -1,0 +1,69 @@
+"""An order as the platform tells it."""
+
+from datetime import UTC, datetime
+
+from django.db import models
+from django.utils import timezone
+
+from crm_sync.due import DueModel
+from orders.statuses import OrderStatus, shown
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of a fact that nobody has told yet
+
+
+class Order(DueModel):
+    """The mirror of one order; `due_at` says when it is read next (A42: no list of orders exists).
+
+    `status` is a register on the platform's clock: `status_at` and `status_digest` tell which event
+    or read it comes from (design §5, "A callback becomes a status").
+    """
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    platform_id = models.CharField("order", max_length=255)
+    object_reference_id = models.CharField("reference", max_length=255, blank=True, default="")
+    property_platform_id = models.CharField(max_length=255, blank=True, default="")
+    real_estate_property = models.ForeignKey(
+        "properties.Property",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        verbose_name="property",
+    )
+    user_platform_id = models.CharField("user", max_length=255, blank=True, default="")
+    # No choices: a status that we do not know is stored as it came (A28).
+    status = models.CharField(max_length=100, blank=True, default="")
+    status_at = models.DateTimeField(default=EPOCH)
+    status_digest = models.CharField(max_length=64, blank=True, default="")
+    placed_at = models.DateTimeField(null=True, blank=True, help_text="By the platform's clock")
+    observed = models.JSONField(default=dict, help_text="The order detail as it was last read")
+    read_at = models.DateTimeField(null=True, blank=True)
+    problem = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "platform_id"], name="one_order_per_id")
+        ]
+        indexes = [
+            # The tick and the claim look for due rows among many that are not.
+            models.Index(
+                fields=["workspace", "due_at"],
+                name="order_due",
+                condition=models.Q(due_at__isnull=False),
+            ),
+            # A placement without a clear answer looks for the order that settles it.
+            models.Index(
+                fields=["workspace", "property_platform_id", "user_platform_id"],
+                name="order_of_property_and_user",
+            ),
+            # The list of orders searches by our reference.
+            models.Index(fields=["workspace", "object_reference_id"], name="order_reference"),
+        ]
+
+    def __str__(self) -> str:
+        return f"order {self.platform_id}"
+
+    @property
+    def status_shown(self) -> str:
+        """The status for a person, unknown ones with their raw word."""
+        return shown(self.status, OrderStatus)

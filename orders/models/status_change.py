@@ -1,0 +1,61 @@
+"""The timeline of an order: everything that we were told about it, and when it happened."""
+
+from django.db import models
+from django.utils import timezone
+
+from orders.models.assignment import Assignment
+from orders.models.order import Order
+
+
+class StatusChange(models.Model):
+    """One line of the timeline; written once and never changed."""
+
+    class Fact(models.TextChoices):
+        """What changed."""
+
+        ORDER_STATUS = "ORDER_STATUS", "Order status"
+        ASSIGNMENT_STATUS = "ASSIGNMENT_STATUS", "Assignment status"
+        APPOINTMENT = "APPOINTMENT", "Appointment"
+        ESTIMATE = "ESTIMATE", "Estimated delivery"
+        ACTION = "ACTION", "Action required"
+        PHOTOGRAPHER = "PHOTOGRAPHER", "Photographer"
+        MATERIALS = "MATERIALS", "Materials"
+
+    class Source(models.TextChoices):
+        """How we learned of it."""
+
+        CALLBACK = "CALLBACK", "Callback"
+        READ = "READ", "Read from the platform"
+        LOCAL = "LOCAL", "Answer to our own request"
+
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="changes")
+    assignment = models.ForeignKey(
+        Assignment, null=True, blank=True, on_delete=models.PROTECT, related_name="changes"
+    )
+    fact = models.CharField(max_length=20, choices=Fact)
+    previous = models.CharField(max_length=255, blank=True, default="")
+    new = models.CharField(max_length=255, blank=True, default="")
+    occurred_at = models.DateTimeField(help_text="By the platform's clock")
+    digest = models.CharField(max_length=64)
+    delivery = models.ForeignKey(
+        "crm_sync.Delivery", null=True, blank=True, on_delete=models.SET_NULL
+    )
+    source = models.CharField(max_length=10, choices=Source)
+    is_listed = models.BooleanField(default=True, help_text="False: §3 does not list this move")
+    was_stale = models.BooleanField(
+        default=False, help_text="True: something newer was known when it came"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            # A replay adds nothing: the digest is that of the event, which names its assignment.
+            models.UniqueConstraint(fields=["order", "fact", "digest"], name="one_line_per_event")
+        ]
+        indexes = [
+            # The order page shows the timeline by the platform's clock.
+            models.Index(fields=["order", "occurred_at"], name="timeline"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.fact} {self.pk}: {self.previous} → {self.new}"

@@ -1,0 +1,193 @@
+"""What a read of an order says, written only where nothing newer has come since (I23, I29)."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from crm_sync.answers import Answer
+from crm_sync.errors import Passing
+from crm_sync.events import NotUnderstood, canonical_digest, read_day, read_moment
+from crm_sync.text import clean
+from orders import registers, statuses, timeline
+from orders.mirror import tie_to_property
+from orders.models import EPOCH, Assignment, Order, StatusChange
+from orders.registers import Register, Stamp
+
+# A read that contradicts an event younger than this may come from a copy of the platform's data
+# that lags behind: it counts, but the order is read again (reliability 3.3).
+LAG = timedelta(seconds=10)
+FACT_OF = {
+    registers.STATUS: StatusChange.Fact.ASSIGNMENT_STATUS,
+    registers.APPOINTMENT: StatusChange.Fact.APPOINTMENT,
+    registers.ESTIMATE: StatusChange.Fact.ESTIMATE,
+    registers.ACTION: StatusChange.Fact.ACTION,
+    registers.PHOTOGRAPHER: StatusChange.Fact.PHOTOGRAPHER,
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """The rows as they were before the read began: their watermarks decide what it may write."""
+
+    order: Order
+    assignments: dict[str, Assignment] = field(default_factory=dict)
+
+
+def known(order: Order) -> Known:
+    """Load the order and its assignments afresh; to be called right before the call goes out."""
+    rows = Assignment.objects.filter(order_id=order.pk)
+    return Known(Order.objects.get(pk=order.pk), {row.platform_id: row for row in rows})
+
+
+def observe(before: Known, answer: Answer, *, source: StatusChange.Source, now: datetime) -> bool:
+    """Write an order detail (A35) into the mirror.
+
+    Args:
+        before: see `known`; with a bare row where the order was not known before.
+        now: our clock; says when it was read, and orders nothing.
+
+    Returns:
+        True when it should be read again soon, because it contradicts something young.
+
+    Raises:
+        Passing: the answer is no order.
+    """
+    order, document = before.order, clean(answer.document)[0]
+    if not isinstance(document, dict):
+        raise Passing(f"the detail of {order} is no JSON object", unclear=False)
+    look = _Look(answer.as_of, source, now)
+    with transaction.atomic():
+        # Assignments before their order, in one sequence: see `mirror`.
+        items = [item for item in _list(document, "assignments") if _word(item, "id", 255)]
+        for item in sorted(items, key=lambda one: _word(one, "id", 255)):
+            _observe_assignment(before, item, look)
+        _observe_status(order, _word(document, "status", 100), look)
+        _keep_detail(order, document, now)
+    return look.contradicts
+
+
+def _observe_status(order: Order, status: str, look: "_Look") -> None:
+    if status:
+        is_listed = statuses.is_reachable(order.status, status, statuses.ORDER_TRANSITIONS)
+        fact = StatusChange.Fact.ORDER_STATUS
+        look.write(order, registers.STATUS, fact, status, is_listed=is_listed)
+
+
+def _observe_assignment(before: Known, item: dict[str, Any], look: "_Look") -> None:
+    """Write one assignment (A37). In a detail what is absent is not there, unlike in an event."""
+    platform_id, kind = _word(item, "id", 255), _word(item, "assignmentType", 100)
+    row = before.assignments.get(platform_id)
+    if row is None:
+        row = _first_seen(before.order, platform_id, now=look.now)
+    plain: dict[str, Any] = {
+        "assignment_type": kind or row.assignment_type,
+        "products": _list_of_words(item),
+    }
+    Assignment.objects.filter(pk=row.pk).exclude(**plain).update(**plain)
+    status = _word(item, "status", 100)
+    if not status:
+        return  # an abridged item: its silence means nothing
+    tables = statuses.assignment_tables(plain["assignment_type"])
+    for register, value in _facts(item, status):
+        is_listed = register != registers.STATUS or statuses.is_reachable(
+            row.status, status, *tables
+        )
+        look.write(row, register, FACT_OF[register], value, is_listed=is_listed)
+
+
+def _first_seen(order: Order, platform_id: str, *, now: datetime) -> Assignment:
+    """Create the assignment; one that an event has created meanwhile keeps what that told."""
+    row, is_first = Assignment.objects.get_or_create(
+        workspace_id=order.workspace_id,
+        platform_id=platform_id,
+        defaults={"order": order, "created_at": now},
+    )
+    # As it was when the read began: unknown, with no watermark.
+    return row if is_first else Assignment(pk=row.pk, order=order, platform_id=platform_id)
+
+
+def _facts(item: dict[str, Any], status: str) -> list[tuple[Register, Any]]:
+    facts: list[tuple[Register, Any]] = [
+        (registers.STATUS, status),
+        (registers.ACTION, _word(item, "actionRequired", 100)),
+    ]
+    photographer = item.get("photographer")
+    facts.append((registers.PHOTOGRAPHER, photographer if isinstance(photographer, dict) else {}))
+    readers = {"scheduledAt": read_moment, "estimatedDeliveryAt": read_day}
+    columns = {"scheduledAt": registers.APPOINTMENT, "estimatedDeliveryAt": registers.ESTIMATE}
+    for name, read in readers.items():
+        value = item.get(name)
+        try:
+            facts.append((columns[name], None if value is None else read(name, value)))
+        except NotUnderstood:
+            continue  # the column keeps what it has; `Order.observed` shows the word that came
+    return facts
+
+
+@dataclass
+class _Look:
+    """One read on its way into registers and timeline."""
+
+    as_of: datetime | None
+    source: StatusChange.Source
+    now: datetime
+    contradicts: bool = False
+
+    def write(
+        self,
+        row: Order | Assignment,
+        register: Register,
+        fact: StatusChange.Fact,
+        value: Any,
+        *,
+        is_listed: bool,
+    ) -> None:
+        before, mark = getattr(row, register.value), getattr(row, register.at)
+        if not registers.observe(row, register, value, as_of=self.as_of) or value == before:
+            return
+        stamp = Stamp(self.as_of or self.now, self._digest(row, register, value))
+        origin = timeline.Origin(stamp, self.source)
+        timeline.enter(row, fact, previous=before, new=value, origin=origin, is_listed=is_listed)
+        if mark > EPOCH and (self.as_of is None or self.as_of < mark + LAG):
+            self.contradicts = True
+
+    def _digest(self, row: Order | Assignment, register: Register, value: Any) -> str:
+        seen = [row._meta.label, row.pk, register.value, str(value), str(self.now)]
+        return canonical_digest(seen)
+
+
+def _keep_detail(order: Order, document: dict[str, Any], now: datetime) -> None:
+    """Keep the detail as it was read, and what in it never changes."""
+    columns: dict[str, Any] = {"observed": document, "read_at": now}
+    placed_at = document.get("createdAt")
+    try:
+        if placed_at is not None:
+            columns["placed_at"] = read_moment("createdAt", placed_at)
+    except NotUnderstood:
+        pass
+    if user := _word(document, "userId", 255):
+        columns["user_platform_id"] = user
+    # A slower reader that began before keeps its hands off.
+    Order.objects.filter(pk=order.pk).exclude(read_at__gt=now).update(**columns)
+    tie_to_property(
+        order,
+        reference=_word(document, "objectReferenceId", 255),
+        property_id=_word(document, "realEstatePropertyId", 255),
+    )
+
+
+def _word(document: dict[str, Any], name: str, limit: int) -> str:
+    value = document.get(name)
+    return "" if value is None else str(value)[:limit]
+
+
+def _list(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    value = document.get(name)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _list_of_words(item: dict[str, Any]) -> list[str]:
+    value = item.get("products")
+    return [str(word) for word in value] if isinstance(value, list) else []

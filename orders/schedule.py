@@ -1,0 +1,30 @@
+"""Pure: when an order is read again (reliability 3.5): often while young, once at its end."""
+
+import random
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from orders.statuses import ORDER_TERMINAL
+
+SHORTEST = timedelta(minutes=15)
+LONGEST = timedelta(hours=6)
+PARTS = 96  # an order is read about once in a 96th of its age: 15 minutes within the first day
+SOON = timedelta(seconds=15)  # after a read that contradicts something young
+
+
+def pause(age: timedelta, *, rng: Callable[[], float] = random.random) -> timedelta:
+    """Give the time to the next read of an open order: grows with its age, ±20 % so they spread."""
+    regular = min(max(age / PARTS, SHORTEST), LONGEST)
+    return regular * (0.8 + 0.4 * rng())
+
+
+def next_read(status: str, *, since: datetime, contradicts: bool, now: datetime) -> datetime | None:
+    """Say when an order that has just been read is read next; None when that was at its end.
+
+    Args:
+        since: when it was placed, or when we first heard of it.
+        contradicts: what was read contradicts something young.
+    """
+    if contradicts:
+        return now + SOON
+    return None if status in ORDER_TERMINAL else now + pause(now - since)

@@ -1,0 +1,108 @@
+"""Pure: the statuses of orders and assignments and the moves between them (§3), as data.
+
+A status is stored as the plain string that came (A28): the choices here name the ones that we know
+and never stop another one.
+"""
+
+from collections.abc import Mapping
+
+from django.db.models import TextChoices
+
+START = ""  # "(start)" in §3: before the first status, or before we know it
+
+
+class OrderStatus(TextChoices):
+    """§3.1."""
+
+    PLACED = "PLACED", "Placed"
+    IN_PROGRESS = "IN_PROGRESS", "In progress"
+    COMPLETED = "COMPLETED", "Completed"
+    CANCELLED = "CANCELLED", "Cancelled"
+    UNKNOWN = "UNKNOWN", "Unknown"
+
+
+class AssignmentStatus(TextChoices):
+    """§3.2."""
+
+    CREATED = "CREATED", "Created"
+    PHOTOGRAPHER_ASSIGNED = "PHOTOGRAPHER_ASSIGNED", "Photographer assigned"
+    SCHEDULED = "SCHEDULED", "Scheduled"
+    IN_PRODUCTION = "IN_PRODUCTION", "In production"
+    IN_PROCESS = "IN_PROCESS", "In process"
+    ACTION_REQUIRED = "ACTION_REQUIRED", "Action required"
+    DELIVERED = "DELIVERED", "Delivered"
+    CANCELLED = "CANCELLED", "Cancelled"
+    RESCHEDULE_IN_PROCESS = "RESCHEDULE_IN_PROCESS", "Reschedule in process"
+    UNKNOWN = "UNKNOWN", "Unknown"
+
+
+_O, _A = OrderStatus, AssignmentStatus
+Table = Mapping[str, frozenset[str]]
+
+# §3.1
+ORDER_TRANSITIONS: Table = {
+    START: frozenset({_O.PLACED}),
+    _O.PLACED: frozenset({_O.IN_PROGRESS, _O.CANCELLED}),
+    _O.IN_PROGRESS: frozenset({_O.COMPLETED, _O.CANCELLED}),
+}
+
+# §3.2, photo and visual products
+PHOTO_TRANSITIONS: Table = {
+    START: frozenset({_A.CREATED}),
+    _A.CREATED: frozenset({_A.PHOTOGRAPHER_ASSIGNED, _A.CANCELLED}),
+    _A.PHOTOGRAPHER_ASSIGNED: frozenset({_A.SCHEDULED, _A.RESCHEDULE_IN_PROCESS, _A.CANCELLED}),
+    _A.SCHEDULED: frozenset({_A.IN_PRODUCTION, _A.RESCHEDULE_IN_PROCESS, _A.CANCELLED}),
+    _A.RESCHEDULE_IN_PROCESS: frozenset({_A.PHOTOGRAPHER_ASSIGNED, _A.CANCELLED}),
+    _A.IN_PRODUCTION: frozenset({_A.DELIVERED, _A.CANCELLED}),
+}
+
+# §3.2, document products. Under which conditions they are cancelled is not shown, only that
+# CANCELLED is terminal for all assignments: taken as for photos (A48).
+DOCUMENT_TRANSITIONS: Table = {
+    START: frozenset({_A.CREATED}),
+    _A.CREATED: frozenset({_A.ACTION_REQUIRED, _A.IN_PROCESS, _A.CANCELLED}),
+    _A.ACTION_REQUIRED: frozenset({_A.CREATED, _A.CANCELLED}),
+    _A.IN_PROCESS: frozenset({_A.DELIVERED, _A.CANCELLED}),
+}
+
+DOCUMENT = "DOCUMENT"  # the assignment type that follows the document table (A48)
+ORDER_TERMINAL: frozenset[str] = frozenset({_O.COMPLETED, _O.CANCELLED})
+ASSIGNMENT_TERMINAL: frozenset[str] = frozenset({_A.DELIVERED, _A.CANCELLED})
+
+
+def assignment_tables(assignment_type: str) -> tuple[Table, ...]:
+    """Return the table that an assignment of this type follows, both while the type is unknown."""
+    if not assignment_type:
+        return PHOTO_TRANSITIONS, DOCUMENT_TRANSITIONS
+    return (DOCUMENT_TRANSITIONS if assignment_type == DOCUMENT else PHOTO_TRANSITIONS,)
+
+
+def is_listed(previous: str, new: str, *tables: Table) -> bool:
+    """Tell whether one of the tables lists the move."""
+    return any(new in table.get(previous, ()) for table in tables)
+
+
+def is_nudge(previous: str, new: str) -> bool:
+    """Tell whether an assignment's event repeats its status, to refresh logistics (§3.3 rule 3)."""
+    return previous == new != START
+
+
+def is_reachable(previous: str, new: str, *tables: Table) -> bool:
+    """Tell whether listed moves lead from one to the other: a read skips what happened between."""
+    for table in tables:
+        reached, edge = {previous}, {previous}
+        while edge:
+            edge = {after for status in edge for after in table.get(status, ())} - reached
+            reached |= edge
+        if new in reached:
+            return True
+    return False
+
+
+def shown(status: str, choices: type[TextChoices]) -> str:
+    """Return the status for a person; of one that we do not know the raw word (A28)."""
+    if not status:
+        return "Not known yet"
+    if status in choices.values:
+        return str(choices(status).label)
+    return f"Unknown ({status})"

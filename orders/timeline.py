@@ -1,0 +1,61 @@
+"""The timeline: every fact that we are told becomes one line, stale ones too."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from crm_sync.text import clean
+from orders.models import Assignment, Order, StatusChange
+from orders.registers import Stamp
+
+WIDTH = 255
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a fact comes from: its moment and digest, the way, and the delivery if there is one."""
+
+    stamp: Stamp
+    source: StatusChange.Source
+    delivery_id: int | None = None
+
+
+def enter(
+    subject: Order | Assignment,
+    fact: StatusChange.Fact,
+    *,
+    previous: Any,
+    new: Any,
+    origin: Origin,
+    is_listed: bool = True,
+    was_stale: bool = False,
+) -> None:
+    """Add one line about an order or one of its assignments; the same event again adds nothing."""
+    assignment = subject if isinstance(subject, Assignment) else None
+    order_id = subject.order_id if isinstance(subject, Assignment) else subject.pk
+    line = StatusChange(
+        order_id=order_id,
+        assignment=assignment,
+        fact=fact,
+        previous=worded(previous),
+        new=worded(new),
+        occurred_at=origin.stamp.at,
+        digest=origin.stamp.digest,
+        delivery_id=origin.delivery_id,
+        source=origin.source,
+        is_listed=is_listed,
+        was_stale=was_stale,
+    )
+    StatusChange.objects.bulk_create([line], ignore_conflicts=True)
+
+
+def worded(value: Any) -> str:
+    """Return a value as the timeline writes it; moments in UTC, "" where there is none."""
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, dict):
+        value = value.get("name") or value.get("id") or ""
+    text: str = clean("" if value is None else str(value))[0]
+    return text[:WIDTH]

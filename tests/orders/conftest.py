@@ -1,0 +1,151 @@
+"""What the tests of orders share: a property of ours, an order on its way, events by hand."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from crm_sync import transport
+from crm_sync.dispatch import HANDLERS, Effect
+from crm_sync.events import parse
+from crm_sync.models import Delivery, Workspace
+from orders import placement
+from orders.models import Assignment, MaterialSet, Order, StatusChange
+from properties.models import Property
+from sandbox.app import Sandbox
+from tests.conftest import PLATFORM
+from tests.wsgi import WsgiAdapter
+
+MIRROR = {
+    Order: ("platform_id", "status", "status_at", "status_digest"),
+    Assignment: (
+        *("platform_id", "assignment_type", "status", "status_at", "status_digest"),
+        *("scheduled_at", "scheduled_watermark", "scheduled_digest"),
+        *("estimated_delivery_date", "estimate_watermark", "estimate_digest"),
+        *("action_required", "action_watermark", "action_digest"),
+        *("photographer", "photographer_watermark", "photographer_digest"),
+    ),
+    MaterialSet: ("product", "visual_type", "target_platform", "ready_at"),
+}
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def at(second: int) -> str:
+    """The wire form of a moment in the past, by its seconds."""
+    return f"2026-01-31T10:{second // 60:02}:{second % 60:02}Z"
+
+
+def tell(workspace: Workspace, event: str, **fields: Any) -> Effect:
+    """Let the handler understand an event, in a transaction as the inbox does it."""
+    parsed = parse(json.dumps({"event": event, **fields}).encode())
+    with transaction.atomic():
+        return HANDLERS[parsed.kind](workspace.pk, parsed, None)  # type: ignore[arg-type]
+
+
+def mirror() -> dict[str, list[tuple[Any, ...]]]:
+    """All mirrored facts with their watermarks; what schedules reads is no part of it."""
+    return {
+        model.__name__: sorted(model.objects.values_list(*columns), key=repr)
+        for model, columns in MIRROR.items()
+    }
+
+
+def timeline(**where: Any) -> list[tuple[str, str, str]]:
+    lines = StatusChange.objects.filter(**where).order_by("occurred_at", "pk")
+    return list(lines.values_list("fact", "previous", "new"))
+
+
+def set_aside(order: Order) -> None:
+    """Nothing is to be read: what makes the order due after this is what a test looks at."""
+    Order.objects.filter(pk=order.pk).update(due_at=None)
+
+
+def is_due(order: Order) -> bool:
+    return Order.objects.filter(pk=order.pk, due_at__lte=now()).exists()
+
+
+def calls(box: Sandbox, method: str = "") -> list[tuple[str, str]]:
+    return [(verb, path) for verb, path, _, _ in box.calls if verb.startswith(method)]
+
+
+def effects() -> list[str]:
+    """What the deliveries did, in the order in which they came."""
+    return list(Delivery.objects.order_by("pk").values_list("effect", flat=True))
+
+
+@pytest.fixture
+def home(workspace: Workspace) -> Property:
+    """Return our property that the sandbox knows as 201."""
+    return Property.objects.create(
+        workspace=workspace, object_reference_id="SEED-1", platform_id="201"
+    )
+
+
+@pytest.fixture
+def place(workspace: Workspace, home: Property) -> Callable[..., Order]:
+    """Return a function that places an order and gives it back as the mirror has it."""
+
+    def place_one(*products: str) -> Order:
+        done = placement.place(
+            workspace,
+            reference="SEED-1",
+            user="AGENT-1",
+            products=products or ["GROUND_PHOTO"],
+            now=now(),
+        )
+        assert done.order is not None
+        return done.order
+
+    return place_one
+
+
+class Wire:
+    """Stands between our client and the sandbox: what a test hooks in happens around a call."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self.box = box
+        self.before: dict[str, Callable[[], object]] = {}
+        self.after: dict[str, Callable[[], object]] = {}
+        self.answers: dict[str, tuple[str, bytes]] = {}  # said instead of asking the sandbox
+        self.has_date = True
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        """Serve one request; a hook is found by the end of "METHOD path"."""
+        call = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
+        self._hook(self.before, call)
+        for end, (status, body) in self.answers.items():
+            if call.endswith(end):
+                start_response(status, [("Content-Type", "application/json")])
+                return [body]
+
+        def start(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
+            kept = [one for one in headers if self.has_date or one[0].lower() != "date"]
+            return start_response(status, kept, *rest)
+
+        body = b"".join(self.box(environ, start))
+        self._hook(self.after, call)
+        return [body]
+
+    def _hook(self, hooks: dict[str, Callable[[], object]], call: str) -> None:
+        for end in [end for end in hooks if call.endswith(end)]:
+            hooks.pop(end)()
+
+
+def lost() -> None:
+    """The answer never comes."""
+    raise TimeoutError("the answer is lost")
+
+
+@pytest.fixture
+def wire(box: Sandbox) -> Wire:
+    """Return the wire to the sandbox, for faults."""
+    between = Wire(box)
+    transport.MOUNTS[PLATFORM] = WsgiAdapter(between)
+    transport._local.session = None
+    return between

@@ -1,0 +1,258 @@
+"""What single events do to the mirror: gaps, ties, staleness, the unknown, null and absent."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from crm_sync.dispatch import Effect, Outcome
+from orders.models import Assignment, MaterialSet, Order, StatusChange
+from tests.orders.conftest import at, is_due, mirror, set_aside, tell, timeline
+
+FIRST, SECOND = "2026-02-03T09:00:00Z", "2026-02-04T09:00:00Z"
+
+
+def move(workspace, second, previous, new, **more) -> Effect:
+    return tell(
+        workspace,
+        "ASSIGNMENT_STATUS_UPDATED",
+        occurredAt=at(second),
+        orderId="1",
+        assignmentId="7",
+        previousStatus=previous,
+        newStatus=new,
+        **more,
+    )
+
+
+def move_order(workspace, second, previous, new, **more) -> Effect:
+    return tell(
+        workspace,
+        "ORDER_STATUS_UPDATED",
+        occurredAt=at(second),
+        orderId="1",
+        previousStatus=previous,
+        newStatus=new,
+        **more,
+    )
+
+
+def appoint(workspace, second, scheduled_at) -> Effect:
+    return tell(
+        workspace,
+        "APPOINTMENT_DATE_UPDATED",
+        occurredAt=at(second),
+        orderId="1",
+        assignmentId="7",
+        scheduledAt=scheduled_at,
+    )
+
+
+@pytest.fixture
+def order(workspace) -> Order:
+    """Return an order that is known to be PLACED, its assignment CREATED, and not due."""
+    move_order(workspace, 0, "", "PLACED")
+    move(workspace, 0, "", "CREATED", assignmentType="PHOTO")
+    known = Order.objects.get()
+    set_aside(known)
+    return known
+
+
+def test_an_unknown_order_is_kept_and_read(workspace):
+    effect = move_order(workspace, 1, "PLACED", "IN_PROGRESS")
+    assert effect == Effect(Outcome.APPLIED, "order 1: PLACED → IN_PROGRESS")
+    order = Order.objects.get()
+    assert (order.platform_id, order.status, order.read_at) == ("1", "IN_PROGRESS", None)
+    assert is_due(order)
+
+
+def test_an_unknown_order_is_tied_to_its_property_by_either_name(workspace, home):
+    said = {"timestamp": at(1), "visualType": "POST", "product": "GROUND_PHOTO"}
+    names = [{"objectReferenceId": "SEED-1"}, {"realEstatePropertyId": "201"}, {}]
+    for number, name in enumerate(names):
+        ids = {"orderId": f"{number}", "assignmentId": f"{number}"}
+        tell(workspace, "VISUALS_READY", **said, **ids, **name)
+    tied = Order.objects.order_by("platform_id").values_list("real_estate_property", flat=True)
+    assert list(tied) == [home.pk, home.pk, None]
+
+
+def test_an_unknown_assignment_of_a_known_order_is_read(workspace, order):
+    tell(
+        workspace,
+        "ESTIMATED_DELIVERY_UPDATED",
+        occurredAt=at(1),
+        orderId="1",
+        assignmentId="8",
+        estimatedDeliveryAt="2026-02-05",
+    )
+    assert Assignment.objects.get(platform_id="8").order == order
+    assert is_due(order)
+
+
+def test_a_regular_step_needs_no_read(workspace, order):
+    assert move_order(workspace, 1, "PLACED", "IN_PROGRESS").outcome is Outcome.APPLIED
+    assert move(workspace, 1, "CREATED", "PHOTOGRAPHER_ASSIGNED").outcome is Outcome.APPLIED
+    assert not is_due(order)
+
+
+def test_a_broken_chain_makes_the_order_due_for_a_read(workspace, order):
+    move(workspace, 2, "PHOTOGRAPHER_ASSIGNED", "SCHEDULED")
+    assert Assignment.objects.get().status == "SCHEDULED"
+    assert is_due(order)
+
+
+def test_a_broken_chain_of_the_order_itself_makes_it_due_for_a_read(workspace, order):
+    move_order(workspace, 2, "IN_PROGRESS", "COMPLETED")
+    assert is_due(order)
+
+
+def test_an_order_that_ends_is_read_once(workspace, order):
+    move_order(workspace, 2, "PLACED", "CANCELLED")
+    assert is_due(order)
+    set_aside(order)
+    move_order(workspace, 2, "PLACED", "CANCELLED")
+    assert not is_due(order)
+
+
+def test_a_stale_event_enters_the_timeline_and_nothing_else(workspace, order):
+    move(workspace, 5, "CREATED", "PHOTOGRAPHER_ASSIGNED")
+    before = mirror()
+    effect = move(workspace, 3, "CREATED", "ACTION_REQUIRED")
+    assert effect.outcome is Outcome.STALE
+    assert effect.text.startswith("order 1, assignment 7: CREATED → ACTION_REQUIRED")
+    assert mirror() == before
+    assert not is_due(order)
+    line = StatusChange.objects.get(was_stale=True)
+    assert (line.previous, line.new, line.occurred_at) == (
+        *("CREATED", "ACTION_REQUIRED"),
+        datetime(2026, 1, 31, 10, 0, 3, tzinfo=UTC),
+    )
+
+
+def test_the_same_event_again_changes_nothing(workspace, order):
+    move_order(workspace, 1, "PLACED", "IN_PROGRESS")
+    before, lines = mirror(), timeline()
+    assert move_order(workspace, 1, "PLACED", "IN_PROGRESS").outcome is Outcome.STALE
+    assert mirror() == before
+    assert timeline() == lines
+    assert not is_due(order)
+
+
+@pytest.mark.parametrize("moments", [(FIRST, SECOND), (SECOND, FIRST)])
+def test_two_values_of_one_moment_are_settled_by_a_read(workspace, order, moments):
+    appoint(workspace, 1, moments[0])
+    assert not is_due(order)
+    appoint(workspace, 1, moments[1])
+    assert is_due(order)
+
+
+def test_one_value_told_by_two_events_of_one_moment_is_no_question(workspace, order):
+    appoint(workspace, 1, FIRST)
+    set_aside(order)
+    move(workspace, 1, "CREATED", "CREATED", scheduledAt=FIRST)
+    assert not is_due(order)
+
+
+def test_an_absent_appointment_keeps_and_an_explicit_null_clears(workspace, order):
+    move(workspace, 1, "CREATED", "CREATED", scheduledAt=FIRST)
+    move(workspace, 2, "CREATED", "CREATED")
+    assert Assignment.objects.get().scheduled_at == datetime.fromisoformat(FIRST)
+    appoint(workspace, 3, None)
+    assert Assignment.objects.get().scheduled_at is None
+    move(workspace, 4, "CREATED", "CREATED", scheduledAt=SECOND)
+    move(workspace, 5, "CREATED", "CREATED", scheduledAt=None)
+    assert Assignment.objects.get().scheduled_at is None
+
+
+def test_every_fact_of_an_assignment_has_a_clock_of_its_own(workspace, order):
+    appoint(workspace, 9, SECOND)
+    effect = move(
+        workspace,
+        5,
+        "CREATED",
+        "PHOTOGRAPHER_ASSIGNED",
+        scheduledAt=FIRST,
+        estimatedDeliveryAt="2026-02-05",
+    )
+    assert effect.outcome is Outcome.APPLIED
+    row = Assignment.objects.get()
+    assert row.status == "PHOTOGRAPHER_ASSIGNED"
+    assert row.scheduled_at == datetime.fromisoformat(SECOND)
+    assert row.estimated_delivery_date == date(2026, 2, 5)
+
+
+def test_a_required_action_ends_with_its_status(workspace, order):
+    move(workspace, 1, "CREATED", "ACTION_REQUIRED", actionRequired="POWER_OF_ATTORNEY_REQUIRED")
+    move(workspace, 2, "ACTION_REQUIRED", "ACTION_REQUIRED")
+    assert Assignment.objects.get().action_required == "POWER_OF_ATTORNEY_REQUIRED"
+    move(workspace, 3, "ACTION_REQUIRED", "CREATED")
+    assert Assignment.objects.get().action_required == ""
+
+
+def test_a_terminal_status_that_is_left_is_believed_and_flagged_and_read(workspace, order):
+    move_order(workspace, 1, "PLACED", "CANCELLED")
+    set_aside(order)
+    move_order(workspace, 2, "CANCELLED", "IN_PROGRESS")
+    order.refresh_from_db()
+    assert order.status == "IN_PROGRESS"
+    assert is_due(order)
+    assert StatusChange.objects.get(is_listed=False).previous == "CANCELLED"
+
+
+def test_an_unknown_status_is_kept_as_it_came(workspace, order):
+    effect = move_order(workspace, 1, "PLACED", "IN_REVIEW")
+    assert effect.text == "order 1: PLACED → IN_REVIEW (not a listed move)"
+    order.refresh_from_db()
+    assert (order.status, order.status_shown) == ("IN_REVIEW", "Unknown (IN_REVIEW)")
+
+
+def test_text_that_no_database_stores_is_cleaned(workspace):
+    move_order(workspace, 1, "PLACED", "IN\x00_\ud800PROGRESS")
+    assert Order.objects.get().status == "IN_PROGRESS"
+
+
+def test_a_booked_photographer_is_noted_and_the_order_read(workspace, order):
+    book = {"orderId": "1", "assignmentId": "7"}
+    tell(workspace, "PHOTOGRAPHER_BOOKED", timestamp=at(2), photographerId="51", **book)
+    assert Assignment.objects.get().photographer == {"id": "51"}
+    assert is_due(order)
+    Assignment.objects.update(photographer={"id": "51", "name": "Photographer One"})
+    tell(workspace, "PHOTOGRAPHER_BOOKED", timestamp=at(3), photographerId="51", **book)
+    assert Assignment.objects.get().photographer == {"id": "51", "name": "Photographer One"}
+    tell(workspace, "PHOTOGRAPHER_BOOKED", timestamp=at(1), photographerId="50", **book)
+    assert Assignment.objects.get().photographer["id"] == "51"
+
+
+def test_a_photographer_of_no_named_assignment_makes_the_order_due(workspace, order):
+    effect = tell(
+        workspace, "PHOTOGRAPHER_BOOKED", timestamp=at(2), photographerId="51", orderId="1"
+    )
+    assert effect == Effect(Outcome.APPLIED, "order 1: photographer 51 booked")
+    assert Assignment.objects.get().photographer == {}
+    assert is_due(order)
+
+
+def test_an_older_announcement_of_the_same_visuals_fetches_nothing(workspace, order):
+    said = {
+        "orderId": "1",
+        "assignmentId": "7",
+        "visualType": "POST",
+        "product": "GROUND_PHOTO",
+    }
+    assert tell(workspace, "VISUALS_READY", timestamp=at(5), **said).outcome is Outcome.APPLIED
+    MaterialSet.objects.update(due_at=None)
+    assert tell(workspace, "VISUALS_READY", timestamp=at(4), **said).outcome is Outcome.STALE
+    assert tell(workspace, "VISUALS_READY", timestamp=at(5), **said).outcome is Outcome.STALE
+    assert MaterialSet.objects.get().due_at is None
+    assert len(timeline(fact="MATERIALS")) == 2
+
+
+def test_two_workspaces_may_have_the_same_ids(workspace):
+    from crm_sync.models import Workspace
+
+    other = Workspace.objects.create(slug="other", base_url="http://other.test")
+    move_order(workspace, 1, "PLACED", "IN_PROGRESS")
+    move_order(other, 1, "PLACED", "CANCELLED")
+    assert sorted(Order.objects.values_list("workspace__slug", "status")) == [
+        ("main", "IN_PROGRESS"),
+        ("other", "CANCELLED"),
+    ]

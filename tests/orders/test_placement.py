@@ -1,0 +1,275 @@
+"""An order is placed at most once, and every ending is told (I9)."""
+
+from datetime import timedelta
+
+import pytest
+
+from crm_sync import due
+from crm_sync.errors import NotAllowed, Passing
+from orders import placement, settlement
+from orders.errors import AlreadySent, NoSuchChoice
+from orders.models import Assignment, Order, Placement
+from tests.orders.conftest import calls, lost, now, tell, timeline
+
+State = Placement.State
+POSTED = ("POST", "/v1/orders")
+
+
+def order_one(workspace, **wishes) -> Placement:
+    standard = {"reference": "SEED-1", "user": "AGENT-1", "products": ["GROUND_PHOTO"]}
+    return placement.place(workspace, now=now(), **(standard | wishes))
+
+
+def test_an_order_is_placed_and_mirrored(box, workspace, home):
+    done = order_one(workspace)
+    there = next(iter(box.workspace.orders.values()))
+    assert (done.state, done.problem) == (State.PLACED, "")
+    assert done.sent_at is not None
+    order = Order.objects.get()
+    assert done.order == order
+    assert (order.platform_id, order.status) == (there["id"], "PLACED")
+    assert (order.user_platform_id, order.property_platform_id) == ("101", "201")
+    assert (order.object_reference_id, order.real_estate_property) == ("SEED-1", home)
+    assert order.due_at > now()
+    assert Assignment.objects.get().status == "CREATED"
+    assert calls(box) == [
+        ("GET", "/v1/users"),
+        ("POST", "/v1/sessions"),
+        ("GET", f"/v1/sessions/{done.session_id}/products"),
+        ("POST", f"/v1/sessions/{done.session_id}/instructions"),
+        POSTED,
+    ]
+
+
+def test_the_bodies_are_those_of_the_interface(box, workspace, home):
+    done = order_one(workspace, products=["GROUND_PHOTO", "13", "GROUND_PHOTO"], delivery="42")
+    bodies = {path: body for _, path, body, _ in box.calls if body}
+    assert bodies["/v1/sessions"] == {"userId": "101", "realEstatePropertyId": "201"}
+    assert bodies["/v1/orders"] == {
+        "sessionId": done.session_id,
+        "products": [{"id": "11", "quantity": 2}, {"id": "13", "quantity": 1}],
+        "instructions": {"billing": "21", "organization": "31", "delivery": "42"},
+    }
+
+
+@pytest.mark.parametrize("user", ["101", "AGENT-1"])
+def test_a_user_is_named_by_id_or_by_our_reference(box, workspace, home, user):
+    done = order_one(workspace, user=user)
+    assert (done.user_platform_id, done.user_reference_id) == ("101", "AGENT-1")
+
+
+def test_a_property_that_is_not_pushed_yet_is_named_by_its_reference(box, workspace):
+    done = order_one(workspace, reference="SEED-2")
+    assert (done.real_estate_property, done.property_platform_id) == (None, "202")
+    assert done.state == State.PLACED
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        ({"user": "NOBODY"}, "no user 'NOBODY' on the platform; there is: AGENT-1, AGENT-2"),
+        ({"user": ""}, "no user '' on the platform"),
+        ({"reference": "NO-1"}, "no property 'NO-1' on the platform: import and push it first"),
+        ({"products": ["NO_PHOTO"]}, "no product 'NO_PHOTO' in this session; there is: GROUND_P"),
+        ({"products": []}, "name at least one product; there is: GROUND_PHOTO (11), DRONE_PHOT"),
+        ({"billing": "99"}, "no billing instruction '99'; there is: 21 (Invoice to the worksp"),
+        ({"organization": "21"}, "no organization instruction '21'; there is: 31 (Agent is on"),
+        ({"delivery": ""}, "no delivery instruction ''; there is: 41 (Download), 42"),
+    ],
+)
+def test_a_wrong_choice_is_named_and_orders_nothing(box, workspace, home, wishes, message):
+    with pytest.raises(NoSuchChoice) as refusal:
+        order_one(workspace, **wishes)
+    assert str(refusal.value).startswith(message)
+    assert POSTED not in calls(box)
+    assert (box.workspace.orders, Order.objects.count()) == ({}, 0)
+    assert set(Placement.objects.values_list("state", flat=True)) <= {State.FAILED}
+
+
+def test_a_refused_order_failed_with_the_words_of_the_platform(box, workspace, home, wire):
+    wire.answers["/v1/orders"] = ("409 Conflict", b'{"message": "the session is used"}')
+    done = order_one(workspace)
+    assert (done.state, done.order) == (State.FAILED, None)
+    assert done.problem == "POST /v1/orders: 409 the session is used"
+    assert Order.objects.count() == 0
+
+
+@pytest.mark.parametrize("status", ["429 Too Many Requests", "401 Unauthorized"])
+def test_what_surely_had_no_effect_failed(box, workspace, home, wire, status):
+    wire.answers["/v1/orders"] = (status, b"")
+    assert order_one(workspace).state == State.FAILED
+    workspace.refresh_from_db()
+    assert workspace.is_paused(now())
+
+
+@pytest.mark.parametrize("fault", ["answer lost", "500", "no JSON", "no id"])
+def test_an_unclear_outcome_is_uncertain_and_never_repeated(
+    box, workspace, home, wire, drain_all, fault
+):
+    if fault == "answer lost":
+        wire.after["POST /v1/orders"] = lost
+    else:
+        status = "500 Broken" if fault == "500" else "201 Created"
+        wire.answers["/v1/orders"] = (status, b"<html>" if fault == "no JSON" else b"{}")
+    done = order_one(workspace)
+    assert (done.state, done.order) == (State.UNCERTAIN, None)
+    assert done.problem.startswith("It is not known whether the order was placed.")
+    with pytest.raises(AlreadySent):
+        placement.send(done, now=now())
+    drain_all()
+    assert settlement.give_up_waiting(workspace.pk, now=now() + timedelta(hours=1)) == 0
+    done.refresh_from_db()
+    assert done.state == State.UNCERTAIN
+    sent = [call for call in calls(box) if call == POSTED]
+    assert len(sent) == (1 if fault == "answer lost" else 0)
+    assert len(box.workspace.orders) == len(sent)
+
+
+def test_a_placement_is_sent_once_whoever_tries(box, workspace, home):
+    done = order_one(workspace)
+    with pytest.raises(AlreadySent):
+        placement.send(done, now=now())
+    assert calls(box).count(POSTED) == 1
+
+
+def test_an_uncertain_placement_is_settled_by_the_order_that_is_heard_of(
+    box, workspace, home, wire, drain_all
+):
+    wire.after["POST /v1/orders"] = lost
+    done = order_one(workspace)
+    there = next(iter(box.workspace.orders.values()))
+    box.advance(there["assignments"][0])
+    box.deliver()
+    drain_all()
+    done.refresh_from_db()
+    assert (done.state, done.problem) == (State.PLACED, "")
+    assert done.order.platform_id == there["id"]
+
+
+def lose_two(box, workspace, wire) -> list[Placement]:
+    placements = []
+    for _ in range(2):
+        wire.after["POST /v1/orders"] = lost
+        placements.append(order_one(workspace))
+    return placements
+
+
+def hear_of(workspace, *order_ids) -> None:
+    for order_id in order_ids:
+        tell(
+            workspace,
+            "ORDER_STATUS_UPDATED",
+            occurredAt=now().isoformat(),
+            orderId=order_id,
+            previousStatus="PLACED",
+            newStatus="PLACED",
+        )
+    due.QUEUES["orders"].drain(workspace.pk, 20.0)
+
+
+def test_one_order_that_could_belong_to_two_placements_is_left_to_a_person(
+    box, workspace, home, wire
+):
+    placements = lose_two(box, workspace, wire)
+    hear_of(workspace, list(box.workspace.orders)[1])
+    for done in placements:
+        done.refresh_from_db()
+    assert [done.state for done in placements] == [State.UNCERTAIN, State.UNCERTAIN]
+
+
+def test_two_orders_that_could_be_the_one_are_left_to_a_person(box, workspace, home, wire):
+    first, second = lose_two(box, workspace, wire)
+    second.delete()
+    hear_of(workspace, *box.workspace.orders)
+    first.refresh_from_db()
+    assert first.state == State.UNCERTAIN
+    assert first.problem.endswith(f"It could be order {' or '.join(box.workspace.orders)}.")
+
+
+@pytest.mark.parametrize("other", ["user", "property", "earlier", "taken"])
+def test_an_order_of_something_else_settles_nothing(box, workspace, home, wire, other):
+    wire.after["POST /v1/orders"] = lost
+    done = order_one(workspace)
+    there = next(iter(box.workspace.orders.values()))
+    if other == "user":
+        there["userId"] = "102"
+    elif other == "property":
+        there["realEstatePropertyId"] = "202"
+    elif other == "earlier":
+        there["createdAt"] = (now() - timedelta(minutes=1)).isoformat()
+    else:
+        taken = Order.objects.create(workspace=workspace, platform_id=there["id"])
+        Placement.objects.create(
+            workspace=workspace,
+            object_reference_id="SEED-1",
+            user_platform_id="101",
+            state=State.PLACED,
+            order=taken,
+        )
+    hear_of(workspace, there["id"])
+    done.refresh_from_db()
+    assert (done.state, done.order) == (State.UNCERTAIN, None)
+
+
+def test_a_sender_that_died_leaves_an_uncertain_placement(box, workspace, home):
+    done = order_one(workspace)
+    Placement.objects.update(state=State.SENDING, order=None, sent_at=now() - timedelta(seconds=61))
+    assert due.QUEUES["placements"].workspaces(now()) == {workspace.pk}
+    Order.objects.update(read_at=None)
+    assert due.QUEUES["placements"].drain(workspace.pk, 20.0).counts == {"uncertain": 1}
+    done.refresh_from_db()
+    assert done.state == State.UNCERTAIN
+    assert due.QUEUES["placements"].workspaces(now()) == set()
+    assert calls(box).count(POSTED) == 1
+
+
+def test_a_sender_that_may_still_be_waiting_is_left_alone(box, workspace, home):
+    order_one(workspace)
+    Placement.objects.update(state=State.SENDING, order=None, sent_at=now())
+    assert settlement.give_up_waiting(workspace.pk, now=now()) == 0
+    assert Placement.objects.get().state == State.SENDING
+
+
+def test_a_callback_that_comes_before_the_answer_counts(box, workspace, home, wire, drain_all):
+    def the_order_starts_at_once() -> None:
+        box.step()
+        box.deliver()
+        due.QUEUES["deliveries"].drain(workspace.pk, 20.0)
+        # The answer to the POST shows the order as it was placed.
+        next(iter(box.workspace.orders.values()))["status"] = "PLACED"
+
+    wire.after["POST /v1/orders"] = the_order_starts_at_once
+    done = order_one(workspace)
+    assert done.state == State.PLACED
+    assert done.order.status == "IN_PROGRESS"
+    assert Assignment.objects.get().status == "PHOTOGRAPHER_ASSIGNED"
+    assert ("ORDER_STATUS", "PLACED", "IN_PROGRESS") in timeline()
+
+
+def test_a_session_that_cannot_be_prepared_orders_nothing(box, workspace, home, wire):
+    wire.before["/instructions"] = lost
+    with pytest.raises(Passing):
+        order_one(workspace)
+    done = Placement.objects.get()
+    assert done.state == State.FAILED
+    assert "no answer (ReadTimeout)" in done.problem
+    assert POSTED not in calls(box)
+
+
+def test_a_workspace_without_credentials_says_so(workspace, home):
+    type(workspace).objects.update(fixed_token="")
+    workspace.refresh_from_db()
+    with pytest.raises(NotAllowed, match="has no credentials"):
+        order_one(workspace)
+    assert Placement.objects.count() == 0
+
+
+def test_an_order_that_belongs_to_another_placement_is_no_candidate(box, workspace, home, wire):
+    wire.after["POST /v1/orders"] = lost
+    first = order_one(workspace)
+    second = order_one(workspace)  # the same again, and this time the answer came
+    assert second.state == State.PLACED
+    hear_of(workspace, *box.workspace.orders)
+    first.refresh_from_db()
+    assert first.state == State.PLACED
+    assert [first.order.platform_id, second.order.platform_id] == list(box.workspace.orders)

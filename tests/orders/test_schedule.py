@@ -1,0 +1,43 @@
+"""Open orders are read on a schedule that slows with age; ended ones are not read any more."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from orders.schedule import next_read, pause
+
+NOW = datetime(2026, 1, 31, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("age", "minutes"),
+    [
+        (timedelta(0), 15),
+        (timedelta(seconds=-90), 15),  # our clock is behind the platform's
+        (timedelta(days=1), 15),
+        (timedelta(days=2), 30),
+        (timedelta(days=8), 120),
+        (timedelta(days=400), 360),
+    ],
+)
+def test_the_pause_grows_with_the_age_of_the_order(age, minutes):
+    assert pause(age, rng=lambda: 0.5) == timedelta(minutes=minutes)
+    assert pause(age, rng=lambda: 0.0) == timedelta(minutes=minutes) * 0.8
+    assert pause(age, rng=lambda: 1.0) == timedelta(minutes=minutes) * 1.2
+
+
+@pytest.mark.parametrize("status", ["COMPLETED", "CANCELLED"])
+def test_an_order_that_was_read_at_its_end_is_not_read_again(status):
+    assert next_read(status, since=NOW, contradicts=False, now=NOW) is None
+
+
+@pytest.mark.parametrize("status", ["PLACED", "IN_PROGRESS", "UNKNOWN", "SOMETHING_NEW", ""])
+def test_every_other_order_is_read_again(status):
+    due_at = next_read(status, since=NOW, contradicts=False, now=NOW)
+    assert due_at is not None
+    assert timedelta(minutes=12) <= due_at - NOW <= timedelta(minutes=18)
+
+
+def test_a_read_that_contradicts_something_young_is_repeated_soon():
+    due_at = next_read("CANCELLED", since=NOW, contradicts=True, now=NOW)
+    assert due_at == NOW + timedelta(seconds=15)
