@@ -83,8 +83,12 @@ def follow() -> None:
 
     last = 0
     while True:
-        for change in StatusChange.objects.filter(pk__gt=last).order_by("pk"):
-            print(f"{change.occurred_at:%H:%M:%S}  {change}", flush=True)
+        news = StatusChange.objects.select_related("order", "assignment").filter(pk__gt=last)
+        for change in news.order_by("pk"):
+            product = f" {', '.join(change.assignment.products)}" if change.assignment else ""
+            move = f"{change.previous} → {change.new}" if change.previous else change.new
+            what = change.get_fact_display().lower()
+            print(f"{change.occurred_at:%H:%M:%S}  {change.order}{product}, {what}: {move}", flush=True)
             last = change.pk
         time.sleep(1)
 

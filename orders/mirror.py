@@ -88,19 +88,19 @@ def _tell_logistics(told: Told, assignment: Assignment, status: str) -> list[Wri
     event, writes = told.event, []
     if "scheduledAt" in event.fields:
         value = event.moment("scheduledAt")
-        writes.append(_tell_aside(told, assignment, registers.APPOINTMENT, Fact.APPOINTMENT, value))
+        writes.append(_tell_fact(told, assignment, registers.APPOINTMENT, Fact.APPOINTMENT, value))
     if (day := event.day("estimatedDeliveryAt")) is not None:
-        writes.append(_tell_aside(told, assignment, registers.ESTIMATE, Fact.ESTIMATE, day))
+        writes.append(_tell_fact(told, assignment, registers.ESTIMATE, Fact.ESTIMATE, day))
     action = told.word("actionRequired")
     if action or status != statuses.AssignmentStatus.ACTION_REQUIRED:
-        writes.append(_tell_aside(told, assignment, registers.ACTION, Fact.ACTION, action))
+        writes.append(_tell_fact(told, assignment, registers.ACTION, Fact.ACTION, action))
     return writes
 
 
-def _tell_aside(
+def _tell_fact(
     told: Told, assignment: Assignment, register: Register, fact: Fact, value: Any
 ) -> Write:
-    """Write a fact that an event carries beside its own; a line only where that is news."""
+    """Write a date or another fact; a line only where it is news: two events tell the same date."""
     write = _write(told, assignment, register, value)
     if write.before != value:
         timeline.enter(
@@ -128,15 +128,7 @@ def tell_estimate(told: Told) -> Effect:
 
 def _tell_date(told: Told, register: Register, fact: Fact, value: date | None) -> Effect:
     order, assignment = assignment_of(told)
-    write = _write(told, assignment, register, value)
-    timeline.enter(
-        assignment,
-        fact,
-        previous=write.before if write.is_new else None,
-        new=value,
-        origin=told.origin,
-        was_stale=not write.is_new,
-    )
+    write = _tell_fact(told, assignment, register, fact, value)
     if write.is_tie:
         ask_for(order, now=told.now)
     what = f"{fact.label.lower()} {timeline.worded(value) or 'cleared'}"

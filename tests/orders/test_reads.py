@@ -207,7 +207,7 @@ def test_a_detail_that_the_database_refuses_stops_no_other_row(box, workspace, p
     bad, good = place(), place()
     Order.objects.filter(pk=bad.pk).update(due_at=now() - timedelta(minutes=2))
     Order.objects.filter(pk=good.pk).update(due_at=now() - timedelta(minutes=1), read_at=None)
-    wire.answers[f"/v1/orders/{bad.platform_id}"] = ("200 OK", b'{"status": "PLACED", "x": NaN}')
+    wire.answers[f"/v1/orders/{bad.platform_id}"] = ("200 OK", b'{"status": "PLACED", "x": 1e999}')
     assert due.QUEUES["orders"].drain(workspace.pk, 20.0).counts == {"failed": 1, "read": 1}
     bad.refresh_from_db()
     good.refresh_from_db()
