@@ -73,6 +73,11 @@ def two_lines(first: object, second: object) -> SafeString:
     )
 
 
+def unbroken(text: object) -> SafeString:
+    """Keep a short text on one line."""
+    return format_html('<span class="cs-nowrap">{}</span>', text)
+
+
 def shortened(text: str, limit: int = 90) -> SafeString | str:
     """Show the beginning of a long text, all of it on hover."""
     if len(text) <= limit:
@@ -107,7 +112,12 @@ def link(address: str, text: object) -> SafeString:
 
 def page_of(row: Model | None) -> str:
     """Return the address of the row's admin page, "" where it has none."""
-    return "" if row is None else _page(row._meta.label_lower, "change", row.pk)
+    return "" if row is None else page_at(row._meta.label_lower, row.pk)
+
+
+def page_at(label: str, key: object) -> str:
+    """Return the address of a row's admin page by model and key, "" where it has none."""
+    return _page(label, "change", key)
 
 
 def list_of(label: str) -> str:

@@ -12,4 +12,4 @@ class OrdersConfig(AppConfig):
 
     def ready(self) -> None:
         """Register what needs the models."""
-        from orders import handlers, queues  # noqa: F401, PLC0415 - models are ready only now
+        from orders import handlers, queues, tiles  # noqa: F401, PLC0415 - models are ready only now

@@ -1,0 +1,17 @@
+"""Pure: the raw bytes of a delivery as a person reads them."""
+
+import json
+
+
+def readable(body: bytes) -> tuple[str, bool]:
+    """Return the body as text, and whether it is JSON (then indented).
+
+    What is no JSON is shown as the bytes that came: an unreadable body is a finding, and a
+    guessed encoding would hide it.
+    """
+    try:
+        text = json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return repr(body), False
+    # Lone surrogates cannot leave in an answer of ours.
+    return text.encode("utf-8", "backslashreplace").decode(), True

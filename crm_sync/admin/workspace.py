@@ -1,0 +1,206 @@
+"""The connections to the platform: their state, and three settings to change (screen 9)."""
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin_base import ModelAdmin, ModelForm, display
+from crm_sync.admin_cells import badge, exact_moment, moment, two_lines
+from crm_sync.admin_readonly import Empty
+from crm_sync.models import Workspace
+
+# S5: the admin never loads a secret. It asks the database whether there is one; the empty string
+# is stored as it is, so that needs no key either.
+SECRETS = ("fixed_token", "client_secret", "auth_secret", "previous_auth_secret")
+MOST_UNDER_WAY = 100
+
+
+def without_secrets(workspaces: QuerySet[Workspace]) -> QuerySet[Workspace]:
+    """Leave the secrets in the database; `has_…` says which are there."""
+    flags = {
+        f"has_{name}": ExpressionWrapper(~Q(**{name: ""}), output_field=BooleanField())
+        for name in SECRETS
+    }
+    return workspaces.defer(*SECRETS).annotate(**flags)
+
+
+def connection(workspace: Any, now: datetime) -> tuple[str, str]:
+    """Return the state of a connection for a person, and its tone."""
+    if not workspace.has_fixed_token and not workspace.has_client_secret:
+        return "No credentials", "danger"
+    if workspace.is_paused(now):
+        return "Paused", "warning"
+    if workspace.problem:
+        return "Problem", "danger"
+    return "Connected", "good"
+
+
+class WorkspaceForm(ModelForm):
+    """The settings that concern only our side."""
+
+    def clean_max_under_way(self) -> int:
+        """Keep the workspace moving, and the platform from a flood (A8)."""
+        most = int(self.cleaned_data["max_under_way"])
+        if not 1 <= most <= MOST_UNDER_WAY:
+            raise forms.ValidationError(f"Between 1 and {MOST_UNDER_WAY}.")
+        return most
+
+
+@admin.register(Workspace)
+class WorkspaceAdmin(ModelAdmin):
+    """Connecting and rotating is done by commands: a secret never passes a browser (S5)."""
+
+    form = WorkspaceForm
+    change_list_template = "crm_sync/list.html"
+    empty = Empty(
+        "No workspace is connected yet",
+        "A workspace is connected by a command, because its secrets must not pass through a"
+        " browser.",
+        (
+            "manage.py add_workspace main --base-url https://… --token-env PLATFORM_TOKEN",
+            "manage.py configure_webhook main",
+        ),
+    )
+    list_display = ("name", "state", "address", "callbacks", "refused", "since")
+    search_fields = ("slug", "base_url")
+    ordering = ("slug",)
+    readonly_fields = (
+        "slug",
+        "address",
+        "credentials_kind",
+        "state",
+        "paused",
+        "reason",
+        "callback_address",
+        "callbacks",
+        "refused_callbacks",
+        "last_refusal",
+        "refused_at",
+        "since",
+    )
+    fieldsets = (
+        ("Settings", {"fields": ("conflict_policy", "read_before_write", "max_under_way")}),
+        (
+            "Connection",
+            {
+                "fields": (
+                    "slug",
+                    "address",
+                    "credentials_kind",
+                    "state",
+                    "paused",
+                    "reason",
+                    "since",
+                ),
+                "description": "Changed by manage.py add_workspace.",
+            },
+        ),
+        (
+            "Callbacks",
+            {
+                "fields": (
+                    "callback_address",
+                    "callbacks",
+                    "refused_callbacks",
+                    "last_refusal",
+                    "refused_at",
+                ),
+                "description": "Changed by manage.py configure_webhook, here and on the platform"
+                " together; it also rotates the secret.",
+            },
+        ),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Workspace]:
+        """Load everything but the secrets."""
+        return without_secrets(super().get_queryset(request))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """`manage.py add_workspace` does it."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Everything else belongs to a workspace."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Write only what was changed here: workers write the other columns (rule 7)."""
+        if form.changed_data:
+            obj.save(update_fields=form.changed_data)
+
+    @display(description="workspace", ordering="slug")
+    def name(self, workspace: Workspace) -> SafeString:
+        """Show the slug and the address under it."""
+        return two_lines(workspace.slug, workspace.get_conflict_policy_display())
+
+    @display(description="base address", ordering="base_url")
+    def address(self, workspace: Workspace) -> str:
+        """Show the address as text: nobody wants to open an API in the browser."""
+        return workspace.base_url
+
+    @display(description="credentials")
+    def credentials_kind(self, workspace: Any) -> str:
+        """Say which credentials are stored, never their value (S5)."""
+        if workspace.has_fixed_token:
+            return "Fixed token: stored"
+        if workspace.has_client_secret:
+            return f"Client credentials of {workspace.client_id}: secret stored"
+        return "None: run manage.py add_workspace"
+
+    @display(description="state")
+    def state(self, workspace: Workspace) -> SafeString:
+        """Show whether the platform can be reached as far as we know."""
+        text, tone = connection(workspace, timezone.now())
+        return badge(text, tone)
+
+    @display(description="paused until")
+    def paused(self, workspace: Workspace) -> SafeString | str:
+        """Show how long all workers leave the platform alone."""
+        now = timezone.now()
+        return (
+            exact_moment(workspace.paused_until, now) if workspace.is_paused(now) else "Not paused"
+        )
+
+    @display(description="last problem")
+    def reason(self, workspace: Workspace) -> str:
+        """Show what the platform said."""
+        return workspace.problem or "None"
+
+    @display(description="callback address")
+    def callback_address(self, workspace: Workspace) -> str:
+        """Show what the platform calls."""
+        return workspace.callback_url
+
+    @display(description="callback authentication", ordering="auth_type")
+    def callbacks(self, workspace: Any) -> str:
+        """Say how callbacks are authenticated, and whether there is a secret for it."""
+        if workspace.auth_type == Workspace.AuthType.NONE:
+            return "None: anybody can send events"
+        name = {
+            Workspace.AuthType.HEADER: workspace.auth_header_name,
+            Workspace.AuthType.QUERY_PARAMETER: workspace.auth_parameter_name,
+        }.get(workspace.auth_type, "")
+        stored = "secret stored" if workspace.has_auth_secret else "no secret yet"
+        return f"{workspace.get_auth_type_display()} {name}".strip() + f": {stored}"
+
+    @display(description="refused callbacks", ordering="refused_callbacks")
+    def refused(self, workspace: Workspace) -> SafeString | str:
+        """Count them in the list; colour what needs a look."""
+        count = workspace.refused_callbacks
+        return badge(count, "warning") if count else "0"
+
+    @display(description="last refused")
+    def refused_at(self, workspace: Workspace) -> SafeString | str:
+        """Show when."""
+        return exact_moment(workspace.last_refusal_at, timezone.now())
+
+    @display(description="added", ordering="created_at")
+    def since(self, workspace: Workspace) -> SafeString | str:
+        """Show when it was added."""
+        return moment(workspace.created_at, timezone.now())

@@ -1,0 +1,146 @@
+"""The first page of the admin: what is due for a person, and how the connections are (screen 1)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.apps import apps
+from django.db.models import OuterRef, Q, Subquery
+from django.http import HttpRequest
+from django.templatetags.static import static
+from django.urls import Resolver404, resolve
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync import inbox
+from crm_sync.admin.delivery import state_badge
+from crm_sync.admin.workspace import connection, without_secrets
+from crm_sync.admin_cells import badge, moment, page_of, shortened
+from crm_sync.models import Delivery, Workspace
+from crm_sync.status import TILES, Tile
+
+NEWEST = 8
+
+
+@dataclass(frozen=True)
+class Attention:
+    """One line of what needs a person."""
+
+    badge: SafeString
+    text: SafeString | str
+    where: str
+    since: SafeString | str
+    link: str
+
+
+def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Add the figures; a bounded number of queries, and the platform is never asked."""
+    now = timezone.now()
+    sees_workspaces = request.user.has_perm("crm_sync.view_workspace")
+    workspaces = _workspaces() if sees_workspaces else []
+    attention = _workspace_troubles(workspaces, now)
+    if request.user.has_perm("crm_sync.view_delivery"):
+        attention += _stuck_deliveries(now)
+    return context | {
+        "is_new": not Workspace.objects.exists(),
+        "groups": _groups(request),
+        "attention": attention,
+        "connections": [_connection(workspace, now) for workspace in workspaces],
+        "sees_workspaces": sees_workspaces,
+    }
+
+
+def stylesheet(_: HttpRequest) -> str:
+    """Return the address of our own few styles."""
+    return static("crm_sync/admin.css")
+
+
+def _groups(request: HttpRequest) -> list[tuple[str, list[Tile]]]:
+    """Return the tiles under the name of the app that they come from.
+
+    The apps in which people work were loaded last and come first.
+    """
+    groups = []
+    for add in reversed(TILES):
+        shown = [tile for tile in add() if _may_see(request, tile)]
+        if shown:
+            groups.append((_app_of(add), shown))
+    return groups
+
+
+def _app_of(function: Callable[[], list[Tile]]) -> str:
+    config = apps.get_containing_app_config(function.__module__)
+    return str(config.verbose_name) if config else ""
+
+
+def _may_see(request: HttpRequest, tile: Tile) -> bool:
+    """Tell whether the page behind the tile opens for this user: a figure is data too (S17)."""
+    try:
+        view = resolve(tile.link.partition("?")[0]).func
+    except Resolver404:
+        return False
+    model_admin = getattr(view, "model_admin", None)
+    return model_admin is None or bool(model_admin.has_view_permission(request))
+
+
+def _workspaces() -> list[Any]:
+    newest = Delivery.objects.filter(workspace=OuterRef("pk")).order_by("-received_at")
+    return list(
+        without_secrets(Workspace.objects.all())
+        .annotate(last_received=Subquery(newest.values("received_at")[:1]))
+        .order_by("slug")
+    )
+
+
+def _connection(workspace: Any, now: datetime) -> dict[str, object]:
+    text, tone = connection(workspace, now)
+    return {
+        "slug": workspace.slug,
+        "address": workspace.base_url,
+        "link": page_of(workspace),
+        "badge": badge(text, tone),
+        "paused": moment(workspace.paused_until, now) if workspace.is_paused(now) else "",
+        "received": moment(workspace.last_received, now),
+        "refused": workspace.refused_callbacks,
+    }
+
+
+def _workspace_troubles(workspaces: list[Any], now: datetime) -> list[Attention]:
+    found = []
+    for workspace in workspaces:
+        link = page_of(workspace)
+        text, tone = connection(workspace, now)
+        if tone != "good":
+            until = moment(workspace.paused_until, now) if workspace.is_paused(now) else ""
+            reason = shortened(workspace.problem, 140) if workspace.problem else ""
+            found.append(Attention(badge(text, tone), reason, workspace.slug, until, link))
+        if workspace.refused_callbacks:
+            text = f"{workspace.refused_callbacks} callbacks, last {workspace.last_refusal}"
+            since = moment(workspace.last_refusal_at, now)
+            found.append(
+                Attention(
+                    badge("Refused", "warning"), shortened(text, 140), workspace.slug, since, link
+                )
+            )
+    return found
+
+
+def _stuck_deliveries(now: datetime) -> list[Attention]:
+    """Return the newest few; the tiles say how many there are."""
+    stuck = (
+        Delivery.objects.filter(Q(state__in=inbox.STUCK))
+        .select_related("workspace")
+        .only("workspace__slug", "state", "kind", "effect", "received_at")
+        .order_by("-received_at", "-pk")[:NEWEST]
+    )
+    return [
+        Attention(
+            state_badge(delivery),
+            shortened(f"{delivery.kind or 'Callback'}: {delivery.effect}", 140),
+            delivery.workspace.slug,
+            moment(delivery.received_at, now),
+            page_of(delivery),
+        )
+        for delivery in stuck
+    ]

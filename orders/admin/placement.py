@@ -1,0 +1,96 @@
+"""The orders that were placed from here, first of all those whose outcome is not known (I9)."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import F, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin_base import ChoicesDropdownFilter, display
+from crm_sync.admin_cells import EMPTY, exact_moment, link, moment, page_at, shortened, two_lines
+from crm_sync.admin_filters import WorkspaceFilter
+from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
+from orders.admin.cells import placement_badge
+from orders.admin.page import ordered
+from orders.models import Placement
+
+
+@admin.register(Placement)
+class PlacementAdmin(ReadOnlyAdmin):
+    """At most once: nothing here sends an order again."""
+
+    empty = Empty(
+        "Nothing was ordered from here yet",
+        "Each order that is placed from this side leaves a line here, with every step it took.",
+        ("manage.py place_order main --reference R-100 --user AGENT-1 --product GROUND_PHOTO",),
+    )
+    change_form_template = "orders/placement.html"
+    list_display = ("name", "state_", "what", "order_", "sent", "why")
+    list_filter = (("state", ChoicesDropdownFilter), WorkspaceFilter)
+    list_per_page = 50
+    search_fields = ("object_reference_id", "order__platform_id", "user_reference_id")
+    search_help_text = "Reference, order id or user reference"
+    ordering = ("-created_at", "-pk")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Placement]:
+        """Load what a row shows, in one query."""
+        placements: QuerySet[Placement] = super().get_queryset(request)
+        return placements.annotate(
+            workspace_slug=F("workspace__slug"), order_name=F("order__platform_id")
+        )
+
+    @display(description="reference", ordering="object_reference_id")
+    def name(self, placement: Any) -> SafeString:
+        """Show the reference of the property, and the workspace."""
+        return two_lines(placement.object_reference_id, placement.workspace_slug)
+
+    @display(description="state", ordering="state")
+    def state_(self, placement: Placement) -> SafeString:
+        """Show where it stands."""
+        return placement_badge(placement)
+
+    @display(description="ordered")
+    def what(self, placement: Placement) -> SafeString | str:
+        """Show the products."""
+        return shortened(ordered(placement), 60)
+
+    @display(description="order", ordering="order_name")
+    def order_(self, placement: Any) -> str:
+        """Show which order it became."""
+        return placement.order_name or EMPTY
+
+    @display(description="sent", ordering="sent_at")
+    def sent(self, placement: Placement) -> SafeString | str:
+        """Show when the one call went out."""
+        return moment(placement.sent_at, timezone.now())
+
+    @display(description="problem")
+    def why(self, placement: Placement) -> SafeString | str:
+        """Show why it has no order."""
+        return shortened(placement.problem, 70)
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show the page of one placement instead of a form."""
+        placement = kwargs["obj"]
+        now = timezone.now()
+        order = page_at("orders.order", placement.order_id) if placement.order_id else ""
+        parts = ", ".join(f"{part} {key}" for part, key in placement.instructions.items())
+        context |= {
+            "badge": placement_badge(placement),
+            "is_uncertain": placement.state == Placement.State.UNCERTAIN,
+            "facts": [
+                ("Ordered", ordered(placement)),
+                ("Order", link(order, placement.order_name or EMPTY)),
+                ("Workspace", placement.workspace_slug),
+                ("User", placement.user_reference_id or placement.user_platform_id),
+                ("Instructions", parts or EMPTY),
+                ("Session", placement.session_id or EMPTY),
+                ("Begun", exact_moment(placement.created_at, now)),
+                ("Sent", exact_moment(placement.sent_at, now)),
+            ],
+        }
+        return super().render_change_form(request, context, *args, **kwargs)

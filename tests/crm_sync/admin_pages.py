@@ -1,0 +1,58 @@
+"""What the tests of the admin screens share: rows, users, and the canary."""
+
+import hashlib
+from typing import Any
+
+from django.contrib.auth.models import Permission, User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from crm_sync.models import Delivery, Workspace
+
+CANARY = "<svg onload=alert(1)>"
+ESCAPED = "&lt;svg onload=alert(1)&gt;"
+SECRETS = {
+    "fixed_token": "canary-fixed-token",
+    "client_secret": "canary-client-secret",
+    "auth_secret": "canary-auth-secret",
+    "previous_auth_secret": "canary-previous-secret",
+}
+
+
+def make_workspace(slug: str = "main", **columns: Any) -> Workspace:
+    return Workspace.objects.create(
+        slug=slug, base_url="https://platform.test", **(SECRETS | columns)
+    )
+
+
+def make_delivery(workspace: Workspace, body: bytes = b"{}", **columns: Any) -> Delivery:
+    digest = hashlib.sha256(f"{Delivery.objects.count()}".encode() + body).hexdigest()
+    columns.setdefault("received_at", timezone.now())
+    return Delivery.objects.create(
+        workspace=workspace, digest=digest, body=body, method="POST", **columns
+    )
+
+
+def client_of(*permissions: str, superuser: bool = False) -> Client:
+    """Sign in somebody who may do exactly this ("crm_sync.view_delivery")."""
+    user = User.objects.create_user(
+        username=f"user-{User.objects.count()}", is_staff=True, is_superuser=superuser
+    )
+    for name in permissions:
+        app, _, codename = name.partition(".")
+        found = Permission.objects.get(content_type__app_label=app, codename=codename)
+        user.user_permissions.add(found)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def queries_of(client: Client, address: str) -> int:
+    client.get(address)  # fills the cache of content types, which outlives a request
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
+        assert client.get(address).status_code == 200
+    return len(captured)

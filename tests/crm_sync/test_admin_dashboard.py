@@ -1,0 +1,172 @@
+"""The first page of the admin: figures, what needs a person, and how to begin."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from django_celery_beat.models import PeriodicTask
+
+from crm_sync.models import Delivery
+from tests.crm_sync.admin_pages import client_of, make_delivery, make_workspace, queries_of
+
+pytestmark = pytest.mark.django_db
+State = Delivery.State
+
+
+@pytest.fixture
+def boss() -> Client:
+    return client_of(superuser=True)
+
+
+def platform_tiles(client: Client) -> dict[str, tuple[int, str]]:
+    groups = dict(client.get("/admin/").context["groups"])
+    return {tile.title: (tile.value, tile.tone) for tile in groups["Platform"]}
+
+
+def test_before_the_first_workspace_it_says_what_to_do(boss):
+    text = boss.get("/admin/").content.decode()
+    assert "manage.py add_workspace main" in text
+    assert "manage.py configure_webhook main" in text
+    assert "Needs attention" not in text
+
+
+def test_the_tiles_count_what_they_say(boss):
+    workspace = make_workspace(refused_callbacks=2)
+    make_workspace("second", refused_callbacks=3)
+    now = timezone.now()
+    make_delivery(workspace, state=State.APPLIED)
+    make_delivery(workspace, state=State.APPLIED, received_at=now - timedelta(days=2))
+    make_delivery(workspace, state=State.QUARANTINED, received_at=now - timedelta(days=2))
+    make_delivery(workspace, state=State.FAILED, received_at=now - timedelta(days=2))
+    make_delivery(workspace, state=State.FAILED)
+    assert platform_tiles(boss) == {
+        "Received today": (2, "info"),
+        "Not understood": (1, "danger"),
+        "Failed": (2, "danger"),
+        "Refused callbacks": (5, "warning"),
+    }
+
+
+def test_every_tile_leads_to_a_page_that_opens(boss):
+    make_workspace()
+    for _, tiles in boss.get("/admin/").context["groups"]:
+        for tile in tiles:
+            assert (tile.title, boss.get(tile.link).status_code) == (tile.title, 200)
+
+
+def test_what_waits_for_a_person_is_listed_newest_first(boss):
+    now = timezone.now()
+    fine = make_workspace()
+    make_workspace("paused", paused_until=now + timedelta(minutes=5), problem="429 slow down")
+    make_workspace("refusing", refused_callbacks=1, last_refusal="GET: 405 a body is needed")
+    old = make_delivery(fine, state=State.FAILED, received_at=now - timedelta(hours=2))
+    new = make_delivery(fine, state=State.QUARANTINED, received_at=now - timedelta(hours=1))
+    make_delivery(fine, state=State.APPLIED)
+    lines = boss.get("/admin/").context["attention"]
+    assert [(line.where, line.link) for line in lines[2:]] == [
+        ("main", f"/admin/crm_sync/delivery/{new.pk}/change/"),
+        ("main", f"/admin/crm_sync/delivery/{old.pk}/change/"),
+    ]
+    assert [(line.where, line.text) for line in lines[:2]] == [
+        ("paused", "429 slow down"),
+        ("refusing", "1 callbacks, last GET: 405 a body is needed"),
+    ]
+
+
+def test_it_takes_as_many_queries_for_a_hundred_rows_as_for_one(boss):
+    make_delivery(make_workspace(), state=State.FAILED)
+    one = queries_of(boss, "/admin/")
+    for number in range(99):
+        make_delivery(make_workspace(f"w{number}", problem="500"), state=State.FAILED)
+    assert queries_of(boss, "/admin/") == one
+
+
+def test_figures_are_only_for_those_who_may_open_what_was_counted():
+    workspace = make_workspace(problem="500")
+    make_delivery(workspace, state=State.FAILED, effect="secret figure")
+    context = client_of("auth.view_user").get("/admin/").context
+    assert (context["groups"], context["attention"], context["connections"]) == ([], [], [])
+
+
+def test_the_sidebar_offers_only_what_may_be_opened():
+    items = [
+        item["title"]
+        for group in client_of("crm_sync.view_delivery")
+        .get("/admin/")
+        .context["sidebar_navigation"]
+        for item in group["items"]
+    ]
+    assert items == ["Overview", "Deliveries"]
+
+
+def test_every_entry_of_the_sidebar_opens(boss):
+    for group in boss.get("/admin/").context["sidebar_navigation"]:
+        for item in group["items"]:
+            assert (item["title"], boss.get(item["link"]).status_code) == (item["title"], 200)
+
+
+def test_the_sidebar_counts_the_deliveries_that_wait_for_a_person(boss):
+    workspace = make_workspace()
+    for state in State.values:
+        make_delivery(workspace, state=state)
+    groups = boss.get("/admin/").context["sidebar_navigation"]
+    badges = {
+        item["title"]: item["badge"] for g in groups for item in g["items"] if "badge" in item
+    }
+    assert badges == {"Deliveries": "2"}
+
+
+@pytest.mark.parametrize("model", ["auth/user", "auth/group"])
+def test_accounts_have_their_pages(boss, model):
+    assert boss.get(f"/admin/{model}/add/").status_code == 200
+
+
+def test_a_user_is_added_with_a_password_that_works(boss):
+    password = "correct horse battery"
+    form = {
+        "username": "ada",
+        "password1": password,
+        "password2": password,
+        "usable_password": "true",
+    }
+    assert boss.post("/admin/auth/user/add/", form).status_code == 302
+    assert Client().login(username="ada", password=password)
+    assert (
+        boss.get(f"/admin/auth/user/{User.objects.get(username='ada').pk}/change/").status_code
+        == 200
+    )
+
+
+@pytest.mark.parametrize("model", ["periodictask", "intervalschedule", "crontabschedule"])
+def test_schedules_have_their_pages(boss, model):
+    assert boss.get(f"/admin/django_celery_beat/{model}/").status_code == 200
+    assert boss.get(f"/admin/django_celery_beat/{model}/add/").status_code == 200
+
+
+def test_solar_and_clocked_schedules_are_left_out(boss):
+    for model in ("solarschedule", "clockedschedule"):
+        assert boss.get(f"/admin/django_celery_beat/{model}/").status_code == 404
+
+
+def test_who_may_only_view_schedules_cannot_switch_them_off():
+    task = PeriodicTask.objects.get(task="crm_sync.tick")
+    viewer = client_of("django_celery_beat.view_periodictask")
+    viewer.post(
+        "/admin/django_celery_beat/periodictask/",
+        {"action": "disable_tasks", "_selected_action": task.pk},
+    )
+    task.refresh_from_db()
+    assert task.enabled is True
+
+
+def test_an_operator_switches_a_schedule_off(boss):
+    task = PeriodicTask.objects.get(task="crm_sync.tick")
+    assert boss.get(f"/admin/django_celery_beat/periodictask/{task.pk}/change/").status_code == 200
+    boss.post(
+        "/admin/django_celery_beat/periodictask/",
+        {"action": "disable_tasks", "_selected_action": task.pk},
+    )
+    task.refresh_from_db()
+    assert task.enabled is False

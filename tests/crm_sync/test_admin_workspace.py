@@ -1,0 +1,190 @@
+"""The workspace screen: connections, three settings, and never a secret."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from crm_sync.models import Workspace
+from tests.crm_sync.admin_pages import (
+    CANARY,
+    ESCAPED,
+    SECRETS,
+    client_of,
+    make_delivery,
+    make_workspace,
+    queries_of,
+)
+
+pytestmark = pytest.mark.django_db
+LIST = "/admin/crm_sync/workspace/"
+
+
+@pytest.fixture
+def boss() -> Client:
+    return client_of(superuser=True)
+
+
+def page(workspace: Workspace) -> str:
+    return reverse("admin:crm_sync_workspace_change", args=[workspace.pk])
+
+
+def settings_of(**changed: object) -> dict[str, object]:
+    return {"conflict_policy": "crm_wins", "read_before_write": "on", "max_under_way": 8} | changed
+
+
+def test_no_page_of_the_admin_holds_a_secret(boss):
+    workspace = make_workspace(client_id="crm")
+    delivery = make_delivery(workspace, headers={"X-Api-Key": "***"})
+    boss.post(page(workspace), settings_of(max_under_way=3))
+    addresses = [
+        "/admin/",
+        LIST,
+        page(workspace),
+        f"{page(workspace)}../history/",
+        "/admin/crm_sync/delivery/",
+        f"/admin/crm_sync/delivery/{delivery.pk}/change/",
+    ]
+    for address in addresses:
+        response = boss.get(address, follow=True)
+        text = response.content.decode()
+        assert response.status_code == 200
+        assert [name for name, secret in SECRETS.items() if secret in text] == []
+
+
+def test_the_admin_does_not_even_load_the_secrets(boss, settings):
+    workspace = make_workspace()
+    settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    delivery = make_delivery(workspace)
+    deliveries = "/admin/crm_sync/delivery/"
+    own = (LIST, page(workspace), deliveries, f"{deliveries}{delivery.pk}/change/")
+    for address in ("/admin/", *own):
+        assert (address, boss.get(address).status_code) == (address, 200)
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        ({}, "Fixed token: stored"),
+        ({"fixed_token": "", "client_id": "crm"}, "Client credentials of crm: secret stored"),
+        ({"fixed_token": "", "client_secret": ""}, "None: run manage.py add_workspace"),
+        ({"auth_type": "HEADER"}, "Header X-API-Key: secret stored"),
+        ({"auth_type": "QUERY_PARAMETER", "auth_secret": ""}, "Query parameter token: no secret"),
+        ({"auth_type": "NONE"}, "None: anybody can send events"),
+    ],
+)
+def test_the_page_says_what_is_stored_and_not_its_value(boss, columns, shown):
+    assert shown in boss.get(page(make_workspace(**columns))).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("columns", "badge"),
+    [
+        ({}, '<span class="cs-badge cs-good">Connected</span>'),
+        ({"problem": "401"}, '<span class="cs-badge cs-danger">Problem</span>'),
+        (
+            {"fixed_token": "", "client_secret": ""},
+            '<span class="cs-badge cs-danger">No credentials</span>',
+        ),
+    ],
+)
+def test_the_list_tells_the_state_of_a_connection(boss, columns, badge):
+    make_workspace(**columns)
+    assert badge in boss.get(LIST).content.decode()
+
+
+def test_a_pause_counts_until_it_is_over(boss):
+    workspace = make_workspace(paused_until=timezone.now() + timedelta(minutes=5), problem="429")
+    assert '<span class="cs-badge cs-warning">Paused</span>' in boss.get(LIST).content.decode()
+    Workspace.objects.update(paused_until=timezone.now() - timedelta(seconds=1), problem="")
+    assert "Connected" in boss.get(LIST).content.decode()
+    assert "Not paused" in boss.get(page(workspace)).content.decode()
+
+
+def test_an_empty_list_says_which_commands_connect_a_workspace(boss):
+    text = boss.get(LIST).content.decode()
+    assert "manage.py add_workspace main" in text
+    assert "manage.py configure_webhook main" in text
+
+
+def test_saving_writes_only_the_columns_that_were_changed(boss, django_assert_num_queries):
+    workspace = make_workspace()
+    Workspace.objects.update(problem="set by a worker", pauses=4)
+    with django_assert_num_queries(50, exact=False) as captured:
+        assert boss.post(page(workspace), settings_of(max_under_way=3)).status_code == 302
+    updates = [q["sql"] for q in captured.captured_queries if 'UPDATE "crm_sync_work' in q["sql"]]
+    assert len(updates) == 1
+    assert updates[0].startswith('UPDATE "crm_sync_workspace" SET "max_under_way" = 3 WHERE')
+    workspace.refresh_from_db()
+    assert (workspace.max_under_way, workspace.problem, workspace.pauses) == (
+        3,
+        "set by a worker",
+        4,
+    )
+    assert {name: getattr(workspace, name) for name in SECRETS} == SECRETS
+
+
+@pytest.mark.parametrize("value", [0, 101, ""])
+def test_a_number_of_requests_that_stops_or_floods_is_refused(boss, value):
+    workspace = make_workspace()
+    response = boss.post(page(workspace), settings_of(max_under_way=value))
+    assert list(response.context["adminform"].form.errors) == ["max_under_way"]
+    workspace.refresh_from_db()
+    assert workspace.max_under_way == 8
+
+
+def test_what_belongs_to_the_commands_cannot_be_posted(boss):
+    workspace = make_workspace()
+    boss.post(
+        page(workspace),
+        settings_of(slug="other", base_url="https://evil.test", auth_type="NONE", fixed_token="x"),
+    )
+    workspace.refresh_from_db()
+    assert (workspace.slug, workspace.base_url, workspace.auth_type, workspace.fixed_token) == (
+        "main",
+        "https://platform.test",
+        "HEADER",
+        SECRETS["fixed_token"],
+    )
+
+
+@pytest.mark.parametrize("path", ["add/", "{pk}/delete/"])
+def test_a_workspace_is_neither_added_nor_deleted_here(boss, path):
+    workspace = make_workspace()
+    address = LIST + path.format(pk=workspace.pk)
+    assert boss.post(address, {"post": "yes", "slug": "new"}).status_code == 403
+    assert list(Workspace.objects.values_list("slug", flat=True)) == ["main"]
+
+
+def test_who_may_only_view_changes_nothing():
+    workspace = make_workspace()
+    viewer = client_of("crm_sync.view_workspace")
+    assert viewer.get(page(workspace)).status_code == 200
+    assert viewer.post(page(workspace), settings_of(max_under_way=1)).status_code == 403
+    workspace.refresh_from_db()
+    assert workspace.max_under_way == 8
+
+
+def test_what_the_platform_answered_never_becomes_markup(boss):
+    workspace = make_workspace(problem=CANARY, last_refusal=CANARY, refused_callbacks=1)
+    for address in ("/admin/", page(workspace)):
+        text = boss.get(address).content.decode()
+        assert CANARY not in text
+        assert ESCAPED in text
+
+
+def test_an_address_that_is_no_web_address_is_not_linked(boss):
+    workspace = make_workspace()
+    Workspace.objects.update(base_url="javascript:alert(1)")
+    for address in ("/admin/", LIST, page(workspace)):
+        assert 'href="javascript:' not in boss.get(address).content.decode()
+
+
+def test_the_list_takes_as_many_queries_for_a_hundred_workspaces_as_for_one(boss):
+    make_workspace()
+    one = queries_of(boss, LIST)
+    for number in range(99):
+        make_workspace(f"w{number}")
+    assert queries_of(boss, LIST) == one

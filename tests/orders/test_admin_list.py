@@ -1,0 +1,192 @@
+"""The list of orders: what a row tells, finding one, and asking for a read."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+from django.utils import timezone
+
+from crm_sync.dispatch import doorbell
+from crm_sync.models import Workspace
+from orders.models import Assignment, MaterialSet, Order, Placement
+from properties.models import Property
+from tests.crm_sync.admin_pages import (
+    client_of,
+    make_workspace,
+    queries_of,
+)
+from tests.orders.admin_rows import (
+    LIST,
+    NOW,
+    PLACEMENTS,
+    make_assignment,
+    make_full_order,
+    make_order,
+    page,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def place() -> Workspace:
+    return make_workspace()
+
+
+@pytest.fixture
+def boss() -> Client:
+    return client_of(superuser=True)
+
+
+def found(client: Client, query: str) -> list[str]:
+    rows = client.get(f"{LIST}?{query}").context["cl"].result_list
+    return sorted(row.platform_id for row in rows)
+
+
+def read_again(client: Client, *orders: Order):
+    pks = [order.pk for order in orders]
+    return client.post(LIST, {"action": "read_again", "_selected_action": pks})
+
+
+@pytest.mark.parametrize("address", [LIST, PLACEMENTS, "/admin/"])
+def test_a_list_takes_as_many_queries_for_a_hundred_rows_as_for_one(place, boss, address):
+    make_full_order(place, 1)
+    one = queries_of(boss, address)
+    for number in range(2, 101):
+        make_full_order(place, number)
+    assert queries_of(boss, address) == one
+
+
+def test_a_row_tells_order_reference_property_status_work_and_appointment(place, boss):
+    order = make_full_order(place, 7)
+    Order.objects.update(object_reference_id="REF-7", status="IN_PROGRESS")
+    Assignment.objects.update(scheduled_at=timezone.now() + timedelta(hours=3, minutes=1))
+    Assignment.objects.filter(platform_id="7-0").update(status="DELIVERED")
+    text = boss.get(LIST).content.decode()
+    for shown in (
+        page(order),
+        "REF-7",
+        "Flat 7",
+        '<span class="cs-badge cs-warning">In progress</span>',
+        '<span class="cs-badge cs-good">Delivered</span>',
+        '<span class="cs-badge cs-info">Created</span>',
+        "in 3 h",
+        "2026-03-01 12:02:00 UTC",
+    ):
+        assert shown in text
+
+
+@pytest.mark.parametrize(
+    ("status", "badge"),
+    [
+        ("PLACED", '<span class="cs-badge cs-info">Placed</span>'),
+        ("IN_PROGRESS", '<span class="cs-badge cs-warning">In progress</span>'),
+        ("COMPLETED", '<span class="cs-badge cs-good">Completed</span>'),
+        ("CANCELLED", '<span class="cs-badge cs-danger">Cancelled</span>'),
+        ("UNKNOWN", '<span class="cs-badge cs-muted">Unknown</span>'),
+        ("ON_HOLD", '<span class="cs-badge cs-muted">Unknown (ON_HOLD)</span>'),
+        ("", '<span class="cs-badge cs-muted">Not known yet</span>'),
+    ],
+)
+def test_every_status_has_its_colour_and_its_text(place, boss, status, badge):
+    order = make_order(place, status=status)
+    for address in (LIST, page(order)):
+        assert badge in boss.get(address).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "orders"),
+    [
+        ("what=open", ["odd", "open"]),
+        ("what=action", ["open"]),
+        ("what=problem", ["done"]),
+        ("what=delivered", ["done"]),
+        ("status=COMPLETED", ["done"]),
+        ("status=other", ["odd"]),
+        ("workspace=other", ["odd"]),
+        ("q=lake", ["open"]),
+        ("q=R-1", ["open"]),
+        ("q=done", ["done"]),
+    ],
+)
+def test_the_list_is_filtered_and_searched(place, boss, query, orders):
+    home = Property.objects.create(
+        workspace=place, object_reference_id="R-1", desired={"title": "By the lake"}
+    )
+    is_open = make_order(place, "open", object_reference_id="R-1", real_estate_property=home)
+    make_assignment(is_open, status="ACTION_REQUIRED")
+    done = make_order(place, "done", status="COMPLETED", problem="404")
+    make_assignment(done, "a2", status="ACTION_REQUIRED")
+    MaterialSet.objects.create(workspace=place, order=done, ready_at=NOW, fetched_at=NOW)
+    make_order(make_workspace("other"), "odd", status="ON_HOLD")
+    assert found(boss, query) == orders
+
+
+def test_read_again_makes_the_chosen_orders_due_and_rings_once_for_each_workspace(
+    place, boss, monkeypatch, django_capture_on_commit_callbacks
+):
+    rings: list[tuple[str, int]] = []
+    monkeypatch.setattr(doorbell, "publish", lambda *ring: rings.append(ring))
+    monkeypatch.setattr(doorbell, "_last", {})
+    other = make_workspace("other")
+    chosen = [make_order(place, "1"), make_order(place, "2"), make_order(other, "3")]
+    left = make_order(place, "4")
+    before = timezone.now()
+    with django_capture_on_commit_callbacks(execute=True):
+        assert read_again(boss, *chosen).status_code == 302
+    due = dict(Order.objects.values_list("platform_id", "due_at"))
+    assert due.pop(left.platform_id) is None
+    assert sorted(due) == ["1", "2", "3"]
+    assert all(before <= at <= timezone.now() for at in due.values())
+    assert rings == [("orders", place.pk), ("orders", other.pk)]
+    assert sorted(LogEntry.objects.values_list("object_repr", flat=True)) == [
+        "order 1",
+        "order 2",
+        "order 3",
+    ]
+
+
+def test_who_may_only_view_cannot_ask_for_a_read(place):
+    order = make_order(place)
+    viewer = client_of("orders.view_order")
+    assert "read_again" not in viewer.get(page(order)).content.decode()
+    read_again(viewer, order)
+    order.refresh_from_db()
+    assert order.due_at is None
+
+
+def test_a_get_asks_for_nothing(place, boss):
+    order = make_order(place)
+    boss.get(LIST, {"action": "read_again", "_selected_action": order.pk})
+    order.refresh_from_db()
+    assert order.due_at is None
+
+
+@pytest.mark.parametrize("address", [LIST, PLACEMENTS])
+def test_an_empty_list_says_how_an_order_comes_about(boss, address):
+    assert "manage.py place_order main" in boss.get(address).content.decode()
+
+
+def test_the_dashboard_counts_what_is_under_way_and_what_waits(place, boss):
+    acting = make_order(place, "1")
+    make_assignment(acting, "a1", status="ACTION_REQUIRED")
+    make_assignment(acting, "a2", status="ACTION_REQUIRED")
+    ended = make_order(place, "2", status="CANCELLED", problem="404")
+    make_assignment(ended, "a3", status="ACTION_REQUIRED")
+    MaterialSet.objects.create(workspace=place, order=ended, ready_at=NOW, fetched_at=NOW)
+    MaterialSet.objects.create(workspace=place, target_platform="x", order=ended, ready_at=NOW)
+    Placement.objects.create(
+        workspace=place, object_reference_id="R", user_platform_id="1", state="UNCERTAIN"
+    )
+    tiles = dict(boss.get("/admin/").context["groups"])["Orders"]
+    assert {tile.title: tile.value for tile in tiles} == {
+        "Open orders": 1,
+        "Action required": 1,
+        "Uncertain placements": 1,
+        "Orders with a problem": 1,
+        "With materials": 1,
+    }
+    for tile in tiles:
+        cl = boss.get(tile.link).context["cl"]
+        assert (tile.title, cl.result_count) == (tile.title, 1)
