@@ -11,4 +11,4 @@ class PropertiesConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect what needs the models."""
-        from properties import push  # noqa: F401, PLC0415 - models are ready only now
+        from properties import push, tiles  # noqa: F401, PLC0415 - models are ready only now

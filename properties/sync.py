@@ -20,7 +20,7 @@ from crm_sync.errors import Refused
 from crm_sync.merge import Clash, Document, Leaves
 from crm_sync.models import Workspace
 from crm_sync.text import clean
-from properties.catalog import READ_ONLY, Fault, equal, validate
+from properties.catalog import READ_ONLY, Fault, equal, new_faults
 from properties.models import Change, Conflict, Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind, with_problem, without_problems
@@ -60,14 +60,16 @@ def edit(
         Invalid: nothing was changed, the faults name each field.
     """
     cleaned = {path: clean(value)[0] for path, value in changes.items()}
-    faults = [fault for path, value in cleaned.items() for fault in validate(path, value)]
-    if faults:
-        raise Invalid(faults)
     while True:
         before = merge.leaves(property_.desired)
         real = {p: v for p, v in cleaned.items() if not equal(p, v, before.get(p))}
         if not real:
             return set()
+        faults = [
+            f for path, value in real.items() for f in new_faults(path, value, before.get(path))
+        ]
+        if faults:
+            raise Invalid(faults)
         with transaction.atomic():
             done = Property.objects.filter(pk=property_.pk, revision=property_.revision).update(
                 desired=merge.changed(property_.desired, real),

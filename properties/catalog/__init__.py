@@ -14,7 +14,7 @@ from properties.catalog.comparison import equal, is_empty
 from properties.catalog.field import SHORT_TEXT, Field, Kind, Source
 from properties.catalog.lookup import FIELDS, GROUPS, READ_ONLY, TOP_LEVEL, children, find, label
 from properties.catalog.sending import UNKNOWN, sendable
-from properties.catalog.validation import Fault, validate, validate_document
+from properties.catalog.validation import Fault, new_faults, validate, validate_document
 
 __all__ = [
     "FIELDS",
@@ -34,6 +34,7 @@ __all__ = [
     "find",
     "is_empty",
     "label",
+    "new_faults",
     "sendable",
     "validate",
     "validate_document",

@@ -36,6 +36,16 @@ def validate(path: str, value: object) -> list[Fault]:
     return list(_faults(path, value))
 
 
+def new_faults(path: str, value: object, stored: object) -> list[Fault]:
+    """Return the faults of a value that the stored one does not have already.
+
+    A newer platform may hold words in a leaf that we do not know (A50); editing the member beside
+    such a word is no reason to refuse, and what cannot be said is dropped when it is sent.
+    """
+    known = validate(path, stored)
+    return [fault for fault in validate(path, value) if fault not in known]
+
+
 def validate_document(document: dict[str, object]) -> list[Fault]:
     """Return all that is wrong with the top-level fields of a document, in its order."""
     return [fault for path, value in document.items() for fault in _faults(path, value)]

@@ -1,0 +1,5 @@
+"""The screens of the properties: the list, and the page with its form and what is in step."""
+
+from properties.admin.property import PropertyAdmin
+
+__all__ = ["PropertyAdmin"]

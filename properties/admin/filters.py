@@ -1,0 +1,61 @@
+"""What the list of properties can be narrowed to."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from crm_sync.admin_base import DropdownFilter
+from crm_sync.models import Workspace
+from properties.catalog import FIELDS
+from properties.forms.values import choice_name
+from properties.models.property import SyncState
+
+
+class StateFilter(DropdownFilter):
+    """By the state that the list shows; it is derived, so the annotation is asked."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return all states in the order of the model."""
+        return [(value, str(name)) for value, name in SyncState.choices]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
+        """Narrow the list; a state that does not exist narrows nothing."""
+        value = self.value()
+        return queryset.filter(sync_state=value) if value in SyncState.values else None
+
+
+class WorkspaceFilter(DropdownFilter):
+    """By workspace; only the slugs are read, since the admin loads no secret (S5)."""
+
+    title = "workspace"
+    parameter_name = "workspace"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the slugs."""
+        slugs = Workspace.objects.order_by("slug").values_list("slug", flat=True)
+        return [(slug, slug) for slug in slugs]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
+        """Narrow the list by the slug."""
+        value = self.value()
+        return queryset.filter(workspace__slug=value) if value else None
+
+
+class TypeFilter(DropdownFilter):
+    """By the property type, in the values of the catalog."""
+
+    title = "type"
+    parameter_name = "type"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the values of the catalog."""
+        return [(value, choice_name(value)) for value in FIELDS["propertyType"].enum]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
+        """Narrow the list by the generated column."""
+        value = self.value()
+        return queryset.filter(property_type=value) if value else None

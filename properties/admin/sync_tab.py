@@ -1,0 +1,195 @@
+"""What the tab "Sync" says: what differs, what would be sent, and what happened so far."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from crm_sync import merge
+from crm_sync.admin_cells import EMPTY, badge, exact_moment, moment
+from properties.catalog import READ_ONLY, equal, label, sendable
+from properties.catalog import UNSENDABLE as NOT_SENDABLE
+from properties.difference import planned
+from properties.models import Change, Conflict, Property
+from properties.models.property import ProblemKind, SyncState
+
+NEWEST = 50  # rows of history; the rest stays in the database
+TONES = {
+    SyncState.IN_SYNC: "good",
+    SyncState.NEVER_PUSHED: "muted",
+    SyncState.PENDING: "info",
+    SyncState.PUSHING: "info",
+    SyncState.CONFLICT: "warning",
+    SyncState.REFUSED: "danger",
+    SyncState.DIFFERS: "warning",
+    SyncState.CANNOT_CLEAR: "warning",
+    SyncState.GONE: "danger",
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One leaf on which both sides do not agree, or that is on its way."""
+
+    name: str
+    path: str
+    ours: str
+    confirmed: str
+    state: SafeString
+    reason: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """One change, or one conflict, in words."""
+
+    when: SafeString | str
+    name: str
+    path: str
+    values: tuple[str, ...]
+    who: str
+    state: SafeString | str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class SyncTab:
+    """All that the template of the tab needs."""
+
+    facts: list[tuple[str, SafeString | str]]
+    differences: list[Difference]
+    agreeing: int
+    call: str
+    body: str
+    leftover: str
+    changes: list[Event]
+    conflicts: list[Event]
+
+
+def state_badge(state: str) -> SafeString:
+    """Show a state in text and colour."""
+    return badge(SyncState(state).label, TONES[SyncState(state)])
+
+
+def sync_tab(row: Property, now: datetime) -> SyncTab:
+    """Collect the tab from the row and two bounded queries; the platform is not asked."""
+    call, parts = planned(row)
+    differences = _differences(row, set(parts))
+    leaves = merge.leaves(row.desired).keys() | merge.leaves(row.observed).keys()
+    return SyncTab(
+        facts=_facts(row, now),
+        differences=differences,
+        agreeing=len(leaves - READ_ONLY - {difference.path for difference in differences}),
+        call=_call(call, row),
+        body=pretty(merge.document(parts)) if parts else "",
+        leftover=pretty(row.leftover) if row.leftover else "",
+        changes=_changes(row, now),
+        conflicts=_conflicts(row, now),
+    )
+
+
+def pretty(value: Any) -> str:
+    """Return JSON for a person."""
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+
+
+def _facts(row: Property, now: datetime) -> list[tuple[str, SafeString | str]]:
+    return [
+        ("Last answer", row.last_answer or EMPTY),
+        ("Read from the platform", exact_moment(row.read_at, now)),
+        ("Pushed to the platform", exact_moment(row.pushed_at, now)),
+        ("Next attempt", exact_moment(row.due_at, now)),
+        ("Failed attempts in a row", str(row.attempts)),
+        ("Revision", str(row.revision)),
+    ]
+
+
+def _call(call: str, row: Property) -> str:
+    if call == "PATCH":
+        return f"PATCH by reference {row.object_reference_id or row.platform_id}"
+    return "POST of a new property" if call == "POST" else "Nothing to send"
+
+
+def _differences(row: Property, to_send: set[str]) -> list[Difference]:
+    """Return every leaf that differs, waits for a person, or is on its way (design §5)."""
+    ours, theirs = merge.leaves(row.desired), merge.leaves(row.observed)
+    found = []
+    for path in sorted((ours.keys() | theirs.keys() | row.held | row.inflight.keys()) - {""}):
+        differs = not equal(path, ours.get(path), theirs.get(path))
+        if path in READ_ONLY or not (differs or path in row.held or path in row.inflight):
+            continue
+        state = _leaf_state(row, path, ours.get(path), is_sent=path in to_send)
+        reason = "; ".join(row.problems_at(path))
+        found.append(
+            Difference(
+                label(path),
+                path,
+                text(ours.get(path), indent=2),
+                text(theirs.get(path), indent=2),
+                state,
+                reason,
+            )
+        )
+    return found
+
+
+def _leaf_state(row: Property, path: str, ours: Any, *, is_sent: bool) -> SafeString:
+    """Say why a leaf is in the table."""
+    for kind, tone in (
+        (ProblemKind.CONFLICT, "warning"),
+        (ProblemKind.REFUSED, "danger"),
+        (ProblemKind.DIFFERS, "warning"),
+        (ProblemKind.CANNOT_CLEAR, "warning"),
+    ):
+        if path in row.problem.get(kind, {}):
+            return badge(SyncState(kind.value).label, tone)
+    if path in row.inflight:
+        return badge("On its way", "info")
+    if is_sent:
+        return badge("Will be sent", "info")
+    unsaid = sendable(path, ours) is NOT_SENDABLE
+    return badge("Cannot be sent" if unsaid else "Differs", "warning")
+
+
+def _changes(row: Property, now: datetime) -> list[Event]:
+    newest = Change.objects.filter(real_estate_property=row).select_related("actor")
+    return [
+        Event(
+            when=moment(change.at, now),
+            name=label(change.path),
+            path=change.path,
+            values=(text(change.old), text(change.new)),
+            who=str(change.actor) if change.actor else "",
+            state=badge(change.get_origin_display(), "muted"),
+            note=change.note,
+        )
+        for change in newest.order_by("-at", "-pk")[:NEWEST]
+    ]
+
+
+def _conflicts(row: Property, now: datetime) -> list[Event]:
+    newest = Conflict.objects.filter(real_estate_property=row).select_related("decided_by")
+    return [
+        Event(
+            when=moment(conflict.created_at, now),
+            name=label(conflict.path),
+            path=conflict.path,
+            values=(text(conflict.base), text(conflict.ours), text(conflict.theirs)),
+            who=str(conflict.decided_by) if conflict.decided_by else "",
+            state=badge(
+                conflict.get_decision_display(), "muted" if conflict.decision else "warning"
+            ),
+        )
+        for conflict in newest.order_by("-created_at", "-pk")[:NEWEST]
+    ]
+
+
+def text(value: Any, *, indent: int | None = None) -> str:
+    """Return a value of the wire for a cell; nothing is a dash."""
+    if value is None:
+        return EMPTY
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, indent=indent)

@@ -1,0 +1,109 @@
+"""Pure: put changed inputs back into a leaf without losing what the form does not show.
+
+An input is named by its path in the document (`prices.rent.gross`, `localizations[0].title`), a
+leaf is what a PATCH sends by itself (A10). Only touched inputs are written into a copy of the
+stored leaf, so members that no input shows stay as they are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crm_sync.merge import MERGED
+from properties.catalog import Kind, find
+
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+_EMPTY: tuple[Any, ...] = (None, "", {}, [])
+
+
+def steps(path: str) -> list[str | int]:
+    """Cut a path into member names and list indexes."""
+    return [int(index) if index else name for index, name in _STEP.findall(path)]
+
+
+def leaf_of(path: str) -> str:
+    """Return the leaf in which the input at `path` lies."""
+    name, *rest = steps(path)
+    return f"{name}.{rest[0]}" if name in MERGED and rest else str(name)
+
+
+def value_at(document: object, path: str) -> Any:
+    """Return what stands at a path; None where nothing does."""
+    value = document
+    for step in steps(path):
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and step < len(value) else None
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def pairs(value: object) -> list[dict[str, Any]]:
+    """Return a map as rows of name and value, in which the form shows it."""
+    members = value if isinstance(value, dict) else {}
+    return [{"name": name, "value": member} for name, member in members.items()]
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """The new value of a leaf (None: cleared), and from which row of the form each item came."""
+
+    value: Any
+    rows: tuple[int, ...] = ()
+
+
+def assemble(leaf: str, stored: Any, touched: Mapping[str, Any], removed: set[int]) -> Assembled:
+    """Write the touched inputs of one leaf into its stored value.
+
+    Args:
+        touched: path of the input to its new value; None clears it.
+        removed: the rows of a list or a map that are to go.
+    """
+    field = find(leaf)
+    value = pairs(stored) if field and field.kind is Kind.MAP else stored
+    for path, new in touched.items():
+        value = _put(value, steps(path)[len(steps(leaf)) :], new)
+    if field and field.kind in {Kind.OBJECT_LIST, Kind.MAP} and isinstance(value, list):
+        kept = [(n, item) for n, item in enumerate(value) if n not in removed and item != {}]
+        rows = tuple(n for n, _ in kept)
+        items = [item for _, item in kept]
+        if field.kind is Kind.MAP:
+            whole = {item.get("name", ""): item.get("value", "") for item in items}
+            return Assembled(whole or None, rows)
+        return Assembled(items or None, rows)
+    return Assembled(None if value in _EMPTY else value)
+
+
+def _put(holder: Any, path: list[str | int], value: Any) -> Any:
+    """Return a copy of `holder` with `value` at `path`; what becomes empty is left out."""
+    if not path:
+        return value
+    step, *rest = path
+    if isinstance(step, int):
+        items = list(holder) if isinstance(holder, list) else []
+        items += [{} for _ in range(step + 1 - len(items))]
+        items[step] = _put(items[step], rest, value)
+        return items
+    members = dict(holder) if isinstance(holder, dict) else {}
+    inner = _put(members.get(step), rest, value)
+    if inner in _EMPTY:
+        members.pop(step, None)
+    else:
+        members[step] = inner
+    return members
+
+
+def unknown(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield path and value of all that the catalog does not know: kept, and shown as it is."""
+    for name, value in document.items():
+        path = f"{prefix}{name}"
+        field = find(path)
+        if field is None:
+            yield path, value
+        elif field.kind in {Kind.OBJECT, Kind.MERGED} and isinstance(value, dict):
+            yield from unknown(value, f"{path}.")
+        elif field.kind is Kind.OBJECT_LIST and isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, dict):
+                    yield from unknown(item, f"{path}[{index}].")

@@ -1,0 +1,250 @@
+"""What somebody changed on the page of a property, as leaves for `sync.edit` (design §5).
+
+The page carries what it showed, signed. So only what a person touched is applied, and what somebody
+else changed meanwhile is neither lost nor put back.
+"""
+
+from datetime import datetime
+from functools import cached_property
+from typing import Any, cast
+
+from django import forms
+from django.contrib.auth.models import AbstractBaseUser
+from django.core import signing
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+
+from crm_sync import merge, references
+from crm_sync.admin_base import UnfoldAdminSelectWidget, UnfoldBooleanWidget
+from crm_sync.models import Workspace
+from properties.catalog import READ_ONLY, Fault, Kind, equal, find, label, new_faults
+from properties.forms import assembly, layout
+from properties.forms.inputs import Input, as_text
+from properties.forms.layout import REFERENCE
+from properties.forms.page import PageTab, page_tabs
+from properties.forms.values import unit
+from properties.models import Change, Property
+from properties.sync import create, edit
+
+SHOWN = "shown"  # the hidden input with the document that the page showed
+WORKSPACE = "workspace"
+
+
+class PropertyForm(forms.Form):
+    """The form of one property; without an instance, of one to be created."""
+
+    def __init__(
+        self,
+        data: QueryDict | None = None,
+        files: Any = None,
+        *,
+        instance: Property | None = None,
+        initial: dict[str, Any] | None = None,
+        locked: bool = False,
+    ) -> None:
+        super().__init__(data, initial=initial)
+        self.instance = instance or Property()
+        self.creating = instance is None
+        self.changes: dict[str, Any] = {}  # leaf to new value, once the form is valid
+        self.document = self._document_shown()
+        self.layout = layout.tabs(self.document)
+        self._add_keys()
+        self._add_inputs()
+        for name in self.fields if locked else ():
+            self.fields[name].disabled = True
+
+    def save(self, *, actor: AbstractBaseUser, now: datetime) -> Property:
+        """Apply what was changed, and nothing else; returns the property.
+
+        Raises:
+            IntegrityError: somebody created the same reference at this very moment.
+        """
+        if not self.creating:
+            edit(self.instance, self.changes, origin=Change.Origin.ADMIN, now=now, actor=actor)
+            return self.instance
+        return create(
+            self.cleaned_data[WORKSPACE],
+            self.cleaned_data[REFERENCE],
+            self.changes,
+            origin=Change.Origin.ADMIN,
+            now=now,
+            actor=actor,
+        )
+
+    @cached_property
+    def changed_data(self) -> list[str]:
+        """Names of the inputs that somebody touched."""
+        return [name for name in super().changed_data if name != SHOWN]
+
+    @property
+    def inputs(self) -> dict[str, Input]:
+        """The inputs that stand for a field of the catalog, by path."""
+        return {name: field for name, field in self.fields.items() if isinstance(field, Input)}
+
+    @cached_property
+    def tabs(self) -> list[PageTab]:
+        """The tabs as the page shows them, with their errors and the platform's problems."""
+        return page_tabs(self)
+
+    # --- building it ---
+    def _document_shown(self) -> dict[str, Any]:
+        """Return what the page showed; before it was posted, what is stored."""
+        self.is_forged = False
+        if not self.is_bound or self.creating:
+            return dict(self.instance.desired)
+        try:
+            shown: dict[str, Any] = _signer(self.instance).unsign_object(self.data.get(SHOWN, ""))
+        except signing.BadSignature:
+            self.is_forged = True
+            return dict(self.instance.desired)
+        return shown
+
+    def _add_keys(self) -> None:
+        """Add what identifies the property: to be chosen on creation only."""
+        if self.creating:
+            self.fields[WORKSPACE] = forms.ModelChoiceField(
+                Workspace.objects.only("slug").order_by("slug"),  # S5: no secrets
+                empty_label="Select a workspace",
+                widget=UnfoldAdminSelectWidget(),
+            )
+        else:
+            signed = _signer(self.instance).sign_object(self.document, compress=True)
+            self.fields[SHOWN] = forms.CharField(
+                required=False, initial=signed, widget=forms.HiddenInput
+            )
+
+    def _add_inputs(self) -> None:
+        prices = self.document.get("prices")
+        currency = prices.get("currency") if isinstance(prices, dict) else None
+        for block in (block for tab in self.layout for block in tab.blocks):
+            for slot in block.all_slots:
+                self.fields[slot.path] = Input(
+                    slot.row,
+                    slot.path,
+                    self._stored_at(slot),
+                    label=slot.label,
+                    unit=unit(slot.row.unit, currency if isinstance(currency, str) else ""),
+                )
+            for row in block.rows:
+                if not row.blank:
+                    box = UnfoldBooleanWidget()
+                    self.fields[row.removal] = forms.BooleanField(required=False, widget=box)
+        self.fields[REFERENCE].disabled = not self.creating
+        self.fields[REFERENCE].required = self.creating
+
+    def _stored_at(self, slot: layout.Slot) -> Any:
+        """Return what the page shows at an input; the entries of a map have no path of theirs."""
+        leaf = assembly.leaf_of(slot.path)
+        field = find(leaf)
+        if field and field.kind is Kind.MAP:
+            rows = {leaf: assembly.pairs(self.document.get(leaf))}
+            return assembly.value_at(rows, slot.path)
+        if slot.path == REFERENCE and not self.creating:
+            return self.instance.object_reference_id
+        return assembly.value_at(self.document, slot.path)
+
+    # --- checking it ---
+    def clean(self) -> dict[str, Any]:
+        """Assemble the changed leaves, and say at each input what the platform would refuse."""
+        if self.is_forged:
+            raise ValidationError("This page cannot say what it showed: load it anew.")
+        for name in READ_ONLY:
+            if any(posted.partition("[")[0].partition(".")[0] == name for posted in self.data):
+                self.add_error(None, f"{name} is read-only: the platform sets it (§4.6 rule 5)")
+        if self.creating:
+            self._check_reference()
+        stored = merge.leaves(self.instance.desired)
+        shown = merge.leaves(self.document)
+        for leaf, (touched, removed) in self._touched().items():
+            if not equal(leaf, stored.get(leaf), shown.get(leaf)):
+                self._refuse_overwriting(leaf, stored.get(leaf), list(touched))
+            elif not self.errors.keys() & touched.keys():
+                made = assembly.assemble(leaf, stored.get(leaf), touched, removed)
+                if not self._refuse_pairs(leaf, touched, removed):
+                    self._check(leaf, made, stored.get(leaf))
+                if not equal(leaf, made.value, stored.get(leaf)):
+                    self.changes[leaf] = made.value
+        return self.cleaned_data
+
+    def _touched(self) -> dict[str, tuple[dict[str, Any], set[int]]]:
+        """Return the touched inputs of each leaf, and the rows that are to go."""
+        touched: dict[str, tuple[dict[str, Any], set[int]]] = {}
+        for name in self.changed_data:
+            leaf = assembly.leaf_of(name.removesuffix(":remove"))
+            if name in self.inputs:
+                if name != REFERENCE:
+                    touched.setdefault(leaf, ({}, set()))[0][name] = self.cleaned_data.get(name)
+            elif name.endswith(":remove"):
+                index = assembly.steps(name.removesuffix(":remove"))[-1]
+                touched.setdefault(leaf, ({}, set()))[1].add(int(index))
+        return touched
+
+    def _check_reference(self) -> None:
+        """A14: a reference that cannot travel is refused where it is entered."""
+        reference = self.cleaned_data.get(REFERENCE) or ""
+        workspace = self.cleaned_data.get(WORKSPACE)
+        fault = references.fault(reference)
+        if fault:
+            self.add_error(REFERENCE, fault[:1].upper() + fault[1:])
+        elif Property.objects.filter(workspace=workspace, object_reference_id=reference).exists():
+            self.add_error(REFERENCE, f"{workspace} has a property {reference} already")
+
+    def _refuse_pairs(self, leaf: str, touched: dict[str, Any], removed: set[int]) -> bool:
+        """Every entry of a map has a name of its own; a second one would replace the first."""
+        field = find(leaf)
+        if field is None or field.kind is not Kind.MAP:
+            return False
+        rows = assembly.pairs(self.document.get(leaf))
+        seen: set[str] = set()
+        for index in range(len(rows) + layout.BLANK_ROWS):
+            old = rows[index] if index < len(rows) else {}
+            at = {part: f"{leaf}[{index}].{part}" for part in layout.MAP_MEMBERS}
+            name, value = (touched.get(at[part], old.get(part)) for part in layout.MAP_MEMBERS)
+            if index in removed or (name is None and value is None):
+                continue
+            if not name:
+                self.add_error(at["name"], "A name is needed")
+            elif name in seen:
+                self.add_error(at["name"], f"“{name}” is there already")
+            seen.add(name or "")
+        return any(name.startswith(f"{leaf}[") for name in self.errors)
+
+    def _check(self, leaf: str, made: assembly.Assembled, stored: object) -> None:
+        """Put what the platform would refuse at the input that caused it (§4.6, §7)."""
+        for fault in new_faults(leaf, made.value, stored):
+            message = fault.message.removeprefix(fault.path).strip()
+            name = self._input_at(fault, made.rows)
+            text = message[:1].upper() + message[1:]
+            self.add_error(name, text if name else f"{label(fault.path)}: {text}")
+
+    def _input_at(self, fault: Fault, rows: tuple[int, ...]) -> str | None:
+        """Return the nearest input; the rows of a list moved up where one before them is gone."""
+        leaf = assembly.leaf_of(fault.path)
+        at = assembly.steps(fault.path)[len(assembly.steps(leaf)) :]
+        path = fault.path
+        if at and isinstance(at[0], int) and rows:
+            path = f"{leaf}[{rows[at[0]]}]{fault.path.removeprefix(f'{leaf}[{at[0]}]')}"
+        while path and path not in self.fields:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return path or None
+
+    def _refuse_overwriting(self, leaf: str, now_there: Any, touched: list[str]) -> None:
+        """Say that somebody else was faster, and what stands there now."""
+        text = f"it is {as_text(now_there)} now" if now_there is not None else "it is empty now"
+        message = f"{label(leaf)}: somebody changed it while this page was open; {text}. "
+        if leaf not in self.fields:
+            self.add_error(
+                touched[0] if touched else None, message + "Load the page anew to go on from there."
+            )
+            return
+        self.add_error(leaf, message + "Save again to replace it.")
+        # The person has seen the newer value: saving once more is a decision.
+        agreed = merge.changed(self.document, {leaf: now_there})
+        data = cast(QueryDict, self.data).copy()
+        data[SHOWN] = _signer(self.instance).sign_object(agreed, compress=True)
+        self.data = data
+
+
+def _signer(property_: Property) -> signing.Signer:
+    """Sign for this property only, so that no page can be posted to another one."""
+    return signing.Signer(salt=f"properties.form.{property_.pk}")

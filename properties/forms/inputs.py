@@ -1,0 +1,146 @@
+"""One field of the catalog as one input of the form."""
+
+import json
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from crm_sync.admin_base import (
+    UnfoldAdminExpandableTextareaWidget,
+    UnfoldAdminSelect2MultipleWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
+from properties.catalog import Field, Kind
+from properties.forms import values
+
+NOTHING = ("", "—")
+SIGNS = {"": "—", "APPLIES": "Yes", "DOES_NOT_APPLY": "No", "UNKNOWN": "?"}
+_LONG = frozenset({Kind.TEXT, Kind.OBJECT_LIST, Kind.OBJECT, Kind.MAP})
+
+
+class ThreeState(forms.RadioSelect):
+    """A characteristic: not said, applies, does not apply, unknown; as one segmented control."""
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+    ) -> SafeString:
+        """Render without templates: a page has some 340 of these options."""
+        disabled = "disabled" if attrs and attrs.get("disabled") else ""
+        options = format_html_join(
+            "",
+            '<label class="ps-state" data-state="{}" title="{}"><input type="radio" name="{}"'
+            ' value="{}" aria-label="{}" {} {}><span aria-hidden="true">{}</span></label>',
+            (
+                (option, text, name, option, text, _checked(option, value), disabled, _sign(option))
+                for option, text in self.choices
+            ),
+        )
+        return format_html('<span class="ps-states" role="radiogroup">{}</span>', options)
+
+    def id_for_label(self, id_: str, index: str | None = None) -> str:
+        """Name no single option as the one that the label means."""
+        return ""
+
+
+def _checked(option: str, value: Any) -> str:
+    return "checked" if option == (value or "") else ""
+
+
+def _sign(option: str) -> str:
+    return SIGNS.get(option, option)
+
+
+class Input(forms.Field):
+    """An input that knows what it showed, so that an untouched one is never read.
+
+    Attributes:
+        path: where its value stands in the document; also its name in the HTML form.
+        stored: the value that it shows.
+    """
+
+    def __init__(self, row: Field, path: str, stored: Any, *, label: str, unit: str = "") -> None:
+        self.row, self.path, self.stored, self.unit = row, path, stored, unit
+        self.zone = timezone.get_current_timezone()
+        self.shown = values.shown(row.kind, stored, self.zone)
+        self.is_wide = row.kind in _LONG or row.kind is Kind.ENUM_LIST
+        super().__init__(required=False, label=label, initial=self.shown, widget=_widget(self))
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Tell whether somebody touched it; what was not posted at all was not."""
+        if self.disabled or data is None:
+            return False
+        return not values.same(self.row.kind, self.shown, data)
+
+    def clean(self, value: Any) -> Any:
+        """Return the value for the wire, None where it was cleared."""
+        if not self.has_changed(None, value):
+            return self.stored
+        if self.row.kind is Kind.ENUM_LIST:
+            return self._ordered(value)
+        try:
+            return values.read(self.row.kind, value, self.zone)
+        except values.Unreadable as error:
+            raise ValidationError(str(error)) from None
+
+    def _ordered(self, chosen: list[str]) -> list[Any] | None:
+        """Keep the order of what was there already (the main category stands first)."""
+        stored = self.stored if isinstance(self.stored, list) else []
+        texts = values.shown(Kind.ENUM_LIST, stored, self.zone)
+        kept = [item for item, text in zip(stored, texts, strict=True) if text in chosen]
+        return kept + [text for text in chosen if text not in texts] or None
+
+
+def _widget(field: Input) -> forms.Widget:
+    """Return the widget for the kind of a field and for what it shows."""
+    row, shown = field.row, field.shown
+    if isinstance(shown, list):
+        return _many(row, shown)
+    odd = [] if shown in ("", *row.enum) else [shown]
+    offered = [NOTHING, *values.choices(row.enum, []), *values.choices((), odd)]
+    if row.is_characteristic:
+        return ThreeState(choices=offered)
+    if row.kind is Kind.BOOLEAN:
+        known = [("true", "Yes"), ("false", "No")]
+        kept = [(shown, f"{shown} {values.NEWER}")] if shown not in ("", "true", "false") else []
+        return _typed(UnfoldAdminSelectWidget(choices=[NOTHING, *known, *kept]))
+    if row.kind is Kind.ENUM:
+        return _typed(UnfoldAdminSelectWidget(choices=offered))
+    return _text(row, shown)
+
+
+def _many(row: Field, shown: list[str]) -> forms.Widget:
+    # Select2 measures a hidden tab as 0 wide, unless the width is said.
+    attrs = {"style": "width: 100%", "data-placeholder": "None"}
+    return _typed(UnfoldAdminSelect2MultipleWidget(attrs, choices=values.choices(row.enum, shown)))
+
+
+def _text(row: Field, shown: str) -> forms.Widget:
+    """Return a line or an area; dates and times as the browser picks them, where it can."""
+    attrs: dict[str, Any] = {"autocomplete": "off"}
+    if row.max_length and len(shown) <= row.max_length:
+        attrs["maxlength"] = row.max_length
+    if row.kind in _LONG or "\n" in shown:
+        rows = min(12, max(2, shown.count("\n") + 1))
+        return _typed(UnfoldAdminExpandableTextareaWidget(attrs | {"rows": rows}))
+    if row.kind in {Kind.INTEGER, Kind.DECIMAL}:
+        attrs["inputmode"] = "decimal" if row.kind is Kind.DECIMAL else "numeric"
+    if row.kind in {Kind.DATE, Kind.DATETIME} and values.is_moment(row.kind, shown):
+        attrs["type"] = "date" if row.kind is Kind.DATE else "datetime-local"
+    widget = _typed(UnfoldAdminTextInputWidget(attrs))
+    widget.input_type = attrs.get("type", "text")  # type: ignore[attr-defined]
+    return widget
+
+
+def _typed(widget: Any) -> forms.Widget:
+    """Give an untyped widget of the look a type."""
+    return cast(forms.Widget, widget)
+
+
+def as_text(value: Any) -> str:
+    """Return a value of the wire in one line for a person."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,28 @@
+"""A workspace that no call reaches, and people of each kind."""
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from crm_sync.models import Workspace
+
+
+@pytest.fixture
+def main(db) -> Workspace:
+    return Workspace.objects.create(slug="main", base_url="http://platform.test")
+
+
+@pytest.fixture
+def admin_user(db) -> User:
+    """Return a person who may do all; without a password, which would take long to hash."""
+    return User.objects.create(username="admin", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def viewer(db) -> Client:
+    """Return the browser of a person who may look at properties, and nothing else."""
+    user = User.objects.create(username="viewer", is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="view_property"))
+    client = Client()
+    client.force_login(user)
+    return client

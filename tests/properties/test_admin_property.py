@@ -1,0 +1,295 @@
+"""The list of properties and the page of one: bounded, escaped, and only for whom it is."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Permission, User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from crm_sync.dispatch import doorbell
+from crm_sync.models import Workspace
+from properties.catalog import GROUPS, TOP_LEVEL
+from properties.models import Change, Conflict, Property
+from properties.sync import edit
+from tests.properties.form_page import address, force, make, opened, post, save, state
+
+LIST = "/admin/properties/property/"
+CANARY = "<svg onload=alert(1)>"
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def listed(client, query: str = "") -> list[str]:
+    """Return the references that the list shows."""
+    response = client.get(f"{LIST}{query}")
+    assert response.status_code == 200
+    return [row.object_reference_id for row in response.context["cl"].result_list]
+
+
+@pytest.fixture
+def flat(main) -> Property:
+    return make(main, title="Flat", propertyType="APARTMENT", address={"locality": "Zürich"})
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_the_page_has_a_tab_for_each_group_with_all_its_fields(admin_client, flat, known):
+    response = admin_client.get(address(flat.pk if known else None))
+    tabs = [tab.title for tab in response.context["tabs"]]
+    groups = [group for group in GROUPS if group != "Read-only"]
+    assert tabs == ["General" if group == "Core" else group for group in groups]
+    leaves = {
+        path.partition(".")[0].partition("[")[0]
+        for path in response.context["adminform"].form.inputs
+    }
+    assert leaves == TOP_LEVEL.keys() - {"id", "rooms"}
+    assert ('id="sync-group"' in response.content.decode()) is known
+
+
+# --- the list ---
+def test_the_list_takes_the_same_queries_for_1_and_for_100_rows(admin_client, flat):
+    with CaptureQueriesContext(connection) as queries:
+        assert len(listed(admin_client)) == 1
+    for_one = len(queries)
+    for n in range(99):
+        problem = {"REFUSED": {"title": "bad"}} if n % 3 else {}
+        row = Property(workspace=flat.workspace, object_reference_id=f"B-{n}", problem=problem)
+        row.save()
+    with CaptureQueriesContext(connection) as queries:
+        assert len(listed(admin_client)) == 100
+    about_us = [query for query in queries if "properties_" in query["sql"]]
+    assert (len(queries), len(about_us)) == (for_one, 3)  # all, those found, the page
+    assert [query for query in queries if "fixed_token" in query["sql"]] == []  # S5
+    assert [query for query in about_us if '"observed"' in query["sql"]] == []
+
+
+def test_the_list_shows_state_references_and_what_waits(admin_client, flat):
+    force(
+        flat,
+        platform_id="p-501",
+        problem={"REFUSED": {"title": "too long", "author": "odd"}},
+        pushed_at=now() - timedelta(minutes=4),
+    )
+    page = admin_client.get(LIST).content.decode()
+    for text in ("A-1", "p-501", "Flat", "Apartment", "Zürich", "Refused", "4 min ago"):
+        assert text in page
+    assert "Author and 1 more: odd" in page
+
+
+def test_a_property_is_found_by_what_people_know_of_it(admin_client, flat, main):
+    force(flat, platform_id="p-501")
+    make(main, "B-2", title="House", address={"locality": "Bern"})
+    for words in ("a-1", "flat", "rich", "p-501"):
+        assert listed(admin_client, f"?q={words}") == ["A-1"]
+    assert listed(admin_client, "?q=nothing") == []
+
+
+def test_the_list_is_narrowed_by_state_workspace_and_type(admin_client, flat, main):
+    make(
+        Workspace.objects.create(slug="other", base_url="http://platform.test"),
+        "B-1",
+        propertyType="HOUSE",
+    )
+    synced = force(make(main, "C-1"), due_at=None, platform_id="1")
+    assert listed(admin_client, "?state=IN_SYNC") == [synced.object_reference_id]
+    assert listed(admin_client, "?state=NEVER_PUSHED") == ["A-1", "B-1"]
+    assert listed(admin_client, "?state=NONSENSE") == ["A-1", "B-1", "C-1"]
+    assert listed(admin_client, "?workspace=other") == ["B-1"]
+    assert listed(admin_client, "?type=HOUSE") == ["B-1"]
+
+
+def act(client, *rows: Property, query: str = ""):
+    chosen = {"action": "push_now", "_selected_action": [row.pk for row in rows]}
+    return client.post(f"{LIST}{query}", chosen, follow=True)
+
+
+def test_push_now_makes_the_chosen_rows_due(admin_client, flat, main):
+    first, second = force(flat, due_at=None, platform_id="1"), make(main, "B-1")
+    force(second, due_at=None)
+    third = force(make(main, "C-1"), due_at=None)
+    response = act(admin_client, first, second)
+    told = [str(message) for message in response.context["messages"]]
+    assert told == ["2 properties are due now: a worker sends what differs."]
+    for row in (first, second, third):
+        row.refresh_from_db()
+    assert [row.due_at is not None for row in (first, second, third)] == [True, True, False]
+    assert [row.revision for row in (first, second)] == [1, 1]
+
+
+def test_push_now_rings_for_rows_that_their_filter_no_longer_finds(
+    admin_client, flat, monkeypatch, django_capture_on_commit_callbacks
+):
+    rings: list[tuple[str, int]] = []
+    monkeypatch.setattr(doorbell, "publish", lambda *ring: rings.append(ring))
+    monkeypatch.setattr(doorbell, "_last", {})
+    force(flat, due_at=None, platform_id="1")
+    with django_capture_on_commit_callbacks(execute=True):
+        act(admin_client, flat, query="?state=IN_SYNC")
+    assert rings == [("properties", flat.workspace_id)]
+
+
+# --- the page ---
+def test_the_page_takes_the_same_queries_however_long_its_history(admin_client, admin_user, flat):
+    with CaptureQueriesContext(connection) as queries:
+        admin_client.get(address(flat.pk))
+    for_one = len(queries)
+    for n in range(60):
+        edit(flat, {"title": f"Flat {n}"}, origin="ADMIN", actor=admin_user, now=now())
+        Conflict.objects.create(real_estate_property=flat, path="title", decision="OURS")
+    with CaptureQueriesContext(connection) as queries:
+        response = admin_client.get(address(flat.pk))
+    about_us = [query for query in queries if "properties_" in query["sql"]]
+    assert (len(queries), len(about_us)) == (for_one, 3)  # the row, its changes, its conflicts
+    assert len(response.context["sync"].changes) == 50
+    assert response.context["sync"].changes[0].values == ("Flat 58", "Flat 59")
+
+
+def test_the_sync_tab_says_what_differs_and_what_would_be_sent(admin_client, flat):
+    observed = flat.desired | {"title": "Theirs", "rooms": [{"name": "Attic"}], "id": "501"}
+    desired = flat.desired | {
+        "prices": {"rent": {"gross": 2}},
+        "heatingType": "UNKNOWN",
+        "author": "x",
+    }
+    force(
+        flat,
+        desired=desired,
+        observed=observed | {"numberOfRooms": 3},
+        platform_id="501",
+        problem={"REFUSED": {"author": "odd"}},
+        inflight={"title": ["Flat"]},
+        leftover={"provider": "left"},
+        last_answer="PATCH answered 200",
+    )
+    Conflict.objects.create(real_estate_property=flat, path="title", ours=1, base=2, theirs=3)
+    response = admin_client.get(address(flat.pk))
+    sync = response.context["sync"]
+    told = {d.path: (d.ours, d.confirmed) for d in sync.differences}
+    assert told == {
+        "author": ("x", "—"),
+        "heatingType": ("UNKNOWN", "—"),
+        "numberOfRooms": ("—", "3"),
+        "prices.rent": ('{\n  "gross": 2\n}', "—"),
+        "title": ("Flat", "Theirs"),
+    }
+    states = {d.path: d.state.partition(">")[2].partition("<")[0] for d in sync.differences}
+    assert states == {
+        "author": "Refused",
+        "heatingType": "Cannot be sent",
+        "numberOfRooms": "Cannot be sent",
+        "prices.rent": "Will be sent",
+        "title": "On its way",
+    }
+    assert (sync.call, sync.agreeing) == ("PATCH by reference A-1", 3)
+    assert sync.body == (
+        '{\n  "prices": {\n    "rent": {\n      "gross": 2\n    }\n  },\n  "title": "Flat"\n}'
+    )
+    assert [event.values for event in sync.conflicts] == [("2", "1", "3")]
+    page = response.content.decode()
+    for text in ("PATCH answered 200", "Left over from the feed", "&quot;left&quot;"):
+        assert text in page
+
+
+def test_what_is_unknown_to_this_app_is_shown(admin_client, flat):
+    address_ = {"locality": "Bern", "newerMember": "in the address"}
+    force(flat, desired=flat.desired | {"address": address_, "newerField": {"a": "on top"}})
+    page = admin_client.get(address(flat.pk)).content.decode()
+    for text in ("address.newerMember", "in the address", "newerField", "on top"):
+        assert text in page
+
+
+def test_text_from_outside_is_escaped_wherever_it_is_shown(admin_client, admin_user, main):
+    item = {"languageCode": CANARY, "title": CANARY, CANARY: CANARY}
+    document = dict.fromkeys(TOP_LEVEL, CANARY) | {
+        "localizations": [item],
+        "publishers": [{"id": CANARY, "options": [{"key": CANARY}]}],
+        "customFields": {CANARY: CANARY},
+        "propertyCategories": [CANARY],
+        "prices": {"currency": CANARY, "rent": {"gross": CANARY}},
+        "characteristics": {"hasBalcony": CANARY, CANARY: CANARY},
+        "address": {"locality": CANARY, CANARY: CANARY},
+        CANARY: CANARY,
+        "rooms": [{"name": CANARY}, CANARY],
+    }
+    row = force(
+        make(main, CANARY.replace("/", "")),
+        desired=document,
+        observed=document | {"title": f"{CANARY}2"},
+        platform_id=CANARY,
+        problem={"REFUSED": {"title": CANARY, CANARY: CANARY, "": CANARY}, CANARY: {"id": CANARY}},
+        inflight={CANARY: [CANARY]},
+        leftover={CANARY: CANARY},
+        last_answer=CANARY,
+    )
+    Change.objects.create(
+        real_estate_property=row, path=CANARY, old=CANARY, new=CANARY, note=CANARY, revision=1
+    )
+    Conflict.objects.create(
+        real_estate_property=row, path=CANARY, ours=CANARY, base=CANARY, theirs=CANARY
+    )
+    for url in (LIST, f"{LIST}?q={CANARY}", address(row.pk)):
+        page = admin_client.get(url).content.decode()
+        assert "&lt;svg onload" in page
+        assert "<svg onload" not in page
+    refused = save(admin_client, row, numberOfBedrooms=f"{CANARY}2").content.decode()
+    assert ("Must be a number" in refused, "<svg onload" in refused) == (True, False)
+
+
+# --- who may what ---
+def test_a_viewer_sees_all_and_changes_nothing(viewer, flat):
+    before = state(flat)
+    response = viewer.get(address(flat.pk))
+    assert response.status_code == 200
+    assert "Zürich" in response.content.decode()
+    assert opened(viewer, flat).keys() == {"csrfmiddlewaretoken"}
+    assert post(viewer, flat, {"title": "Mine"}).status_code == 403
+    assert viewer.get(address()).status_code == 403
+    assert 'value="push_now"' not in viewer.get(LIST).content.decode()
+    act(viewer, flat)
+    assert state(flat) == before
+
+
+def test_who_may_not_see_properties_gets_none(db, flat):
+    client = Client()
+    client.force_login(User.objects.create(username="other", is_staff=True))
+    assert [client.get(url).status_code for url in (LIST, address(flat.pk))] == [403, 403]
+
+
+def test_who_may_change_but_not_delete_can_edit(db, flat):
+    user = User.objects.create(username="agent", is_staff=True)
+    rights = Permission.objects.filter(codename__in=["view_property", "change_property"])
+    user.user_permissions.set(rights)
+    client = Client()
+    client.force_login(user)
+    assert save(client, flat, title="Theirs").status_code == 302
+    assert Change.objects.get(path="title", origin="ADMIN").actor == user
+
+
+def test_nothing_is_deleted_here(admin_client, flat):
+    assert admin_client.post(f"{LIST}{flat.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert 'value="delete_selected"' not in admin_client.get(LIST).content.decode()
+    assert list(Property.objects.all()) == [flat]
+
+
+def test_get_changes_nothing_at_any_address_of_the_admin(admin_client, flat):
+    before = state(force(flat, due_at=None))
+    urls = [pattern for pattern in admin.site._registry[Property].get_urls() if pattern.name]
+    for pattern in urls:
+        path = str(pattern.pattern).replace("<path:object_id>", str(flat.pk))
+        assert admin_client.get(f"{LIST}{path}").status_code in (200, 301, 302, 403)
+    chosen = f"?action=push_now&_selected_action={flat.pk}"
+    admin_client.get(f"{LIST}{chosen}")
+    assert state(flat) == before
+
+
+def test_changing_needs_the_token_against_forged_requests(admin_user, flat):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(admin_user)
+    before = state(flat)
+    assert act(client, flat).status_code == 403
+    assert client.post(address(flat.pk), {"title": "Forged"}).status_code == 403
+    assert state(flat) == before

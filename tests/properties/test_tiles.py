@@ -1,0 +1,51 @@
+"""The figures of the properties on the dashboard."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from crm_sync.models import Workspace
+from properties.models import Property
+from properties.tiles import tiles
+
+pytestmark = pytest.mark.django_db
+
+
+def make(reference: str, workspace: Workspace, **columns: object) -> None:
+    Property.objects.create(
+        workspace=workspace, object_reference_id=reference, **({"platform_id": reference} | columns)
+    )
+
+
+def shown() -> dict[str, int]:
+    return {tile.title: tile.value for tile in tiles()}
+
+
+def test_the_usual_states_are_always_shown_and_the_rare_ones_when_there_are_any():
+    assert shown() == {"In sync": 0, "Pending": 0, "Conflict": 0, "Refused": 0}
+    place = Workspace.objects.create(slug="main", base_url="https://platform.test")
+    make("1", place)
+    make("2", place, due_at=timezone.now())
+    make("3", place, due_at=timezone.now(), lease_until=timezone.now() + timedelta(hours=1))
+    make("4", place, platform_id=None)
+    make("5", place, problem={"CONFLICT": {"title": "x"}})
+    make("6", place, problem={"REFUSED": {"title": "x"}})
+    make("7", place, problem={"DIFFERS": {"title": "x"}})
+    make("8", place, problem={"CANNOT_CLEAR": {"title": "x"}})
+    make("9", place, problem={"GONE": {"": "x"}})
+    assert shown() == {
+        "In sync": 1,
+        "Pending": 2,
+        "Never pushed": 1,
+        "Conflict": 1,
+        "Refused": 1,
+        "Reads back different": 1,
+        "Cannot be cleared": 1,
+        "Gone from the platform": 1,
+    }
+
+
+def test_one_query_counts_them_all(django_assert_num_queries):
+    with django_assert_num_queries(1):
+        tiles()
