@@ -2,8 +2,9 @@
 
 import base64
 import json
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -23,9 +24,9 @@ Body = dict[str, Any]
 
 
 class Credentials(Protocol):
-    """Gives the JWT of a call; `fresh` asks for a new one after a 401 (A6)."""
+    """Gives the JWT of a call within `deadline` seconds; `fresh` asks for a new one (A6)."""
 
-    def token(self, base_url: str, *, fresh: bool = False) -> str: ...
+    def token(self, base_url: str, *, deadline: float, fresh: bool = False) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class FixedToken:
 
     value: str
 
-    def token(self, base_url: str, *, fresh: bool = False) -> str:
+    def token(self, base_url: str, *, deadline: float, fresh: bool = False) -> str:
         return self.value
 
 
@@ -45,7 +46,7 @@ class ClientCredentials:
     client_id: str
     secret: str
 
-    def token(self, base_url: str, *, fresh: bool = False) -> str:
+    def token(self, base_url: str, *, deadline: float, fresh: bool = False) -> str:
         key = (base_url, self.client_id, self.secret)
         kept = _tokens.get(key)
         if kept and not fresh and kept[1] - TOKEN_MARGIN > time.time():
@@ -53,6 +54,7 @@ class ClientCredentials:
         answer = _call(
             "POST",
             f"{base_url}/auth/token",
+            deadline=deadline,
             json={"clientId": self.client_id, "secret": self.secret},
         )
         token = answer.document.get("token") if isinstance(answer.document, dict) else None
@@ -200,38 +202,55 @@ class Client:
 
     # --- the mechanics ---
     def _pages(self, path: str, size: int) -> Iterator[Document]:
-        page = 0
+        page, before = 0, None
         while True:
             document = self._request("GET", path, params={"page": page, "size": size}).document
             items = _items(document, "content")
+            if items and items == before:  # a platform that does not know `page` would never end
+                raise Passing(f"GET {path}: page {page} repeats the one before", unclear=False)
             yield from items
             # `last` may lie while pages shift, an empty page cannot (§2.6).
             if not items or (isinstance(document, dict) and document.get("last") is True):
                 return
-            page += 1
+            page, before = page + 1, items
 
     def _request(self, method: str, path: str, **kwargs: Any) -> Answer:
-        return self._authorised(
-            lambda token: _call(
-                method,
-                f"{self.base_url}{path}",
-                deadline=self.deadline,
-                headers={"Authorization": f"Bearer {token}"},
-                **kwargs,
-            )
-        )
+        """Call with the token; after a 401 once more with a fresh one (A6).
 
-    def _authorised(self, call: Callable[[str], Answer]) -> Answer:
-        """Call with the token; after a 401 once more with a fresh one (A6)."""
+        All of it together ends within the deadline, which is what a lease is measured by (I13).
+        """
+        end = time.monotonic() + self.deadline
+        url = f"{self.base_url}{path}"
+
+        def call(token: str) -> Answer:
+            headers = {"Authorization": _bearer(token)}
+            return _call(method, url, deadline=_left(end), headers=headers, **kwargs)
+
+        token = self.credentials.token(self.base_url, deadline=self.deadline)
         try:
-            return call(self.credentials.token(self.base_url))
+            return call(token)
         except NotAllowed as refusal:
             if not refusal.expired or isinstance(self.credentials, FixedToken):
                 raise
-        return call(self.credentials.token(self.base_url, fresh=True))
+        return call(self.credentials.token(self.base_url, deadline=_left(end), fresh=True))
 
 
-def _call(method: str, url: str, *, deadline: float = DEADLINE, **kwargs: Any) -> Answer:
+def _left(end: float) -> float:
+    """Return the seconds until `end`; Passing when there are none."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise Passing("no time was left for the call after its token was fetched", unclear=False)
+    return left
+
+
+def _bearer(token: str) -> str:
+    """Return the value of the header, or refuse a token that none can carry."""
+    if not re.fullmatch(r"[\x21-\x7e]+", token):
+        raise NotAllowed("the token is empty or holds characters that no header can carry")
+    return f"Bearer {token}"
+
+
+def _call(method: str, url: str, *, deadline: float, **kwargs: Any) -> Answer:
     raw = transport.send(method, url, deadline=deadline, **kwargs)
     return read_answer(
         call=f"{method} {urlsplit(url).path}",
@@ -272,5 +291,5 @@ def _expiry(token: str) -> float:
         payload = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
         return float(claims["exp"])
-    except (IndexError, ValueError, KeyError, TypeError):
+    except (IndexError, ValueError, KeyError, TypeError, OverflowError):
         return time.time() + TOKEN_LIFE

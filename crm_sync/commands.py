@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import track
 
 from crm_sync.models import Workspace
+from crm_sync.secrets import SecretUnreadable
 
 OK, FAILED, USAGE, PARTLY = 0, 1, 2, 3
 
@@ -34,7 +35,10 @@ class SyncCommand(BaseCommand):
 
     def workspace(self, slug: str) -> Workspace:
         """Return the workspace, or end with exit code 2 and the slugs that there are."""
-        found = Workspace.objects.filter(slug=slug).first()
+        try:
+            found = Workspace.objects.filter(slug=slug).first()
+        except SecretUnreadable as error:
+            self.fail(f"workspace {slug}: {error}: manage.py add_workspace {slug} …")
         if found is None:
             known = ", ".join(Workspace.objects.values_list("slug", flat=True).order_by("slug"))
             self.fail(f"no workspace {slug!r}; there is: {known or 'none yet'}", USAGE)

@@ -30,6 +30,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     ESTIMATED_DELIVERY_UPDATED: ("occurredAt", "orderId", "assignmentId", "estimatedDeliveryAt"),
     MARKETING_MATERIALS_READY: ("timestamp", "propertyId", "targetPlatform"),
 }
+DEPTH_LIMIT = 100  # levels; deeper, and whoever prints or digests the value breaks
 NULLABLE = frozenset({"scheduledAt"})  # §6.3: the only field that is present as explicit null
 
 
@@ -83,6 +84,8 @@ def parse(body: bytes) -> Event:
     for name in REQUIRED[kind]:
         if name not in fields or (fields[name] is None and name not in NULLABLE):
             raise NotUnderstood(f"{kind} without {name}")
+        if isinstance(fields[name], dict | list):
+            raise NotUnderstood(f"{name} is no text: {fields[name]!r}"[:200])
     clock = "timestamp" if "timestamp" in REQUIRED[kind] else "occurredAt"
     event = Event(kind, read_moment(clock, fields[clock]), canonical_digest(fields), fields)
     event.moment("scheduledAt")
@@ -100,7 +103,24 @@ def parse_document(body: bytes) -> dict[str, Any]:
         raise NotUnderstood(f"no JSON: {error}"[:200]) from None
     if not isinstance(document, dict):
         raise NotUnderstood(f"a JSON {type(document).__name__} where an object belongs")
+    if _is_deeper(document, DEPTH_LIMIT):
+        raise NotUnderstood("the JSON is nested too deeply")
     return document
+
+
+def _is_deeper(document: Any, limit: int) -> bool:
+    """Tell whether containers stand within containers more than `limit` levels."""
+    level = [document]
+    for _ in range(limit):
+        containers = [value for value in level if isinstance(value, dict | list)]
+        level = [
+            inner
+            for value in containers
+            for inner in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not level:
+            return False
+    return any(isinstance(value, dict | list) for value in level)
 
 
 def canonical_digest(document: Any) -> str:

@@ -119,7 +119,7 @@ def _apply(delivery: Delivery, event: Event) -> tuple[str, str]:
     if handler is None:
         return Delivery.State.IGNORED, f"nothing handles {event.kind}"
     effect: Effect = handler(delivery.workspace_id, event, delivery.pk)
-    return effect.outcome.value, effect.text
+    return effect.outcome.value, clean(effect.text)[0][:2000]
 
 
 def _about(event: Event) -> dict[str, object]:
@@ -159,9 +159,8 @@ def apply_again(deliveries: QuerySet[Delivery], *, now: datetime) -> int:
     Returns:
         how many that were; a delivery that was settled is left as it is.
     """
-    ids = list(deliveries.filter(state__in=STUCK).values_list("pk", flat=True))
-    stuck = Delivery.objects.filter(pk__in=ids, state__in=STUCK)
-    workspaces = set(stuck.values_list("workspace_id", flat=True))
+    stuck = deliveries.filter(state__in=STUCK).order_by()
+    workspaces = set(stuck.values_list("workspace_id", flat=True).distinct())
     count = stuck.update(state=Delivery.State.RECEIVED, due_at=now, attempts=0, applied_at=None)
     for workspace_id in workspaces:
         doorbell.ring(QUEUE, workspace_id)

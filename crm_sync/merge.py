@@ -40,8 +40,8 @@ def document(parts: Mapping[str, Any]) -> Document:
     """Put leaves together again; the inverse of `leaves` where nothing is null."""
     whole: Document = {}
     for path, value in parts.items():
-        name, _, member = path.partition(".")
-        if member and name in MERGED:
+        name, dot, member = path.partition(".")
+        if dot and name in MERGED:
             whole.setdefault(name, {})[member] = value
         else:
             whole[path] = value

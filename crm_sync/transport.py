@@ -8,10 +8,12 @@ import socket
 import threading
 import time
 from dataclasses import dataclass, field
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 
 import requests
 from requests.adapters import BaseAdapter, HTTPAdapter
+from requests.exceptions import ConnectTimeout, InvalidSchema, InvalidURL, MissingSchema
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError as Urllib3Error
@@ -133,7 +135,7 @@ def send(method: str, url: str, *, deadline: float, **kwargs: Any) -> RawAnswer:
             body = _read(response, what)
         if call.expired:  # a body without a length ends like a whole one
             raise Passing(f"{what}: no whole answer within {deadline:g} s", unclear=True)
-    except (requests.exceptions.ConnectTimeout, requests.exceptions.InvalidURL) as error:
+    except (ConnectTimeout, InvalidURL, InvalidSchema, MissingSchema) as error:
         raise Passing(f"{what}: cannot connect", unclear=False) from error
     except (requests.RequestException, Urllib3Error, OSError) as error:
         if call.expired:
@@ -151,6 +153,8 @@ def _session() -> requests.Session:
     if _local.session is None:
         session = requests.Session()
         session.trust_env = False  # S15: no proxy or netrc from the environment
+        # S12: a cookie set in one workspace's call would travel in another's.
+        session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         for prefix in ("http://", "https://"):
             session.mount(prefix, _Adapter(max_retries=0))
         _local.session = session

@@ -3,6 +3,8 @@
 import hmac
 import logging
 from datetime import datetime
+from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 from django.conf import settings
@@ -10,12 +12,15 @@ from django.db import DatabaseError
 from django.db.models import F
 from django.http import HttpRequest
 from django.utils import timezone
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from crm_sync import inbox
 from crm_sync.models import Delivery, Workspace
+from crm_sync.secrets import SecretUnreadable
 
 log = logging.getLogger(__name__)
 
@@ -32,60 +37,76 @@ class Refusal(Exception):
         self.text = text
 
 
+class AlwaysJson(BaseContentNegotiation):
+    """An `Accept` header that we cannot meet is no reason to lose an event (I17)."""
+
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        """Take the first renderer, whatever was asked for."""
+        return renderers[0], renderers[0].media_type
+
+
 class WebhookView(APIView):
     """Takes the platform's callbacks for one workspace, by any method that carries a body (A23)."""
 
     authentication_classes = ()
     permission_classes = ()
     parser_classes = ()
+    content_negotiation_class = AlwaysJson
+    metadata_class = None  # OPTIONS would be a 2xx for what is not stored
 
     def post(self, request: Request, workspace_uuid: UUID) -> Response:
         """Store the callback: 200, or a refusal that the platform records."""
-        now = timezone.now()
-        workspace = Workspace.objects.filter(uuid=workspace_uuid).first()
-        if workspace is None:
-            return Response({"error": "unknown callback address"}, status=404)
-        raw: HttpRequest = request._request
         try:
-            _authenticate(raw, workspace, now)
-            body = _read_body(raw)
-            inbox.store(
-                workspace.pk,
-                body,
-                headers=_masked_headers(raw, workspace),
-                method=str(raw.method),
-                source=Delivery.Source.CALLBACK,
-                now=now,
-            )
-        except Refusal as refusal:
-            _note(workspace, raw, refusal, now)
-            return Response({"error": refusal.text}, status=refusal.status)
-        except DatabaseError:
+            workspace = Workspace.objects.filter(uuid=workspace_uuid).first()
+            if workspace is None:
+                return Response({"error": "unknown callback address"}, status=404)
+            return _take(request._request, workspace)
+        except (DatabaseError, SecretUnreadable):
             # I15: never a 2xx for what is not stored; the trigger history still has it.
-            log.exception("a callback for %s could not be stored", workspace.slug)
+            log.exception("a callback could not be stored")
             return Response({"error": "cannot store it now"}, status=503)
-        return Response({"status": "stored"})
 
     get = put = post
 
 
+def _take(request: HttpRequest, workspace: Workspace) -> Response:
+    now = timezone.now()
+    try:
+        _authenticate(request, workspace, now)
+        body = _read_body(request)
+    except Refusal as refusal:
+        _note(workspace, request, refusal, now)
+        return Response({"error": refusal.text}, status=refusal.status)
+    inbox.store(
+        workspace.pk,
+        body,
+        headers=_masked_headers(request, workspace),
+        method=str(request.method),
+        source=Delivery.Source.CALLBACK,
+        now=now,
+    )
+    return Response({"status": "stored"})
+
+
 def _authenticate(request: HttpRequest, workspace: Workspace, now: datetime) -> None:
-    """Compare on bytes in constant time, never against an empty secret (§5.2, S1)."""
-    kind = workspace.auth_type
-    if kind == Workspace.AuthType.NONE:
-        if not settings.CALLBACK_ALLOW_NONE:
-            raise Refusal(401, "not authenticated")
+    """Compare on bytes in constant time, never against an empty secret (§5.2, S1).
+
+    The secret counts in each of the three places: while another authType is being set, nobody
+    knows which one the platform uses, and what is refused never comes again.
+    """
+    if workspace.auth_type == Workspace.AuthType.NONE and settings.CALLBACK_ALLOW_NONE:
         return
-    if kind == Workspace.AuthType.HEADER:
-        given = request.headers.get(workspace.auth_header_name, "").encode("latin-1", "replace")
-    elif kind == Workspace.AuthType.BEARER_TOKEN:
-        scheme, _, value = request.headers.get("Authorization", "").partition(" ")
-        given = value.strip().encode("latin-1", "replace") if scheme.lower() == "bearer" else b""
-    else:
-        given = request.GET.get(workspace.auth_parameter_name, "").encode("utf-8", "replace")
+    scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
+    given = (
+        request.headers.get(workspace.auth_header_name, "").encode("latin-1", "replace"),
+        bearer.strip().encode("latin-1", "replace") if scheme.lower() == "bearer" else b"",
+        request.GET.get(workspace.auth_parameter_name, "").encode("utf-8", "replace"),
+    )
     valid = [secret.encode() for secret in workspace.valid_auth_secrets(now)]
-    # Every secret is compared, so that the time says nothing about which one was near.
-    if sum(hmac.compare_digest(given, secret) for secret in valid) == 0:
+    # Each is compared with each, so that the time says nothing about which one was near.
+    if sum(hmac.compare_digest(one, secret) for one in given for secret in valid) == 0:
         raise Refusal(401, "not authenticated")
 
 
@@ -113,9 +134,8 @@ def _read_body(request: HttpRequest) -> bytes:
 
 
 def _masked_headers(request: HttpRequest, workspace: Workspace) -> dict[str, str]:
-    secrets = [
-        secret for secret in (workspace.auth_secret, workspace.previous_auth_secret) if secret
-    ]
+    known = [secret for secret in (workspace.auth_secret, workspace.previous_auth_secret) if secret]
+    secrets = [form for secret in known for form in _written_forms(secret)]
     masked = ALWAYS_MASKED | {workspace.auth_header_name.lower()}
     return {
         name: MASK
@@ -123,6 +143,12 @@ def _masked_headers(request: HttpRequest, workspace: Workspace) -> dict[str, str
         else value[:1000]
         for name, value in request.headers.items()
     }
+
+
+def _written_forms(secret: str) -> tuple[str, ...]:
+    """Return how a header can hold the secret: raw (WSGI reads Latin-1), or in a query."""
+    raw = secret.encode().decode("latin-1")
+    return secret, raw, quote(secret), quote(secret, safe="")
 
 
 def _note(workspace: Workspace, request: HttpRequest, refusal: Refusal, now: datetime) -> None:

@@ -88,7 +88,7 @@ def follow() -> None:
             product = f" {', '.join(change.assignment.products)}" if change.assignment else ""
             move = f"{change.previous} → {change.new}" if change.previous else change.new
             what = change.get_fact_display().lower()
-            print(f"{change.occurred_at:%H:%M:%S}  {change.order}{product}, {what}: {move}", flush=True)
+            print(f"{change.order}{product}, {what}: {move}", flush=True)
             last = change.pk
         time.sleep(1)
 

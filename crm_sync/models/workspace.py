@@ -60,7 +60,7 @@ class Workspace(models.Model):
         help_text="Read a property before each push. Without it conflicts are not noticed.",
     )
     max_under_way = models.PositiveSmallIntegerField(
-        "requests under way at most", default=8, help_text="For all workers together (A8)."
+        "requests under way at most", default=8, help_text="For all workers together."
     )
     paused_until = models.DateTimeField(null=True, blank=True, editable=False)
     pauses = models.PositiveIntegerField(default=0, editable=False)

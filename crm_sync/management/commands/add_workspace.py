@@ -1,7 +1,9 @@
 """manage.py add_workspace: connect a workspace of the platform."""
 
 import os
+import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
@@ -11,6 +13,10 @@ from crm_sync.client import Client, ClientCredentials, FixedToken
 from crm_sync.commands import USAGE, SyncCommand
 from crm_sync.errors import SyncError
 from crm_sync.models import Workspace
+from crm_sync.secrets import SecretUnreadable
+
+CREDENTIALS = ["fixed_token", "client_id", "client_secret"]
+CALLBACK = ["auth_secret", "previous_auth_secret"]
 
 
 class Command(SyncCommand):
@@ -42,7 +48,8 @@ class Command(SyncCommand):
                 next(Client(base_url, credentials).users(size=1), None)
             except SyncError as error:
                 self.fail(f"{base_url} does not accept this: {error}")
-        known = Workspace.objects.filter(slug=slug).first()
+        # Deferred, so that secrets which no key opens any more can be entered again.
+        known = Workspace.objects.filter(slug=slug).defer(*CREDENTIALS, *CALLBACK).first()
         workspace = known or Workspace(slug=slug)
         workspace.base_url = base_url
         workspace.fixed_token, workspace.client_id, workspace.client_secret = (
@@ -51,7 +58,8 @@ class Command(SyncCommand):
             secret,
         )
         if not options["dry_run"]:
-            workspace.save()
+            workspace.save(update_fields=["base_url", *CREDENTIALS] if known else None)
+            self._forget_unreadable(workspace)
             workspace.answered()
         done = "would be " if options["dry_run"] else ""
         done += "changed" if known else "added"
@@ -69,8 +77,16 @@ class Command(SyncCommand):
             validate_slug(slug)
         except ValidationError:
             self.fail(f"{slug!r} is no slug: letters, digits, hyphens and underscores", USAGE)
-        if not base_url.startswith(("http://", "https://")):
+        if not _is_address(base_url):
             self.fail(f"--base-url {base_url!r} is no http(s) address", USAGE)
+
+    def _forget_unreadable(self, workspace: Workspace) -> None:
+        """Drop callback secrets that no key opens; configure_webhook then makes a new one."""
+        try:
+            workspace.refresh_from_db(fields=CALLBACK)
+        except SecretUnreadable:
+            workspace.auth_secret = workspace.previous_auth_secret = ""
+            workspace.save(update_fields=CALLBACK)
 
     def _credentials(self, options: dict[str, Any]) -> tuple[str, str, str]:
         """Return token, client id and client secret; either the first or the other two."""
@@ -88,3 +104,13 @@ class Command(SyncCommand):
         if not value:
             self.fail(f"the environment variable {name} is empty or not set", USAGE)
         return value
+
+
+def _is_address(text: str) -> bool:
+    """Tell whether paths can be put behind it: a host, no user, no query, no spaces."""
+    try:
+        parts = urlsplit(text)
+        is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return is_web and len(text) <= 500 and not re.search(r"[\s?#@\\]|[^\x21-\x7e]", text)

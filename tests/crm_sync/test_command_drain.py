@@ -1,0 +1,24 @@
+"""manage.py drain: the same work with no broker at all (design §2.1)."""
+
+import json
+from io import StringIO
+
+from django.core.management import call_command
+
+from crm_sync.models import Delivery
+from tests.crm_sync.test_events import PAYLOADS
+
+
+def run(*words: str) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+def test_drain_does_what_is_due_and_says_so(box, workspace):
+    Delivery.objects.create(workspace=workspace, digest="1", body=b"?", due_at=workspace.created_at)
+    body = json.dumps(PAYLOADS["MARKETING_MATERIALS_READY"] | {"event": "NEW"}).encode()
+    Delivery.objects.create(workspace=workspace, digest="2", body=body, due_at=workspace.created_at)
+    assert run("drain") == "deliveries: QUARANTINED 2\n"
+    assert run("drain") == "nothing is due\n"
+    assert json.loads(run("drain", "--json")) == {"done": []}

@@ -1,0 +1,289 @@
+"""The commands: one clear line, the right exit code, nothing half written (issue: "Bad input")."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from crm_sync.models import Workspace
+from tests.conftest import PLATFORM, TOKEN
+from tests.crm_sync.sockets import free_port
+
+FAILED, USAGE = 1, 2
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch, db) -> None:
+    monkeypatch.setenv("GOOD_TOKEN", f" {TOKEN}\n")
+    monkeypatch.setenv("WRONG_TOKEN", "canary-token")
+    monkeypatch.setenv("ODD_TOKEN", "canary-€")
+    monkeypatch.setenv("GOOD_SECRET", "secret")
+    monkeypatch.setenv("WRONG_SECRET", "canary-secret")
+    monkeypatch.setenv("EMPTY", "  ")
+    monkeypatch.delenv("NOT_SET", raising=False)
+
+
+def run(*words: str) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out, stderr=out)
+    return out.getvalue()
+
+
+def failure(*words: str) -> tuple[int, str]:
+    with pytest.raises(CommandError) as caught:
+        run(*words)
+    text = str(caught.value)
+    assert "canary" not in text
+    assert "\n" not in text
+    return caught.value.returncode, text
+
+
+# --- add_workspace
+
+TOKEN_WORDS = ("--token-env", "GOOD_TOKEN")
+CLIENT_WORDS = ("--client-id", "client", "--client-secret-env", "GOOD_SECRET")
+
+
+def add(*words: str, base_url: str = PLATFORM) -> tuple[str, ...]:
+    return ("add_workspace", "main", "--base-url", base_url, *words)
+
+
+@pytest.mark.parametrize("words", [TOKEN_WORDS, CLIENT_WORDS])
+def test_a_workspace_is_added_when_the_platform_takes_its_credentials(box, words):
+    lines = run(*add(*words, base_url=f"{PLATFORM}/")).splitlines()
+    assert lines == [
+        f"workspace main added, connected to {PLATFORM}",
+        "next: manage.py configure_webhook main",
+    ]
+    workspace = Workspace.objects.get()
+    assert (workspace.slug, workspace.base_url) == ("main", PLATFORM)
+    assert next(workspace.client().users())["id"] == "101"
+
+
+def test_adding_it_again_changes_address_and_credentials_and_nothing_else(box, workspace):
+    before = Workspace.objects.get()
+    Workspace.objects.update(problem="down", pauses=3)
+    assert run(*add(*CLIENT_WORDS)).startswith("workspace main changed,")
+    after = Workspace.objects.get()
+    assert (after.fixed_token, after.client_id, after.client_secret) == ("", "client", "secret")
+    assert (after.uuid, after.auth_secret) == (before.uuid, before.auth_secret)
+    assert (after.problem, after.pauses) == ("", 0)
+
+
+EITHER = "give either --token-env, or --client-id with --client-secret-env"
+TOGETHER = "--client-id and --client-secret-env go together"
+NOT_SET = "the environment variable NOT_SET is empty or not set"
+BAD_USE = [
+    ((), EITHER),
+    ((*TOKEN_WORDS, *CLIENT_WORDS), EITHER),
+    ((*TOKEN_WORDS, "--client-id", "x"), EITHER),
+    (("--client-id", "client"), TOGETHER),
+    (("--client-secret-env", "GOOD_SECRET"), TOGETHER),
+    (("--token-env", "NOT_SET"), NOT_SET),
+    (("--token-env", "EMPTY"), NOT_SET.replace("NOT_SET", "EMPTY")),
+    (("--client-id", "client", "--client-secret-env", "NOT_SET"), NOT_SET),
+]
+
+
+@pytest.mark.parametrize(("words", "line"), BAD_USE)
+def test_wrong_use_ends_with_2_and_writes_nothing(box, words, line):
+    assert failure(*add(*words)) == (USAGE, line)
+    assert not Workspace.objects.exists()
+    assert list(box.calls) == []
+
+
+ADDRESSES = [
+    "ftp://x.test",
+    "x.test",
+    "",
+    "http://",
+    "http:///v1",
+    "http://[::1",
+    "http://x.test:99999",
+    "http://x.test:0",
+    "http://x .test",
+    "http://user:password@x.test",
+    "http://x.test/?a=1",
+    "http://x.test/#a",
+    "http://x.test/" + "a" * 500,
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES, ids=lambda address: address[:20])
+@pytest.mark.parametrize("check", [(), ("--no-check",)])
+def test_a_bad_address_ends_with_2_and_writes_nothing(address, check):
+    code, line = failure(*add(*TOKEN_WORDS, *check, base_url=address))
+    assert (code, line) == (USAGE, f"--base-url {address.rstrip('/')!r} is no http(s) address")
+    assert not Workspace.objects.exists()
+
+
+@pytest.mark.parametrize("slug", ["a b", "ü", "a/b", ""])
+def test_a_bad_slug_ends_with_2_and_writes_nothing(slug):
+    code, line = failure("add_workspace", slug, "--base-url", PLATFORM, *TOKEN_WORDS)
+    assert (code, line) == (USAGE, f"{slug!r} is no slug: letters, digits, hyphens and underscores")
+    assert not Workspace.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--token-env", "WRONG_TOKEN"), "GET /v1/users: 401 the token is invalid; Unauthorized"),
+        (
+            ("--client-id", "client", "--client-secret-env", "WRONG_SECRET"),
+            "POST /auth/token: 401 unknown client id or secret; Unauthorized",
+        ),
+        (
+            ("--token-env", "ODD_TOKEN"),
+            "the token is empty or holds characters that no header can carry",
+        ),
+    ],
+)
+@pytest.mark.parametrize("known", [True, False])
+def test_credentials_that_the_platform_refuses_end_with_1_and_write_nothing(
+    box, words, line, known
+):
+    if known:
+        Workspace.objects.create(slug="main", base_url="http://old.test", fixed_token="old")
+    assert failure(*add(*words)) == (FAILED, f"{PLATFORM} does not accept this: {line}")
+    kept = list(Workspace.objects.values_list("base_url", flat=True))
+    assert kept == (["http://old.test"] if known else [])
+
+
+def test_a_platform_that_cannot_be_reached_ends_with_1_and_writes_nothing():
+    address = f"http://127.0.0.1:{free_port()}"
+    code, line = failure(*add(*TOKEN_WORDS, base_url=address))
+    assert (code, line) == (
+        FAILED,
+        f"{address} does not accept this: GET {address}/v1/users: cannot connect",
+    )
+    assert not Workspace.objects.exists()
+    run(*add(*TOKEN_WORDS, "--no-check", base_url=address))
+    assert Workspace.objects.get().base_url == address
+
+
+def test_a_dry_run_asks_the_platform_and_writes_nothing(box):
+    assert run(*add(*TOKEN_WORDS, "--dry-run")).startswith("workspace main would be added,")
+    assert not Workspace.objects.exists()
+    assert failure(*add("--token-env", "WRONG_TOKEN", "--dry-run"))[0] == FAILED
+
+
+def test_the_result_is_one_json_document_without_secrets(box):
+    text = run(*add(*TOKEN_WORDS, "--json"))
+    workspace = Workspace.objects.get()
+    assert json.loads(text) == {
+        "workspace": "main",
+        "callback_url": workspace.callback_url,
+        "result": "added",
+    }
+    assert TOKEN not in text
+
+
+def test_after_a_lost_key_the_credentials_can_be_entered_again(box, workspace, settings):
+    settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    code, line = failure("configure_webhook", "main")
+    assert code == FAILED
+    assert line.startswith("workspace main: a stored secret cannot be decrypted")
+    assert line.endswith("manage.py add_workspace main …")
+    run(*add(*TOKEN_WORDS))
+    run("configure_webhook", "main")
+    assert Workspace.objects.get().auth_secret == box.workspace.webhook["authSecret"]
+
+
+# --- configure_webhook
+
+
+def test_an_unknown_workspace_ends_with_2_and_names_those_that_there_are():
+    assert failure("configure_webhook", "nobody") == (
+        USAGE,
+        "no workspace 'nobody'; there is: none yet",
+    )
+    for slug in ("b", "a"):
+        Workspace.objects.create(slug=slug, base_url="http://x.test")
+    assert failure("configure_webhook", "nobody") == (
+        USAGE,
+        "no workspace 'nobody'; there is: a, b",
+    )
+
+
+def test_configure_shows_what_the_platform_holds_and_never_the_secret(box, workspace):
+    text = run("configure_webhook", "main", "--auth", "BEARER_TOKEN")
+    held = box.workspace.webhook
+    assert (held["authType"], held["method"]) == ("BEARER_TOKEN", "POST")
+    assert f"url: {workspace.callback_url}" in text.splitlines()
+    assert "hasAuthSecret: True" in text.splitlines()
+    shown = json.loads(run("configure_webhook", "main", "--show", "--json"))
+    assert shown["authType"] == "BEARER_TOKEN"
+    assert held["authSecret"] not in text + json.dumps(shown)
+
+
+def test_the_webhook_is_disabled_enabled_rotated_and_deleted(box, workspace):
+    run("configure_webhook", "main", "--disable")
+    assert box.workspace.webhook["enabled"] is False
+    run("configure_webhook", "main", "--enable")
+    assert box.workspace.webhook["enabled"] is True
+    old = box.workspace.webhook["authSecret"]
+    text = run("configure_webhook", "main", "--rotate-secret")
+    assert old != box.workspace.webhook["authSecret"]
+    assert box.workspace.webhook["authSecret"] not in text
+    assert run("configure_webhook", "main", "--delete") == "removed\n"
+    assert box.workspace.webhook is None
+    for option in ("--show", "--enable", "--delete"):
+        assert failure("configure_webhook", "main", option) == (
+            FAILED,
+            "main: the platform has no webhook configured",
+        )
+
+
+def test_none_ends_with_2_without_the_setting(box, workspace):
+    held = dict(box.workspace.webhook)
+    code, line = failure("configure_webhook", "main", "--auth", "NONE")
+    assert (code, line.partition(":")[0]) == (
+        USAGE,
+        "authType NONE lets anybody who learns the address inject events",
+    )
+    assert (box.workspace.webhook, Workspace.objects.get().auth_type) == (held, "HEADER")
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"fixed_token": "canary"}, "main: PUT /v1/webhooks: 401 the token is invalid; Unauth"),
+        ({"fixed_token": ""}, "main: workspace main has no credentials: see `manage.py add_work"),
+        ({"base_url": "http://127.0.0.1:1"}, "main: PUT http://127.0.0.1:1/v1/webhooks: cannot co"),
+    ],
+)
+def test_what_the_platform_does_not_take_ends_with_1_and_changes_nothing(
+    box, workspace, change, line
+):
+    for name, value in change.items():
+        setattr(workspace, name, value)
+    workspace.save()
+    held, secret = dict(box.workspace.webhook), workspace.auth_secret
+    for words in (["--auth", "BEARER_TOKEN"], ["--rotate-secret"]):
+        code, text = failure("configure_webhook", "main", *words)
+        assert (code, text[: len(line)]) == (FAILED, line)
+    after = Workspace.objects.get()
+    assert (after.auth_type, after.valid_auth_secrets(after.created_at)) == ("HEADER", [secret])
+    assert box.workspace.webhook == held
+
+
+@pytest.mark.parametrize(
+    ("words", "step"),
+    [
+        ([], "configure"),
+        (["--rotate-secret"], "rotate_secret"),
+        (["--delete"], "delete"),
+        (["--disable"], "disable"),
+    ],
+)
+def test_a_dry_run_of_the_webhook_calls_nobody_and_changes_nothing(box, workspace, words, step):
+    before = Workspace.objects.values().get()
+    plan = json.loads(run("configure_webhook", "main", *words, "--dry-run", "--json"))
+    assert plan == {
+        "step": step,
+        "url": workspace.callback_url,
+        "method": "POST",
+        "authType": "HEADER",
+    }
+    assert (list(box.calls), Workspace.objects.values().get()) == ([], before)

@@ -1,0 +1,85 @@
+"""Tokens for client credentials: bought once, used often, bought again when needed (A6)."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from crm_sync import client as client_module
+from crm_sync.client import Client, ClientCredentials, FixedToken
+from crm_sync.errors import NotAllowed
+from tests.conftest import PLATFORM
+from tests.crm_sync.sockets import answering, serving
+
+PROPERTIES = "/v1/real-estate-properties"
+
+
+@pytest.fixture
+def tokens(monkeypatch) -> dict:
+    """Return the tokens that this process keeps: none at the start of the test."""
+    monkeypatch.setattr(client_module, "_tokens", {})
+    return client_module._tokens
+
+
+def calls(box) -> list[tuple[str, str, int]]:
+    return [(method, path, status) for method, path, _, status in box.calls]
+
+
+def test_one_token_serves_many_calls(box, tokens):
+    client = Client(PLATFORM, ClientCredentials("client", "secret"))
+    for _ in range(5):
+        client.get_property("201")
+    assert [path for _, path, _ in calls(box)] == ["/auth/token", *[f"{PROPERTIES}/201"] * 5]
+    other = Client(PLATFORM, ClientCredentials("client", "secret"))
+    other.get_property("202")
+    assert calls(box)[-1] == ("GET", f"{PROPERTIES}/202", 200)
+    assert len(tokens) == 1
+
+
+def test_a_token_that_expired_is_fetched_once_more_and_the_call_repeated_once(box, tokens):
+    client = Client(PLATFORM, ClientCredentials("client", "secret"))
+    client.get_property("201")
+    box.set_clock(datetime.now(UTC) + timedelta(hours=2))  # its clock says expired, ours does not
+    box.calls.clear()
+    assert client.patch_property("201", {"title": "New"}).document["title"] == "New"
+    assert calls(box)[:2] == [("PATCH", f"{PROPERTIES}/201", 401), ("POST", "/auth/token", 200)]
+    assert calls(box)[2:] == [("PATCH", f"{PROPERTIES}/201", 200)]
+
+
+def test_a_token_near_its_end_is_replaced_before_it_is_used(box, tokens):
+    client = Client(PLATFORM, ClientCredentials("client", "secret"))
+    client.get_property("201")
+    ((key, (token, _)),) = tokens.items()
+    tokens[key] = (token, datetime.now(UTC).timestamp() + 30)
+    box.calls.clear()
+    client.get_property("201")
+    assert [status for _, _, status in calls(box)] == [200, 200]
+    assert calls(box)[0][1] == "/auth/token"
+
+
+def test_a_fixed_token_that_is_wrong_is_not_allowed_and_tried_once(box):
+    with pytest.raises(NotAllowed):
+        Client(PLATFORM, FixedToken("wrong")).create_property({"title": "x"})
+    assert calls(box) == [("POST", PROPERTIES, 401)]
+    assert len(box.workspace.properties) == 2
+
+
+def test_a_wrong_client_secret_is_asked_for_a_token_once(box, tokens):
+    with pytest.raises(NotAllowed):
+        Client(PLATFORM, ClientCredentials("client", "wrong")).get_webhook()
+    assert calls(box) == [("POST", "/auth/token", 401)]
+    assert tokens == {}
+
+
+@pytest.mark.parametrize("body", [b"{}", b"[]", b'{"token": 7}', b'{"token": ""}', b""])
+def test_an_answer_without_a_token_is_not_allowed(tokens, body):
+    with serving(answering(body)) as server, pytest.raises(NotAllowed):
+        Client(server.url, ClientCredentials("a", "b")).get_webhook()
+    assert tokens == {}
+
+
+@pytest.mark.parametrize("claims", ["e30", "W10", "!", "eyJleHAiOiAxZTQwMH0", "eyJleHAiOiAieCJ9"])
+def test_a_token_that_tells_no_end_is_used_all_the_same(tokens, claims):
+    body = f'{{"token": "a.{claims}.c"}}'.encode()
+    with serving(answering(body)) as server:
+        answer = Client(server.url, ClientCredentials("a", "b")).get_webhook()
+    assert answer.document == {"token": f"a.{claims}.c"}

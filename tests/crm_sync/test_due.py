@@ -1,0 +1,158 @@
+"""The row is the queue: one holder at a time, the oldest first, never lost (design §2.1, I3)."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import OperationalError, connection, connections
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crm_sync import due
+from crm_sync.models import Delivery, Workspace
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+def hook(db) -> Workspace:
+    return Workspace.objects.create(slug="main", base_url="http://x.test")
+
+
+def row(workspace: Workspace, name: str, due_at: datetime | None = NOW) -> Delivery:
+    return Delivery.objects.create(
+        workspace=workspace, digest=name, body=b"{}", method="POST", due_at=due_at
+    )
+
+
+def take(now: datetime = NOW) -> due.Claim[Delivery] | None:
+    return due.claim(Delivery.objects.all(), now=now)
+
+
+def test_the_row_that_has_been_due_for_longest_is_claimed_first(hook):
+    for name, age in (("b", 2), ("c", 1), ("a", 3), ("a2", 3)):
+        row(hook, name, NOW - age * SECOND)
+    claims = [take() for _ in range(5)]
+    assert [claim and claim.row.digest for claim in claims] == ["a", "a2", "b", "c", None]
+
+
+def test_what_is_not_due_is_not_claimed(hook):
+    row(hook, "later", NOW + SECOND)
+    row(hook, "never", None)
+    assert take() is None
+    assert take(NOW + SECOND).row.digest == "later"
+
+
+def test_a_claim_holds_the_row_for_one_lease_and_no_longer(hook):
+    row(hook, "a")
+    first = take()
+    assert (first.until, first.abandoned) == (NOW + due.LEASE, False)
+    assert first.row.lease_token == first.token
+    assert take(NOW + due.LEASE - SECOND) is None
+    second = take(NOW + due.LEASE)
+    assert (second.row.pk, second.abandoned) == (first.row.pk, True)
+    assert second.token != first.token
+
+
+def test_a_row_that_was_given_back_is_not_abandoned(hook):
+    row(hook, "a")
+    assert take().release(due_at=NOW) is True
+    assert take().abandoned is False
+
+
+def test_who_lost_the_lease_writes_nothing(hook):
+    row(hook, "a")
+    late, holder = take(), take(NOW + due.LEASE)
+    assert late.fenced.update(effect="late") == 0
+    assert late.release(due_at=None, effect="late") is False
+    held = Delivery.objects.get()
+    assert (held.effect, held.lease_token, held.due_at) == ("", holder.token, NOW)
+    assert holder.release(due_at=None, effect="done") is True
+    held.refresh_from_db()
+    assert (held.effect, held.lease_token, held.lease_until) == ("done", None, None)
+    assert holder.release(effect="twice") is False
+
+
+def test_a_claim_stays_within_its_queryset(hook):
+    other = Workspace.objects.create(slug="other", base_url="http://x.test")
+    row(other, "theirs", NOW - SECOND)
+    mine = row(hook, "mine")
+    claim = due.claim(Delivery.objects.filter(workspace=hook), now=NOW)
+    assert claim.row == mine
+    assert due.claim(Delivery.objects.filter(workspace=hook), now=NOW) is None
+    assert Delivery.objects.filter(lease_token=None).get().digest == "theirs"
+
+
+def test_the_number_of_rows_does_not_change_the_number_of_queries(hook, django_assert_num_queries):
+    for n in range(100):
+        row(hook, str(n))
+    with django_assert_num_queries(3, connection=connection):
+        take()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_workers_each_row_has_one():
+    hook = Workspace.objects.create(slug="race", base_url="http://x.test")
+    for n in range(12):
+        row(hook, str(n), NOW - n * SECOND)
+    taken: list[int] = []
+    start = threading.Barrier(4)
+
+    def work() -> None:
+        start.wait(5)
+        try:
+            empty = 0
+            while empty < 3:  # eight rows are looked at, others may have taken all of them
+                try:
+                    claim = take()
+                except OperationalError:  # SQLite in memory, as in tests, has no busy time-out
+                    continue
+                if claim is None:
+                    empty += 1
+                else:
+                    taken.append(claim.row.pk)
+        finally:
+            connections.close_all()
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(30)
+    assert sorted(taken) == sorted(Delivery.objects.values_list("pk", flat=True))
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 10**6), st.floats(0, 1, exclude_max=True))
+def test_the_wait_grows_and_is_bounded_and_never_nothing(attempts, chance):
+    wait = due.backoff(attempts, rng=lambda: chance).total_seconds()
+    assert 0.5 <= wait <= 15 * 60
+    assert wait <= max(0.5, 2.0 ** (min(attempts, 20) + 1))
+    assert wait == pytest.approx(max(0.5, chance * min(900.0, 2.0 * 2 ** min(attempts, 20))))
+
+
+def test_the_waits_of_many_rows_are_spread_over_the_whole_interval():
+    waits = sorted(due.backoff(5).total_seconds() for _ in range(400))
+    assert waits[40] < 16
+    assert waits[-40] > 48
+
+
+def test_a_lease_outlives_the_longest_call_by_far(settings):
+    assert timedelta(seconds=3 * settings.CALL_DEADLINE) <= due.LEASE
+
+
+def test_what_waits_is_told_by_queue_and_workspace(hook):
+    assert due.waiting(NOW) == []
+    row(hook, "a")
+    assert due.waiting(NOW) == [("deliveries", hook.pk)]
+    take()
+    assert due.waiting(NOW) == []
+    assert due.waiting(NOW + due.LEASE) == [("deliveries", hook.pk)]
+
+
+def test_a_tally_counts_in_the_words_of_its_queue():
+    tally = due.Tally()
+    for word in ("APPLIED", "FAILED", "APPLIED"):
+        tally.add(word)
+    assert (tally.counts, tally.total) == ({"APPLIED": 2, "FAILED": 1}, 3)

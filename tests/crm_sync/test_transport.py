@@ -1,0 +1,215 @@
+"""No call outlives its deadline, no body its limit, no token leaves its host (I13, S15)."""
+
+import socket
+import time
+import tracemalloc
+import zlib
+
+import pytest
+
+from crm_sync import transport
+from crm_sync.client import Client, ClientCredentials, FixedToken
+from crm_sync.errors import NotAllowed, Passing, Refused
+from tests.crm_sync.sockets import OK, Server, answering, free_port, saying, serving
+
+DEADLINE = 0.5
+GRACE = 0.5  # a bound on behaviour: the longest that a call may outlive its deadline
+
+
+def fail(server_url: str, *, deadline: float = DEADLINE) -> Passing:
+    """Return what the call raises, after a check that it ended in time."""
+    started = time.monotonic()
+    with pytest.raises(Passing) as caught:
+        transport.send("GET", f"{server_url}/v1/users", deadline=deadline)
+    assert time.monotonic() - started < deadline + GRACE
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        pytest.param(saying(OK, *[b"X"] * 100, pause=0.1), id="a head that drips"),
+        pytest.param(
+            saying(OK, *[b"X-A: b\r\n"] * 100, pause=0.1), id="a head that drips whole lines"
+        ),
+        pytest.param(
+            saying(OK + b"Content-Length: 100\r\n\r\n", *[b"x"] * 100, pause=0.1),
+            id="a body that drips",
+        ),
+        pytest.param(saying(OK + b"\r\n", *[b"x"] * 100, pause=0.1), id="a drip without a length"),
+        pytest.param(
+            saying(OK + b"Transfer-Encoding: chunked\r\n\r\n", *[b"1\r\nx\r\n"] * 100, pause=0.1),
+            id="chunks that drip",
+        ),
+        pytest.param(saying(), id="no answer at all"),
+        pytest.param(
+            saying(*[b"HTTP/1.1 100 Continue\r\n\r\n"] * 100, pause=0.1), id="100 for ever"
+        ),
+    ],
+)
+def test_an_answer_that_does_not_end_is_cut_at_the_deadline(talk):
+    with serving(talk) as server:
+        error = fail(server.url)
+    assert (error.unclear, error.pauses) == (True, False)
+    assert str(error) == f"GET {server.url}/v1/users: no whole answer within 0.5 s"
+
+
+def test_the_next_call_of_the_thread_has_a_deadline_of_its_own():
+    with serving(saying()) as silent, serving(answering(b"{}")) as good:
+        fail(silent.url)
+        assert transport.send("GET", good.url, deadline=DEADLINE).body == b"{}"
+        time.sleep(DEADLINE + 0.1)  # a timer left over would cut the kept connection now
+        assert transport.send("GET", good.url, deadline=DEADLINE).status == 200
+
+
+def test_fetching_a_token_counts_against_the_deadline_of_the_call():
+    with serving(saying(OK, *[b"X"] * 100, pause=0.1)) as server:
+        client = Client(server.url, ClientCredentials("id", "secret"), deadline=DEADLINE)
+        started = time.monotonic()
+        with pytest.raises(Passing) as caught:
+            client.get_webhook()
+        assert time.monotonic() - started < DEADLINE + GRACE
+    assert str(caught.value).startswith(f"POST {server.url}/auth/token: no whole answer within")
+
+
+def test_a_call_that_needs_a_second_token_and_a_second_try_ends_at_its_deadline():
+    def talk(connection: socket.socket) -> None:
+        asked = server.requests[-1]
+        time.sleep(0.2)
+        if asked.startswith(b"POST /auth/token"):
+            answering(b'{"token": "t"}')(connection)
+        else:
+            answering(b"{}", status="401 Unauthorized")(connection)
+
+    with serving(talk) as server:
+        client = Client(server.url, ClientCredentials("slow", "secret"), deadline=DEADLINE)
+        started = time.monotonic()
+        with pytest.raises(Passing):
+            client.place_order({})
+        assert time.monotonic() - started < DEADLINE + GRACE
+
+
+def test_a_refused_connection_cannot_have_reached_the_platform():
+    error = fail(f"http://127.0.0.1:{free_port()}")
+    assert error.unclear is False
+    assert str(error).endswith(": cannot connect")
+
+
+def test_a_name_that_does_not_resolve_cannot_have_reached_the_platform():
+    assert fail("http://no-such-host.invalid", deadline=5.0).unclear is False
+
+
+@pytest.mark.parametrize("url", ["http://", "http:///v1", "http://127.0.0.1:99999", "ftp://host"])
+def test_an_address_that_is_none_cannot_have_reached_the_platform(url):
+    assert fail(url).unclear is False
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        pytest.param(saying(close=True), id="closed without an answer"),
+        pytest.param(saying(b"HTTP/1.", close=True), id="cut in the status line"),
+        pytest.param(
+            saying(OK + b"Content-Length: 100\r\n\r\n{", close=True), id="cut in the body"
+        ),
+        pytest.param(
+            saying(OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab", close=True),
+            id="cut in a chunk",
+        ),
+        pytest.param(saying(b"not HTTP at all\r\n\r\n", close=True), id="no HTTP"),
+        pytest.param(
+            saying(OK + b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"), id="no gzip"
+        ),
+    ],
+)
+def test_an_answer_that_is_cut_off_has_an_unclear_outcome(talk):
+    with serving(talk) as server:
+        assert fail(server.url).unclear is True
+
+
+LARGE = 5 * 1024 * 1024 + 1
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        pytest.param(answering(b"x" * LARGE), id="with its length"),
+        pytest.param(saying(OK + b"\r\n" + b"x" * LARGE, close=True), id="without a length"),
+    ],
+)
+def test_a_body_over_the_limit_is_not_taken(talk):
+    with serving(talk) as server:
+        error = fail(server.url, deadline=5.0)
+    assert error.unclear is True
+    assert str(error) == (f"GET {server.url}/v1/users: the answer is larger than {LARGE - 1} bytes")
+
+
+def test_a_body_at_the_limit_is_taken_whole():
+    with serving(answering(b"x" * (LARGE - 1))) as server:
+        assert len(transport.send("GET", server.url, deadline=5.0).body) == LARGE - 1
+
+
+def test_a_gzip_bomb_does_not_fill_the_memory():
+    packer = zlib.compressobj(level=1, wbits=31)
+    bomb = b"".join(packer.compress(bytes(1024 * 1024)) for _ in range(300)) + packer.flush()
+    tracemalloc.start()
+    with serving(answering(bomb, "Content-Encoding: gzip")) as server:
+        error = fail(server.url, deadline=5.0)
+    assert str(error).endswith(f"the answer is larger than {LARGE - 1} bytes")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 * 1024 * 1024
+
+
+@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary", "308 Permanent"])
+def test_a_redirect_is_not_followed_and_the_token_goes_nowhere_else(status):
+    with serving(answering(b"{}")) as elsewhere:
+        moved = answering(b"", f"Location: {elsewhere.url}/v1/webhooks", status=status)
+        with serving(moved) as server:
+            with pytest.raises(Refused) as caught:
+                Client(server.url, FixedToken("canary-token")).get_webhook()
+            assert len(server.requests) == 1
+    assert caught.value.status == int(status[:3])
+    assert elsewhere.requests == []
+
+
+def test_proxies_and_netrc_of_the_environment_are_not_used(monkeypatch, tmp_path):
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login user password canary\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    with serving(answering(b"{}")) as proxy, serving(answering(b"{}")) as server:
+        for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url)
+        transport.send("GET", server.url, deadline=DEADLINE)
+        assert _headers(server).get("authorization") is None
+    assert proxy.requests == []
+
+
+def test_a_cookie_of_one_call_does_not_travel_with_the_next():
+    with serving(answering(b"{}", "Set-Cookie: session=of-workspace-one")) as server:
+        transport.send("GET", server.url, deadline=DEADLINE)
+        transport.send("GET", server.url, deadline=DEADLINE)
+        assert len(server.requests) == 2
+        assert _headers(server).get("cookie") is None
+
+
+@pytest.mark.parametrize("token", ["line\r\nX-Injected: 1", "not-latin-€", "nul\0", " "])
+def test_a_token_that_no_header_can_carry_is_not_allowed_and_nothing_is_sent(token):
+    with serving(answering(b"{}")) as server, pytest.raises(NotAllowed) as caught:
+        Client(server.url, FixedToken(token)).get_webhook()
+    assert token not in str(caught.value) or token == " "
+    assert server.requests == []
+
+
+def test_a_good_answer_comes_with_its_status_headers_body_and_time():
+    with serving(answering(b'{"a": 1}', "X-A: b", status="201 Created")) as server:
+        raw = transport.send("POST", server.url, deadline=DEADLINE, json={"n": 1})
+    assert (raw.status, raw.headers["x-a"], raw.body) == (201, "b", b'{"a": 1}')
+    assert 0 < raw.took < DEADLINE
+    assert server.requests[0].endswith(b'\r\n\r\n{"n": 1}')
+
+
+def _headers(server: Server) -> dict[str, str]:
+    """Return the headers of the last request."""
+    lines = server.requests[-1].decode().split("\r\n")[1:]
+    return {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}

@@ -1,0 +1,290 @@
+"""The callback endpoint: who may call, what is stored, what is answered (I15, I17, S1-S16)."""
+
+import json
+from datetime import timedelta
+from urllib.parse import quote
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from crm_sync.models import Delivery, Workspace
+
+SECRET = "canary-sécret+with/odd&chars"  # not one that we would generate: these are harder
+BODY = b'{ "event":"X",\n "orderId" : "\\u0000" }'
+TYPES = ["HEADER", "QUERY_PARAMETER", "BEARER_TOKEN"]
+STORED = (200, {"status": "stored"})
+REFUSED = (401, {"error": "not authenticated"})
+
+
+@pytest.fixture
+def hook(db, settings) -> Workspace:
+    settings.ALLOWED_HOSTS = ["testserver"]
+    return Workspace.objects.create(
+        slug="main", base_url="http://x.test", fixed_token="t", auth_secret=SECRET
+    )
+
+
+def path(workspace: Workspace) -> str:
+    return f"/webhooks/{workspace.uuid}/"
+
+
+def call(
+    workspace: Workspace, secret: str | None = SECRET, body: bytes = BODY, method="POST", **extra
+) -> tuple[int, dict]:
+    """Call as the platform does, with the authType of the workspace."""
+    headers = {"Content-Type": "application/json", **extra.pop("headers", {})}
+    address = path(workspace)
+    if secret is not None:
+        wire = secret.encode().decode("latin-1")  # as WSGI hands bytes over
+        match workspace.auth_type:
+            case "HEADER":
+                headers[workspace.auth_header_name] = wire
+            case "BEARER_TOKEN":
+                headers["Authorization"] = f"Bearer {wire}"
+            case "QUERY_PARAMETER":
+                address += f"?{workspace.auth_parameter_name}={quote(secret, safe='')}"
+    response = Client(raise_request_exception=False).generic(
+        method, address, body, content_type=headers.pop("Content-Type"), headers=headers, **extra
+    )
+    return response.status_code, json.loads(response.content)
+
+
+def refusals(workspace: Workspace) -> tuple[int, str]:
+    workspace.refresh_from_db()
+    return workspace.refused_callbacks, workspace.last_refusal
+
+
+# --- who may call, §5.2, S1
+
+
+@pytest.mark.parametrize("auth_type", TYPES)
+def test_the_right_secret_is_taken(hook, auth_type):
+    hook.auth_type = auth_type
+    hook.save()
+    assert call(hook) == STORED
+    assert bytes(Delivery.objects.get().body) == BODY
+    assert refusals(hook) == (0, "")
+
+
+@pytest.mark.parametrize("auth_type", TYPES)
+@pytest.mark.parametrize(
+    "secret",
+    [None, "", " ", "wrong", SECRET[:-1], SECRET + "x", SECRET.upper(), "é€\u4e2d", "x" * 10_240],
+    ids=lambda secret: repr(secret)[:12],
+)
+def test_any_other_secret_is_refused_and_counted_and_nothing_stored(hook, auth_type, secret):
+    hook.auth_type = auth_type
+    hook.save()
+    assert call(hook, secret) == REFUSED
+    assert refusals(hook) == (1, "POST: 401 not authenticated")
+    assert not Delivery.objects.exists()
+
+
+@pytest.mark.parametrize("auth_type", [*TYPES, "NONE"])
+@pytest.mark.parametrize("secret", [None, "", "None"])
+def test_a_workspace_without_a_secret_lets_nobody_in(hook, auth_type, secret):
+    Workspace.objects.update(auth_type=auth_type, auth_secret="", previous_auth_secret="")
+    hook.refresh_from_db()
+    assert call(hook, secret) == REFUSED
+    assert not Delivery.objects.exists()
+
+
+@pytest.mark.parametrize("scheme", ["Basic", "", "Token"])
+def test_another_scheme_than_bearer_is_refused(hook, scheme):
+    hook.auth_type = "BEARER_TOKEN"
+    hook.save()
+    value = f"{scheme} {SECRET}".encode().decode("latin-1")
+    assert call(hook, None, headers={"Authorization": value}) == REFUSED
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_none_lets_everybody_in_only_with_the_setting(hook, settings, allowed):
+    settings.CALLBACK_ALLOW_NONE = allowed
+    hook.auth_type = "NONE"
+    hook.save()
+    assert call(hook) == (STORED if allowed else REFUSED)
+    assert Delivery.objects.count() == allowed
+
+
+def test_two_secrets_are_valid_in_a_rotation_and_the_old_one_not_after_it(hook):
+    now = timezone.now()
+    hook.auth_secret, hook.previous_auth_secret = "new", "old"
+    hook.previous_auth_secret_until = now + timedelta(minutes=1)
+    hook.save()
+    assert [call(hook, word, word.encode()) for word in ("new", "old")] == [STORED, STORED]
+    Workspace.objects.update(previous_auth_secret_until=now - timedelta(seconds=1))
+    assert [call(hook, word, word.encode() * 2) for word in ("new", "old")] == [STORED, REFUSED]
+    assert Delivery.objects.count() == 3
+
+
+def test_the_secret_of_one_workspace_opens_no_other(hook):
+    other = Workspace.objects.create(slug="other", base_url="http://x.test", auth_secret="theirs")
+    assert call(other, SECRET) == REFUSED
+    assert call(hook) == STORED
+    assert call(other, "theirs") == STORED  # the same bytes are another delivery there (S12)
+    owners = Delivery.objects.values_list("workspace__slug", flat=True)
+    assert sorted(owners) == ["main", "other"]
+    assert (refusals(hook)[0], refusals(other)[0]) == (0, 1)
+
+
+# --- what is stored, I17
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "PUT"])
+@pytest.mark.parametrize("slash", [True, False])
+def test_any_method_with_a_body_is_stored_raw_and_never_redirected(hook, method, slash):
+    address = path(hook) if slash else path(hook)[:-1]
+    headers = {"X-API-Key": SECRET.encode().decode("latin-1"), "X-Event-Type": "X"}
+    response = Client().generic(method, address, BODY, "text/plain", headers=headers)
+    assert (response.status_code, json.loads(response.content)) == STORED
+    delivery = Delivery.objects.get()
+    assert (bytes(delivery.body), delivery.method, delivery.state) == (BODY, method, "RECEIVED")
+    assert delivery.headers["X-Event-Type"] == "X"
+    assert delivery.due_at == delivery.received_at
+
+
+BODIES = [
+    b"\x00",
+    b"\xff\xfe",
+    b"{",
+    b"NaN",
+    b'"\\ud800"',
+    b"[" * 200_000,
+    b"9" * 5_000,
+    b"a=1&b=2",
+]
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: repr(body[:9]))
+@pytest.mark.parametrize(
+    "kind",
+    ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "?", ""],
+)
+def test_whatever_the_bytes_are_and_are_called_they_are_stored(hook, body, kind):
+    assert call(hook, body=body, headers={"Content-Type": kind}) == STORED
+    assert bytes(Delivery.objects.get().body) == body
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/xml", "text/plain", "nonsense", ""])
+def test_what_the_platform_accepts_as_an_answer_is_no_reason_to_lose_an_event(hook, accept):
+    assert call(hook, headers={"Accept": accept}) == STORED
+    response = Client().generic("GET", f"{path(hook)}?format=xml", b"", headers={"Accept": accept})
+    assert response.status_code == 401
+
+
+@pytest.mark.parametrize(("method", "status"), [("POST", 400), ("PUT", 400), ("GET", 405)])
+@pytest.mark.parametrize("body", [b"", b" \r\n"])
+def test_a_call_without_a_body_is_refused_counted_and_shown(hook, method, status, body):
+    text = "a body is needed" if method == "GET" else "empty body"
+    assert call(hook, body=body, method=method) == (status, {"error": text})
+    assert refusals(hook) == (1, f"{method}: {status} {text}")
+    assert hook.last_refusal_at is not None
+    assert not Delivery.objects.exists()
+
+
+@pytest.mark.parametrize("method", ["DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_no_other_method_gets_a_good_answer(hook, method):
+    assert call(hook, method=method)[0] == 405
+    assert not Delivery.objects.exists()
+
+
+@pytest.mark.parametrize(("length", "stored"), [(1000, True), (1001, False)])
+def test_a_body_over_the_limit_is_refused_before_it_is_read(hook, settings, length, stored):
+    settings.CALLBACK_BODY_LIMIT = 1000
+    answer = call(hook, body=b"x" * length)
+    assert answer == (STORED if stored else (413, {"error": "body too large"}))
+    assert Delivery.objects.count() == stored
+    assert refusals(hook) == ((0, "") if stored else (1, "POST: 413 body too large"))
+
+
+@pytest.mark.parametrize(
+    ("length", "answer"),
+    [
+        ("x", (400, {"error": "bad content length"})),
+        ("-5", (400, {"error": "empty body"})),
+        ("9" * 30, (413, {"error": "body too large"})),
+    ],
+)
+def test_a_length_that_is_none_is_refused(hook, length, answer):
+    assert call(hook, CONTENT_LENGTH=length) == answer
+    assert not Delivery.objects.exists()
+
+
+def test_an_unknown_address_is_not_there(hook):
+    address = "/webhooks/00000000-0000-4000-8000-000000000000/"
+    response = Client().post(address, BODY, "application/json")
+    assert (response.status_code, response.json()) == (404, {"error": "unknown callback address"})
+    assert refusals(hook)[0] == 0
+    assert not Delivery.objects.exists()
+
+
+def test_a_repeated_delivery_is_counted_and_not_stored_twice(hook):
+    assert [call(hook) for _ in range(3)] == [STORED] * 3
+    assert Delivery.objects.get().repeats == 2
+
+
+# --- secrets in what is stored, S3 to S5
+
+
+@pytest.mark.parametrize("auth_type", TYPES)
+def test_no_stored_header_holds_the_secret(hook, auth_type):
+    hook.auth_type, hook.auth_header_name = auth_type, "X-Our-Key"
+    hook.previous_auth_secret = "canary-old&secret"
+    hook.save()
+    wire = SECRET.encode().decode("latin-1")
+    more = {
+        "X-Original-URI": f"/webhooks/?token={quote(SECRET, safe='')}",
+        "X-Forwarded-Uri": f"/webhooks/?token={quote('canary-old&secret', safe='')}",
+        "Referer": f"http://x.test/{wire}",
+        "X-Api-Key": "another-canary",
+        "Cookie": "canary=1",
+        "Proxy-Authorization": "canary",
+        "X-Order-ID": "12",
+        "X-Long": "y" * 5_000,
+    }
+    assert call(hook, headers=more) == STORED
+    headers = Delivery.objects.get().headers
+    assert "canary" not in json.dumps(headers)
+    assert (headers["X-Order-Id"], headers["Referer"], len(headers["X-Long"])) == (
+        "12",
+        "***",
+        1000,
+    )
+
+
+# --- when it cannot be stored, I15
+
+TRIGGERS = {
+    "sqlite": [
+        "CREATE TRIGGER no_room BEFORE INSERT ON crm_sync_delivery"
+        " BEGIN SELECT RAISE(ABORT, 'canary: disk full'); END"
+    ],
+    "postgresql": [
+        "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'canary: disk full'; END $$",
+        "CREATE TRIGGER no_room BEFORE INSERT ON crm_sync_delivery"
+        " FOR EACH ROW EXECUTE FUNCTION no_room()",
+    ],
+}
+
+
+def test_what_the_database_does_not_take_gets_a_503_with_a_fixed_text(hook):
+    with connection.cursor() as cursor:
+        for statement in TRIGGERS[connection.vendor]:
+            cursor.execute(statement)
+    assert call(hook) == (503, {"error": "cannot store it now"})
+    assert not Delivery.objects.exists()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DROP TRIGGER no_room"
+            + (" ON crm_sync_delivery" if connection.vendor == "postgresql" else "")
+        )
+    assert call(hook) == STORED
+
+
+def test_a_secret_that_cannot_be_decrypted_gets_a_503_with_a_fixed_text(hook, settings):
+    settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    assert call(hook) == (503, {"error": "cannot store it now"})
+    assert not Delivery.objects.exists()
