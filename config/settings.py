@@ -134,6 +134,8 @@ AUTH_PASSWORD_VALIDATORS = [
 LANGUAGE_CODE = "en"
 TIME_ZONE = env.str("TIME_ZONE", default="UTC")
 USE_TZ = True
+LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
@@ -210,5 +212,8 @@ UNFOLD: dict[str, Any] = {
     "SHOW_BACK_BUTTON": True,
     "DASHBOARD_CALLBACK": "crm_sync.dashboard.dashboard",
     "STYLES": ["crm_sync.dashboard.stylesheet"],
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": "crm_sync.dashboard.favicon"},
+    ],
     "SIDEBAR": {"navigation": "config.navigation.sections"},
 }

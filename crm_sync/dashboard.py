@@ -56,6 +56,11 @@ def stylesheet(_: HttpRequest) -> str:
     return static("crm_sync/admin.css")
 
 
+def favicon(_: HttpRequest) -> str:
+    """Return the address of the icon that a browser shows in its tab."""
+    return static("crm_sync/favicon.svg")
+
+
 def _groups(request: HttpRequest) -> list[tuple[str, list[Tile]]]:
     """Return the tiles under the name of the app that they come from.
 

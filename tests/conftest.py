@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 import requests
+from django.test import TestCase
 
 from crm_sync import due, transport
 from crm_sync.models import Workspace
@@ -20,6 +21,32 @@ TOKEN = "test-token"
 
 def pytest_report_header() -> str:
     return f"database: {os.environ.get('DATABASE_URL', 'sqlite (embedded)').split('@')[-1]}"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--database-only",
+        action="store_true",
+        help="only tests that use the database: what to run again on another one",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--database-only"):
+        return
+    needed = [item for item in items if _uses_database(item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(needed)])
+    items[:] = needed
+
+
+def _uses_database(item: pytest.Item) -> bool:
+    fixtures = set(getattr(item, "fixturenames", ()))
+    marks = {mark.name for mark in item.iter_markers()}
+    is_test_case = issubclass(getattr(item, "cls", None) or object, TestCase)
+    on_processes = "processes" in marks and "database_url" in fixtures
+    return bool(fixtures & {"db", "transactional_db"} or "django_db" in marks) or (
+        is_test_case or on_processes
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +67,7 @@ def box(settings) -> Sandbox:
     from config.wsgi import application
 
     settings.PUBLIC_BASE_URL = OURS
-    settings.ALLOWED_HOSTS = ["crm.test"]
+    settings.ALLOWED_HOSTS = ["crm.test", "localhost"]
     to_us = requests.Session()
     to_us.mount(OURS, WsgiAdapter(_keeping_connections(application)))
     sandbox = Sandbox(

@@ -1,0 +1,143 @@
+"""What an agent does in the admin, in a real browser."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from crm_sync import inbox
+from crm_sync.models import Delivery, Workspace
+from orders.models import Order
+from properties.models import Property
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+@pytest.fixture
+def stock(transactional_db, box, drain_all) -> Workspace:
+    """Return a workspace with properties, a running order and a callback not understood."""
+    call_command("import_properties", make_workspace().slug, "examples/swissrets.xml")
+    workspace = Workspace.objects.get()
+    drain_all()
+    order = "main --reference MH-1001 --user AGENT-1 --product GROUND_PHOTO --product FLOOR_PLAN"
+    call_command("place_order", *order.split())
+    for _ in range(2):
+        box.step()
+        box.deliver()
+    body = json.dumps({"event": "SOMETHING_NEW", "orderId": "1"}).encode()
+    how = {"headers": {}, "method": "POST", "source": Delivery.Source.CALLBACK}
+    inbox.store(workspace.pk, body, **how, now=now())
+    drain_all()
+    return workspace
+
+
+def make_workspace() -> Workspace:
+    from crm_sync.registration import configure
+    from tests.conftest import PLATFORM, TOKEN
+
+    workspace = Workspace.objects.create(slug="main", base_url=PLATFORM, fixed_token=TOKEN)
+    configure(workspace, auth_type="HEADER", now=now())
+    return workspace
+
+
+def remote(box, reference: str) -> dict:
+    found = box.workspace.properties.values()
+    return next(p for p in found if p.get("objectReferenceId") == reference)
+
+
+def test_an_agent_edits_a_property_and_it_reaches_the_platform(visit, box, stock, drain_all):
+    window = visit()
+    page = window.log_in()
+    page.get_by_role("link", name="Properties").first.click()
+    page.fill("[name=q]", "MH-1002")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="MH-1002").click()
+    page.fill("[name=title]", "House with a large garden")
+    page.click("text=Prices >> nth=0")
+    page.fill("[name='prices.buy.price']", "1250000")
+    page.click("button[name=_continue]")
+    page.wait_for_selector("text=Pending")
+    assert drain_all() == {"properties": {"pushed": 1}}
+    page.reload()
+    page.wait_for_selector("text=In sync")
+    there = remote(box, "MH-1002")
+    assert (there["title"], there["prices"]["buy"]["price"]) == (
+        "House with a large garden",
+        1250000,
+    )
+    assert (window.foreign, window.errors) == ([], [])
+
+
+def test_a_value_that_cannot_be_is_refused_at_its_input_and_nothing_changes(visit, stock):
+    row = Property.objects.get(object_reference_id="MH-1001")
+    page = visit().log_in()
+    page.goto(reverse("admin:properties_property_change", args=[row.pk]))
+    page.click("text=Listing >> nth=0")
+    page.fill("[name='localizations[0].languageCode']", "deutsch"[:2])
+    page.fill("[name='localizations[1].languageCode']", "de")
+    page.fill("[name='localizations[1].title']", "Again")
+    page.click("button[name=_continue]")
+    page.wait_for_selector(".ps-error")
+    assert page.inner_text(".ps-error") == 'Repeats "de": one localization per language'
+    fresh = Property.objects.get(pk=row.pk)
+    assert (fresh.revision, fresh.desired) == (row.revision, row.desired)
+
+
+def test_a_callback_that_was_not_understood_can_be_applied_again(visit, stock):
+    window = visit()
+    page = window.log_in()
+    page.get_by_role("link", name="Not understood").first.click()
+    page.check("[name=_selected_action]")
+    page.select_option("[name=action]", label="Apply again")
+    page.click("button[name=index]")
+    page.wait_for_selector("text=A worker applies them again now: 1.")
+    assert Delivery.objects.get(kind="").state == Delivery.State.RECEIVED
+    assert window.errors == []
+
+
+def test_an_order_shows_where_it_stands_and_how_it_got_there(visit, stock):
+    order = Order.objects.get()
+    page = visit().log_in()
+    page.goto(reverse("admin:orders_order_change", args=[order.pk]))
+    text = page.inner_text("body")
+    for part in ("In progress", "Ground photo", "Floor plan", "Photographer assigned → Scheduled"):
+        assert part in text
+
+
+def every_page() -> list[str]:
+    lists = (
+        *("properties_property", "orders_order", "orders_placement"),
+        *("crm_sync_delivery", "crm_sync_workspace"),
+    )
+    pages = [reverse("admin:index"), reverse("admin:properties_property_add")]
+    pages += [reverse(f"admin:{name}_changelist") for name in lists]
+    for row in (Property, Order, Delivery, Workspace):
+        name = row._meta.label_lower.replace(".", "_")
+        pages.append(reverse(f"admin:{name}_change", args=[row.objects.order_by("pk").first().pk]))
+    return pages
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (390, "dark")])
+def test_no_page_asks_another_host_fails_or_is_wider_than_the_window(visit, stock, width, theme):
+    window = visit(width=width, theme=theme)
+    page = window.log_in()
+    wide = {}
+    for address in every_page():
+        page.goto(address, wait_until="load")
+        over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        if over > 0:
+            wide[address] = over
+    assert (window.foreign, window.errors, wide) == ([], [], {})
+
+
+def test_before_there_is_a_workspace_the_first_page_says_what_to_do(visit, transactional_db):
+    page = visit().log_in()
+    text = page.inner_text("body")
+    assert "add_workspace" in text
+    assert "configure_webhook" in text
