@@ -10,6 +10,7 @@ import argparse
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -65,16 +66,24 @@ def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: b
         return 1
     honcho = [sys.executable, "-m", "honcho", "--app-root", str(ROOT), "--env", os.devnull]
     command = [*honcho, "--procfile", str(ROOT / "examples" / "Procfile"), "start"]
+    return supervise(command, environment, limit=SMOKE_LIMIT if smoke else None)
+
+
+def supervise(command: list[str], environment: dict[str, str], *, limit: float | None) -> int:
+    """Run honcho, and never leave it running behind: it stops its own processes on SIGTERM."""
+    honcho = subprocess.Popen(command, cwd=ROOT, env=environment)
+    # Ctrl-C reaches honcho by itself; a signal to this process alone is passed on.
+    signal.signal(signal.SIGINT, lambda *_: honcho.terminate())
+    signal.signal(signal.SIGTERM, lambda *_: honcho.terminate())
     try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, timeout=SMOKE_LIMIT if smoke else None, check=False
-        )
+        code = honcho.wait(timeout=limit)
     except subprocess.TimeoutExpired:
-        print(f"the order was not finished after {SMOKE_LIMIT} s", file=sys.stderr)
+        print(f"the order was not finished after {limit:g} s", file=sys.stderr)
+        honcho.terminate()
+        honcho.wait()
         return 1
-    except KeyboardInterrupt:
-        return 0
-    return done.returncode
+    stopped_by_a_person = limit is None and code in (128 + signal.SIGINT, 128 + signal.SIGTERM)
+    return 0 if stopped_by_a_person else code
 
 
 def kept(path: Path) -> str:

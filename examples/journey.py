@@ -32,18 +32,19 @@ def main() -> int:
     manage("push_properties demo")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    from orders.models import Order  # noqa: PLC0415 - Django is set up only now
+    from orders.models import Order, StatusChange  # noqa: PLC0415 - Django is set up only now
 
     make_admin()
-    if not Order.objects.exists():
+    newest = StatusChange.objects.order_by("pk").last()
+    if not Order.objects.exclude(status__in=("COMPLETED", "CANCELLED")).exists():
         manage(
             f"place_order demo --reference {REFERENCE} --user AGENT-1"
             " --product GROUND_PHOTO --product FLOOR_PLAN"
         )
     print(f"\nThe admin is at {WEB}/admin/ (admin / {os.environ['ADMIN_PASSWORD']})")
-    print(f"The platform's stand-in is at {SANDBOX}/_sandbox/state. Ctrl-C stops all of it.\n")
+    print(f"The platform's stand-in is at {SANDBOX}/_sandbox/. Ctrl-C stops all of it.\n")
     if not os.environ["DEMO_UNTIL_FINISHED"]:
-        follow()
+        follow(newest.pk if newest else 0)
     from examples.smoke import check  # noqa: PLC0415 - as above
 
     return check(SANDBOX, limit=ORDER_LIMIT)
@@ -77,11 +78,10 @@ def make_admin() -> None:
         User.objects.create_superuser("admin", "", os.environ["ADMIN_PASSWORD"])
 
 
-def follow() -> None:
-    """Print each line of the timeline as it is written, until Ctrl-C."""
+def follow(last: int) -> None:
+    """Print each line of the timeline after `last` as it is written, until Ctrl-C."""
     from orders.models import StatusChange  # noqa: PLC0415 - Django is set up only now
 
-    last = 0
     while True:
         news = StatusChange.objects.select_related("order", "assignment").filter(pk__gt=last)
         for change in news.order_by("pk"):
