@@ -124,7 +124,10 @@ def every_page() -> list[str]:
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (390, "dark")])
-def test_no_page_asks_another_host_fails_or_is_wider_than_the_window(visit, stock, width, theme):
+def test_no_page_asks_the_platform_or_another_host_fails_or_is_too_wide(
+    visit, box, stock, width, theme
+):
+    box.calls.clear()
     window = visit(width=width, theme=theme)
     page = window.log_in()
     wide = {}
@@ -134,6 +137,7 @@ def test_no_page_asks_another_host_fails_or_is_wider_than_the_window(visit, stoc
         if over > 0:
             wide[address] = over
     assert (window.foreign, window.errors, wide) == ([], [], {})
+    assert not box.calls
 
 
 def test_before_there_is_a_workspace_the_first_page_says_what_to_do(visit, transactional_db):
