@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 ('previous_auth_secret_until', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('conflict_policy', models.CharField(choices=[('crm_wins', 'Our value wins'), ('platform_wins', "The platform's value wins"), ('ask', 'A person decides')], default='crm_wins', max_length=20)),
                 ('read_before_write', models.BooleanField(default=True, help_text='Read a property before each push. Without it conflicts are not noticed.')),
-                ('max_under_way', models.PositiveSmallIntegerField(default=8, help_text='For all workers together (A8).', verbose_name='requests under way at most')),
+                ('max_under_way', models.PositiveSmallIntegerField(default=8, help_text='For all workers together.', verbose_name='requests under way at most')),
                 ('paused_until', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('pauses', models.PositiveIntegerField(default=0, editable=False)),
                 ('problem', models.TextField(blank=True, default='', editable=False)),
