@@ -196,6 +196,10 @@ class Client:
         """Walk all pages of the property list (id, title, type, address, reference)."""
         return self._pages("/v1/real-estate-properties", size)
 
+    def property_page(self, page: int, *, size: int = PAGE_SIZE) -> tuple[list[Document], bool]:
+        """Read one page of the property list, zero-based: its items, and whether it is the last."""
+        return self._page("/v1/real-estate-properties", page, size)
+
     def users(self, *, size: int = PAGE_SIZE) -> Iterator[Document]:
         """Walk all pages of the workspace's users (§2.5)."""
         return self._pages("/v1/users", size)
@@ -204,15 +208,20 @@ class Client:
     def _pages(self, path: str, size: int) -> Iterator[Document]:
         page, before = 0, None
         while True:
-            document = self._request("GET", path, params={"page": page, "size": size}).document
-            items = _items(document, "content")
+            items, is_last = self._page(path, page, size)
             if items and items == before:  # a platform that does not know `page` would never end
                 raise Passing(f"GET {path}: page {page} repeats the one before", unclear=False)
             yield from items
-            # `last` may lie while pages shift, an empty page cannot (§2.6).
-            if not items or (isinstance(document, dict) and document.get("last") is True):
+            if is_last:
                 return
             page, before = page + 1, items
+
+    def _page(self, path: str, page: int, size: int) -> tuple[list[Document], bool]:
+        document = self._request("GET", path, params={"page": page, "size": size}).document
+        items = _items(document, "content")
+        # `last` may be missing, and an empty page is the end whatever it says (§2.6).
+        is_last = isinstance(document, dict) and document.get("last") is True
+        return items, is_last or not items
 
     def _request(self, method: str, path: str, **kwargs: Any) -> Answer:
         """Call with the token; after a 401 once more with a fresh one (A6).

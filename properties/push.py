@@ -152,8 +152,11 @@ class _Push:
             return None
 
     def _by_id(self) -> bool:
-        known = self.row.observed.get(REFERENCE)
-        return self.row.platform_id is not None and known != self.row.object_reference_id
+        row = self.row
+        unnamed = row.object_reference_id is None or (
+            row.observed.get(REFERENCE) != row.object_reference_id
+        )
+        return row.platform_id is not None and unnamed
 
     def _observe(self, document: dict[str, Any], *, sent: Leaves | None) -> None:
         policy = self.workspace.conflict_policy

@@ -198,6 +198,9 @@ def _taken_over(
     # Where their side moved, or both agree now, nothing waits for a person any more.
     over = agreed | adopted.keys() | {clash.path for clash in clashes}
     problem = without_problems(row.problem, over) if over else row.problem
+    # Which of two properties a reference names is not told by a read of one of them (A44).
+    twin = row.problem.get(ProblemKind.DUPLICATE)
+    problem = problem | {ProblemKind.DUPLICATE.value: twin} if twin else problem
     if policy == Workspace.ConflictPolicy.ASK:
         texts = {
             clash.path: "both sides changed it: decide whose value stands" for clash in clashes

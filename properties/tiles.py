@@ -17,6 +17,7 @@ SHOWN = (
     (SyncState.REFUSED, "danger", "the platform refused a field"),
     (SyncState.DIFFERS, "warning", "the platform rounded or trimmed"),
     (SyncState.CANNOT_CLEAR, "warning", "the platform keeps a value"),
+    (SyncState.DUPLICATE, "danger", "one reference, two properties"),
     (SyncState.GONE, "danger", "deleted over there"),
 )
 ALWAYS = frozenset({SyncState.IN_SYNC, SyncState.PENDING, SyncState.CONFLICT, SyncState.REFUSED})

@@ -25,6 +25,7 @@ TONES = {
     SyncState.REFUSED: "danger",
     SyncState.DIFFERS: "warning",
     SyncState.CANNOT_CLEAR: "warning",
+    SyncState.DUPLICATE: "danger",
     SyncState.GONE: "danger",
 }
 
@@ -140,6 +141,7 @@ def _leaf_state(row: Property, path: str, ours: Any, *, is_sent: bool) -> SafeSt
     for kind, tone in (
         (ProblemKind.CONFLICT, "warning"),
         (ProblemKind.REFUSED, "danger"),
+        (ProblemKind.DUPLICATE, "danger"),
         (ProblemKind.DIFFERS, "warning"),
         (ProblemKind.CANNOT_CLEAR, "warning"),
     ):

@@ -3,5 +3,6 @@
 from properties.models.change import Change
 from properties.models.conflict import Conflict
 from properties.models.property import Property
+from properties.models.walk import Walk
 
-__all__ = ["Change", "Conflict", "Property"]
+__all__ = ["Change", "Conflict", "Property", "Walk"]

@@ -22,6 +22,7 @@ class SyncState(models.TextChoices):
     REFUSED = "REFUSED", "Refused"
     DIFFERS = "DIFFERS", "Reads back different"
     CANNOT_CLEAR = "CANNOT_CLEAR", "Cannot be cleared"
+    DUPLICATE = "DUPLICATE", "Duplicate reference"
     GONE = "GONE", "Gone from the platform"
 
 
@@ -33,6 +34,7 @@ class ProblemKind(models.TextChoices):
     DIFFERS = "DIFFERS", "the platform took it but reads back another value"
     CANNOT_CLEAR = "CANNOT_CLEAR", "the platform keeps its value: a PATCH cannot clear it"
     GONE = "GONE", "the platform has it no longer"
+    DUPLICATE = "DUPLICATE", "another property of the platform has its reference"
 
 
 class PropertyQuerySet(models.QuerySet["Property"]):
@@ -45,6 +47,7 @@ class PropertyQuerySet(models.QuerySet["Property"]):
         return self.annotate(
             sync_state=Case(
                 When(has[ProblemKind.GONE], then=Value(SyncState.GONE)),
+                When(has[ProblemKind.DUPLICATE], then=Value(SyncState.DUPLICATE)),
                 When(has[ProblemKind.CONFLICT], then=Value(SyncState.CONFLICT)),
                 When(has[ProblemKind.REFUSED], then=Value(SyncState.REFUSED)),
                 When(due & Q(lease_until__gt=now), then=Value(SyncState.PUSHING)),
@@ -86,6 +89,10 @@ class Property(DueModel):
     last_answer = models.CharField(max_length=500, blank=True, default="", editable=False)
     read_at = models.DateTimeField(null=True, blank=True, editable=False)
     pushed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # The last walk over the platform's list that showed it (I28).
+    listed_in = models.ForeignKey(
+        "properties.Walk", null=True, blank=True, editable=False, on_delete=models.SET_NULL
+    )
     # What its last feed record held and the property model has no home for.
     leftover = models.JSONField(default=dict, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -1,0 +1,222 @@
+"""The pull: everything the platform holds is found, and nothing is called gone by mistake (I28)."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+from django.core.management import CommandError, call_command
+
+from crm_sync.errors import Passing
+from crm_sync.models import Workspace
+from properties.models import Change, Property, Walk
+from properties.pull import pull
+from properties.sync import create
+from properties.tasks import pull_properties
+from tests.conftest import PLATFORM
+from tests.platforms import Between
+
+LIST = "/v1/real-estate-properties"
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def put(box, number: int, **members) -> str:
+    """Add a property on the platform, as somebody there would; returns its id."""
+    key = f"9{number:04}"
+    document = {"id": key, "title": f"House {number}", "objectReferenceId": f"P-{number}"}
+    box.workspace.properties[key] = document | members
+    return key
+
+
+@pytest.fixture
+def stock(box) -> list[str]:
+    box.workspace.properties.clear()
+    return [put(box, number) for number in range(25)]
+
+
+def walk(workspace, size=10) -> Walk:
+    return list(pull(workspace, size=size))[-1]
+
+
+def later(drain_all, hours: float):
+    with time_machine.travel(now() + timedelta(hours=hours), tick=True):
+        return drain_all()
+
+
+def test_a_first_pull_mirrors_every_property_and_reads_it_in_full(box, workspace, stock, drain_all):
+    box.workspace.properties[stock[3]] = box.workspace.properties[stock[3]] | {"floor": 3}
+    done = walk(workspace)
+    assert (done.listed, done.added, done.asked, done.missing, done.page) == (25, 25, 25, 0, 3)
+    assert drain_all() == {"properties": {"in sync": 25}}
+    assert {row.platform_id for row in Property.objects.all()} == set(stock)
+    assert Property.objects.get(platform_id=stock[3]).desired["floor"] == 3
+    assert not [call for call in box.calls if call[0] != "GET"]
+
+
+def test_a_second_pull_reads_the_pages_and_nothing_else(box, workspace, stock, drain_all):
+    walk(workspace)
+    drain_all()
+    box.calls.clear()
+    done = walk(workspace)
+    assert (done.listed, done.added, done.asked, done.missing) == (25, 0, 0, 0)
+    assert drain_all() == {}
+    assert [(method, path) for method, path, _, _ in box.calls] == [("GET", LIST)] * 3
+
+
+def test_a_change_that_the_list_shows_is_read_at_once_and_any_other_within_a_day(
+    box, workspace, stock, drain_all
+):
+    walk(workspace)
+    drain_all()
+    box.edit_property(stock[1], {"title": "Renamed"})
+    box.edit_property(stock[2], {"numberOfRooms": 7})
+    assert walk(workspace).asked == 1
+    drain_all()
+    assert Property.objects.get(platform_id=stock[1]).desired["title"] == "Renamed"
+    assert "numberOfRooms" not in Property.objects.get(platform_id=stock[2]).desired
+    with time_machine.travel(now() + timedelta(hours=25), tick=True):
+        assert walk(workspace).asked == 25
+        drain_all()
+    assert Property.objects.get(platform_id=stock[2]).desired["numberOfRooms"] == 7
+    assert Change.objects.get(path="numberOfRooms").origin == "PLATFORM"
+
+
+def test_a_walk_that_is_stopped_goes_on_at_its_page(box, workspace, stock, drain_all):
+    steps = pull(workspace, size=10)
+    next(steps)
+    steps.close()
+    box.calls.clear()
+    done = walk(workspace)
+    assert (done.listed, done.added, Walk.objects.count()) == (25, 25, 1)
+    assert len(box.calls) == 2
+
+
+def test_a_platform_that_fails_in_the_middle_leaves_the_walk_where_it_is(
+    box, workspace, stock, drain_all
+):
+    between = Between(box, PLATFORM)
+    pages = []
+
+    def fail_second(environ):
+        pages.append(environ["QUERY_STRING"])
+        return ("500 Internal Server Error", [], b"") if len(pages) == 2 else None
+
+    between.before = fail_second
+    with pytest.raises(Passing):
+        walk(workspace)
+    stopped = Walk.objects.get()
+    assert (stopped.page, stopped.listed, stopped.finished_at) == (1, 10, None)
+    assert Property.objects.count() == 10
+    assert walk(workspace).listed == 25
+    assert pages == [f"page={page}&size=10" for page in (0, 1, 1, 2)]
+
+
+def test_the_command_names_a_platform_that_does_not_answer(workspace):
+    Workspace.objects.update(base_url="http://127.0.0.1:9")
+    with pytest.raises(CommandError) as caught:
+        call_command("pull_properties", "main")
+    assert caught.value.returncode == 1
+    assert str(caught.value).endswith("cannot connect; the next pull goes on at the same page")
+
+
+def test_a_property_that_is_gone_is_called_gone_only_after_its_own_read(
+    box, workspace, stock, drain_all
+):
+    walk(workspace)
+    drain_all()
+    del box.workspace.properties[stock[5]]
+    box.calls.clear()
+    assert walk(workspace).missing == 1
+    assert drain_all() == {"properties": {"gone": 1}}
+    gone = Property.objects.get(object_reference_id="P-5")
+    assert list(gone.problem) == ["GONE"]
+    assert gone.desired["title"] == "House 5"
+    assert Property.objects.count() == 25
+
+
+def test_properties_that_shift_between_the_pages_are_not_called_gone(
+    box, workspace, stock, drain_all
+):
+    walk(workspace)
+    drain_all()
+    steps = pull(workspace, size=10)
+    next(steps)
+    # One of the first page goes: the eleventh moves onto it and is shown on no page.
+    del box.workspace.properties[stock[0]]
+    done = list(steps)[-1]
+    assert done.missing == 1
+    assert drain_all() == {"properties": {"in sync": 1}}
+    assert not Property.objects.exclude(problem={}).exists()
+    # The next complete walk misses the one that really went.
+    assert walk(workspace).missing == 1
+    assert drain_all() == {"properties": {"gone": 1}}
+
+
+def test_a_property_of_ours_that_somebody_created_there_is_adopted(box, workspace, drain_all):
+    box.workspace.properties.clear()
+    put(box, 1)
+    row = create(workspace, "P-1", {"numberOfRooms": 4}, origin="ADMIN", now=now())
+    walk(workspace)
+    drain_all()
+    row.refresh_from_db()
+    assert (row.platform_id, row.desired["title"]) == ("90001", "House 1")
+    assert box.workspace.properties["90001"]["numberOfRooms"] == 4
+    assert Property.objects.count() == 1
+
+
+def test_a_property_without_a_reference_is_mirrored_and_pushed_under_its_id(
+    box, workspace, drain_all
+):
+    box.workspace.properties.clear()
+    box.workspace.properties["77"] = {"id": "77", "title": "Nameless"}
+    walk(workspace)
+    assert drain_all() == {"properties": {"in sync": 1}}
+    row = Property.objects.get()
+    assert (row.platform_id, row.object_reference_id, str(row)) == ("77", None, "platform id 77")
+    assert [call[1] for call in box.calls] == [LIST, f"{LIST}/77"]
+
+
+def test_two_properties_with_one_reference_are_both_kept_and_one_is_flagged(
+    box, workspace, drain_all
+):
+    box.workspace.properties.clear()
+    for key in ("1", "2"):
+        box.workspace.properties[key] = {"id": key, "title": key, "objectReferenceId": "SAME"}
+    walk(workspace)
+    drain_all()
+    first, second = Property.objects.order_by("platform_id")
+    assert (first.object_reference_id, first.problem) == ("SAME", {})
+    assert second.object_reference_id is None
+    states = Property.objects.with_state(now()).order_by("platform_id")
+    assert [row.sync_state for row in states] == ["IN_SYNC", "DUPLICATE"]
+    assert second.problem == {
+        "DUPLICATE": {"objectReferenceId": "the platform has reference SAME twice: also as id 1"}
+    }
+
+
+def test_the_command_pulls_and_says_what_it_found(box, workspace, stock, capsys):
+    call_command("pull_properties", "main", "--json")
+    assert json.loads(capsys.readouterr().out) == {
+        **{"listed": 25, "new": 25, "to read": 25, "missing": 0, "done": {"in sync": 25}}
+    }
+
+
+def test_the_scheduled_pull_walks_once_an_hour(box, workspace, stock):
+    assert pull_properties() == {"main": "done"}
+    assert pull_properties() == {"main": "not yet"}
+    with time_machine.travel(now() + timedelta(minutes=61), tick=True):
+        assert pull_properties() == {"main": "done"}
+    assert Walk.objects.filter(finished_at__isnull=False).count() == 2
+
+
+def test_the_scheduled_pull_leaves_a_paused_workspace_alone_and_pauses_a_busy_platform(
+    box, workspace, stock
+):
+    between = Between(box, PLATFORM)
+    between.before = lambda _: ("429 Too Many Requests", [("Retry-After", "90")], b"")
+    assert pull_properties() == {"main": "put off"}
+    assert pull_properties() == {"main": "paused"}
+    assert Walk.objects.get().finished_at is None
