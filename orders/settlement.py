@@ -7,7 +7,7 @@ from django.db import IntegrityError, models, transaction
 from crm_sync.answers import Answer
 from crm_sync.due import LEASE
 from crm_sync.text import clean
-from orders.mirror import tie_to_property
+from orders.mirror import ask_for, tie_to_property
 from orders.models import Order, Placement, StatusChange
 from orders.observation import Known, observe
 from orders.schedule import next_read
@@ -147,3 +147,30 @@ def workspaces_waiting(now: datetime) -> set[int]:
 
 def _stranded(now: datetime) -> models.QuerySet[Placement]:
     return Placement.objects.filter(state=State.SENDING, sent_at__lte=now - LEASE)
+
+
+def decide(placement: Placement, *, order_id: str | None, now: datetime) -> bool:
+    """Settle an UNCERTAIN placement as a person found it on the platform (I9).
+
+    Args:
+        order_id: the platform's id of the order that it became; None when it was not placed.
+
+    Returns:
+        False when it is not UNCERTAIN (any more), or that order belongs to another placement.
+    """
+    mine = Placement.objects.filter(pk=placement.pk, state=State.UNCERTAIN, order=None)
+    if order_id is None:
+        problem = "A person looked on the platform: it was not placed."
+        return mine.update(state=State.FAILED, problem=problem) == 1
+    try:
+        with transaction.atomic():
+            order, _ = Order.objects.get_or_create(
+                workspace_id=placement.workspace_id,
+                platform_id=order_id,
+                defaults={"created_at": now},
+            )
+            done = mine.update(state=State.PLACED, order=order, problem="") == 1
+    except IntegrityError:  # that order has a placement already
+        return False
+    ask_for(order, now=now)
+    return done

@@ -67,7 +67,7 @@ def box(settings) -> Sandbox:
     from config.wsgi import application
 
     settings.PUBLIC_BASE_URL = OURS
-    settings.ALLOWED_HOSTS = ["crm.test", "localhost"]
+    settings.ALLOWED_HOSTS = ["crm.test", "localhost", "testserver"]  # callbacks, browser, client
     to_us = requests.Session()
     to_us.mount(OURS, WsgiAdapter(_keeping_connections(application)))
     sandbox = Sandbox(

@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_base import ChoicesDropdownFilter, display
+from crm_sync.admin_base import ChoicesDropdownFilter, action, display
 from crm_sync.admin_cells import EMPTY, exact_moment, link, moment, page_at, shortened, two_lines
 from crm_sync.admin_filters import WorkspaceFilter
 from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
+from orders import settlement
 from orders.admin.cells import placement_badge
 from orders.admin.page import ordered
 from orders.models import Placement
@@ -33,6 +34,7 @@ class PlacementAdmin(ReadOnlyAdmin):
     search_fields = ("object_reference_id", "order__platform_id", "user_reference_id")
     search_help_text = "Reference, order id or user reference"
     ordering = ("-created_at", "-pk")
+    actions = ("not_placed",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Placement]:
         """Load what a row shows, in one query."""
@@ -71,6 +73,18 @@ class PlacementAdmin(ReadOnlyAdmin):
         """Show why it has no order."""
         return shortened(placement.problem, 70)
 
+    @action(description="It was not placed", permissions=["act"])
+    def not_placed(self, request: HttpRequest, queryset: QuerySet[Placement]) -> None:
+        """Settle uncertain placements that a person did not find on the platform (POST only)."""
+        uncertain = queryset.filter(state=Placement.State.UNCERTAIN)
+        self.note(request, uncertain, "Settled: it was not placed.")
+        now = timezone.now()
+        count = sum(settlement.decide(one, order_id=None, now=now) for one in uncertain)
+        if count:
+            messages.success(request, f"Settled as not placed: {count}.")
+        else:
+            messages.warning(request, "Nothing here is uncertain.")
+
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
@@ -82,7 +96,9 @@ class PlacementAdmin(ReadOnlyAdmin):
         context |= {
             "badge": placement_badge(placement),
             "is_uncertain": placement.state == Placement.State.UNCERTAIN,
+            "can_act": self.has_act_permission(request),
             "facts": [
+                ("Number", str(placement.pk)),
                 ("Ordered", ordered(placement)),
                 ("Order", link(order, placement.order_name or EMPTY)),
                 ("Workspace", placement.workspace_slug),

@@ -3,6 +3,9 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import Permission, User
+from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from crm_sync import due
 from crm_sync.errors import NotAllowed, Passing
@@ -273,3 +276,67 @@ def test_an_order_that_belongs_to_another_placement_is_no_candidate(box, workspa
     first.refresh_from_db()
     assert first.state == State.PLACED
     assert [first.order.platform_id, second.order.platform_id] == list(box.workspace.orders)
+
+
+@pytest.fixture
+def uncertain(workspace, home, wire) -> Placement:
+    """Return a placement whose answer was lost; the order is there, and nobody knows it."""
+    wire.after["POST /v1/orders"] = lost
+    return order_one(workspace)
+
+
+def test_a_person_who_finds_no_order_settles_it_as_not_placed(uncertain):
+    assert settlement.decide(uncertain, order_id=None, now=now())
+    uncertain.refresh_from_db()
+    assert (uncertain.state, uncertain.order) == (State.FAILED, None)
+    assert not settlement.decide(uncertain, order_id=None, now=now())
+
+
+def test_a_person_who_finds_the_order_ties_it_and_it_is_read(box, uncertain, drain_all):
+    (order_id,) = box.workspace.orders
+    assert settlement.decide(uncertain, order_id=order_id, now=now())
+    assert drain_all() == {"orders": {"read": 1}}
+    uncertain.refresh_from_db()
+    assert (uncertain.state, uncertain.problem) == (State.PLACED, "")
+    assert (uncertain.order.platform_id, uncertain.order.status) == (order_id, "PLACED")
+
+
+def test_an_order_that_has_a_placement_is_not_given_to_another(box, workspace, home, wire):
+    first = order_one(workspace)
+    wire.after["POST /v1/orders"] = lost
+    second = order_one(workspace)
+    assert not settlement.decide(second, order_id=first.order.platform_id, now=now())
+    second.refresh_from_db()
+    assert (second.state, second.order) == (State.UNCERTAIN, None)
+
+
+def test_the_command_settles_and_says_why_it_cannot(uncertain, capsys):
+    number = str(uncertain.pk)
+    call_command("settle_placement", "main", number, "--not-placed", "--dry-run")
+    uncertain.refresh_from_db()
+    assert uncertain.state == State.UNCERTAIN
+    call_command("settle_placement", "main", number, "--not-placed")
+    assert capsys.readouterr().out.splitlines()[-1].endswith("settled: not placed")
+    with pytest.raises(CommandError) as caught:
+        call_command("settle_placement", "main", number, "--not-placed")
+    assert caught.value.returncode == 1
+    with pytest.raises(CommandError) as caught:
+        call_command("settle_placement", "main", "999", "--not-placed")
+    assert caught.value.returncode == 2
+
+
+def test_the_admin_settles_by_post_and_not_for_viewers(admin_client, client, uncertain):
+    address = reverse("admin:orders_placement_changelist")
+    chosen = {"action": "not_placed", "_selected_action": str(uncertain.pk)}
+    admin_client.get(address, chosen)
+    uncertain.refresh_from_db()
+    assert uncertain.state == State.UNCERTAIN
+    viewer = User.objects.create_user("viewer", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_placement"))
+    client.force_login(viewer)
+    client.post(address, chosen)
+    uncertain.refresh_from_db()
+    assert uncertain.state == State.UNCERTAIN
+    admin_client.post(address, chosen)
+    uncertain.refresh_from_db()
+    assert uncertain.state == State.FAILED

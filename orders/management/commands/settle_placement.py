@@ -1,0 +1,48 @@
+"""Say what became of a placement whose outcome the platform never told."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from crm_sync.commands import USAGE
+from orders import settlement
+from orders.commands import OrderCommand
+from orders.models import Placement
+
+
+class Command(OrderCommand):
+    """Exit codes: 0 settled, 1 it was not uncertain any more, 2 no such placement."""
+
+    help = "Say what a person found on the platform about an UNCERTAIN placement."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the placement and what was found."""
+        super().add_arguments(parser)
+        parser.add_argument("slug", help="the workspace")
+        parser.add_argument("placement", type=int, help="its number, as the admin shows it")
+        found = parser.add_mutually_exclusive_group(required=True)
+        found.add_argument("--order", metavar="ID", help="it became this order of the platform")
+        found.add_argument("--not-placed", action="store_true", help="there is no such order")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Settle it, or show what would be written."""
+        workspace, number = self.workspace(options["slug"]), options["placement"]
+        placement = Placement.objects.filter(workspace=workspace, pk=number).first()
+        if placement is None:
+            self.fail(f"no placement {number} in workspace {workspace.slug}", USAGE)
+        order_id = options["order"]
+        if options["dry_run"]:
+            could = placement.state == Placement.State.UNCERTAIN
+        else:
+            could = settlement.decide(placement, order_id=order_id, now=timezone.now())
+        if not could:
+            placement.refresh_from_db()
+            self.fail(f"{placement} is {placement.state}, or that order has another placement")
+        result = f"order {order_id}" if order_id else "not placed"
+        would = "would be " if options["dry_run"] else ""
+        self.emit(
+            {"placement": number, "result": result},
+            [f"{placement} {would}settled: {result}"],
+            as_json=options["json"],
+        )
