@@ -1,121 +1,39 @@
-"""The sandbox as a WSGI application: a table of routes, and one way through for every request."""
+"""The sandbox as a WSGI application: one way through for every request."""
 
 from __future__ import annotations
 
 import errno
 import logging
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from email.utils import format_datetime
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import quote, urlsplit
 
-from sandbox.api import access, control, materials, orders, properties, webhooks
-from sandbox.faults import Rule, newer_answer
+from sandbox.api import webhooks
+from sandbox.faults import Rule, disguised
 from sandbox.platform import Platform
+from sandbox.routes import BODY_METHODS, BODY_OPTIONAL, CONTROL, NOT_RECORDED, OPEN, Handler, route
 from sandbox.wire import (
     Answer,
     Document,
     Refused,
     Request,
+    discard_body,
     parse_body,
+    parse_form,
     parse_query,
     read_body,
 )
 
 log = logging.getLogger(__name__)
 
-Handler = Callable[[Platform, Request], Answer]
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
-
-ROUTES: tuple[tuple[str, str, Handler], ...] = (
-    # §4.6
-    ("PATCH", "/v1/real-estate-properties/{property_id}", properties.update),
-    (
-        "PATCH",
-        "/v1/real-estate-properties/by-reference/{reference}",
-        properties.update_by_reference,
-    ),
-    ("GET", "/v1/real-estate-properties/{property_id}", properties.read),
-    ("GET", "/v1/real-estate-properties/by-reference/{reference}", properties.read_by_reference),
-    ("GET", "/v1/real-estate-properties", properties.listing),
-    ("POST", "/v1/real-estate-properties", properties.create),
-    ("GET", "/v1/users", properties.users),
-    # §4.3
-    ("POST", "/v1/sessions", orders.open_session),
-    ("GET", "/v1/sessions/{session_id}/products", orders.products),
-    ("POST", "/v1/sessions/{session_id}/instructions", orders.instructions),
-    ("POST", "/v1/orders", orders.place),
-    # §4.4
-    ("PUT", "/v1/orders/{order_id}/reschedule", orders.reschedule),
-    ("PUT", "/v1/orders/{order_id}/cancel", orders.cancel),
-    # §4.5
-    ("GET", "/v1/orders/{order_id}", orders.read),
-    ("GET", "/v1/orders/{order_id}/assignments", orders.assignments),
-    ("GET", "/v1/assignments/{assignment_id}", orders.assignment),
-    ("GET", "/v1/orders/{order_id}/assignments/{assignment_id}/materials", materials.of_assignment),
-    ("GET", "/materials/{order_id}/{assignment_id}", materials.of_event),
-    ("GET", "/v1/real-estate-properties/{property_id}/marketing-materials", materials.marketing),
-    ("GET", "/files/{key}/{size}/{name}", materials.file),
-    ("GET", "/tours/{key}", materials.tour),
-    # §4.1
-    ("GET", "/v1/webhooks", webhooks.read),
-    ("PUT", "/v1/webhooks", webhooks.put),
-    ("PATCH", "/v1/webhooks", webhooks.patch),
-    ("DELETE", "/v1/webhooks", webhooks.delete),
-    ("GET", "/v1/webhooks/triggers", webhooks.triggers),
-    # §4.2, A24
-    *(
-        (method, path, handler)
-        for path in ("/webhook", "/webhook/")
-        for method, handler in (
-            ("GET", webhooks.read),
-            ("POST", webhooks.put),
-            ("PUT", webhooks.put),
-            ("DELETE", webhooks.delete),
-        )
-    ),
-    ("PATCH", "/webhook/enabled", webhooks.legacy_enabled),
-    ("GET", "/webhook/history", webhooks.triggers),
-    # A6
-    ("POST", "/auth/token", access.token),
-    # A53
-    ("GET", "/_sandbox/", control.page),
-    ("GET", "/_sandbox/state", control.state),
-    ("GET", "/_sandbox/calls", control.calls),
-    ("POST", "/_sandbox/step", control.step),
-    ("POST", "/_sandbox/reset", control.reset),
-    ("GET", "/_sandbox/faults", control.faults),
-    ("POST", "/_sandbox/faults", control.set_faults),
-    ("POST", "/_sandbox/clock", control.clock),
-    ("POST", "/_sandbox/users", control.add_user),
-    ("POST", "/_sandbox/assignments/{assignment_id}/advance", control.advance),
-    ("POST", "/_sandbox/assignments/{assignment_id}/status", control.status),
-    ("POST", "/_sandbox/assignments/{assignment_id}/input", control.give_input),
-    ("POST", "/_sandbox/assignments/{assignment_id}/nudge", control.nudge),
-    ("POST", "/_sandbox/assignments/{assignment_id}/appointment", control.appointment),
-    ("POST", "/_sandbox/assignments/{assignment_id}/estimate", control.estimate),
-    ("PATCH", "/_sandbox/properties/{property_id}", control.edit_property),
-    ("POST", "/_sandbox/properties/{property_id}/marketing", control.marketing),
-)
-
-OPEN = ("/auth/token", "/files/", "/tours/", "/_sandbox/")  # no token: A6, A51, A53
-NOT_RECORDED = ("/files/", "/tours/", "/_sandbox/")
-# These take no body, or live without one.
-BODY_OPTIONAL = (
-    *(control.step, control.reset, control.advance, control.give_input, control.nudge),
-    *(control.marketing, webhooks.legacy_enabled),
-)
-BODY_METHODS = ("POST", "PUT", "PATCH")
 BODY_RECORDED = 64 * 1024  # of larger ones a list of 10,000 calls would fill the memory
-
-_PATTERNS = tuple(
-    (re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path))), method, handler)
-    for method, path, handler in ROUTES
-)
+FROM_PAGE = "from=page"  # the query of the forms on the sandbox's own page
 
 
 @dataclass(slots=True)
@@ -124,8 +42,14 @@ class _Exchange:
 
     method: str
     path: str
+    query: str
     body: Document | None = None
     fault: Rule | None = None
+
+    @property
+    def of_page(self) -> bool:
+        """Sent by a form of the page, which wants to see the page again."""
+        return self.query == FROM_PAGE and self.path.startswith(CONTROL)
 
 
 class Sandbox(Platform):
@@ -133,12 +57,12 @@ class Sandbox(Platform):
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request; whatever it holds, the answer is a documented one."""
-        exchange = _Exchange(environ["REQUEST_METHOD"], _path(environ))
-        headers: dict[str, str] = {}
+        path, query = _path(environ), environ.get("QUERY_STRING", "")
+        exchange = _Exchange(environ["REQUEST_METHOD"], path, query)
         try:
             answer, content = self._serve(environ, exchange)
         except Refused as refusal:
-            answer, headers = Answer(refusal.status, refusal.body()), refusal.headers
+            answer = self._refused(refusal, exchange)
             content = answer.payload()
         except Exception:
             log.exception("%s %s failed", exchange.method, exchange.path)
@@ -147,22 +71,24 @@ class Sandbox(Platform):
         if not exchange.path.startswith(NOT_RECORDED):
             call = (exchange.method, exchange.path, exchange.body, answer.status)
             self.calls.append(call)
-        served = self._respond(start_response, answer, content, headers)
+        served = self._respond(start_response, answer, content)
+        if answer.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            return _then_discard(served, environ)
         return _disturbed(served, exchange.fault) if exchange.fault else served
 
     def _serve(self, environ: Environ, exchange: _Exchange) -> tuple[Answer, bytes]:
         method, path = exchange.method, exchange.path
         # Read before anything is refused: what stays unread would break the connection.
         content = read_body(environ) if method in BODY_METHODS else b""
-        handler, params = _route(method, path)
+        handler, params = route(method, path)
         self._check_access(environ, path)
-        body = _body(content, method, handler)
+        body = parse_form(content) if exchange.of_page else _body(content, method, handler)
         exchange.body = body if len(content) <= BODY_RECORDED else None
         request = Request(
             method=method,
             path=path,
             params=params,
-            query=parse_query(environ.get("QUERY_STRING", "")),
+            query=parse_query(exchange.query),
             body=body or {},
             base_url=_base_url(environ),
         )
@@ -172,8 +98,10 @@ class Sandbox(Platform):
             if exchange.fault and (refused := exchange.fault.refusal()):
                 raise refused
             answer = handler(self, request)
-            if exchange.fault and exchange.fault.fault == "NEWER_ANSWER":
-                answer = newer_answer(answer)
+            if exchange.of_page:
+                answer = _back_to_page()
+            if exchange.fault:
+                answer = disguised(answer, exchange.fault)
             return answer, answer.payload()
 
     def date(self) -> str:
@@ -181,6 +109,8 @@ class Sandbox(Platform):
         return format_datetime(self.now(), usegmt=True)
 
     def _check_access(self, environ: Environ, path: str) -> None:
+        if path.startswith(CONTROL):
+            _check_origin(environ)
         if path.startswith(OPEN):
             return
         key = self.workspace.signing_key
@@ -188,15 +118,17 @@ class Sandbox(Platform):
         if path.startswith("/webhook"):
             webhooks.check_not_removed(self)
 
+    def _refused(self, refusal: Refused, exchange: _Exchange) -> Answer:
+        if exchange.of_page:
+            return _back_to_page(refusal.message)
+        answer = Answer(refusal.status, refusal.body(), headers=refusal.headers)
+        return disguised(answer, exchange.fault) if exchange.fault else answer
+
     def _respond(
-        self,
-        start_response: StartResponse,
-        answer: Answer,
-        content: bytes,
-        headers: dict[str, str],
+        self, start_response: StartResponse, answer: Answer, content: bytes
     ) -> list[bytes]:
         status = HTTPStatus(answer.status)
-        sent = [("Date", self.date()), *headers.items()]
+        sent = [("Date", self.date()), *answer.headers.items()]
         if status != HTTPStatus.NO_CONTENT:
             sent.append(("Content-Type", answer.content_type))
             sent.append(("Content-Length", str(len(content))))
@@ -223,26 +155,30 @@ def _cut_off(content: bytes) -> Iterator[bytes]:
     raise ConnectionResetError(errno.ECONNRESET, "the answer breaks off")
 
 
+def _then_discard(content: list[bytes], environ: Environ) -> Iterator[bytes]:
+    """A caller who is still sending would find the connection closed, and no answer."""
+    yield from content
+    discard_body(environ)
+
+
+def _back_to_page(refused: str = "") -> Answer:
+    """The page again by GET, so that reloading it does not repeat the step."""
+    location = f"{CONTROL}/?refused={quote(refused[:500])}" if refused else f"{CONTROL}/"
+    return Answer(303, content=b"", headers={"Location": location})
+
+
+def _check_origin(environ: Environ) -> None:
+    """No token guards the control paths, so a page of another site must not reach them."""
+    origin = environ.get("HTTP_ORIGIN")
+    if origin is not None and urlsplit(origin).netloc != environ.get("HTTP_HOST"):
+        raise Refused(403, "the control paths take no calls from other sites")
+
+
 def _path(environ: Environ) -> str:
     """The path as text: WSGI hands its bytes over as if they were Latin-1."""
     return (
         str(environ.get("PATH_INFO") or "/").encode("latin-1", "replace").decode("utf-8", "replace")
     )
-
-
-def _route(method: str, path: str) -> tuple[Handler, dict[str, str]]:
-    """The handler of a path and the words in it; 404 for no such path, 405 for its methods."""
-    allowed = []
-    for pattern, of_method, handler in _PATTERNS:
-        if match := pattern.fullmatch(path):
-            if of_method == method:
-                return handler, match.groupdict()
-            allowed.append(of_method)
-    if not allowed:
-        raise Refused(404, f"there is no path {path}")
-    refusal = Refused(405, f"{path} does not take {method}")
-    refusal.headers["Allow"] = ", ".join(allowed)
-    raise refusal
 
 
 def _body(content: bytes, method: str, handler: Handler) -> Document | None:

@@ -13,7 +13,10 @@ Answers (`method`, `path` say which):
     SLOW                done and answered `seconds` later
     CUT_OFF             done, and the answer breaks off in the middle
     TIME_OUT_AFTER      done, and the answer never comes; the connection ends after `seconds`
-    NEWER_ANSWER        done, and the answer has a field that the interface does not list
+    NEWER_ANSWER        done; each object of the answer has a field that the interface does not list
+    NEWER_ENUM          done; the enums of the answer (of properties, and the statuses of orders)
+                        have a value that the interface does not list; `field` narrows it to names
+    UNKNOWN_ENUM        the same with UNKNOWN, as §2.4 and §9 rule 3 have it
 
 Callbacks (`event` says which):
 
@@ -25,15 +28,18 @@ Callbacks (`event` says which):
     OLD_SECRET          sent with the secret before the last change, or a wrong one
     NEWER_FIELD         sent with a field that the interface does not list
     NEWER_EVENT         sent after an event whose type the interface does not list
+    NEWER_VALUE         sent with a status, type or reason that the interface does not list
+    UNKNOWN_VALUE       the same with UNKNOWN (§9 rule 3)
 """
 
 from __future__ import annotations
 
 import random
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from sandbox import newer
 from sandbox.wire import Answer, Document, Refused, bad
 
 REFUSALS = {
@@ -42,12 +48,13 @@ REFUSALS = {
     "UNAVAILABLE": (503, "the service is not available"),
     "EXPIRED_TOKEN": (401, "the token has expired"),
 }
-ANSWERS = frozenset({*REFUSALS, "SLOW", "CUT_OFF", "TIME_OUT_AFTER", "NEWER_ANSWER"})
+ANSWERS = frozenset(
+    {*REFUSALS, "SLOW", "CUT_OFF", "TIME_OUT_AFTER", "NEWER_ANSWER", "NEWER_ENUM", "UNKNOWN_ENUM"}
+)
 CALLBACKS = frozenset(
     {"DROPPED", "LOST", "REPEATED", "REORDERED", "DELAYED", "OLD_SECRET"}
-    | {"NEWER_FIELD", "NEWER_EVENT"}
+    | {"NEWER_FIELD", "NEWER_EVENT", "NEWER_VALUE", "UNKNOWN_VALUE"}
 )
-NEWER = {"newerField": {"of": "a later version"}}
 
 
 @dataclass(slots=True)
@@ -60,6 +67,7 @@ class Rule:
     method: str = "*"
     path: str = "*"
     event: str = "*"
+    field: str = "*"
     seconds: float = 0.0
 
     def refusal(self) -> Refused | None:
@@ -140,24 +148,21 @@ def _rule(value: Any, where: str) -> Rule:
             raise bad(f"{where}.{name}", f"must be from 0 to {highest}")
     if rule.times is not None and (type(rule.times) is not int or rule.times < 0):
         raise bad(f"{where}.times", "must be a whole number")
-    for name in ("method", "path", "event"):
+    for name in ("method", "path", "event", "field"):
         if not isinstance(getattr(rule, name), str):
             raise bad(f"{where}.{name}", "must be a text")
     return rule
 
 
-def newer_answer(answer: Answer) -> Answer:
-    """An answer with a field that this version of the interface does not know."""
-    if not isinstance(answer.value, dict):
-        return answer
-    return Answer(answer.status, answer.value | NEWER)
-
-
-def newer_event(event: Document) -> Document:
-    """An event of a type that this version of the interface does not know (§9)."""
-    kept = ("orderId", "occurredAt", "timestamp")
-    return {
-        "event": "ORDER_NOTE_ADDED",
-        **{one: event[one] for one in kept if one in event},
-        **NEWER,
-    }
+def disguised(answer: Answer, rule: Rule) -> Answer:
+    """The answer as a newer platform would give it, where the rule is of that kind."""
+    match rule.fault:
+        case "NEWER_ANSWER":
+            value = newer.with_fields(answer.value)
+        case "NEWER_ENUM":
+            value = newer.with_values(answer.value, newer.VALUE, rule.field)
+        case "UNKNOWN_ENUM":
+            value = newer.with_values(answer.value, newer.UNKNOWN, rule.field)
+        case _:
+            return answer
+    return replace(answer, value=value)

@@ -1,21 +1,21 @@
 """What was delivered (A38), generated marketing materials (A40), and small files behind them.
 
-A file is drawn from its address alone, so none is stored. Addresses are kept relative and become
-absolute in the answer; the id in them is a secret, as in a signed link.
+A file is drawn from its address alone (see `drawing` and `video`), so none is stored. Addresses are
+kept relative and become absolute in the answer; the id in them is a secret, as in a signed link.
 """
 
 from __future__ import annotations
 
-import struct
 import uuid
 import zlib
+from functools import lru_cache
 
-from sandbox import catalogue
+from sandbox import catalogue, drawing, video
 from sandbox.lifecycle import DOCUMENT
 from sandbox.wire import Document
 
 MIME_TYPES = {"png": "image/png", "pdf": "application/pdf", "mp4": "video/mp4"}
-SIZES = {"POST": (96, 64), "POST_WEB": (48, 32), "thumbnail": (24, 16)}
+SIZES = {"POST": (720, 480), "POST_WEB": (360, 240), "thumbnail": (96, 64)}
 SUFFIX = {DOCUMENT: "pdf", "VIDEO": "mp4"}
 
 
@@ -85,51 +85,41 @@ def content(key: str, size: str, name: str) -> bytes | None:
     """The bytes behind a file's address; None when there is no such file."""
     if size not in SIZES:
         return None
-    match name.rpartition(".")[2]:
+    stem, _, suffix = name.rpartition(".")
+    variant = zlib.crc32(key.encode("utf-8", "replace")) % drawing.VARIANTS
+    match suffix:
         case "png":
-            return png(*SIZES[size], colour=zlib.crc32(key.encode()))
+            return _picture(stem, size, variant)
         case "pdf":
-            return pdf(name)
+            return _paper(stem, variant)
         case "mp4":
-            # The head of a video and nothing to play: no codec comes with the standard library.
-            return struct.pack(">I4s4sI4s", 20, b"ftyp", b"isom", 512, b"isom")
+            return video.clip(variant)
     return None
 
 
-def png(width: int, height: int, *, colour: int) -> bytes:
-    """A picture that fades from a colour to dark, row by row."""
-    red, green, blue = colour >> 16 & 255, colour >> 8 & 255, colour & 255
-    rows = bytearray()
-    for row in range(height):
-        shade = 256 - row * 192 // height
-        pixel = bytes((red * shade >> 8, green * shade >> 8, blue * shade >> 8))
-        rows += b"\0" + pixel * width
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(rows))), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + tag + data + struct.pack(">I", zlib.crc32(tag + data))
-        for tag, data in parts
-    )
+def _picture(stem: str, size: str, variant: int) -> bytes:
+    kinds = [kind for begins, kind in _DRAWN.items() if stem.startswith(begins)]
+    return _drawn(kinds[0] if kinds else "house", size, variant)
 
 
-def pdf(title: str) -> bytes:
-    """One page with one line of text."""
-    line = title.encode("ascii", "replace").translate(None, b"()\\")
-    stream = b"BT /F1 18 Tf 72 720 Td (" + line + b") Tj ET"
-    objects = (
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R"
-        b"/Resources<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>",
-        b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream),
+_DRAWN = {"floor-plan": "plan", "instagram": "poster", "linkedin": "poster"}
+
+
+@lru_cache(maxsize=128)
+def _drawn(kind: str, size: str, variant: int) -> bytes:
+    width, height = SIZES[size]
+    match kind:
+        case "plan":
+            return drawing.floor_plan(width, height, variant).png()
+        case "poster":
+            return drawing.poster(height, variant).png()
+    return drawing.house(width, height, variant).png()
+
+
+def _paper(stem: str, variant: int) -> bytes:
+    title = stem.replace("-", " ").capitalize()
+    brochure = stem.startswith("real-estate-brochure")
+    picture = drawing.house(*SIZES["POST_WEB"], variant) if brochure else None
+    return drawing.pdf(
+        title, ("Made by the sandbox of the platform.", "No true document."), picture
     )
-    out = bytearray(b"%PDF-1.4\n")
-    offsets = []
-    for number, body in enumerate(objects, start=1):
-        offsets.append(len(out))
-        out += b"%d 0 obj%s\nendobj\n" % (number, body)
-    table = len(out)
-    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
-    out += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    out += b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, table)
-    return bytes(out)

@@ -13,16 +13,17 @@ from datetime import UTC, datetime, timedelta
 
 import requests
 
-from sandbox import callbacks, lifecycle
+from sandbox import callbacks, lifecycle, newer
 from sandbox.access import Access
 from sandbox.change import Change
 from sandbox.events import PLATFORMS
-from sandbox.faults import NEWER, Faults, Rule, newer_event
+from sandbox.faults import Faults, Rule
 from sandbox.merge import merge
 from sandbox.wire import Document, Refused, bad, parse_timestamp, timestamp
 from sandbox.workspace import Workspace
 
 CALLS_KEPT = 10_000
+AFTER_ALL = "after all that wait"  # in place of the time at which an event is due
 Call = tuple[str, str, Document | None, int]
 
 
@@ -59,7 +60,6 @@ class Platform:
         self._clock = now or _system_clock
         self._clock_offset = timedelta()
         self._sending = threading.RLock()
-        self._delayed: list[tuple[datetime, Document]] = []
         self.faults = Faults()
 
     def now(self) -> datetime:
@@ -77,7 +77,6 @@ class Platform:
             self.workspace = Workspace.seeded()
             self._clock_offset = timedelta()
             self.faults.set({})
-            self._delayed.clear()
             self.calls.clear()
             self.version += 1
 
@@ -89,7 +88,7 @@ class Platform:
     @property
     def delayed(self) -> int:
         """How many events a fault holds back."""
-        return len(self._delayed)
+        return len(self.workspace.delayed)
 
     @contextmanager
     def change(self) -> Iterator[Change]:
@@ -107,9 +106,17 @@ class Platform:
         """Send every pending callback now, in order; return how many were sent."""
         sent = 0
         with self._sending:
-            while (todo := self._take_pending()) is not None:
-                sent += self._send(*todo)
+            while (one := self.deliver_next()) is not None:
+                sent += one
         return sent
+
+    def deliver_next(self) -> int | None:
+        """Send the next callback, None when there is none; several threads may do so at once.
+
+        The fault that befalls it is drawn in the order of the events, whoever sends faster.
+        """
+        todo = self._take_pending()
+        return self._send(*todo) if todo else None
 
     def _take_pending(self) -> tuple[Document, Document, Rule | None] | None:
         """The webhook, the next event, and the fault that befalls it."""
@@ -117,19 +124,24 @@ class Platform:
             webhook = self.workspace.webhook
             if not webhook or not webhook["enabled"]:  # §4.1: deliveries stop
                 self.pending.clear()
-                self._delayed.clear()
-            self._wake_delayed()
-            if not self.pending or webhook is None:
+                self.workspace.delayed.clear()
+            late = self._take_delayed()
+            if webhook is None or (late is None and not self.pending):
                 self.has_pending.clear()
                 return None
             self.version += 1
+            if late is not None:  # no fault again, else a rule without end would hold it for ever
+                return dict(webhook), late, None
             event = self.pending.popleft()
             return dict(webhook), event, self.faults.on_event(event)
 
-    def _wake_delayed(self) -> None:
-        now = self.now()
-        self.pending.extend(event for due, event in self._delayed if due <= now)
-        self._delayed = [waiting for waiting in self._delayed if waiting[0] > now]
+    def _take_delayed(self) -> Document | None:
+        now = timestamp(self.now())  # as texts they sort by time
+        for index, one in enumerate(self.workspace.delayed):
+            if not self.pending if one["due"] == AFTER_ALL else one["due"] <= now:
+                event: Document = self.workspace.delayed.pop(index)["event"]
+                return event
+        return None
 
     def _send(self, webhook: Document, event: Document, fault: Rule | None) -> int:
         """Call the webhook with an event as the fault will have it; return how many calls."""
@@ -141,33 +153,32 @@ class Platform:
                 self._remember(callbacks.dropped(event, timestamp(self.now())), webhook)
                 return 0
             case "DELAYED" if fault:
-                self._put_off(event, fault.seconds)
+                self._hold(event, timestamp(self.now() + timedelta(seconds=fault.seconds)))
                 return 0
-            case "REORDERED" if later := self._take_all_pending():
-                # Those that overtake it are spared, else a rule without end would never end.
-                calls = [*later, event]
+            case "REORDERED" if self.pending:
+                self._hold(event, AFTER_ALL)
+                return 0
             case "REPEATED":
                 calls = [event, event]
             case "OLD_SECRET":
                 webhook["authSecret"] = webhook.get("previousSecret", "an-old-secret")
             case "NEWER_FIELD":
-                calls = [event | NEWER]
+                calls = [event | newer.FIELDS]
             case "NEWER_EVENT":
-                calls = [newer_event(event), event]
+                calls = [newer.event(event), event]
+            case "NEWER_VALUE":
+                calls = [newer.with_values(event, newer.VALUE)]
+            case "UNKNOWN_VALUE":
+                calls = [newer.with_values(event, newer.UNKNOWN)]
         for one in calls:
             record = callbacks.call(self.http, webhook, one, timestamp(self.now()))
             self._remember(record, webhook)
         return len(calls)
 
-    def _put_off(self, event: Document, seconds: float) -> None:
+    def _hold(self, event: Document, due: str) -> None:
         with self.lock:
-            self._delayed.append((self.now() + timedelta(seconds=seconds), event))
-
-    def _take_all_pending(self) -> list[Document]:
-        with self.lock:
-            later = list(self.pending)
-            self.pending.clear()
-            return later
+            self.workspace.delayed.append({"due": due, "event": event})
+            self.version += 1
 
     def _remember(self, record: Document, called: Document) -> None:
         with self.lock:

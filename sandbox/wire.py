@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
@@ -83,6 +83,7 @@ class Answer:
     value: Any = None
     content: bytes | None = None
     content_type: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
 
     def payload(self) -> bytes:
         """The bytes of the body; none for a 204."""
@@ -97,28 +98,42 @@ def encode(value: Any) -> bytes:
 
 
 def read_body(environ: Mapping[str, Any]) -> bytes:
-    """Read the request body, with or without a declared length; 413 past the bound."""
+    """Read the whole request body, with or without a declared length; 413 past the bound."""
     declared = environ.get("CONTENT_LENGTH") or ""
-    stream = environ["wsgi.input"]
-    if declared:
-        if not (declared.isascii() and declared.isdigit() and len(declared) <= 18):
-            raise Refused(400, "Content-Length is not a number")
-        content = bytes(stream.read(min(int(declared), MAX_BODY + 1)))
-    elif environ.get("wsgi.input_terminated"):
-        content = bytes(stream.read(MAX_BODY + 1))
-    else:
+    if declared and not (declared.isascii() and declared.isdigit() and len(declared) <= 18):
+        raise Refused(400, "Content-Length is not a number")
+    if not declared and not environ.get("wsgi.input_terminated"):
         return b""
+    expected = int(declared) if declared else None
+    too_large = Refused(413, f"the body is larger than {MAX_BODY} bytes")
+    if expected is not None and expected > MAX_BODY:
+        raise too_large
+    content = _read(environ["wsgi.input"], MAX_BODY + 1 if expected is None else expected)
     if len(content) > MAX_BODY:
-        # A caller who is still sending would find the connection closed, and no answer.
-        _discard(stream, int(declared or MAX_DISCARDED) - len(content))
-        raise Refused(413, f"the body is larger than {MAX_BODY} bytes")
+        raise too_large
+    if expected is not None and len(content) < expected:
+        # What came may be JSON by chance, and is not what was meant.
+        raise Refused(400, "the body ends before its Content-Length")
     return content
 
 
-def _discard(stream: Any, size: int) -> None:
-    left = min(size, MAX_DISCARDED)
-    while left > 0 and (piece := stream.read(min(left, 65_536))):
-        left -= len(piece)
+def _read(stream: Any, size: int) -> bytes:
+    try:
+        return bytes(stream.read(size))
+    except TimeoutError as error:
+        raise Refused(408, "the body did not arrive in time") from error
+    except Exception as error:  # each server has errors of its own for a body that breaks off
+        raise Refused(400, "the body breaks off or is not well-formed") from error
+
+
+def discard_body(environ: Mapping[str, Any]) -> None:
+    """Read what the caller is still sending, as far as that may go."""
+    left = min(int(environ.get("CONTENT_LENGTH") or MAX_DISCARDED), MAX_DISCARDED)
+    try:
+        while left > 0 and (piece := _read(environ["wsgi.input"], min(left, 65_536))):
+            left -= len(piece)
+    except Refused:
+        return  # the answer is on its way already
 
 
 def parse_body(content: bytes) -> Document:
@@ -130,6 +145,12 @@ def parse_body(content: bytes) -> Document:
     if not isinstance(value, dict):
         raise Refused(400, "the body must be a JSON object")
     return value
+
+
+def parse_form(content: bytes) -> Document:
+    """The fields of a form of the sandbox's own page; an empty one is null."""
+    pairs = parse_query(content.decode("utf-8", "replace"))
+    return {name: value or None for name, value in pairs.items()}
 
 
 def _no_number(word: str) -> float:

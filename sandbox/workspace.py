@@ -67,6 +67,7 @@ class Workspace:
     webhook: Document | None = None  # with "authSecret", which no answer carries
     history: list[Document] = field(default_factory=list)  # oldest first, at most ten (§8)
     pending: deque[Document] = field(default_factory=deque)  # events not sent yet
+    delayed: list[Document] = field(default_factory=list)  # those that a fault holds back, and when
     signing_key: str = field(default_factory=lambda: secrets.token_hex(32))
     last_id: int = 1000
 
@@ -97,6 +98,8 @@ class Workspace:
     @classmethod
     def from_json(cls, value: Any) -> Workspace:
         """The workspace that `to_json` told of; raises ValueError when it did not."""
+        if isinstance(value, dict):
+            value = {"delayed": []} | value  # files of before it was kept
         if not isinstance(value, dict) or value.keys() != {"properties", "pending", *PLAIN}:
             raise ValueError("this is not the state of a sandbox")
         for name, member in value.items():
@@ -111,9 +114,9 @@ class Workspace:
 
 PLAIN = (
     *("users", "sessions", "orders", "assignments", "notes", "materials", "marketing"),
-    *("webhook", "history", "signing_key", "last_id"),
+    *("webhook", "history", "delayed", "signing_key", "last_id"),
 )
-LISTS = ("pending", "history")
+LISTS = ("pending", "history", "delayed")
 FREE = ("webhook", "signing_key", "last_id")
 
 USERS: list[Document] = [

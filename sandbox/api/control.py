@@ -6,11 +6,12 @@ import re
 from typing import Any
 
 from sandbox.callbacks import shown
-from sandbox.page import render
+from sandbox.page import POLICY, render
 from sandbox.platform import Platform
 from sandbox.wire import Answer, Document, Request, bad, parse_timestamp, timestamp
 
 MASKED = ("authSecret", "secret")
+_OFFSET = re.compile(r"(Z|[+-]\d\d:?\d\d(:\d\d)?)$", re.ASCII)
 _STATUS = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
 USER_FIELDS = ("userReferenceId", "email", "name", "language", "phone", "country")
 
@@ -24,9 +25,17 @@ def state(platform: Platform, request: Request) -> Answer:
     return Answer(200, known | {"now": timestamp(platform.now())})
 
 
+def to_page(platform: Platform, request: Request) -> Answer:
+    return Answer(303, content=b"", headers={"Location": "/_sandbox/"})
+
+
 def page(platform: Platform, request: Request) -> Answer:
-    content = render(platform.workspace, timestamp(platform.now()))
-    return Answer(200, content=content, content_type="text/html; charset=utf-8")
+    return Answer(
+        200,
+        content=render(platform, request.query.get("refused", "")),
+        content_type="text/html; charset=utf-8",
+        headers={"Content-Security-Policy": POLICY},
+    )
 
 
 def calls(platform: Platform, request: Request) -> Answer:
@@ -49,7 +58,7 @@ def step(platform: Platform, request: Request) -> Answer:
 
 
 def advance(platform: Platform, request: Request) -> Answer:
-    return _assignment(platform, request, moved=platform.advance(request.params["assignment_id"]))
+    return _assignment(platform, request, moved=platform.advance(request.params["assignmentId"]))
 
 
 def status(platform: Platform, request: Request) -> Answer:
@@ -57,13 +66,13 @@ def status(platform: Platform, request: Request) -> Answer:
     wanted = request.text("status")
     if wanted is None or not _STATUS.fullmatch(wanted):
         raise bad("status", "is required, in capitals")
-    platform.set_status(request.params["assignment_id"], wanted)
+    platform.set_status(request.params["assignmentId"], wanted)
     return _assignment(platform, request)
 
 
 def give_input(platform: Platform, request: Request) -> Answer:
     """The client brought what was missing: ACTION_REQUIRED becomes CREATED (§3.2)."""
-    assignment_id = request.params["assignment_id"]
+    assignment_id = request.params["assignmentId"]
     if platform.assignment(assignment_id)["status"] != "ACTION_REQUIRED":
         return _assignment(platform, request, moved=False)
     platform.set_status(assignment_id, "CREATED")
@@ -71,7 +80,7 @@ def give_input(platform: Platform, request: Request) -> Answer:
 
 
 def nudge(platform: Platform, request: Request) -> Answer:
-    platform.nudge(request.params["assignment_id"])
+    platform.nudge(request.params["assignmentId"])
     return _assignment(platform, request)
 
 
@@ -79,7 +88,10 @@ def appointment(platform: Platform, request: Request) -> Answer:
     """A timestamp sets the appointment, an explicit null clears it."""
     if "scheduledAt" not in request.body:
         raise bad("scheduledAt", "is required, a timestamp or null")
-    platform.set_appointment(request.params["assignment_id"], request.text("scheduledAt"))
+    wanted = request.text("scheduledAt")
+    if wanted is not None and not _OFFSET.search(wanted):  # as a date field of the page sends it
+        wanted = timestamp(parse_timestamp(wanted, "scheduledAt"))
+    platform.set_appointment(request.params["assignmentId"], wanted)
     return _assignment(platform, request)
 
 
@@ -87,21 +99,21 @@ def estimate(platform: Platform, request: Request) -> Answer:
     wanted = request.text("estimatedDeliveryAt")
     if wanted is None:
         raise bad("estimatedDeliveryAt", "is required, a date")
-    platform.set_estimate(request.params["assignment_id"], wanted)
+    platform.set_estimate(request.params["assignmentId"], wanted)
     return _assignment(platform, request)
 
 
 def _assignment(platform: Platform, request: Request, **more: Any) -> Answer:
-    return Answer(200, {**platform.assignment(request.params["assignment_id"]), **more})
+    return Answer(200, {**platform.assignment(request.params["assignmentId"]), **more})
 
 
 def edit_property(platform: Platform, request: Request) -> Answer:
-    return Answer(200, platform.edit_property(request.params["property_id"], request.body))
+    return Answer(200, platform.edit_property(request.params["propertyId"], request.body))
 
 
 def marketing(platform: Platform, request: Request) -> Answer:
     wanted = request.text("targetPlatform") or "REAL_ESTATE_BROCHURE"
-    platform.marketing_ready(request.params["property_id"], wanted)
+    platform.marketing_ready(request.params["propertyId"], wanted)
     return Answer(200, {"targetPlatform": wanted})
 
 

@@ -38,8 +38,8 @@ def of_event(platform: Platform, request: Request) -> Answer:
 
 
 def _product(platform: Platform, request: Request) -> str | None:
-    order = platform.order(request.params["order_id"])
-    assignment_id = request.params["assignment_id"]
+    order = platform.order(request.params["orderId"])
+    assignment_id = request.params["assignmentId"]
     if assignment_id not in order["assignments"]:
         raise Refused(404, f"the order has no assignment {assignment_id}")
     product = request.query.get("product")
@@ -54,7 +54,7 @@ def _answer(platform: Platform, request: Request, wanted: Callable[[Document], b
     earliest = parse_timestamp(since, "modifiedSince") if since is not None else None
     chosen = [
         _absolute(one, request)
-        for one in platform.workspace.materials.get(request.params["assignment_id"], [])
+        for one in platform.workspace.materials.get(request.params["assignmentId"], [])
         if product in (None, one["product"])
         and (earliest is None or parse_timestamp(one["modifiedAt"], "modifiedAt") >= earliest)
         and wanted(one)
@@ -71,7 +71,7 @@ def _absolute(entry: Document, request: Request) -> Document:
 
 def marketing(platform: Platform, request: Request) -> Answer:
     """The generated marketing materials of a property (A40)."""
-    property_id = platform.property_(request.params["property_id"])["id"]
+    property_id = platform.property_(request.params["propertyId"])["id"]
     entries = platform.workspace.marketing.get(property_id, [])
     return Answer(200, {"marketingMaterials": [_absolute(one, request) for one in entries]})
 
@@ -79,7 +79,7 @@ def marketing(platform: Platform, request: Request) -> Answer:
 def file(platform: Platform, request: Request) -> Answer:
     """The bytes of a material; no token, the address is the secret (A51)."""
     name = request.params["name"]
-    content = materials.content(request.params["key"], request.params["size"], name)
+    content = materials.content(request.params["key"], request.params["quality"], name)
     if content is None:
         raise Refused(404, f"there is no file {name}")
     mime_type = materials.MIME_TYPES[name.rpartition(".")[2]]

@@ -68,7 +68,7 @@ def _session(platform: Platform, session_id: str) -> Document:
 
 def products(platform: Platform, request: Request) -> Answer:
     """What can be ordered in a session (A31)."""
-    _session(platform, request.params["session_id"])
+    _session(platform, request.params["sessionId"])
     shown = [
         {
             "id": one.id,
@@ -84,7 +84,7 @@ def products(platform: Platform, request: Request) -> Answer:
 
 def instructions(platform: Platform, request: Request) -> Answer:
     """The options of the instructions for the products that were chosen (A32)."""
-    _session(platform, request.params["session_id"])
+    _session(platform, request.params["sessionId"])
     _chosen(request.body.get("products"))
     shown = {
         part: [{"id": key, "label": label} for key, label in options]
@@ -137,17 +137,17 @@ def _check_instructions(value: Any) -> None:
 
 
 def read(platform: Platform, request: Request) -> Answer:
-    return Answer(200, shown_order(platform, platform.order(request.params["order_id"])))
+    return Answer(200, shown_order(platform, platform.order(request.params["orderId"])))
 
 
 def assignments(platform: Platform, request: Request) -> Answer:
     """The assignments of an order (A36)."""
-    order = shown_order(platform, platform.order(request.params["order_id"]))
+    order = shown_order(platform, platform.order(request.params["orderId"]))
     return Answer(200, order["assignments"])
 
 
 def assignment(platform: Platform, request: Request) -> Answer:
-    return Answer(200, dict(platform.assignment(request.params["assignment_id"])))
+    return Answer(200, dict(platform.assignment(request.params["assignmentId"])))
 
 
 def shown_order(platform: Platform, order: Document) -> Document:
@@ -158,7 +158,7 @@ def shown_order(platform: Platform, order: Document) -> Document:
 
 def reschedule(platform: Platform, request: Request) -> Answer:
     """Reschedule one assignment, or all that can be (A34, A49)."""
-    order = platform.order(request.params["order_id"])
+    order = platform.order(request.params["orderId"])
     _user(platform, request)
     request.text("reason")
     proposed_at = request.text("proposedAt")
@@ -184,7 +184,7 @@ def reschedule(platform: Platform, request: Request) -> Answer:
 
 def cancel(platform: Platform, request: Request) -> Answer:
     """Cancel an order that is PLACED or IN_PROGRESS, else 409 (§3.1, A34)."""
-    order = platform.order(request.params["order_id"])
+    order = platform.order(request.params["orderId"])
     _user(platform, request)
     request.text("reason")
     if not lifecycle.ORDER_MOVES.get(order["status"]):

@@ -27,13 +27,13 @@ def create(platform: Platform, request: Request) -> Answer:
 
 
 def update(platform: Platform, request: Request) -> Answer:
-    return _update(platform, platform.property_(request.params["property_id"]), request.body)
+    return _update(platform, platform.property_(request.params["propertyId"]), request.body)
 
 
 def update_by_reference(platform: Platform, request: Request) -> Answer:
     """An unknown reference is a 404 and creates nothing (A3)."""
     return _update(
-        platform, platform.property_by_reference(request.params["reference"]), request.body
+        platform, platform.property_by_reference(request.params["objectReferenceId"]), request.body
     )
 
 
@@ -54,11 +54,11 @@ def _check_reference(platform: Platform, document: Document, *, own_id: str | No
 
 
 def read(platform: Platform, request: Request) -> Answer:
-    return Answer(200, platform.property_(request.params["property_id"]))
+    return Answer(200, platform.property_(request.params["propertyId"]))
 
 
 def read_by_reference(platform: Platform, request: Request) -> Answer:
-    return Answer(200, platform.property_by_reference(request.params["reference"]))
+    return Answer(200, platform.property_by_reference(request.params["objectReferenceId"]))
 
 
 def listing(platform: Platform, request: Request) -> Answer:

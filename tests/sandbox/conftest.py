@@ -100,6 +100,14 @@ class Client(requests.Session):
         return answer.json()
 
 
+def finished(box, client, *products):
+    """Place an order and lead it to its end; return it as it is then."""
+    order = client.order(*products)
+    while box.step():
+        pass
+    return client.get(f"/v1/orders/{order['id']}").json()
+
+
 def refusal(answer: requests.Response) -> tuple[int, list[str]]:
     """The status of an error answer and the fields that it names; checks the shape of A4."""
     body = answer.json()

@@ -26,7 +26,7 @@ PATHS = [
 @pytest.mark.parametrize(
     "header", [None, "Bearer", "Bearer wrong", "Basic test-token", "Bearer a.b.c", "Bearer é"]
 )
-def test_a5_a_missing_or_wrong_token_is_401(box, method, path, header):
+def test_5_1_a_missing_or_wrong_token_is_401(box, method, path, header):
     nobody = Client(box, token=None)
     headers = {"Authorization": header.encode()} if header else {}
     before = box.workspace.to_json()
@@ -34,7 +34,7 @@ def test_a5_a_missing_or_wrong_token_is_401(box, method, path, header):
     assert box.workspace.to_json() == before
 
 
-def test_a6_client_credentials_give_a_token_that_lives_an_hour(box, clock):
+def test_5_1_client_credentials_give_a_token_that_lives_an_hour(box, clock):
     nobody = Client(box, token=None)
     answer = nobody.post("/auth/token", json={"clientId": "id", "secret": "secret"})
     assert (answer.status_code, list(answer.json())) == (200, ["token"])
@@ -95,7 +95,7 @@ def test_every_answer_carries_the_date_of_the_sandbox_clock(client):
         ("POST", "/_sandbox/clock"),
     ],
 )
-def test_a4_a_body_that_is_no_json_object_is_400_and_changes_nothing(
+def test_7_a_body_that_is_no_json_object_is_400_and_changes_nothing(
     box, client, method, path, content
 ):
     before = box.workspace.to_json()
@@ -229,22 +229,6 @@ def test_a53_a_control_call_that_cannot_be_is_refused(box, client, path, body, r
     answer = client.post(f"/_sandbox/{path.format(id=assignment_id)}", json=body)
     assert refusal(answer) == refused
     assert box.workspace.to_json() == before
-
-
-def test_a_page_shows_orders_assignments_and_deliveries(box, hooked, callback):
-    nobody = Client(box, token=None)
-    assert nobody.get("/_sandbox/").text.count(">none") == 3
-    box.edit_property("201", {"objectReferenceId": "<b>"})
-    assignment_id = hooked.order("17")["assignments"][0]["id"]
-    box.step()
-    callback.status = 500
-    box.deliver()
-    answer = nobody.get("/_sandbox/")
-    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert "<td>&lt;b&gt;<td>" in answer.text
-    assert f"data-path='assignments/{assignment_id}/advance'" in answer.text
-    assert "<td>ACTION_REQUIRED DOCUMENT_UPLOAD_REQUIRED<td>ENERGY_CERTIFICATE<td>" in answer.text
-    assert "<td>The callback answered 500" in answer.text
 
 
 def test_a53_the_state_is_shown_without_its_secrets(box, client):

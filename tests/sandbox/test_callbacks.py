@@ -1,0 +1,193 @@
+"""The delivery of callbacks (§5.2, §6.1, §8)."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from sandbox import callbacks
+from tests.sandbox.conftest import HOOK
+
+NOW = "2026-03-02T08:30:00.000000Z"
+
+
+def configure(client, **fields):
+    return client.put("/v1/webhooks", json={"url": HOOK, "method": "POST", **fields})
+
+
+def ring(box, callback=None):
+    """Emit one event and send it."""
+    box.marketing_ready("201", "LINKEDIN")
+    assert box.deliver() == 1
+    return callback.requests[-1] if callback else None
+
+
+# §5.2
+
+
+@pytest.mark.parametrize(
+    ("fields", "query", "headers"),
+    [
+        ({"authType": "NONE"}, "", {}),
+        ({"authType": "HEADER", "authSecret": "s3"}, "", {"X-Api-Key": "s3"}),
+        (
+            {"authType": "HEADER", "authSecret": "s3", "authHeaderName": "X-Hook"},
+            *("", {"X-Hook": "s3"}),
+        ),
+        (
+            {"authType": "QUERY_PARAMETER", "authSecret": "s&3", "authParameterName": "key"},
+            *("key=s%263", {}),
+        ),
+        (
+            {
+                "authType": "QUERY_PARAMETER",
+                "authSecret": "s3",
+                "authParameterName": "key",
+                "url": f"{HOOK}?a=1",
+            },
+            *("a=1&key=s3", {}),
+        ),
+        ({"authType": "BEARER_TOKEN", "authSecret": "s3"}, "", {"Authorization": "Bearer s3"}),
+    ],
+)
+def test_5_2_each_auth_type_authenticates_in_its_way(box, client, callback, fields, query, headers):
+    configure(client, **fields)
+    seen = ring(box, callback)
+    events = {"Content-Type": "application/json", "X-Event-Type": "MARKETING_MATERIALS_READY"}
+    assert (seen["query"], seen["headers"]) == (query, events | headers)
+
+
+# §6.1
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "GET"])
+def test_6_1_a_callback_carries_its_event_by_the_method_configured(box, client, callback, method):
+    configure(client, method=method)
+    seen = ring(box, callback)
+    assert (seen["method"], seen["path"]) == (method, "/callback")
+    assert seen["event"] == {
+        "event": "MARKETING_MATERIALS_READY",
+        "timestamp": NOW,
+        "propertyId": "201",
+        "targetPlatform": "LINKEDIN",
+    }
+
+
+def test_6_1_rule_2_a26_order_events_carry_their_type_and_their_order(box, hooked, callback):
+    order = hooked.order("18")
+    box.step()
+    assert box.deliver() == 3
+    assert [one["headers"] for one in callback.requests] == [
+        {"Content-Type": "application/json", "X-Event-Type": kind, "X-Order-Id": order["id"]}
+        for kind in callback.kinds()
+    ]
+
+
+def test_callbacks_are_sent_in_order_by_whoever_asks_for_it(box, hooked, callback):
+    hooked.order("11", "17")
+    while box.step():
+        pass
+    waiting = list(box.pending)
+    assert (box.deliver(), callback.events, list(box.pending)) == (len(waiting), waiting, [])
+
+
+@pytest.mark.parametrize("status", [200, 201, 204])
+def test_6_1_rule_3_any_2xx_is_a_success_and_keeps_no_answer(box, hooked, callback, status):
+    callback.status, callback.body = status, b"thanks"
+    ring(box)
+    (record,) = hooked.get("/v1/webhooks/triggers").json()
+    assert uuid.UUID(record.pop("id"))
+    assert record == {
+        "triggeredAt": NOW,
+        "payload": callback.events[0],
+        "headers": {"X-Event-Type": "MARKETING_MATERIALS_READY"},
+        "statusCode": status,
+        "success": True,
+    }
+
+
+@pytest.mark.parametrize("status", [302, 400, 401, 500])
+def test_6_1_rule_4_anything_else_is_recorded_and_not_retried(box, hooked, callback, status):
+    callback.status, callback.body = status, "nö".encode()
+    ring(box)
+    (record,) = hooked.get("/v1/webhooks/triggers").json()
+    assert record["success"] is False
+    assert record["statusCode"] == status
+    assert record["responseBody"] == "nö"
+    assert record["errorMessage"] == f"The callback answered {status}"
+    assert (box.deliver(), len(callback.requests)) == (0, 1)
+
+
+def test_7_a_time_out_is_recorded_without_a_status(box, hooked, callback):
+    callback.error = TimeoutError("slow")
+    ring(box)
+    (record,) = hooked.get("/v1/webhooks/triggers").json()
+    assert (record["success"], record["errorMessage"]) == (
+        *(False, "Time-out: no answer within 30 seconds"),
+    )
+    assert "statusCode" not in record
+    assert "responseBody" not in record
+
+
+def test_6_1_rule_3_an_answer_that_comes_too_late_is_a_time_out(box, hooked, monkeypatch):
+    monkeypatch.setattr(callbacks, "SECONDS", 0)
+    ring(box)
+    (record,) = hooked.get("/v1/webhooks/triggers").json()
+    assert (record["success"], record["errorMessage"], "statusCode" in record) == (
+        *(False, "Time-out: no answer within 0 seconds", False),
+    )
+
+
+def test_a_broken_connection_is_recorded_without_the_secret(box, client, callback):
+    configure(client, authType="QUERY_PARAMETER", authParameterName="k", authSecret="s/3cret")
+    callback.error = ConnectionResetError("http://hook.test/?k=s%2F3cret and s/3cret")
+    ring(box)
+    (record,) = client.get("/v1/webhooks/triggers").json()
+    assert record["errorMessage"] == "ConnectionError: http://hook.test/?k=*** and ***"
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_6_1_rule_4_last_triggered_at_is_updated_either_way(box, hooked, callback, clock, status):
+    callback.status = status
+    assert "lastTriggeredAt" not in hooked.get("/v1/webhooks").json()
+    clock.move(hours=1)
+    ring(box)
+    last = hooked.get("/v1/webhooks").json()["lastTriggeredAt"]
+    assert last == "2026-03-02T09:30:00.000000Z"
+
+
+def test_8_the_last_ten_attempts_are_kept_the_newest_first(box, hooked, clock):
+    for _ in range(13):
+        clock.move(minutes=1)
+        ring(box)
+    minutes = [one["triggeredAt"][14:16] for one in hooked.get("/v1/webhooks/triggers").json()]
+    assert minutes == ["43", "42", "41", "40", "39", "38", "37", "36", "35", "34"]
+
+
+def test_8_the_answer_of_a_failure_is_cut_at_4_kb(box, hooked, callback):
+    callback.status, callback.body = 500, b"x" * 10_000
+    ring(box)
+    (record,) = hooked.get("/v1/webhooks/triggers").json()
+    assert record["responseBody"] == "x" * 4096
+
+
+def test_8_an_error_message_is_cut_at_1_kb(box, hooked, callback):
+    callback.error = ConnectionResetError("y" * 5_000)
+    ring(box)
+    (record,) = hooked.get("/v1/webhooks/triggers").json()
+    assert record["errorMessage"] == "ConnectionError: " + "y" * 1007
+
+
+def test_whoever_is_called_may_call_back(box, hooked, callback):
+    answers = []
+    callback.then = lambda: answers.append(hooked.get("/v1/webhooks").status_code)
+    ring(box)
+    assert answers == [200]
+
+
+def test_4_1_a_webhook_that_was_removed_meanwhile_leaves_no_record(box, hooked, callback):
+    callback.then = lambda: (hooked.delete("/v1/webhooks"), configure(hooked))
+    ring(box)
+    assert hooked.get("/v1/webhooks/triggers").json() == []
+    assert "lastTriggeredAt" not in hooked.get("/v1/webhooks").json()

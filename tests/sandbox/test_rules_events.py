@@ -1,0 +1,111 @@
+"""Rules of access, events, limits and versions that stand in no other file here."""
+
+from __future__ import annotations
+
+import requests
+
+from sandbox import callbacks
+from sandbox.routes import ROUTES
+from tests.sandbox.conftest import HOOK, Client, finished, refusal
+from tests.wsgi import WsgiAdapter
+
+# §5
+
+
+def test_5_1_the_token_is_not_the_secret_of_the_callback(box, client, callback):
+    hook = {"url": HOOK, "method": "POST", "authType": "BEARER_TOKEN", "authSecret": "s3cret"}
+    client.put("/v1/webhooks", json=hook)
+    assert refusal(Client(box, token="s3cret").get("/v1/webhooks")) == (401, [])
+    box.marketing_ready("201", "LINKEDIN")
+    box.deliver()
+    assert callback.requests[0]["headers"]["Authorization"] == "Bearer s3cret"
+
+
+def test_5_2_no_endpoint_returns_the_secret(box, client):
+    hook = {"url": HOOK, "authType": "QUERY_PARAMETER", "authParameterName": "key"}
+    answers = [client.put("/v1/webhooks", json=hook | {"authSecret": "s3cret"})]
+    box.marketing_ready("201", "LINKEDIN")
+    box.deliver()
+    answers.append(client.patch("/v1/webhooks", json={"enabled": True}))
+    paths = [path for method, path, _ in ROUTES if method == "GET" and "{" not in path]
+    answers += [client.get(path) for path in paths]
+    assert [one.url for one in answers if "s3cret" in one.text] == []
+
+
+# §6
+
+
+def test_6_1_rule_1_every_kind_of_event_goes_to_the_one_callback(box, hooked, callback):
+    finished(box, hooked, "11", "13", "17")
+    box.deliver()
+    assert {one["path"] for one in callback.requests} == {"/callback"}
+    assert sorted(set(callback.kinds())) == [
+        "APPOINTMENT_DATE_UPDATED",
+        "ASSIGNMENT_STATUS_UPDATED",
+        "ESTIMATED_DELIVERY_UPDATED",
+        "MARKETING_MATERIALS_READY",
+        "ORDER_STATUS_UPDATED",
+        "PHOTOGRAPHER_BOOKED",
+        "VISUALS_READY",
+    ]
+
+
+def test_6_1_rule_6_deliveries_carry_timestamp_and_changes_occurred_at(box, hooked):
+    finished(box, hooked, "11", "17")
+    deliveries = {"VISUALS_READY", "PHOTOGRAPHER_BOOKED", "MARKETING_MATERIALS_READY"}
+    for event in box.pending:
+        assert ("timestamp" in event, "occurredAt" in event) == (
+            event["event"] in deliveries,
+            event["event"] not in deliveries,
+        )
+
+
+def test_6_3_the_next_step_of_each_event_answers(box, hooked):
+    finished(box, hooked, "11")
+    told = {one["event"]: one for one in box.pending}
+    ready = told["VISUALS_READY"]
+    query = {"product": ready["product"], "visualType": ready["visualType"]}
+    path = f"/materials/{ready['orderId']}/{ready['assignmentId']}"
+    assert len(hooked.get(path, params=query).json()["materials"]) == 1
+    booked = hooked.get(f"/v1/assignments/{told['PHOTOGRAPHER_BOOKED']['assignmentId']}").json()
+    assert booked["photographer"]["id"] == told["PHOTOGRAPHER_BOOKED"]["photographerId"]
+    changed = told["ORDER_STATUS_UPDATED"]
+    shown = hooked.get(f"/v1/orders/{changed['orderId']}").json()
+    assert shown["status"] == changed["newStatus"] == "COMPLETED"
+    marketing = told["MARKETING_MATERIALS_READY"]
+    path = f"/v1/real-estate-properties/{marketing['propertyId']}/marketing-materials"
+    (material,) = hooked.get(path).json()["marketingMaterials"]
+    assert material["targetPlatform"] == marketing["targetPlatform"]
+
+
+# §8, §9
+
+
+def test_8_a_callback_has_30_seconds(box, hooked, callback):
+    class Timed(WsgiAdapter):
+        def send(self, request, **options):
+            seen.append(options["timeout"])
+            return super().send(request, **options)
+
+    seen: list = []
+    box.http = requests.Session()
+    box.http.mount("http://hook.test", Timed(callback))
+    box.marketing_ready("201", "LINKEDIN")
+    assert (box.deliver(), seen, callbacks.SECONDS) == (1, [30], 30)
+
+
+def test_8_a_workspace_has_one_callback(box, client, callback):
+    first = client.put("/v1/webhooks", json={"url": f"{HOOK}/1", "method": "POST"}).json()
+    second = client.put("/v1/webhooks", json={"url": f"{HOOK}/2", "method": "POST"}).json()
+    assert second["id"] == first["id"]
+    box.marketing_ready("201", "LINKEDIN")
+    assert (box.deliver(), [one["path"] for one in callback.requests]) == (1, ["/callback/2"])
+
+
+def test_9_rule_1_current_endpoints_begin_with_v1():
+    others = {path for _, path, _ in ROUTES if not path.startswith(("/v1/", "/_sandbox"))}
+    assert others == {
+        *("/webhook", "/webhook/", "/webhook/enabled", "/webhook/history"),  # §4.2
+        *("/materials/{orderId}/{assignmentId}", "/auth/token"),  # §4.5, A6
+        *("/files/{key}/{quality}/{name}", "/tours/{key}", "/openapi.json"),
+    }
