@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: help demo smoke test check lock
+.PHONY: help demo smoke test check bench lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -24,6 +24,9 @@ check: .venv/development  ## formatting, lint, types, import contracts, missing 
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py check --fail-level WARNING
+
+bench: .venv/development  ## measure how fast it is, with wrk where there is one, and print a table
+	$(BIN)/python -m tests.benchmarks
 
 lock: .venv/development  ## write the lock files anew from requirements*.in
 	$(BIN)/pip install --quiet uv
