@@ -2,10 +2,12 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: help demo smoke test check bench lock
+.PHONY: help install demo smoke test check bench lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
+
+install: .venv/runtime  ## make .venv with what the product needs, for your own installation
 
 demo: .venv/runtime  ## start everything on this machine, with a sandbox of the platform
 	@$(BIN)/python examples/demo.py
@@ -14,7 +16,7 @@ smoke: .venv/runtime  ## run the same processes to a finished order, and check b
 	@$(BIN)/python examples/demo.py --smoke
 
 test: .venv/development  ## run all tests on SQLite, and again on PostgreSQL where there is one
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2
 	$(BIN)/python -m tests.postgresql
 
 check: .venv/development  ## formatting, lint, types, import contracts, missing migrations

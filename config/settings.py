@@ -4,6 +4,7 @@ import os
 import secrets
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from cryptography.fernet import Fernet
@@ -44,12 +45,16 @@ SECRET_KEY = env.str("SECRET_KEY", default="") or kept_secret(
 SECRET_KEYS_AT_REST: list[str] = env.list("SECRET_KEYS_AT_REST", default=[]) or [
     kept_secret("secrets.key", Fernet.generate_key().decode())
 ]
-ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # --- the product ---------------------------------------------------------------------------------
 # The address under which the platform reaches us: callbacks go to PUBLIC_BASE_URL/webhooks/<uuid>/.
 PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", default="http://127.0.0.1:8000").rstrip("/")
+# A callback to a host that is not allowed would be lost: its own host always is.
+ALLOWED_HOSTS: list[str] = [
+    *env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"]),
+    urlsplit(PUBLIC_BASE_URL).hostname or "localhost",
+]
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[PUBLIC_BASE_URL])
 # Seconds that one call to the platform may take, first byte to last; a lease is three times as
 # long, and every other wait of the push follows from it (I13).
 CALL_DEADLINE = env.float("CALL_DEADLINE", default=20.0)

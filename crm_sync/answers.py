@@ -109,8 +109,10 @@ def _text(body: bytes) -> str:
     document = _error_body(body)
     parts = [str(document[key]) for key in ("message", "error") if document.get(key)]
     parts += [f"{field.path}: {field.message}" for field in _fields(body)]
-    text = "; ".join(parts[:5]) or body[:200].decode("utf-8", "replace")
-    return str(clean(text)[0])
+    text = "; ".join(parts[:5]) or body[:2000].decode("utf-8", "replace")
+    if text.lstrip().startswith("<"):
+        text = "a web page, no answer of the platform"
+    return str(clean(" ".join(text.split()))[0])[:500]
 
 
 def _fields(body: bytes) -> tuple[FieldError, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, ProgrammingError
 from rich.console import Console
 from rich.progress import track
 
@@ -31,6 +32,19 @@ class SyncCommand(BaseCommand):
         if self.changes:
             parser.add_argument(
                 "--dry-run", action="store_true", help="show what would happen, change nothing"
+            )
+
+    def execute(self, *args: Any, **options: Any) -> Any:
+        """Run the command; what is not ready is one line that says what to do."""
+        try:
+            return super().execute(*args, **options)
+        except SecretUnreadable as error:
+            self.fail(str(error))
+        except (OperationalError, ProgrammingError) as error:
+            reason = str(error).strip().splitlines()[0]
+            self.fail(
+                f"the database is not ready ({reason}): is DATABASE_URL or DATA_DIR right,"
+                " and has `manage.py migrate` been run?"
             )
 
     def workspace(self, slug: str) -> Workspace:

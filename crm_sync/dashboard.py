@@ -1,7 +1,6 @@
 """The first page of the admin: what is due for a person, and how the connections are (screen 1)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,27 +10,13 @@ from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import Resolver404, resolve
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
 from crm_sync import inbox
 from crm_sync.admin.delivery import state_badge
 from crm_sync.admin.workspace import connection, without_secrets
 from crm_sync.admin_cells import badge, moment, page_of, shortened
 from crm_sync.models import Delivery, Workspace
-from crm_sync.status import TILES, Tile
-
-NEWEST = 8
-
-
-@dataclass(frozen=True)
-class Attention:
-    """One line of what needs a person."""
-
-    badge: SafeString
-    text: SafeString | str
-    where: str
-    since: SafeString | str
-    link: str
+from crm_sync.status import ATTENTION, NEWEST, TILES, Attention, Tile
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -42,6 +27,8 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     attention = _workspace_troubles(workspaces, now)
     if request.user.has_perm("crm_sync.view_delivery"):
         attention += _stuck_deliveries(now)
+    for find in reversed(ATTENTION):
+        attention += [line for line in find(now) if _may_see(request, line.link)]
     return context | {
         "is_new": not Workspace.objects.exists(),
         "groups": _groups(request),
@@ -68,7 +55,7 @@ def _groups(request: HttpRequest) -> list[tuple[str, list[Tile]]]:
     """
     groups = []
     for add in reversed(TILES):
-        shown = [tile for tile in add() if _may_see(request, tile)]
+        shown = [tile for tile in add() if _may_see(request, tile.link)]
         if shown:
             groups.append((_app_of(add), shown))
     return groups
@@ -79,10 +66,10 @@ def _app_of(function: Callable[[], list[Tile]]) -> str:
     return str(config.verbose_name) if config else ""
 
 
-def _may_see(request: HttpRequest, tile: Tile) -> bool:
-    """Tell whether the page behind the tile opens for this user: a figure is data too (S17)."""
+def _may_see(request: HttpRequest, link: str) -> bool:
+    """Tell whether the page behind a figure opens for this user: a figure is data too (S17)."""
     try:
-        view = resolve(tile.link.partition("?")[0]).func
+        view = resolve(link.partition("?")[0]).func
     except Resolver404:
         return False
     model_admin = getattr(view, "model_admin", None)

@@ -167,6 +167,16 @@ def apply_again(deliveries: QuerySet[Delivery], *, now: datetime) -> int:
     return count
 
 
+def set_aside(deliveries: QuerySet[Delivery]) -> int:
+    """Call stuck ones ignored, once a person has looked: their bytes and reasons stay.
+
+    Returns:
+        how many that were.
+    """
+    stuck = deliveries.filter(state__in=STUCK).order_by()
+    return stuck.update(state=Delivery.State.IGNORED, due_at=None)
+
+
 def workspaces_due(now: datetime) -> set[int]:
     """Return the ids of the workspaces with a delivery to apply."""
     waiting = Delivery.objects.filter(due.free(now))

@@ -14,7 +14,13 @@ class SecretUnreadable(Exception):
 
 @lru_cache(maxsize=4)
 def _fernet(keys: tuple[str, ...]) -> MultiFernet:
-    return MultiFernet([Fernet(key) for key in keys])
+    try:
+        return MultiFernet([Fernet(key) for key in keys])
+    except ValueError:
+        raise SecretUnreadable(
+            "SECRET_KEYS_AT_REST holds something that is no Fernet key: each is 32 bytes in"
+            " URL-safe base64, newest first, separated by commas"
+        ) from None
 
 
 def encrypt(text: str) -> str:

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.safestring import SafeString
 
 
 @dataclass(frozen=True)
@@ -20,4 +23,18 @@ class Tile:
     hint: str = ""
 
 
+@dataclass(frozen=True)
+class Attention:
+    """One line of what waits for a person: its state as a badge, why, where, since when."""
+
+    badge: SafeString
+    text: SafeString | str
+    where: str
+    since: SafeString | str
+    link: str
+
+
 TILES: list[Callable[[], list[Tile]]] = []
+# Each gives the newest few; the tiles say how many there are. Bounded, and one query each.
+ATTENTION: list[Callable[[datetime], list[Attention]]] = []
+NEWEST = 8

@@ -138,7 +138,7 @@ def send(method: str, url: str, *, deadline: float, **kwargs: Any) -> RawAnswer:
     except (ConnectTimeout, InvalidURL, InvalidSchema, MissingSchema) as error:
         raise Passing(f"{what}: cannot connect", unclear=False) from error
     except (requests.RequestException, Urllib3Error, OSError) as error:
-        if call.expired:
+        if call.expired or isinstance(error, requests.exceptions.ReadTimeout):
             message = f"{what}: no whole answer within {deadline:g} s"
             raise Passing(message, unclear=True) from error
         raise Passing(f"{what}: {_reason(error)}", unclear=not _never_sent(error)) from error

@@ -42,7 +42,8 @@ def main() -> int:
             " --product GROUND_PHOTO --product FLOOR_PLAN"
         )
     print(f"\nThe admin is at {WEB}/admin/ (admin / {os.environ['ADMIN_PASSWORD']})")
-    print(f"The platform's stand-in is at {SANDBOX}/_sandbox/. Ctrl-C stops all of it.\n")
+    print(f"The platform's stand-in is at {SANDBOX}/_sandbox/. Ctrl-C stops all of it.")
+    print(f"Commands reach this database with DATA_DIR={os.environ['DATA_DIR']} in front.\n")
     if not os.environ["DEMO_UNTIL_FINISHED"]:
         follow(newest.pk if newest else 0)
     from examples.smoke import check  # noqa: PLC0415 - as above

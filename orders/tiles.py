@@ -1,7 +1,10 @@
 """The figures that this app adds to the dashboard."""
 
-from crm_sync.admin_cells import list_of
-from crm_sync.status import TILES, Tile
+from datetime import datetime
+from typing import Any
+
+from crm_sync.admin_cells import badge, list_of, moment, page_of, shortened
+from crm_sync.status import ATTENTION, NEWEST, TILES, Attention, Tile
 from orders.models import Assignment, MaterialSet, Order, Placement
 from orders.statuses import ORDER_TERMINAL, AssignmentStatus
 
@@ -49,4 +52,38 @@ def tiles() -> list[Tile]:
     ]
 
 
+def attention(now: datetime) -> list[Attention]:
+    """Return the placements whose outcome nobody knows, and the orders that cannot be read."""
+    uncertain = Placement.objects.filter(state=Placement.State.UNCERTAIN)
+    troubled = Order.objects.exclude(problem="")
+    found: list[tuple[str, Placement | Order]] = [
+        *(("Uncertain", row) for row in _newest(uncertain)),
+        *(("Problem", row) for row in _newest(troubled)),
+    ]
+    return [
+        Attention(
+            badge(word, "danger"),
+            shortened(f"{row}: {row.problem}", 140),
+            row.workspace.slug,
+            moment(row.created_at, now),
+            page_of(row),
+        )
+        for word, row in found
+    ]
+
+
+def _newest(rows: Any) -> Any:
+    rows = rows.select_related("workspace").only(
+        "problem", "created_at", "workspace__slug", *KEYS[rows.model]
+    )
+    return rows.order_by("-created_at", "-pk")[:NEWEST]
+
+
+# What `__str__` of each needs; secrets of the workspace stay in the database (S5).
+KEYS: dict[type[Any], tuple[str, ...]] = {
+    Order: ("platform_id",),
+    Placement: ("object_reference_id", "state"),
+}
+
 TILES.append(tiles)
+ATTENTION.append(attention)

@@ -47,7 +47,10 @@ def leaf_of(path: str, row: Property) -> str:
 def cannot_say(row: Property, path: str) -> str:
     """Say what the platform keeps at a leaf that no PATCH can clear or say (A12)."""
     kept = merge.leaves(row.observed).get(path)
-    return f"the platform keeps {short(kept)}: its PATCH cannot clear or say this (§4.6)"
+    return (
+        f"The platform keeps {short(kept)}, since no PATCH can clear a value:"
+        " enter one, or clear it on the platform"
+    )
 
 
 def short(value: Any) -> str:

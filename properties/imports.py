@@ -46,7 +46,8 @@ def import_feed(
 ) -> Iterator[Report]:
     """Import every record of a feed file; yields the growing report after each one.
 
-    A record changes the fields that it holds and no others.
+    A record changes the fields that are new or different in it since the last import, and no
+    others: a feed repeats the whole stock, and what people edited here in between stays.
 
     Raises:
         NotAFeed: see `read_whole`, which is asked first.
@@ -66,7 +67,9 @@ def _take(
     known = Property.objects.filter(
         workspace=workspace, object_reference_id=record.reference
     ).first()
-    changes = leaves(record.document)
+    asked = leaves(record.document)
+    fed = known.fed if known else {}
+    changes = {p: v for p, v in asked.items() if p not in fed or not equal(p, v, fed[p])}
     try:
         if known is None:
             if not dry_run:
@@ -88,8 +91,12 @@ def _take(
         return
     if record.leftover:
         report.leftover[record.reference] = record.leftover
-    if known is not None and not dry_run and known.leftover != record.leftover:
-        Property.objects.filter(pk=known.pk).update(leftover=record.leftover)
+    if (
+        known is not None
+        and not dry_run
+        and (known.fed, known.leftover) != (asked, record.leftover)
+    ):
+        Property.objects.filter(pk=known.pk).update(fed=asked, leftover=record.leftover)
 
 
 def _changed(known: Property, changes: dict[str, Any]) -> list[str]:

@@ -223,7 +223,7 @@ class _Push:
             self._observe(document, sent=sent)
         observed, desired = merge.leaves(self.row.observed), merge.leaves(self.row.desired)
         differs = {
-            path: f"sent {short(value)}, reads back {short(observed.get(path))}"
+            path: f"The platform took {short(value)} and reads back {short(observed.get(path))}"
             for path, value in sent.items()
             # What somebody edited meanwhile is no difference yet: it has not been sent.
             if equal(path, desired.get(path), self.wanted.get(path))

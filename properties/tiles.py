@@ -1,16 +1,20 @@
 """The figures that this app adds to the dashboard."""
 
-from django.db.models import Count
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, F
 from django.utils import timezone
 
-from crm_sync.admin_cells import list_of
-from crm_sync.status import TILES, Tile
+from crm_sync.admin_cells import badge, list_of, moment, page_of, shortened
+from crm_sync.status import ATTENTION, NEWEST, TILES, Attention, Tile
+from properties.catalog import label
 from properties.models import Property
 from properties.models.property import SyncState
 
 # State, tone, and what it means for a person.
 SHOWN = (
-    (SyncState.IN_SYNC, "good", "both sides say the same"),
+    (SyncState.IN_SYNC, "good", "both sides said the same when last read"),
     (SyncState.PENDING, "info", "on their way"),
     (SyncState.NEVER_PUSHED, "info", "not on the platform yet"),
     (SyncState.CONFLICT, "danger", "both sides changed a field"),
@@ -20,6 +24,7 @@ SHOWN = (
     (SyncState.DUPLICATE, "danger", "one reference, two properties"),
     (SyncState.GONE, "danger", "deleted over there"),
 )
+TONES = {state: tone for state, tone, _ in SHOWN} | {SyncState.PUSHING: "info"}
 ALWAYS = frozenset({SyncState.IN_SYNC, SyncState.PENDING, SyncState.CONFLICT, SyncState.REFUSED})
 
 
@@ -38,4 +43,33 @@ def tiles() -> list[Tile]:
     ]
 
 
+def attention(now: datetime) -> list[Attention]:
+    """Return the properties with a field that waits for a person."""
+    waiting: Any = (  # annotated twice, which the stubs do not follow
+        Property.objects.with_state(now)
+        .exclude(problem={})
+        .order_by("-read_at", "-pk")
+        .annotate(workspace_slug=F("workspace__slug"))[:NEWEST]
+    )
+    return [
+        Attention(
+            badge(SyncState(row.sync_state).label, TONES[row.sync_state]),
+            shortened(f"{row}: {'; '.join(_messages(row))}", 140),
+            row.workspace_slug,
+            moment(row.read_at, now),
+            page_of(row),
+        )
+        for row in waiting
+    ]
+
+
+def _messages(row: Property) -> list[str]:
+    return [
+        f"{label(path)}: {text}" if path else text
+        for fields in row.problem.values()
+        for path, text in fields.items()
+    ]
+
+
 TILES.append(tiles)
+ATTENTION.append(attention)

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 from sandbox.app import Sandbox
-from sandbox.saving import Saver, Unreadable, load
+from sandbox.saving import Saver, Unreadable, load, save
 from sandbox.server import Background, Server, listen
 from sandbox.wire import Refused, parse_body
 
@@ -24,6 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.WARNING, format="sandbox: %(message)s")
     try:
         box = _sandbox(options)
+        if options.state:  # a place that cannot be written is told now, not after the first call
+            save(box.workspace.to_json(), options.state)
         listener = listen(options.host, options.port)
     except Refused as refused:
         sys.stderr.write(f"sandbox: --faults: {refused.message}\n")

@@ -18,7 +18,16 @@ def main() -> int:
     except psycopg.OperationalError as error:
         print(f"skipped: no PostgreSQL at TEST_DATABASE_URL ({str(error).splitlines()[0]})")
         return 1 if os.environ.get("CI") == "true" else 0
-    command = [sys.executable, "-m", "pytest", "--database-only", "-m", "not browser"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--numprocesses",
+        "2",
+        "--database-only",
+        "-m",
+        "not browser",
+    ]
     return subprocess.run(command, env=os.environ | {"DATABASE_URL": URL}, check=False).returncode
 
 

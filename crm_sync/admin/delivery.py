@@ -100,7 +100,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     ordering = ("-pk",)  # as they came; along the key, which needs no sorting among millions
     list_per_page = 50
     show_full_result_count = False
-    actions = ("apply_again",)
+    actions = ("apply_again", "set_aside")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         """Leave the raw bytes in the database until a page shows them, and secrets for ever."""
@@ -149,6 +149,17 @@ class DeliveryAdmin(ReadOnlyAdmin):
         count = inbox.apply_again(stuck, now=timezone.now())
         if count:
             messages.success(request, f"A worker applies them again now: {count}.")
+        else:
+            messages.warning(request, "Nothing here is failed or not understood.")
+
+    @action(description="Set aside", permissions=["act"])
+    def set_aside(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
+        """Take what somebody has looked at off the list of what waits (POST only)."""
+        stuck = queryset.filter(state__in=inbox.STUCK)
+        self.note(request, stuck, "Set aside.")
+        count = inbox.set_aside(stuck)
+        if count:
+            messages.success(request, f"Set aside, and kept: {count}.")
         else:
             messages.warning(request, "Nothing here is failed or not understood.")
 

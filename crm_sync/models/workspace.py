@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -107,7 +108,7 @@ class Workspace(models.Model):
         return self.paused_until is not None and now < self.paused_until
 
     def pause_for(self, error: SyncError, now: datetime) -> None:
-        """Pause all workers of this workspace if `error` asks for it (429, 503, 401, 403; A8)."""
+        """Note what is wrong, and pause all workers if `error` asks for it (429, 503, 401; A8)."""
         if isinstance(error, NotAllowed):
             until = now + NOT_ALLOWED_PAUSE
         elif isinstance(error, Passing) and error.pauses:
@@ -115,14 +116,16 @@ class Workspace(models.Model):
             wait = backoff(self.pauses) if seconds is None else timedelta(seconds=seconds)
             until = now + wait
         else:
+            # Not a pause, since other calls may get through, but nobody should read "connected".
+            self._note(problem=str(error)[:1000])
             return
-        Workspace.objects.filter(pk=self.pk).update(
-            paused_until=until, pauses=models.F("pauses") + 1, problem=str(error)[:1000]
-        )
+        self._note(paused_until=until, pauses=models.F("pauses") + 1, problem=str(error)[:1000])
+
+    def _note(self, **columns: Any) -> None:
+        Workspace.objects.filter(pk=self.pk).update(**columns)
         self.refresh_from_db(fields=["paused_until", "pauses", "problem"])
 
     def answered(self) -> None:
         """Note that the platform answers: the pause and its growth are over."""
         if self.pauses or self.problem:
-            Workspace.objects.filter(pk=self.pk).update(paused_until=None, pauses=0, problem="")
-            self.refresh_from_db(fields=["paused_until", "pauses", "problem"])
+            self._note(paused_until=None, pauses=0, problem="")

@@ -123,7 +123,7 @@ def _text(row: Field, shown: str) -> forms.Widget:
     """Return a line or an area; dates and times as the browser picks them, where it can."""
     attrs: dict[str, Any] = {"autocomplete": "off"}
     if row.max_length and len(shown) <= row.max_length:
-        attrs["maxlength"] = row.max_length
+        attrs["data-limit"] = row.max_length
     if row.kind in _LONG or "\n" in shown:
         rows = min(12, max(2, shown.count("\n") + 1))
         return _typed(UnfoldAdminExpandableTextareaWidget(attrs | {"rows": rows}))

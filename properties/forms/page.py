@@ -127,12 +127,12 @@ def general_problems(form: PropertyForm) -> list[str]:
 
 
 def _problems(form: PropertyForm) -> dict[str, list[str]]:
-    """Return the messages by leaf, each with why the field waits."""
+    """Return the messages by leaf; the platform's own words are told as such."""
     found: dict[str, list[str]] = {}
     for kind, fields in form.instance.problem.items():
-        why = ProblemKind(kind).label if kind in ProblemKind.values else kind
+        who = "The platform refused it: " if kind == ProblemKind.REFUSED else ""
         for path, text in fields.items():
-            found.setdefault(path, []).append(f"{why[:1].upper()}{why[1:]}: {text}")
+            found.setdefault(path, []).append(f"{who}{text}")
     return found
 
 

@@ -93,6 +93,9 @@ class Property(DueModel):
     listed_in = models.ForeignKey(
         "properties.Walk", null=True, blank=True, editable=False, on_delete=models.SET_NULL
     )
+    # What its last feed record asked for, leaf by leaf: the same record again changes nothing, even
+    # where somebody has edited the field since.
+    fed = models.JSONField(default=dict, blank=True, editable=False)
     # What its last feed record held and the property model has no home for.
     leftover = models.JSONField(default=dict, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

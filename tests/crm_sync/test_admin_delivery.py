@@ -245,3 +245,12 @@ def test_no_form_writes_a_delivery(place, boss, view):
     address = f"{LIST}add/" if view == "add" else f"{LIST}{delivery.pk}/{view}/"
     assert boss.post(address, {"state": "APPLIED", "post": "yes"}).status_code == 403
     assert Delivery.objects.values().get() == before
+
+
+def test_what_somebody_has_looked_at_can_be_set_aside_and_is_kept(place, boss):
+    stuck = make_delivery(place, state=State.QUARANTINED, effect="no JSON")
+    fine = make_delivery(place, b"x", state=State.APPLIED)
+    data = {"action": "set_aside", "_selected_action": [str(stuck.pk), str(fine.pk)]}
+    assert boss.post(LIST, data).status_code == 302
+    assert (state_of(stuck)[0], stuck.effect) == (State.IGNORED, "no JSON")
+    assert state_of(fine)[0] == State.APPLIED

@@ -98,7 +98,14 @@ def test_an_error_body_that_is_no_object_names_no_field(body):
 
 
 def test_of_a_body_that_is_no_json_the_beginning_is_shown():
-    assert str(refusal(502, b"<html>" + b"x" * 500)) == "PATCH /v1/x: 502 <html>" + "x" * 194
+    assert str(refusal(502, b"bad\n gateway" + b"x" * 600)) == (
+        "PATCH /v1/x: 502 bad gateway" + "x" * 489
+    )
+
+
+def test_a_web_page_of_something_in_between_is_not_printed():
+    message = "PATCH /v1/x: 502 a web page, no answer of the platform"
+    assert str(refusal(502, b" <!doctype html><title>Proxy</title>")) == message
 
 
 def test_what_the_platform_says_can_be_stored_in_every_database():

@@ -1,6 +1,9 @@
 """The commands: one clear line, the right exit code, nothing half written (issue: "Bad input")."""
 
 import json
+import os
+import subprocess
+import sys
 from io import StringIO
 
 import pytest
@@ -145,7 +148,7 @@ def test_credentials_that_the_platform_refuses_end_with_1_and_write_nothing(
 ):
     if known:
         Workspace.objects.create(slug="main", base_url="http://old.test", fixed_token="old")
-    assert failure(*add(*words)) == (FAILED, f"{PLATFORM} does not accept this: {line}")
+    assert failure(*add(*words)) == (FAILED, f"{PLATFORM}: {line}")
     kept = list(Workspace.objects.values_list("base_url", flat=True))
     assert kept == (["http://old.test"] if known else [])
 
@@ -155,7 +158,7 @@ def test_a_platform_that_cannot_be_reached_ends_with_1_and_writes_nothing():
     code, line = failure(*add(*TOKEN_WORDS, base_url=address))
     assert (code, line) == (
         FAILED,
-        f"{address} does not accept this: GET {address}/v1/users: cannot connect",
+        f"{address}: GET {address}/v1/users: cannot connect",
     )
     assert not Workspace.objects.exists()
     run(*add(*TOKEN_WORDS, "--no-check", base_url=address))
@@ -287,3 +290,33 @@ def test_a_dry_run_of_the_webhook_calls_nobody_and_changes_nothing(box, workspac
         "authType": "HEADER",
     }
     assert (list(box.calls), Workspace.objects.values().get()) == ([], before)
+
+
+def test_a_database_that_is_not_ready_is_one_line_that_says_what_to_do(tmp_path):
+    environment = os.environ | {"DATA_DIR": str(tmp_path), "DATABASE_URL": ""}
+    environment.pop("DATABASE_URL")
+    done = subprocess.run(
+        [sys.executable, "manage.py", "configure_webhook", "main"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        "CommandError: the database is not ready (no such table: crm_sync_workspace): is"
+        " DATABASE_URL or DATA_DIR right, and has `manage.py migrate` been run?"
+    ]
+
+
+def test_a_callback_address_that_only_this_machine_reaches_is_refused(workspace, settings, box):
+    settings.PUBLIC_BASE_URL = "http://127.0.0.1:8000"
+    before = dict(box.workspace.webhook)
+    with pytest.raises(CommandError) as caught:
+        call_command("configure_webhook", "main")
+    assert caught.value.returncode == USAGE
+    assert str(caught.value) == (
+        "PUBLIC_BASE_URL is http://127.0.0.1:8000, which only this machine reaches:"
+        " set it to the https address that the platform can call"
+    )
+    assert box.workspace.webhook == before

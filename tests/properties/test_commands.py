@@ -1,6 +1,7 @@
 """import_properties and push_properties: what a person types, reads and gets as exit code."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from crm_sync.models import Workspace
 from properties.models import Change, Property
+from properties.sync import edit
 from tests.conftest import PLATFORM
 from tests.platforms import Between
 
@@ -22,6 +24,10 @@ def run(capsys, *arguments) -> tuple[int, str, str]:
     except CommandError as error:
         return error.returncode, capsys.readouterr().out, str(error)
     return 0, capsys.readouterr().out, ""
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
 
 
 def rows() -> list[dict]:
@@ -169,3 +175,39 @@ def test_a_refusal_of_one_property_is_exit_code_3(box, workspace, capsys):
     first = json.loads(out)["properties"][0]
     assert (code, error) == (3, "1 of 4 properties did not get through")
     assert (first["outcome"], first["problem"]) == ("refused", {"REFUSED": {"title": "too loud"}})
+
+
+def test_a_feed_that_repeats_its_stock_leaves_what_people_edited_here(workspace, capsys, tmp_path):
+    run(capsys, "import_properties", "main", JSON)
+    row = Property.objects.order_by("pk").first()
+    edit(row, {"title": "Edited here", "numberOfRooms": 8}, origin="ADMIN", now=now())
+    assert run(capsys, "import_properties", "main", JSON)[1].splitlines()[-1] == (
+        "imported: 0 new, 0 changed, 4 unchanged, 0 refused"
+    )
+    row.refresh_from_db()
+    assert (row.desired["title"], row.desired["numberOfRooms"]) == ("Edited here", 8)
+    feed = json.loads(JSON.read_text())
+    feed["properties"][0]["characteristics"]["numberOfRooms"] = 9
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(feed))
+    run(capsys, "import_properties", "main", changed)
+    row.refresh_from_db()
+    assert (row.desired["title"], row.desired["numberOfRooms"]) == ("Edited here", 9)
+
+
+def test_a_platform_that_cannot_be_reached_is_no_connected_workspace(workspace, capsys):
+    run(capsys, "import_properties", "main", JSON)
+    Workspace.objects.update(base_url="http://127.0.0.1:9")
+    run(capsys, "push_properties", "main")
+    assert Workspace.objects.get().problem.endswith("cannot connect")
+    Workspace.objects.update(base_url=PLATFORM)
+    Property.objects.update(due_at=now())
+    run(capsys, "push_properties", "main")
+    assert Workspace.objects.get().problem == ""
+
+
+def test_the_plan_is_json_that_can_be_pasted(workspace, capsys):
+    run(capsys, "import_properties", "main", JSON)
+    line = run(capsys, "push_properties", "main", "--dry-run")[1].splitlines()[0]
+    reference, _, rest = line.partition(": POST ")
+    assert json.loads(rest)["objectReferenceId"] == reference

@@ -49,3 +49,14 @@ def test_the_usual_states_are_always_shown_and_the_rare_ones_when_there_are_any(
 def test_one_query_counts_them_all(django_assert_num_queries):
     with django_assert_num_queries(1):
         tiles()
+
+
+def test_what_waits_for_a_person_stands_on_the_first_page_and_links_to_it(admin_client):
+    place = Workspace.objects.create(slug="main", base_url="https://platform.test")
+    make("fine", place)
+    make("odd", place, problem={"CANNOT_CLEAR": {"title": "The platform keeps <b>it</b>"}})
+    row = Property.objects.get(object_reference_id="odd")
+    text = admin_client.get("/admin/").content.decode()
+    assert "odd: Title: The platform keeps &lt;b&gt;it&lt;/b&gt;" in text
+    assert f"/admin/properties/property/{row.pk}/change/" in text
+    assert "Nothing waits for a person." not in text

@@ -85,6 +85,13 @@ def test_a_state_whose_members_are_of_the_wrong_type_is_refused(tmp_path, capsys
     assert (code, errors[: len(f"sandbox: {path}: ")]) == (1, f"sandbox: {path}: ")
 
 
+def test_a_place_where_no_state_can_be_kept_is_told_at_the_start(tmp_path, capsys):
+    path = tmp_path / "nowhere" / "state.json"
+    code, errors = refused(capsys, "--state", str(path))
+    assert (code, len(errors.splitlines())) == (1, 1)
+    assert str(path) in errors
+
+
 def test_a_port_that_is_taken_is_one_clear_message(capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -47,7 +47,7 @@ class Command(SyncCommand):
             try:
                 next(Client(base_url, credentials).users(size=1), None)
             except SyncError as error:
-                self.fail(f"{base_url} does not accept this: {error}")
+                self.fail(f"{base_url}: {error}")
         # Deferred, so that secrets which no key opens any more can be entered again.
         known = Workspace.objects.filter(slug=slug).defer(*CREDENTIALS, *CALLBACK).first()
         workspace = known or Workspace(slug=slug)
@@ -63,11 +63,12 @@ class Command(SyncCommand):
             workspace.answered()
         done = "would be " if options["dry_run"] else ""
         done += "changed" if known else "added"
+        how = "not checked against" if options["no_check"] else "connected to"
         self.emit(
             {"workspace": slug, "callback_url": workspace.callback_url, "result": done},
             [
-                f"workspace {slug} {done}, connected to {base_url}",
-                f"next: manage.py configure_webhook {slug}",
+                f"workspace {slug} {done}, {how} {base_url}",
+                *([] if workspace.auth_secret else [f"next: manage.py configure_webhook {slug}"]),
             ],
             as_json=options["json"],
         )

@@ -83,7 +83,7 @@ def _lines(report: Report, *, dry_run: bool) -> list[str]:
         )
     for reference, rest in list(report.leftover.items())[:SHOWN]:
         names = sorted(rest.keys() - OF_THE_RECORD)
-        lines += [f"no home   {reference}: {', '.join(names)}"] if names else []
+        lines += [f"set aside {reference}: {', '.join(names)}"] if names else []
     would = "would be " if dry_run else ""
     lines.append(
         f"{would}imported: {len(report.new)} new, {len(report.changed)} changed,"

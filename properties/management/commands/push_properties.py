@@ -1,5 +1,6 @@
 """manage.py push_properties: push what is due now, in this process."""
 
+import json
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -83,8 +84,12 @@ class Command(SyncCommand):
             for row in rows.order_by("due_at", "pk")
             for call, parts in [planned(row)]
         ]
-        lines = [f"{step['reference']}: {step['call']} {step['body']}" for step in plan]
+        lines = [f"{step['reference']}: {step['call']} {_json(step['body'])}" for step in plan]
         self.emit({"plan": plan}, lines or ["nothing is due"], as_json=as_json)
+
+
+def _json(body: Any) -> str:
+    return json.dumps(body, ensure_ascii=False)
 
 
 def _claim(pk: int) -> Claim[Property] | None:
