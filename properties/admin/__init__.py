@@ -1,5 +1,6 @@
 """The screens of the properties: the list, and the page with its form and what is in step."""
 
+from properties.admin.conflict import ConflictAdmin
 from properties.admin.property import PropertyAdmin
 
-__all__ = ["PropertyAdmin"]
+__all__ = ["ConflictAdmin", "PropertyAdmin"]
