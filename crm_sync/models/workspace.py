@@ -115,10 +115,12 @@ class Workspace(models.Model):
             seconds = error.retry_after
             wait = backoff(self.pauses) if seconds is None else timedelta(seconds=seconds)
             until = now + wait
-        else:
+        elif isinstance(error, Passing):
             # Not a pause, since other calls may get through, but nobody should read "connected".
             self._note(problem=str(error)[:1000])
             return
+        else:
+            return  # said about one thing, not about the connection
         self._note(paused_until=until, pauses=models.F("pauses") + 1, problem=str(error)[:1000])
 
     def _note(self, **columns: Any) -> None:

@@ -1,0 +1,37 @@
+"""What an error means for the connection as a whole (A8)."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from crm_sync.errors import NotAllowed, NotThere, Passing, Refused
+from crm_sync.models import Workspace
+
+NOW = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def place(db) -> Workspace:
+    return Workspace.objects.create(slug="main", base_url="https://platform.test")
+
+
+@pytest.mark.parametrize(
+    ("error", "problem", "pause"),
+    [
+        (Passing("busy", unclear=False, pauses=True, retry_after=90), "busy", 90),
+        (NotAllowed("wrong token"), "wrong token", 60),
+        (Passing("no answer", unclear=True), "no answer", None),
+        (Refused("too long", status=400), "", None),
+        (NotThere("no such order"), "", None),
+    ],
+)
+def test_only_what_concerns_the_connection_is_noted_and_only_that_pauses(
+    place, error, problem, pause
+):
+    place.pause_for(error, NOW)
+    stored = Workspace.objects.get()
+    until = NOW + timedelta(seconds=pause) if pause else None
+    assert (stored.problem, stored.paused_until) == (problem, until)
+    stored.answered()
+    stored.refresh_from_db()
+    assert (stored.problem, stored.paused_until, stored.pauses) == ("", None, 0)
