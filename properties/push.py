@@ -25,6 +25,7 @@ from properties.catalog import READ_ONLY, equal
 from properties.difference import cannot_say, leaf_of, short, smallest_patch
 from properties.models import Property
 from properties.models.property import ProblemKind, with_problem
+from properties.parents import waits_for_parent
 from properties.sync import QUEUE, REFERENCE, observe
 
 log = logging.getLogger(__name__)
@@ -87,34 +88,31 @@ class _Push:
 
     def __post_init__(self) -> None:
         self.row = self.claim.row
-        self.changing = False  # a call that changes the platform is out
-        self.wanted: Leaves = {}  # what the body was made from
+        self.out = False  # a call that changes the platform is out
         # I3: a holder that never gave the row back may stand still with a PATCH in its hands.
         if self.claim.abandoned:
             self._write(verify_at=self.clock() + due.LEASE)
         self.verifying = self.row.verify_at is not None and self.row.verify_at <= self.clock()
+        # What earlier calls may yet do; past the verifying read that is nothing any more.
+        self.before: dict[str, list[Any]] = {} if self.verifying else self.row.inflight
 
     def run(self) -> str:
         """Run the push and write its ending, whatever it is."""
-        if _waits_for_parent(self.row):
+        if waits_for_parent(self.row):
             self._end(due_at=self.clock() + PARENT_WAIT, last_answer="waits for its parent")
             return "waiting"
         try:
-            client = self.workspace.client()
-            outcome = self._go(client)
+            outcome = self._go(self.workspace.client())
             self.workspace.answered()
         except Refused as error:
             return self._refused(error)
-        except NotThere as error:
-            # It was there when we read it: the next read says what to do.
-            return self._delayed(error)
-        except (Passing, NotAllowed) as error:
+        except (Passing, NotAllowed, NotThere) as error:
+            # NotThere: it was there when we read it, and the next read says what to do.
             self.workspace.pause_for(error, self.clock())
             return self._delayed(error)
         return outcome
 
     def _go(self, client: Client) -> str:
-        found = None
         if self._must_read():
             found = self._read(client)
             if found is None:
@@ -122,13 +120,10 @@ class _Push:
             self._observe(found, sent=None)
         patch = self._patch()
         if not patch.parts:
-            self._settle(last_answer="in sync")
+            self._settle({}, last_answer="in sync")
             return "in sync"
         self._record_inflight(patch.parts)
-        self.changing = True
-        answer = self._send_patch(client, patch)
-        self._take_answer(client, answer, patch.parts)
-        self._settle(pushed_at=self.clock(), last_answer=_said("PATCH", answer))
+        self._take_answer(client, "PATCH", self._send_patch(client, patch), patch.parts)
         return "pushed"
 
     # --- read before write ---
@@ -170,50 +165,43 @@ class _Push:
             return "waiting"
         patch = self._patch()
         self._record_inflight(patch.parts, create_sent_at=self.clock())
-        self.changing = True
         try:
             answer = client.create_property(patch.body)
         except Refused as error:
-            self._write(create_sent_at=None)
             if error.status != 409:
                 raise
             # A45: somebody created it meanwhile; the next read adopts it.
-            self._end(due_at=self.clock(), last_answer=str(error)[:500])
+            self._end(due_at=self.clock(), last_answer=str(error)[:500], **self._undone())
             return "waiting"
-        except (NotThere, NotAllowed):
-            self._write(create_sent_at=None)
-            raise
-        self._take_answer(client, answer, patch.parts)
-        self._settle(pushed_at=self.clock(), last_answer=_said("POST", answer))
+        self._take_answer(client, "POST", answer, patch.parts)
         return "created"
 
     # --- the PATCH ---
     def _patch(self) -> Patch:
-        self.wanted = merge.leaves(self.row.desired)
-        # Past the verifying read nothing of ours is on its way any more.
-        return smallest_patch(self.row, inflight=() if self.verifying else self.row.inflight)
+        return smallest_patch(self.row, inflight=self.before)
 
     def _record_inflight(self, parts: Leaves, **columns: Any) -> None:
         """Write what may reach the platform before it can (I2), with lease enough for the call."""
         if self.clock() + MARGIN > self.claim.until:
             self._end(due_at=self.clock())
             raise LeaseLost
-        before = {} if self.verifying else self.row.inflight
-        inflight = {path: list(values) for path, values in before.items()}
+        inflight = {path: list(values) for path, values in self.before.items()}
         for path, value in parts.items():
             values = inflight.setdefault(path, [])
             if value not in values:
                 values.append(value)
         self._write(inflight=inflight, **columns)
+        self.out = True
 
     def _send_patch(self, client: Client, patch: Patch) -> Answer:
         if self._by_id():
             return client.patch_property(str(self.row.platform_id), patch.body)
         return client.patch_property_by_reference(str(self.row.object_reference_id), patch.body)
 
-    def _take_answer(self, client: Client, answer: Answer, sent: Leaves) -> None:
+    def _take_answer(self, client: Client, method: str, answer: Answer, sent: Leaves) -> None:
         """Merge the answer; what reads back different waits for a person, it is never a loop."""
-        self.changing = False
+        self.out = False
+        wanted = merge.leaves(self.row.desired)
         document = answer.document if isinstance(answer.document, dict) else {}
         told = merge.leaves(document)
         if any(path not in told and value not in ([], {}) for path, value in sent.items()):
@@ -226,28 +214,28 @@ class _Push:
             path: f"The platform took {short(value)} and reads back {short(observed.get(path))}"
             for path, value in sent.items()
             # What somebody edited meanwhile is no difference yet: it has not been sent.
-            if equal(path, desired.get(path), self.wanted.get(path))
+            if equal(path, desired.get(path), wanted.get(path))
             and not equal(path, observed.get(path), desired.get(path))
         }
-        if differs:
-            problem = with_problem(self.row.problem, ProblemKind.DIFFERS, differs)
-            self._write(problem=problem, revision=self.row.revision + 1)
+        said = f"{method} answered {answer.status}"
+        self._settle(differs, pushed_at=self.clock(), last_answer=said)
 
     # --- the endings ---
-    def _settle(self, **columns: Any) -> None:
+    def _settle(self, differs: dict[str, str], **columns: Any) -> None:
         """Write that all was sent that can be; what cannot be said becomes a visible state."""
         row = self.row
-        rest = smallest_patch(row)
+        problem = with_problem(row.problem, ProblemKind.DIFFERS, differs)
+        rest = smallest_patch(row, held=row.held | differs.keys())
         unsaid = set(rest.unsendable) - READ_ONLY
         texts = {path: cannot_say(row, path) for path in sorted(unsaid)}
-        verify_at = None if self.verifying else row.verify_at
+        verify_at = self._verify_at()
         self._end(
             # A rest is an edit that came while the PATCH was out.
             due_at=self.clock() if rest.parts else verify_at,
             verify_at=verify_at,
             # As long as an earlier call may land, its values stay ours.
-            inflight=row.inflight if verify_at else {},
-            problem=with_problem(row.problem, ProblemKind.CANNOT_CLEAR, texts),
+            inflight=self.before if verify_at else {},
+            problem=with_problem(problem, ProblemKind.CANNOT_CLEAR, texts),
             attempts=0,
             **columns,
         )
@@ -259,39 +247,50 @@ class _Push:
         problem = with_problem(
             self.row.problem, ProblemKind.REFUSED, named or {"": str(error)[:1000]}
         )
-        if self.changing:
-            # The platform said no: nothing of this call is in flight, what was before still is.
-            self._write(inflight=self.claim.row.inflight)
         held = self.row.held | named.keys()
         rest = bool(named) and bool(smallest_patch(self.row, held=held).parts)
-        due_at = self.clock() if rest else self.row.verify_at
-        self._end(due_at=due_at, problem=problem, last_answer=str(error)[:500])
+        self._end(
+            due_at=self.clock() if rest else self._verify_at(),
+            verify_at=self._verify_at(),
+            problem=problem,
+            last_answer=str(error)[:500],
+            **self._undone(),
+        )
         return "refused"
 
     def _delayed(self, error: Passing | NotAllowed | NotThere) -> str:
         now, attempts = self.clock(), self.row.attempts + 1
-        columns: dict[str, Any] = {}
-        if self.changing and isinstance(error, Passing) and error.unclear:
-            columns["verify_at"] = now + LATE_EFFECT
-        due_at = now + due.backoff(attempts)
-        if self.row.create_sent_at is not None and self.changing:
-            due_at = max(due_at, self.row.create_sent_at + CREATE_WAIT)
-        paused = self.workspace.paused_until
-        due_at = max(due_at, paused) if paused else due_at
+        waits = [now + due.backoff(attempts), self.workspace.paused_until]
+        columns = self._undone()
+        if self.out and isinstance(error, Passing) and error.unclear:
+            # Not before the end of what an earlier holder may do (I3).
+            columns = {"verify_at": max(now + LATE_EFFECT, self.row.verify_at or now)}
+            if self.row.create_sent_at:
+                waits.append(self.row.create_sent_at + CREATE_WAIT)
+        due_at = max(wait for wait in waits if wait)
         self._end(due_at=due_at, attempts=attempts, last_answer=str(error)[:500], **columns)
         return "delayed"
 
     def _gone(self) -> str:
         text = "the platform has no such property any more; an edit creates it again"
         problem = with_problem(self.row.problem, ProblemKind.GONE, {"": text})
-        self._end(due_at=None, problem=problem, observed={}, platform_id=None, inflight={})
+        gone: dict[str, Any] = {"observed": {}, "platform_id": None, "inflight": {}}
+        self._end(due_at=None, verify_at=None, problem=problem, **gone)
         return "gone"
 
+    def _verify_at(self) -> datetime | None:
+        return None if self.verifying else self.row.verify_at
+
+    def _undone(self) -> dict[str, Any]:
+        """Return the columns after a plain no: nothing of the call is on its way."""
+        return {"inflight": self.before, "create_sent_at": None} if self.out else {}
+
     def _write(self, **columns: Any) -> None:
-        """Write columns that the holder owns, and read the row again."""
+        """Write columns that the holder owns; the revision stays the one that was read."""
         if not self.claim.fenced.update(**columns):
             raise LeaseLost
-        self.row = self.claim.fenced.get()
+        for name, value in columns.items():
+            setattr(self.row, name, value)
 
     def _end(self, **columns: Any) -> None:
         """Give the row back with its ending; one that was edited meanwhile stays due."""
@@ -301,30 +300,6 @@ class _Push:
             return
         if not self.claim.release(**neutral):
             raise LeaseLost
-
-
-def _waits_for_parent(row: Property) -> bool:
-    """Tell whether a parent of ours has to be created first; a circle of parents does not wait."""
-    if row.platform_id is not None:
-        return False
-    seen = {row.object_reference_id}
-    parent = row.desired.get("parentRealtyReferenceId")
-    waits = False
-    while parent and parent not in seen and len(seen) < 10:
-        seen.add(parent)
-        found = (
-            Property.objects.filter(workspace=row.workspace_id, object_reference_id=parent)
-            .values("platform_id", "due_at", "desired")
-            .first()
-        )
-        if found is None or found["platform_id"] is not None or found["due_at"] is None:
-            break
-        waits, parent = True, found["desired"].get("parentRealtyReferenceId")
-    return waits and parent != row.object_reference_id
-
-
-def _said(method: str, answer: Answer) -> str:
-    return f"{method} answered {answer.status}"
 
 
 def _document(answer: Answer) -> dict[str, Any]:

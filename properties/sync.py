@@ -20,7 +20,7 @@ from crm_sync.errors import Refused
 from crm_sync.merge import Clash, Document, Leaves
 from crm_sync.models import Workspace
 from crm_sync.text import clean
-from properties.catalog import READ_ONLY, Fault, equal, new_faults
+from properties.catalog import READ_ONLY, Fault, equal, is_empty, new_faults, sendable
 from properties.models import Change, Conflict, Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind, with_problem, without_problems
@@ -79,7 +79,7 @@ def edit(
             )
             if done:
                 _record(property_, before, real, origin=origin, actor=actor, note=note, now=now)
-                _decide_by_edit(property_, set(real), actor=actor, now=now)
+                _decide(property_, set(real), Conflict.Decision.OURS, actor=actor, now=now)
         property_.refresh_from_db()
         if done:
             doorbell.ring(QUEUE, property_.workspace_id)
@@ -135,19 +135,22 @@ def observe(
         if row is None:
             raise LeaseLost
         told = theirs if sent is None else _told_by_answer(row.observed, theirs, sent)
+        worded = _worded_by_them(row.desired, told)
+        ours = merge.changed(row.desired, worded)
         merged = merge.three_way(
-            base=row.observed, ours=row.desired, theirs=told, inflight=row.inflight, equal=equal
+            base=row.observed, ours=ours, theirs=told, inflight=row.inflight, equal=equal
         )
         theirs_win = policy == Workspace.ConflictPolicy.PLATFORM_WINS
         lost = {clash.path: clash.theirs for clash in merged.clashes if theirs_win}
-        adopted = merged.adopted | lost
+        adopted = worded | merged.adopted | lost
+        agreed = _agreed(row, told)
         with transaction.atomic():
             done = claim.fenced.filter(revision=row.revision).update(
                 observed=told,
                 platform_id=_platform_id(row, told),
                 read_at=now,
                 create_sent_at=None,
-                **_taken_over(row, told, merged.clashes, adopted, policy),
+                **_taken_over(row, agreed, merged.clashes, adopted, policy),
             )
             if done:
                 _record(
@@ -157,9 +160,20 @@ def observe(
                     origin=Origin.PLATFORM,
                     now=now,
                 )
+                _decide(row, agreed, Conflict.Decision.OURS, now=now)
                 _note_conflicts(row, merged.clashes, policy, now=now)
         if done:
             return claim.fenced.get()
+
+
+def _worded_by_them(ours: Document, theirs: Document) -> Leaves:
+    """Return the leaves that we cleared and that read as a PATCH says it: UNKNOWN (A12)."""
+    wanted = merge.leaves(ours)
+    return {
+        path: value
+        for path, value in merge.leaves(theirs).items()
+        if path not in wanted and not is_empty(path, value) and value == sendable(path, None)
+    }
 
 
 def _told_by_answer(base: Document, answer: Document, sent: Leaves) -> Document:
@@ -189,12 +203,16 @@ def _platform_id(row: Property, told: Document) -> str | None:
     return platform_id
 
 
+def _agreed(row: Property, told: Document) -> set[str]:
+    """Return the leaves that wait for a person although both sides say the same by now."""
+    ours, theirs = merge.leaves(row.desired), merge.leaves(told)
+    return {path for path in row.held if equal(path, ours.get(path), theirs.get(path))}
+
+
 def _taken_over(
-    row: Property, told: Document, clashes: tuple[Clash, ...], adopted: Leaves, policy: str
+    row: Property, agreed: set[str], clashes: tuple[Clash, ...], adopted: Leaves, policy: str
 ) -> dict[str, Any]:
     """Return the columns that a merge changes besides `observed`; the revision moves with them."""
-    ours, theirs = merge.leaves(row.desired), merge.leaves(told)
-    agreed = {path for path in row.held if equal(path, ours.get(path), theirs.get(path))}
     # Where their side moved, or both agree now, nothing waits for a person any more.
     over = agreed | adopted.keys() | {clash.path for clash in clashes}
     problem = without_problems(row.problem, over) if over else row.problem
@@ -260,12 +278,18 @@ def _note_conflicts(
             )
 
 
-def _decide_by_edit(
-    property_: Property, paths: set[str], *, actor: AbstractBaseUser | None, now: datetime
+def _decide(
+    property_: Property,
+    paths: set[str],
+    decision: Conflict.Decision,
+    *,
+    now: datetime,
+    actor: AbstractBaseUser | None = None,
 ) -> None:
-    """Close open conflicts at the fields that somebody edited: that value is the decision."""
+    """Close open conflicts at fields that somebody edited, or on which both sides agree now."""
     open_ones = Conflict.objects.filter(real_estate_property=property_, path__in=paths, decision="")
-    open_ones.update(decision=Conflict.Decision.OURS, decided_by=actor, decided_at=now)
+    if paths:
+        open_ones.update(decision=decision, decided_by=actor, decided_at=now)
 
 
 def due_now(properties: QuerySet[Property], *, now: datetime | None = None) -> int:

@@ -83,7 +83,8 @@ def test_a_patch_that_lands_late_is_found_by_the_verifying_read(box, row, betwee
     later(drain_all, 1)
     row.refresh_from_db()
     assert row.verify_at is not None
-    assert row.inflight["title"] == ["Late", "Newest"]
+    # The second was answered; only the first may still land.
+    assert row.inflight == {"title": ["Late"]}
     # The first PATCH arrives only now, after its successor.
     box.edit_property(row.platform_id, {"title": "Late"})
     later(drain_all, 60)
@@ -150,7 +151,6 @@ def test_the_row_of_a_dead_worker_is_taken_up_and_read_once_more_later(row, drai
     assert later(drain_all, 61) == {"properties": {"pushed": 1}}
     row.refresh_from_db()
     assert row.verify_at == row.due_at
-    assert row.inflight == {"title": ["Edited"]}
     assert later(drain_all, 130) == {"properties": {"in sync": 1}}
     row.refresh_from_db()
     assert (row.due_at, row.verify_at, row.inflight) == (None, None, {})
