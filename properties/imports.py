@@ -8,7 +8,7 @@ from typing import Any
 
 from crm_sync.merge import leaves
 from crm_sync.models import Workspace
-from properties.catalog import equal
+from properties.catalog import equal, new_faults
 from properties.feeds import Record, Refusal, open_feed
 from properties.models import Change, Property
 from properties.sync import Invalid, create, edit
@@ -47,7 +47,8 @@ def import_feed(
     """Import every record of a feed file; yields the growing report after each one.
 
     A record changes the fields that are new or different in it since the last import, and no
-    others: a feed repeats the whole stock, and what people edited here in between stays.
+    others: a feed repeats the whole stock, and what people edited here in between stays. A table of
+    our columns is such an edit: its cells count whatever the last feed said, and are no part of it.
 
     Raises:
         NotAFeed: see `read_whole`, which is asked first.
@@ -67,10 +68,12 @@ def _take(
     known = Property.objects.filter(
         workspace=workspace, object_reference_id=record.reference
     ).first()
-    asked = leaves(record.document)
-    fed = known.fed if known else {}
+    asked = record.changes(known.desired if known else {})
+    fed = known.fed if known and not record.parts else {}
     changes = {p: v for p, v in asked.items() if p not in fed or not equal(p, v, fed[p])}
     try:
+        if dry_run:
+            _check(changes, leaves(known.desired) if known else {})
         if known is None:
             if not dry_run:
                 known = create(
@@ -93,10 +96,17 @@ def _take(
         report.leftover[record.reference] = record.leftover
     if (
         known is not None
-        and not dry_run
+        and not (dry_run or record.parts)
         and (known.fed, known.leftover) != (asked, record.leftover)
     ):
         Property.objects.filter(pk=known.pk).update(fed=asked, leftover=record.leftover)
+
+
+def _check(changes: dict[str, Any], before: dict[str, Any]) -> None:
+    """Raise what `edit` would: the cells of a table may be refused only with what they stand in."""
+    faults = [f for p, value in changes.items() for f in new_faults(p, value, before.get(p))]
+    if faults:
+        raise Invalid(faults)
 
 
 def _changed(known: Property, changes: dict[str, Any]) -> list[str]:

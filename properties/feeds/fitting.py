@@ -4,7 +4,6 @@ What does not fit its type is left as it is, and the catalog refuses it with a m
 person understands; what has no field at all comes back as the rest.
 """
 
-import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -122,6 +121,7 @@ def _number(value: Any) -> Any:
         number = float(value) if isinstance(value, str) else value
     except ValueError:
         return value
-    if isinstance(number, float) and math.isfinite(number) and number.is_integer():
+    is_exact = isinstance(number, float) and abs(number) < 2**53  # False for inf and NaN too
+    if is_exact and number.is_integer():
         return int(number)
     return number

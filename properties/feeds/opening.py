@@ -1,21 +1,26 @@
 """Open a feed by what is in it, whatever its name says."""
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from properties.feeds.idx import read_idx
 from properties.feeds.records import NotAFeed, Record, Refusal
 from properties.feeds.swissrets_json import read_json
 from properties.feeds.swissrets_xml import read_xml
+from properties.feeds.table_csv import names_a_column, read_csv
+from properties.feeds.table_xlsx import read_xlsx
 
 _HEAD = 4096
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_ZIP = b"PK\x03\x04"
+_OLE2 = b"\xd0\xcf\x11\xe0"  # Excel until 2003, and workbooks with a password
 
 
 def open_feed(path: Path) -> Iterator[Record | Refusal]:
     """Return the records and refusals of a file as a stream, in its order.
 
-    Raises NotAFeed at once for a file that cannot be read or is neither XML nor JSON; while it is
+    Raises NotAFeed at once for a file that cannot be read or is in no format of ours; while it is
     read, NotAFeed for one that turns out to be another format or hostile, and Truncated where it
     breaks off after records. Nothing of such a file should be imported.
     """
@@ -24,11 +29,25 @@ def open_feed(path: Path) -> Iterator[Record | Refusal]:
             head = file.read(_HEAD)
     except OSError as error:
         raise NotAFeed(f"{path.name}: cannot be read: {error.strerror}") from error
-    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    if not start:
+    if not head.removeprefix(codecs.BOM_UTF8).strip():
         raise NotAFeed(f"{path.name}: the file is empty")
+    reader = _reader(head)
+    if reader is None and head.startswith(_OLE2):
+        raise NotAFeed(f"{path.name}: an old or locked Excel file: save it as .xlsx or CSV")
+    if reader is None:
+        raise NotAFeed(f"{path.name}: neither SwissRETS (XML, JSON) nor IDX nor a table of ours")
+    return reader(path)
+
+
+def _reader(head: bytes) -> Callable[[Path], Iterator[Record | Refusal]] | None:
+    """Return the reader for a file that begins so."""
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if start.startswith((b"<", *_UTF16)):  # the parser of XML knows UTF-16 by itself
-        return read_xml(path)
+        return read_xml
     if start.startswith((b"{", b"[")):
-        return read_json(path)
-    raise NotAFeed(f"{path.name}: neither XML nor JSON")
+        return read_json
+    if start.startswith(b"IDX"):
+        return read_idx
+    if start.startswith(_ZIP):
+        return read_xlsx
+    return read_csv if names_a_column(head) else None

@@ -9,6 +9,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from crm_sync import merge
+from crm_sync.merge import Document, Leaves
+from properties.feeds.overlay import Part, overlay
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -16,12 +20,21 @@ class Record:
 
     `document` has the platform's names and the catalog's types. `leftover` is what has no home in
     it, by the path in the feed, and phone numbers that are odd (those are in the document as well).
+    `parts` are the cells of a table, which says less than a whole record: see `changes`.
     """
 
     reference: str
     document: dict[str, Any]
     leftover: dict[str, Any]
     position: str
+    parts: tuple[Part, ...] = ()
+
+    def changes(self, known: Document) -> Leaves:
+        """Return what the record asks for, leaf by leaf, of a property that is known so far.
+
+        The cells of a table are laid over what is known; None clears a leaf.
+        """
+        return overlay(known, self.parts) if self.parts else merge.leaves(self.document)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,11 @@ def test_one_bad_record_is_refused_with_its_reason_and_the_rest_imported(
     ("content", "reason"),
     [
         ("", "feed.xml: the file is empty; nothing was imported"),
-        ("hello", "feed.xml: neither XML nor JSON; nothing was imported"),
+        (
+            "hello",
+            "feed.xml: neither SwissRETS (XML, JSON) nor IDX nor a table of ours;"
+            " nothing was imported",
+        ),
     ],
 )
 def test_a_file_that_is_no_feed_imports_nothing(workspace, capsys, tmp_path, content, reason):

@@ -258,8 +258,8 @@ DECLARES = "it declares entities or points outside, which no feed needs"
     ("content", "message"),
     [
         (b"", "feed: the file is empty"),
-        (b"a;b;c", "feed: neither XML nor JSON"),
-        (b"PK\x03\x04", "feed: neither XML nor JSON"),
+        (b"a;b;c", "feed: neither SwissRETS (XML, JSON) nor IDX nor a table of ours"),
+        (b"PK\x03\x04", "feed: broken workbook after 0 records: File is not a zip file"),
         (b"<html></html>", "feed: XML, but no SwissRETS: it begins with <html>"),
         (b"<export></export>", "feed: XML, but no SwissRETS: it has no <properties>"),
         (b"{}", 'feed: JSON, but no SwissRETS: it has no "properties"'),

@@ -19,9 +19,9 @@ SHOWN = 20  # lines of each kind that a person reads; --json has them all
 
 
 class Command(SyncCommand):
-    """Imports SwissRETS XML 2.x or JSON 3.x."""
+    """Imports SwissRETS XML 2.x and JSON 3.x, IDX 3.01, and tables (CSV, Excel) of our columns."""
 
-    help = "Import properties from a SwissRETS XML or JSON file; a record sets what it holds."
+    help = "Import properties from SwissRETS, IDX, CSV or Excel; a record sets what it holds."
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:

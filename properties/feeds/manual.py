@@ -1,0 +1,127 @@
+"""The tables of docs/feeds.md, written from the tables that the readers use.
+
+`python -m properties.feeds.manual docs/feeds.md` writes them anew; a test compares.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from properties import catalog
+from properties.catalog import Field, Kind, Source
+from properties.feeds import idx_columns, swissrets
+from properties.feeds.idx_columns import As
+from properties.feeds.overlay import LOCALIZATIONS
+from properties.feeds.table import COLUMNS, TEXTS
+
+_BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+_HOLDS = {
+    Kind.STRING: "text",
+    Kind.TEXT: "long text",
+    Kind.INTEGER: "whole number",
+    Kind.DECIMAL: "number",
+    Kind.BOOLEAN: "true, false",
+    Kind.DATE: "2026-01-31",
+    Kind.DATETIME: "2026-01-31T09:00:00Z",
+    Kind.OBJECT_LIST: "list in JSON",
+    Kind.MAP: "object of texts in JSON",
+}
+_MANY = 12  # values that a cell can list and still be read
+
+
+def filled(text: str) -> str:
+    """Return a page with its tables written anew."""
+    return _BLOCK.sub(
+        lambda block: block[1] + "\n".join(TABLES[block[2]]()) + "\n" + block[3], text
+    )
+
+
+def _columns() -> Iterator[str]:
+    """Yield the columns of CSV and Excel."""
+    yield from ("| column | holds |", "|---|---|")
+    for path, column in COLUMNS.items():
+        if not column.field.is_characteristic:
+            yield f"| `{path}` | {_holds(column.field)} |"
+    three = next(c.field for c in COLUMNS.values() if c.field.is_characteristic)
+    yield f"| `characteristics.NAME` | {_holds(three)} |"
+    for name in TEXTS:
+        field = catalog.FIELDS[f"{LOCALIZATIONS}[].{name}"]
+        yield f"| `{LOCALIZATIONS}.LANGUAGE.{name}` | {_holds(field)} |"
+
+
+def _holds(field: Field) -> str:
+    words = _HOLDS.get(field.kind, "one of " if field.kind is Kind.ENUM else "any of ")
+    if field.enum:
+        shown = f"{len(field.enum)} values" if len(field.enum) > _MANY else ", ".join(field.enum)
+        words += shown
+    if field.max_length:
+        words += f", at most {field.max_length} characters"
+    return f"{words} ({field.unit})" if field.unit else words
+
+
+def _characteristics() -> Iterator[str]:
+    """Yield the names of all amenities."""
+    names = [c.field.name for c in COLUMNS.values() if c.field.is_characteristic]
+    yield ", ".join(f"`{name}`" for name in names)
+
+
+def _idx() -> Iterator[str]:
+    """Yield the columns of IDX that have a home."""
+    yield from ("| no. | column | read as | field |", "|---|---|---|---|")
+    for column in idx_columns.COLUMNS:
+        if column.path:
+            paths = ", ".join(f"`{path}`" for path in column.path.split(", "))
+            yield f"| {column.number} | `{column.name}` | {column.read} | {paths} |"
+
+
+def _idx_kept() -> Iterator[str]:
+    """Yield the names of the columns of IDX that have none."""
+    kept = [c for c in idx_columns.COLUMNS if c.read is As.KEPT]
+    yield ", ".join(f"`{column.name}` ({column.number})" for column in kept)
+
+
+def _idx_categories() -> Iterator[str]:
+    """Yield what the categories of IDX lead to."""
+    yield from ("| object_category | propertyType | object_type: propertyCategories |",)
+    yield "|---|---|---|"
+    for category, kind in idx_columns.PROPERTY_TYPES.items():
+        types = idx_columns.CATEGORIES[category].items()
+        yield f"| {category} | {kind} | {', '.join(f'{n}: {name}' for n, name in types)} |"
+
+
+def _idx_units() -> Iterator[str]:
+    """Yield what the units of prices say."""
+    yield from ("| offer_type | offerType | price_unit | says |", "|---|---|---|---|")
+    for offer, units in idx_columns.PRICE_UNITS.items():
+        for unit, says in units.items():
+            words = ", ".join(f"{name} {value}" for name, value in says.items())
+            yield f"| {offer} | {idx_columns.OFFER_TYPES[offer]} | {unit} | {words} |"
+
+
+def _swissrets() -> Iterator[str]:
+    """Yield what of SwissRETS leads where."""
+    yield from ("| SwissRETS JSON 3.x | field |", "|---|---|")
+    for source, target in swissrets.MOVED:
+        yield f"| `{source}` | `{target}` |"
+    for source, target in swissrets.LINKS:
+        yield f"| `localizations[].attachments.{source}` | `{target}` |"
+    for name in sorted(swissrets.NUMBERS):
+        if catalog.FIELDS[name].source is not Source.INFERRED:
+            yield f"| `characteristics.{name}` | `{name}` |"
+
+
+TABLES = {
+    "columns": _columns,
+    "characteristics": _characteristics,
+    "idx": _idx,
+    "idx_kept": _idx_kept,
+    "idx_categories": _idx_categories,
+    "idx_units": _idx_units,
+    "swissrets": _swissrets,
+}
+
+if __name__ == "__main__":
+    page = Path(sys.argv[1])
+    page.write_text(filled(page.read_text("utf-8")), "utf-8")

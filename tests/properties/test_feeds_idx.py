@@ -1,0 +1,322 @@
+"""IDX 3.01: our example imports whole, each column finds its place, bad lines are refused."""
+
+from pathlib import Path
+
+import pytest
+
+from properties import catalog
+from properties.feeds import NotAFeed, Record, Refusal, Truncated, idx_columns, open_feed
+from properties.feeds.idx_columns import COLUMNS, As
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "idx" / "unload.txt"
+NUMBER = {column.name: column.number for column in COLUMNS}
+SMALLEST = {
+    "version": "IDX3.01",
+    "object_category": "APPT",
+    "object_type": "1",
+    "offer_type": "RENT",
+    "ref_object": "R-1",
+    "object_title": "Wohnung",
+}
+
+
+def line(**texts):
+    """Return the smallest line that is taken, with other columns."""
+    cells = [""] * len(COLUMNS)
+    for name, text in {**SMALLEST, **texts}.items():
+        cells[NUMBER[name]] = text
+    return "#".join(cells)
+
+
+@pytest.fixture
+def feed(tmp_path):
+    """Read a file of the given lines, texts or bytes."""
+
+    def read(*lines, end=b"\r\n"):
+        path = tmp_path / "unload.txt"
+        raw = [text if isinstance(text, bytes) else text.encode("latin-1") for text in lines]
+        path.write_bytes(b"\r\n".join(raw) + end)
+        return list(open_feed(path))
+
+    return read
+
+
+def test_our_example_imports_without_a_refusal():
+    records = list(open_feed(EXAMPLE))
+    assert [r.reference for r in records] == ["MH-3001", "MH-3002", "MH-3003"]
+    assert [catalog.validate_document(r.document) for r in records] == [[], [], []]
+
+
+def test_a_flat_for_rent_gets_the_names_and_types_of_the_platform():
+    flat = next(iter(open_feed(EXAMPLE)))
+    organization = {
+        "id": "MH",
+        "legalName": "Musterhaus Immobilien AG",
+        "address": {
+            "street": "Marktgasse 1",
+            "postalCode": "8400",
+            "locality": "Winterthur",
+            "countryCode": "CH",
+        },
+        "phone": "+41 52 555 01 00",
+        "email": "info@musterhaus.example",
+    }
+    assert flat.document == {
+        "objectReferenceId": "MH-3001",
+        "houseReferenceId": "MH-30-A",
+        "projectReferenceId": "MH-30",
+        "propertyType": "APARTMENT",
+        "propertyCategories": ["APARTMENT"],
+        "offerType": "RENT",
+        "title": "Helle 4½-Zimmer-Wohnung am See",
+        "address": {
+            "street": "Seestrasse 12",
+            "postalCode": "8002",
+            "locality": "Zürich",
+            "region": "ZH",
+            "countryCode": "CH",
+        },
+        "availabilityStartAt": "2026-10-01",
+        "prices": {
+            "currency": "CHF",
+            "rent": {
+                "gross": 3150,
+                "net": 2850,
+                "extra": 300,
+                "interval": "MONTH",
+                "referring": "ALL",
+            },
+        },
+        "floor": 2,
+        "numberOfRooms": 4.5,
+        "numberOfFloors": 5,
+        "areaBwf": 112,
+        "yearBuilt": 1998,
+        "yearLastRenovated": 2024,
+        "swissReferences": {"minergieCertification": "MINERGIE"},
+        "characteristics": {
+            "hasNiceView": "APPLIES",
+            "hasCableTv": "APPLIES",
+            "hasElevator": "APPLIES",
+            "isChildFriendly": "APPLIES",
+            "hasGarage": "DOES_NOT_APPLY",
+            "hasBalcony": "APPLIES",
+            "isWheelchairAccessible": "DOES_NOT_APPLY",
+            "arePetsAllowed": "APPLIES",
+        },
+        "seller": {
+            "organization": organization,
+            "contactPerson": {"familyName": "Petra Muster"},
+            "visitPerson": {"familyName": "Hans Beispiel", "phone": "+41 79 555 01 01"},
+        },
+        "localizations": [
+            {
+                "languageCode": "de",
+                "title": "Helle 4½-Zimmer-Wohnung am See",
+                "location": "Zwei Minuten zum See",
+                "description": "Ruhig gelegen, mit grossem Balkon.\nKüche von 2024.",
+            }
+        ],
+    }
+    assert flat.leftover == {
+        "sender_id": "Musterhaus CRM",
+        "distance_shop": "250",
+        "picture_1_filename": "mh-3001-1.jpg",
+        "picture_1_title": "Wohnzimmer",
+        "last_modified": "04.05.2026 06:00:00",
+    }
+
+
+# --- the tables
+
+
+def test_the_table_has_each_of_the_183_columns_once_and_in_order():
+    assert [column.number for column in COLUMNS] == list(range(183))
+    assert len({column.name for column in COLUMNS}) == 183
+
+
+def test_every_column_leads_to_a_field_of_the_catalog():
+    paths = [p for c in COLUMNS if c.path for p in c.path.split(", ")]
+    general = [p.replace("localizations.", "localizations[].") for p in paths]
+    assert [p for p in general if catalog.find(p) is None] == []
+
+
+def test_a_column_has_a_path_exactly_when_it_is_not_kept():
+    odd = [c.name for c in COLUMNS if bool(c.path) == (c.read is As.KEPT)]
+    assert odd == ["version"]
+
+
+def test_every_value_of_the_tables_is_one_that_the_catalog_knows():
+    categories = {c for types in idx_columns.CATEGORIES.values() for c in types.values()}
+    assert categories <= set(catalog.FIELDS["propertyCategories"].enum)
+    assert set(idx_columns.PROPERTY_TYPES.values()) <= set(catalog.FIELDS["propertyType"].enum)
+    assert set(idx_columns.PROPERTY_TYPES) == set(idx_columns.CATEGORIES)
+    assert set(idx_columns.OFFER_TYPES.values()) == set(catalog.FIELDS["offerType"].enum)
+    for units in idx_columns.PRICE_UNITS["RENT"].values():
+        assert catalog.validate("prices.rent", units) == []
+    for units in idx_columns.PRICE_UNITS["SALE"].values():
+        assert catalog.validate("prices.buy", units) == []
+
+
+# --- values
+
+
+@pytest.mark.parametrize(
+    ("text", "flag"),
+    [
+        *(("1", "APPLIES"), ("Y", "APPLIES"), ("y", "APPLIES")),
+        *(("0", "DOES_NOT_APPLY"), ("N", "DOES_NOT_APPLY"), ("", None), ("?", None)),
+    ],
+)
+def test_a_flag_says_yes_or_no_and_a_blank_one_nothing(feed, text, flag):
+    record = feed(line(elevator=text))[0]
+    assert record.document.get("characteristics", {}).get("hasElevator") == flag
+    assert record.leftover == ({"elevator": "?"} if text == "?" else {})
+
+
+@pytest.mark.parametrize(
+    ("texts", "prices"),
+    [
+        (
+            {"selling_price": "900", "rent_net": "800", "price_unit": "WEEKLY"},
+            {"rent": {"gross": 900, "net": 800, "interval": "WEEK", "referring": "ALL"}},
+        ),
+        (
+            {"rent_net": "300", "price_unit": "M2YEARLY"},
+            {"rent": {"net": 300, "interval": "YEAR", "referring": "M2"}},
+        ),
+        (
+            {"offer_type": "SALE", "selling_price": "9000", "price_unit": "SELLM2"},
+            {"buy": {"price": 9000, "referring": "M2"}},
+        ),
+        ({"offer_type": "SALE", "selling_price": "0", "price_unit": "SELL"}, None),
+        ({}, None),
+    ],
+)
+def test_a_price_is_a_rent_or_a_purchase_in_its_unit(feed, texts, prices):
+    record = feed(line(**texts))[0]
+    assert (record.document.get("prices"), record.leftover) == (prices, {})
+
+
+def test_a_price_that_does_not_go_with_the_offer_is_left_over(feed):
+    texts = {"offer_type": "SALE", "selling_price": "9", "rent_net": "8", "price_unit": "MONTHLY"}
+    record = feed(line(**texts))[0]
+    assert record.document["prices"] == {"buy": {"price": 9}}
+    assert record.leftover == {"rent_net": "8", "price_unit": "MONTHLY"}
+
+
+def test_a_zero_says_nothing_except_for_the_ground_floor(feed):
+    record = feed(line(number_of_rooms="0", surface_living="0", year_built="0", floor="0"))[0]
+    assert record.document["floor"] == 0
+    assert record.document.keys() & {"numberOfRooms", "areaBwf", "yearBuilt"} == set()
+    assert record.leftover == {}
+
+
+def test_what_is_otherwise_but_harmless_is_left_over(feed):
+    odd = {"available_from": "sofort", "number_of_apartments": "7.5", "object_type": "99"}
+    record = feed(line(**odd, agency_phone="-"))[0]
+    assert record.leftover == {**odd, "agency_phone": "-"}
+    assert record.document["seller"] == {"organization": {"phone": "-"}}
+    assert "propertyCategories" not in record.document
+
+
+@pytest.mark.parametrize(
+    ("raw", "title"),
+    [
+        ("4½ Zimmer für 900 Fr.".encode("latin-1"), "4½ Zimmer für 900 Fr."),
+        ("für 900 €".encode("iso-8859-15"), "für 900 €"),
+        ("für 900 €\u2014ruhig".encode("cp1252"), "für 900 €\u2014ruhig"),
+        ("für 900 €".encode(), "für 900 €"),
+    ],
+)
+def test_the_encodings_that_senders_use_are_told_apart(feed, raw, title):
+    before, _, after = line(object_title="TITLE").encode().partition(b"TITLE")
+    assert feed(before + raw + after)[0].document["title"] == title
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("texts", "reasons"),
+    [
+        ({"ref_object": ""}, ["ref_object is missing"]),
+        (
+            {"object_category": "BOAT"},
+            [
+                "object_category is 'BOAT'; it is one of APPT, HOUSE, PROP, INDUS, GASTRO, AGRI,"
+                " PARK, GARDEN, SECONDARY"
+            ],
+        ),
+        ({"offer_type": ""}, ["offer_type is None; it is one of RENT, SALE"]),
+        ({"object_title": ""}, ["object_title and object_description are missing"]),
+        ({"version": "IDX3.00"}, ["version is 'IDX3.00' instead of IDX3.01"]),
+        ({"surface_living": "ca. 80"}, ["surface_living: areaBwf must be a number"]),
+        (
+            {"object_title": "x" * 256},
+            [
+                "object_title: title is longer than 255 characters (256)",
+                "object_title: localizations[0].title is longer than 255 characters (256)",
+            ],
+        ),
+        (
+            {"ref_object": "a/b"},
+            ['ref_object: objectReferenceId holds "/", which cannot travel in an address'],
+        ),
+    ],
+)
+def test_a_bad_line_is_refused_with_its_reasons_and_the_others_are_taken(feed, texts, reasons):
+    first, bad = feed(line(ref_object="R-0"), "", line(**texts))
+    assert isinstance(first, Record)
+    assert (bad.position, bad.reasons) == ("line 3", reasons)
+
+
+def test_a_second_record_with_a_reference_is_refused(feed):
+    first, second = feed(line(), line())
+    assert isinstance(first, Record)
+    assert second == Refusal(
+        "line 2", "R-1", ['ref_object "R-1" is a duplicate: an earlier record has it']
+    )
+
+
+def test_a_line_with_another_number_of_columns_is_refused(feed):
+    _, short, long = feed(line(), "IDX3.01#x", line() + "#more")
+    assert (short.position, short.reasons) == ("line 2", ["has 2 columns instead of 183"])
+    assert long.reasons == ["has 184 columns instead of 183"]
+
+
+def test_a_separator_behind_the_last_column_does_no_harm(feed):
+    assert isinstance(feed(line() + "#")[0], Record)
+
+
+def test_a_file_that_breaks_off_in_a_line_is_truncated(feed):
+    with pytest.raises(Truncated, match=r"^unload.txt: breaks off in line 2$"):
+        feed(line(), line(ref_object="R-2")[:-9], end=b"")
+
+
+@pytest.mark.parametrize(
+    ("first", "reason"),
+    [
+        ("IDX2.00#x", "unload.txt: IDX2.00 is not IDX3.01"),
+        ("IDX3.01" + "#" * 300_000, "unload.txt: line 1 is longer than 262,144 bytes"),
+    ],
+)
+def test_another_version_or_an_endless_line_is_no_feed(feed, first, reason):
+    with pytest.raises(NotAFeed) as caught:
+        feed(first)
+    assert str(caught.value) == reason
+
+
+def test_characters_that_no_database_keeps_are_removed_and_reported(feed):
+    record = feed(line(object_description="a\0b"))[0]
+    assert record.document["localizations"][0]["description"] == "ab"
+    assert record.leftover == {"(cleaned)": "characters that no database can keep were removed"}
+
+
+@pytest.mark.parametrize(
+    ("category", "kind", "found"),
+    [("INDUS", "5", "STORAGE"), ("INDUS", "21", "COMMERCIAL"), ("HOUSE", "99", "HOUSE")],
+)
+def test_the_type_follows_the_main_category_and_else_the_word_of_idx(feed, category, kind, found):
+    record = feed(line(object_category=category, object_type=kind))[0]
+    assert record.document["propertyType"] == found
