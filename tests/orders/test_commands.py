@@ -71,7 +71,7 @@ def test_a_platform_that_is_away_is_one_clear_line(workspace, home, wire):
     wire.before["GET /v1/users"] = lost
     code, text = failure("place_order", "main", *WISH)
     assert code == 1
-    assert "/v1/users: no answer" in text
+    assert "/v1/users: no whole answer within" in text
 
 
 def test_a_refused_order_exits_with_1(box, workspace, home, wire):
