@@ -134,6 +134,7 @@ def test_push_now_rings_for_rows_that_their_filter_no_longer_finds(
 
 # --- the page ---
 def test_the_page_takes_the_same_queries_however_long_its_history(admin_client, admin_user, flat):
+    admin_client.get(address(flat.pk))  # what a process keeps from its first page on is not ours
     with CaptureQueriesContext(connection) as queries:
         admin_client.get(address(flat.pk))
     for_one = len(queries)
