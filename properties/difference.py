@@ -44,6 +44,21 @@ def leaf_of(path: str, row: Property) -> str:
     return name if known else ""
 
 
+def reads_back_different(row: Property, sent: Leaves, wanted: Leaves) -> dict[str, str]:
+    """Say at each leaf what the platform made of what it took.
+
+    Args:
+        wanted: our values when `sent` was sent; what was edited since has not been sent yet.
+    """
+    observed, desired = merge.leaves(row.observed), merge.leaves(row.desired)
+    return {
+        path: f"The platform took {short(value)} and reads back {short(observed.get(path))}"
+        for path, value in sent.items()
+        if equal(path, desired.get(path), wanted.get(path))
+        and not equal(path, observed.get(path), desired.get(path))
+    }
+
+
 def cannot_say(row: Property, path: str) -> str:
     """Say what the platform keeps at a leaf that no PATCH can clear or say (A12)."""
     kept = merge.leaves(row.observed).get(path)

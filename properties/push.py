@@ -21,8 +21,8 @@ from crm_sync.due import Claim, LeaseLost, Tally
 from crm_sync.errors import NotAllowed, NotThere, Passing, Refused
 from crm_sync.merge import Leaves, Patch
 from crm_sync.models import Workspace
-from properties.catalog import READ_ONLY, equal
-from properties.difference import cannot_say, leaf_of, short, smallest_patch
+from properties.catalog import READ_ONLY
+from properties.difference import cannot_say, leaf_of, reads_back_different, smallest_patch
 from properties.models import Property
 from properties.models.property import ProblemKind, with_problem
 from properties.parents import waits_for_parent
@@ -93,6 +93,7 @@ class _Push:
         if self.claim.abandoned:
             self._write(verify_at=self.clock() + due.LEASE)
         self.verifying = self.row.verify_at is not None and self.row.verify_at <= self.clock()
+        self.verify_at = None if self.verifying else self.row.verify_at
         # What earlier calls may yet do; past the verifying read that is nothing any more.
         self.before: dict[str, list[Any]] = {} if self.verifying else self.row.inflight
 
@@ -118,7 +119,7 @@ class _Push:
             if found is None:
                 return self._gone() if self.row.platform_id else self._create(client)
             self._observe(found, sent=None)
-        patch = self._patch()
+        patch = smallest_patch(self.row, inflight=self.before)
         if not patch.parts:
             self._settle({}, last_answer="in sync")
             return "in sync"
@@ -163,7 +164,7 @@ class _Push:
         if sent_at is not None and self.clock() < sent_at + CREATE_WAIT:
             self._end(due_at=sent_at + CREATE_WAIT, last_answer="waits: its creation is unclear")
             return "waiting"
-        patch = self._patch()
+        patch = smallest_patch(self.row, inflight=self.before)
         self._record_inflight(patch.parts, create_sent_at=self.clock())
         try:
             answer = client.create_property(patch.body)
@@ -177,9 +178,6 @@ class _Push:
         return "created"
 
     # --- the PATCH ---
-    def _patch(self) -> Patch:
-        return smallest_patch(self.row, inflight=self.before)
-
     def _record_inflight(self, parts: Leaves, **columns: Any) -> None:
         """Write what may reach the platform before it can (I2), with lease enough for the call."""
         if self.clock() + MARGIN > self.claim.until:
@@ -209,15 +207,8 @@ class _Push:
             self._observe(self._read(client) or document, sent=None)
         else:
             self._observe(document, sent=sent)
-        observed, desired = merge.leaves(self.row.observed), merge.leaves(self.row.desired)
-        differs = {
-            path: f"The platform took {short(value)} and reads back {short(observed.get(path))}"
-            for path, value in sent.items()
-            # What somebody edited meanwhile is no difference yet: it has not been sent.
-            if equal(path, desired.get(path), wanted.get(path))
-            and not equal(path, observed.get(path), desired.get(path))
-        }
         said = f"{method} answered {answer.status}"
+        differs = reads_back_different(self.row, sent, wanted)
         self._settle(differs, pushed_at=self.clock(), last_answer=said)
 
     # --- the endings ---
@@ -228,13 +219,12 @@ class _Push:
         rest = smallest_patch(row, held=row.held | differs.keys())
         unsaid = set(rest.unsendable) - READ_ONLY
         texts = {path: cannot_say(row, path) for path in sorted(unsaid)}
-        verify_at = self._verify_at()
         self._end(
             # A rest is an edit that came while the PATCH was out.
-            due_at=self.clock() if rest.parts else verify_at,
-            verify_at=verify_at,
+            due_at=self.clock() if rest.parts else self.verify_at,
+            verify_at=self.verify_at,
             # As long as an earlier call may land, its values stay ours.
-            inflight=self.before if verify_at else {},
+            inflight=self.before if self.verify_at else {},
             problem=with_problem(problem, ProblemKind.CANNOT_CLEAR, texts),
             attempts=0,
             **columns,
@@ -250,8 +240,8 @@ class _Push:
         held = self.row.held | named.keys()
         rest = bool(named) and bool(smallest_patch(self.row, held=held).parts)
         self._end(
-            due_at=self.clock() if rest else self._verify_at(),
-            verify_at=self._verify_at(),
+            due_at=self.clock() if rest else self.verify_at,
+            verify_at=self.verify_at,
             problem=problem,
             last_answer=str(error)[:500],
             **self._undone(),
@@ -264,7 +254,7 @@ class _Push:
         columns = self._undone()
         if self.out and isinstance(error, Passing) and error.unclear:
             # Not before the end of what an earlier holder may do (I3).
-            columns = {"verify_at": max(now + LATE_EFFECT, self.row.verify_at or now)}
+            columns = {"verify_at": max(now + LATE_EFFECT, self.verify_at or now)}
             if self.row.create_sent_at:
                 waits.append(self.row.create_sent_at + CREATE_WAIT)
         due_at = max(wait for wait in waits if wait)
@@ -277,9 +267,6 @@ class _Push:
         gone: dict[str, Any] = {"observed": {}, "platform_id": None, "inflight": {}}
         self._end(due_at=None, verify_at=None, problem=problem, **gone)
         return "gone"
-
-    def _verify_at(self) -> datetime | None:
-        return None if self.verifying else self.row.verify_at
 
     def _undone(self) -> dict[str, Any]:
         """Return the columns after a plain no: nothing of the call is on its way."""
@@ -296,6 +283,9 @@ class _Push:
         """Give the row back with its ending; one that was edited meanwhile stays due."""
         neutral = {k: v for k, v in columns.items() if k not in ("due_at", "problem")}
         same = self.claim.fenced.filter(revision=self.row.revision)
+        if columns.get("problem", self.row.problem) != self.row.problem:
+            # Else a form that was opened before would save the problem away.
+            columns["revision"] = self.row.revision + 1
         if same.update(lease_token=None, lease_until=None, **columns):
             return
         if not self.claim.release(**neutral):

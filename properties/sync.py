@@ -79,7 +79,7 @@ def edit(
             )
             if done:
                 _record(property_, before, real, origin=origin, actor=actor, note=note, now=now)
-                _decide(property_, set(real), Conflict.Decision.OURS, actor=actor, now=now)
+                _close(property_, set(real), actor=actor, now=now)
         property_.refresh_from_db()
         if done:
             doorbell.ring(QUEUE, property_.workspace_id)
@@ -160,7 +160,7 @@ def observe(
                     origin=Origin.PLATFORM,
                     now=now,
                 )
-                _decide(row, agreed, Conflict.Decision.OURS, now=now)
+                _close(row, agreed, now=now)
                 _note_conflicts(row, merged.clashes, policy, now=now)
         if done:
             return claim.fenced.get()
@@ -278,18 +278,15 @@ def _note_conflicts(
             )
 
 
-def _decide(
-    property_: Property,
-    paths: set[str],
-    decision: Conflict.Decision,
-    *,
-    now: datetime,
-    actor: AbstractBaseUser | None = None,
+def _close(
+    property_: Property, paths: set[str], *, now: datetime, actor: AbstractBaseUser | None = None
 ) -> None:
-    """Close open conflicts at fields that somebody edited, or on which both sides agree now."""
-    open_ones = Conflict.objects.filter(real_estate_property=property_, path__in=paths, decision="")
+    """Close open conflicts at fields that somebody edited, or where both sides agree by now."""
     if paths:
-        open_ones.update(decision=decision, decided_by=actor, decided_at=now)
+        open_ones = Conflict.objects.filter(real_estate_property=property_, decision="")
+        open_ones.filter(path__in=paths).update(
+            decision=Conflict.Decision.OURS, decided_by=actor, decided_at=now
+        )
 
 
 def due_now(properties: QuerySet[Property], *, now: datetime | None = None) -> int:

@@ -84,7 +84,7 @@ class Leaf:
         edited: when our people last changed it; 0 is never.
         reached: the platform has held that value since.
         no_change: that edit said what we had been told, with nothing of ours on its way.
-        told: what the last answer said; two values where its reader died over it.
+        told: what the last answer said, and the one before until it is written down.
         doubt: values of ours that left in calls whose outcome is not known yet.
         known: every value that one of both sides wrote.
     """
@@ -155,15 +155,20 @@ class Model:
             leaf.reached = leaf.reached or value == leaf.ours
         self.next_moment()
 
-    def was_told(self, call: Call, *, certain: bool) -> None:
-        """Take note of an answer that reached the holder of the row."""
+    def hears(self, call: Call) -> None:
+        """Take note of an answer that reaches the holder of the row."""
         moment = self.next_moment()
         for name, value in (call.shows or {}).items():
             leaf = self.leaves[name]
-            leaf.told = {value} if certain else leaf.told | {value}
+            leaf.told = leaf.told | {value}
             theirs = leaf.theirs
             if theirs and theirs.value == value and theirs.shown is None:
                 theirs.shown = moment
+
+    def has_written(self, call: Call) -> None:
+        """Take note that whoever heard an answer did not die over it."""
+        for name, value in (call.shows or {}).items():
+            self.leaves[name].told = {value}
 
     # --- what must hold ---
     def _may_overwrite(self, name: str, leaf: Leaf, theirs: Theirs, call: Call) -> None:

@@ -4,12 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
+from django.db import connection
 
 from crm_sync import due
 from crm_sync.models import Workspace
 from properties.models import Change, Conflict, Property
 from properties.push import push
-from properties.sync import create, edit
+from properties.sync import create, due_now, edit
 from tests.conftest import PLATFORM
 from tests.platforms import Between, lost
 
@@ -180,7 +181,137 @@ def test_no_call_that_changes_is_begun_with_less_lease_than_its_deadline(box, ro
     assert row.due_at is not None
 
 
+def test_a_call_that_is_lost_does_not_shorten_the_watch_over_a_stalled_worker(
+    row, between, drain_all
+):
+    set_title(row, "Edited")
+    stalled = due.claim(Property.objects.all(), now=now())
+    between.after = lost("PATCH")
+    assert later(drain_all, 61) == {"properties": {"delayed": 1}}
+    row.refresh_from_db()
+    assert row.verify_at >= stalled.until + due.LEASE
+
+
+def test_no_watch_is_left_over_a_property_that_is_gone(box, row, drain_all):
+    set_title(row, "Edited")
+    due.claim(Property.objects.all(), now=now())
+    del box.workspace.properties[row.platform_id]
+    assert later(drain_all, 61) == {"properties": {"gone": 1}}
+    row.refresh_from_db()
+    assert (row.due_at, row.verify_at, row.inflight) == (None, None, {})
+
+
+# --- what a plain answer says
+
+
+def test_a_value_that_was_plainly_not_taken_is_not_taken_for_ours(box, row, between, drain_all):
+    def busy(environ):
+        if environ["REQUEST_METHOD"] == "PATCH":
+            return "429 Too Many Requests", [("Retry-After", "1")], b"{}"
+        return None
+
+    between.before = busy
+    set_title(row, "Second")
+    assert drain_all() == {"properties": {"delayed": 1}}
+    between.before = lambda _: None
+    set_title(row, "Flat")
+    # What they choose is by chance what we never got through with.
+    box.edit_property(row.platform_id, {"title": "Second"})
+    later(drain_all, 10)
+    row.refresh_from_db()
+    assert (row.desired["title"], remote(box)[0]["title"]) == ("Second", "Second")
+
+
+def test_a_value_that_was_answered_is_no_longer_in_flight_while_another_is(
+    box, row, between, drain_all
+):
+    between.after = lost("PATCH")
+    edit(row, {"numberOfRooms": 4}, origin="ADMIN", now=now())
+    drain_all()
+    for title in ("Second", "Third"):
+        set_title(row, title)
+        later(drain_all, 5)
+    row.refresh_from_db()
+    assert row.verify_at is not None
+    assert row.inflight == {"numberOfRooms": [4]}
+    box.edit_property(row.platform_id, {"title": "Second"})
+    later(drain_all, 60)
+    row.refresh_from_db()
+    assert (row.desired["title"], remote(box)[0]["title"]) == ("Second", "Second")
+
+
+def test_a_creation_that_was_plainly_not_taken_does_not_wait(box, workspace, between, drain_all):
+    between.before = lambda environ: (
+        ("429 Too Many Requests", [("Retry-After", "1")], b"{}")
+        if environ["REQUEST_METHOD"] == "POST"
+        else None
+    )
+    create(workspace, "A-1", {"title": "Flat"}, origin="ADMIN", now=now())
+    drain_all()
+    between.before = lambda _: None
+    assert later(drain_all, 10) == {"properties": {"created": 1}}
+
+
+def test_a_refusal_of_an_older_value_does_not_hold_the_newer_one(box, row, between, drain_all):
+    def edit_and_refuse(environ):
+        if environ["REQUEST_METHOD"] != "PATCH":
+            return None
+        between.before = lambda _: None
+        set_title(Property.objects.get(), "Newer")
+        return "400 Bad Request", [], b'{"errors": [{"field": "title", "message": "no"}]}'
+
+    between.before = edit_and_refuse
+    set_title(row, "Older")
+    assert drain_all() == {"properties": {"refused": 1, "pushed": 1}}
+    row.refresh_from_db()
+    assert (remote(box)[0]["title"], row.problem) == ("Newer", {})
+
+
+def test_a_form_that_is_older_than_a_refusal_does_not_save_it_away(row, between, drain_all):
+    refusal = b'{"errors": [{"field": "title", "message": "no"}]}'
+    between.before = lambda environ: (
+        ("400 Bad Request", [], refusal) if environ["REQUEST_METHOD"] == "PATCH" else None
+    )
+    set_title(row, "Refused")
+    old = Property.objects.get()
+    drain_all()
+    between.before = lambda _: None
+    edit(old, {"numberOfRooms": 9}, origin="ADMIN", now=now())
+    assert old.problem == {"REFUSED": {"title": "no"}}
+
+
+def test_a_characteristic_that_was_cleared_and_reads_unknown_is_in_sync(box, row, drain_all):
+    lift = "characteristics.hasElevator"
+    for value in ("APPLIES", None):
+        edit(row, {lift: value}, origin="ADMIN", now=now())
+        drain_all()
+    row.refresh_from_db()
+    assert remote(box)[0]["characteristics"] == {"hasElevator": "UNKNOWN"}
+    assert (row.desired, row.problem, row.due_at) == (row.observed, {}, None)
+
+
 # --- edits and platform edits meanwhile
+
+
+@pytest.mark.parametrize("changes", [{"numberOfRooms": 4}, {"prices.rent": None}])
+def test_an_edit_just_before_the_ending_is_not_lost(box, row, drain_all, changes):
+    edit(row, {"prices.rent": {"net": 900}}, origin="ADMIN", now=now())
+    drain_all()
+    edited = []
+
+    def edit_before_the_ending(execute, sql, params, many, context):
+        ends = sql.startswith("UPDATE") and '"problem" = ' in sql and '"observed" = ' not in sql
+        if ends and not edited:
+            edited.append(True)
+            set_title(Property.objects.get(), "Edited")
+        return execute(sql, params, many, context)
+
+    edit(row, changes, origin="ADMIN", now=now())
+    with connection.execute_wrapper(edit_before_the_ending):
+        drain_all()
+    assert edited
+    row.refresh_from_db()
+    assert (remote(box)[0]["title"], row.due_at) == ("Edited", None)
 
 
 def test_an_edit_that_comes_during_the_patch_is_pushed_afterwards(box, row, between, drain_all):
@@ -261,6 +392,19 @@ def test_with_policy_ask_a_conflict_waits_for_a_person(box, row, workspace, drai
     row.refresh_from_db()
     assert (conflict.decision, row.problem) == ("OURS", {})
     assert remote(box)[0]["title"] == "Agreed"
+
+
+def test_a_question_that_both_sides_have_settled_is_asked_no_longer(box, row, drain_all):
+    Workspace.objects.update(conflict_policy="ask")
+    box.edit_property(row.platform_id, {"title": "Theirs"})
+    set_title(row, "Ours")
+    drain_all()
+    assert Conflict.objects.get().decision == ""
+    box.edit_property(row.platform_id, {"title": "Ours"})
+    due_now(Property.objects.all())
+    drain_all()
+    row.refresh_from_db()
+    assert (Conflict.objects.get().decision, row.problem) == ("OURS", {})
 
 
 def test_with_policy_platform_wins_theirs_is_taken_and_ours_kept_in_the_conflict(
