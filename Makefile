@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: help install demo smoke test check bench lock
+.PHONY: help install demo smoke test kills mutants chaos check bench lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -18,6 +18,15 @@ smoke: .venv/runtime  ## run the same processes to a finished order, and check b
 test: .venv/development  ## run all tests on SQLite, and again on PostgreSQL where there is one
 	$(BIN)/python -m pytest --numprocesses 2
 	$(BIN)/python -m tests.postgresql
+
+kills: .venv/development  ## kill and stop real workers and the web while both sides work, on both databases
+	$(BIN)/python -m tests.chaos --only kills --only web
+
+mutants: .venv/development  ## plant the bugs that the tests must see, one at a time
+	$(BIN)/python -m tests.mutants
+
+chaos: .venv/development  ## the proofs of the push at the size of a long run, with a table
+	$(BIN)/python -m tests.chaos --full
 
 check: .venv/development  ## formatting, lint, types, import contracts, missing migrations
 	$(BIN)/ruff format --check .

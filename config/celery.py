@@ -4,6 +4,9 @@ import os
 
 from celery import Celery
 
+from config import broker
+
+broker.use()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("crm_sync")

@@ -19,6 +19,8 @@ SECTIONS = (
         (
             ("Properties", "home_work", "properties.property"),
             ("Conflicts", "call_split", "properties.conflict"),
+            ("Drift", "difference", "properties.driftcheck"),
+            ("Imports", "upload_file", "properties.import"),
             ("Orders", "photo_camera", "orders.order"),
             ("Placements", "add_shopping_cart", "orders.placement"),
         ),
@@ -28,6 +30,8 @@ SECTIONS = (
         False,
         (
             ("Deliveries", "inbox", "crm_sync.delivery"),
+            ("Webhooks", "webhook", "crm_sync.watch"),
+            ("Gaps", "event_busy", "crm_sync.gap"),
             ("Workspaces", "hub", "crm_sync.workspace"),
         ),
     ),

@@ -58,8 +58,25 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[PUBL
 # Seconds that one call to the platform may take, first byte to last; a lease is three times as
 # long, and every other wait of the push follows from it (I13).
 CALL_DEADLINE = env.float("CALL_DEADLINE", default=20.0)
+PUSH_THREADS = env.int("PUSH_THREADS", default=16)  # of one worker, within a workspace's limit (A8)
 CALLBACK_BODY_LIMIT = env.int("CALLBACK_BODY_LIMIT", default=256 * 1024)  # bytes (S7)
 CALLBACK_ALLOW_NONE = env.bool("CALLBACK_ALLOW_NONE", default=False)  # authType NONE (S2)
+IMPORT_FILE_LIMIT = env.int("IMPORT_FILE_LIMIT", default=32 * 1024**2)  # bytes of an upload
+# The trigger history keeps ten attempts (§8): the pauses between two looks at it, in seconds, while
+# something moves and while nothing does, and for how long something counts as moving.
+HISTORY_POLL_ACTIVE = env.float("HISTORY_POLL_ACTIVE", default=15.0)
+HISTORY_POLL_IDLE = env.float("HISTORY_POLL_IDLE", default=60.0)
+HISTORY_ACTIVE_FOR = env.float("HISTORY_ACTIVE_FOR", default=600.0)
+# Reads of orders in a workspace: at most so many in any minute, all workers together.
+ORDER_READS_A_MINUTE = env.int("ORDER_READS_A_MINUTE", default=120)
+# A feed of the whole stock that lacks more than this share of the last one is refused.
+FEED_MISSING_SHARE = env.float("FEED_MISSING_SHARE", default=0.2)
+# Days after which the bytes and headers of what was received are removed, by what became of it
+# (S23); 0 keeps them. What waits for a person is kept whatever its age.
+DELIVERY_KEEP_DAYS: dict[str, int] = {
+    state: env.int(f"DELIVERY_KEEP_DAYS_{state}", default=env.int("DELIVERY_KEEP_DAYS", default=90))
+    for state in ("APPLIED", "DUPLICATE", "STALE", "IGNORED")
+}
 
 # --- Django --------------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -93,6 +110,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "config" / "templates"],  # before the look's own
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -146,6 +164,11 @@ STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
 WHITENOISE_USE_FINDERS = True  # no collectstatic step before the first start
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000  # the property form has one input a field of the catalog
+FILE_UPLOAD_HANDLERS = [
+    "properties.upload_limit.UploadLimit",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 HTTPS = PUBLIC_BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = HTTPS

@@ -34,6 +34,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from unfold.views import UnfoldModelAdminViewMixin
 from unfold.widgets import (
     UnfoldAdminExpandableTextareaWidget,
+    UnfoldAdminFileFieldWidget,
     UnfoldAdminSelect2MultipleWidget,
     UnfoldAdminSelectWidget,
     UnfoldAdminTextInputWidget,
@@ -52,6 +53,7 @@ __all__ = [
     "StackedInline",
     "TabularInline",
     "UnfoldAdminExpandableTextareaWidget",
+    "UnfoldAdminFileFieldWidget",
     "UnfoldAdminSelect2MultipleWidget",
     "UnfoldAdminSelectWidget",
     "UnfoldAdminTextInputWidget",

@@ -8,11 +8,12 @@ from django.apps import apps
 from django.db.models import OuterRef, Q, Subquery
 from django.http import HttpRequest
 from django.templatetags.static import static
-from django.urls import Resolver404, resolve
+from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 
 from crm_sync import inbox
-from crm_sync.admin.delivery import state_badge
+from crm_sync.admin.live import live
+from crm_sync.admin.states import state_badge
 from crm_sync.admin.workspace import connection, without_secrets
 from crm_sync.admin_cells import badge, moment, page_of, shortened
 from crm_sync.models import Delivery, Workspace
@@ -23,13 +24,16 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Add the figures; a bounded number of queries, and the platform is never asked."""
     now = timezone.now()
     sees_workspaces = request.user.has_perm("crm_sync.view_workspace")
+    sees_deliveries = request.user.has_perm("crm_sync.view_delivery")
     workspaces = _workspaces() if sees_workspaces else []
     attention = _workspace_troubles(workspaces, now)
-    if request.user.has_perm("crm_sync.view_delivery"):
+    if sees_deliveries:
         attention += _stuck_deliveries(now)
     for find in reversed(ATTENTION):
         attention += [line for line in find(now) if _may_see(request, line.link)]
     return context | {
+        "live": live(now) if sees_deliveries else None,
+        "live_url": reverse("admin:crm_sync_delivery_live"),
         "is_new": not Workspace.objects.exists(),
         "groups": _groups(request),
         "attention": attention,
@@ -77,7 +81,8 @@ def _may_see(request: HttpRequest, link: str) -> bool:
 
 
 def _workspaces() -> list[Any]:
-    newest = Delivery.objects.filter(workspace=OuterRef("pk")).order_by("-received_at")
+    came = Delivery.objects.filter(workspace=OuterRef("pk"), replay_of=None)
+    newest = came.order_by("-received_at")
     return list(
         without_secrets(Workspace.objects.all())
         .annotate(last_received=Subquery(newest.values("received_at")[:1]))

@@ -4,7 +4,7 @@ import enum
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -35,6 +35,10 @@ class Effect:
 
 Handler = Callable[[int, Event, int], Effect]  # workspace id, the event, delivery id
 HANDLERS: dict[str, Handler] = {}
+# Each tells, in words, what an app knows of the rows that an event is about ("order 12, status" →
+# "PLACED"); before and after, it shows what the event would change. Filled when the apps load.
+Witness = Callable[[int, Event], Mapping[str, str]]
+WITNESSES: list[Witness] = []
 
 
 def handles(*kinds: str) -> Callable[[Handler], Handler]:

@@ -1,27 +1,33 @@
 """The inbox: store first, understand later (design §2.2, §5 "A callback becomes a status")."""
 
+import functools
 import hashlib
 import logging
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from crm_sync import due
+from crm_sync import due, watch
+from crm_sync.causes import cause_of
 from crm_sync.dispatch import HANDLERS, Effect, doorbell
 from crm_sync.due import Claim, Tally
-from crm_sync.events import Event, NotUnderstood, parse
+from crm_sync.events import Event, NotUnderstood, canonical_digest, parse, parse_document
 from crm_sync.models import Delivery
 from crm_sync.text import clean
 
 log = logging.getLogger(__name__)
 
 QUEUE = "deliveries"
+AT_ONCE = 20  # are claimed together; so many wait for a lease to end when a worker dies
 TRIES = 8  # after that the delivery waits for a person, with its reason
 FUTURE_LIMIT = timedelta(minutes=10)  # S11: an event from 2099 would win for ever
+UNDIGESTED = 100  # so many of the newest deliveries are looked into whose digest is not noted yet
 STUCK = (Delivery.State.FAILED, Delivery.State.QUARANTINED)  # these wait for a person
 
 
@@ -47,25 +53,77 @@ def store(
         DatabaseError: it could not be stored; the platform must not get a 2xx (I15).
     """
     digest = hashlib.sha256(body).hexdigest()
-    try:
-        with transaction.atomic():
-            Delivery.objects.create(
-                workspace_id=workspace_id,
-                digest=digest,
-                body=body,
-                headers=dict(headers),
-                method=method,
-                source=source,
-                received_at=now,
-                due_at=now,
-            )
-    except IntegrityError:
-        known = Delivery.objects.filter(workspace_id=workspace_id, digest=digest)
+    row = Delivery(
+        workspace_id=workspace_id,
+        digest=digest,
+        body=body,
+        headers=dict(headers),
+        method=method,
+        source=source,
+        received_at=now,
+        due_at=now,
+    )
+    if not _insert(row):
+        known = Delivery.objects.filter(workspace_id=workspace_id, digest=digest, replay_of=None)
         if not known.update(repeats=F("repeats") + 1):
-            raise
+            raise DatabaseError("the delivery that was there is gone")
         return False
     doorbell.ring(QUEUE, workspace_id)
     return True
+
+
+def _insert(row: Delivery) -> bool:
+    """Insert the row, False where its digest is there; one statement is all of the transaction.
+
+    It is `bulk_create(ignore_conflicts=True)` that tells, with SQL that is made once. A caller's
+    transaction, where there is one, survives what the database does not take.
+    """
+    values = [field.get_db_prep_save(field.pre_save(row, True), connection) for field in _columns()]
+    mine: AbstractContextManager[Any] = (
+        transaction.atomic() if connection.in_atomic_block else nullcontext()
+    )
+    with mine, connection.cursor() as cursor:
+        cursor.execute(_insertion(connection.vendor), values)
+        return bool(cursor.rowcount == 1)
+
+
+@functools.cache
+def _insertion(vendor: str) -> str:
+    del vendor  # each quotes in its own way
+    quoted = connection.ops.quote_name
+    columns = [quoted(field.column) for field in _columns()]
+    marks = ", ".join(["%s"] * len(columns))
+    # Names of our own model and nothing else; values travel as parameters.
+    return (
+        f"INSERT INTO {quoted(Delivery._meta.db_table)} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608
+        " ON CONFLICT DO NOTHING"
+    )
+
+
+@functools.cache
+def _columns() -> tuple[Any, ...]:
+    return tuple(field for field in Delivery._meta.concrete_fields if not field.primary_key)
+
+
+def lacking(workspace_id: int, digests: set[str]) -> set[str]:
+    """Return those canonical digests whose event has not been received in any way."""
+    mine = Delivery.objects.filter(workspace_id=workspace_id)
+    known = set(
+        mine.filter(canonical_digest__in=digests).values_list("canonical_digest", flat=True)
+    )
+    if known != digests:
+        # The worker has not come to these yet, or did not understand them.
+        newest = mine.filter(canonical_digest="").order_by("-pk")[:UNDIGESTED]
+        known |= {digest_of(bytes(body)) for body in newest.values_list("body", flat=True)}
+    return digests - known
+
+
+def digest_of(body: bytes) -> str:
+    """Return the canonical digest of the event in a body, "" where there is none."""
+    try:
+        return canonical_digest(parse_document(body))
+    except NotUnderstood:
+        return ""
 
 
 def drain(workspace_id: int, budget: float) -> Tally:
@@ -73,14 +131,22 @@ def drain(workspace_id: int, budget: float) -> Tally:
     tally, end = Tally(), time.monotonic() + budget
     mine = Delivery.objects.filter(workspace_id=workspace_id)
     while time.monotonic() < end:
-        claim = due.claim(mine, now=timezone.now())
-        if claim is None:
+        claims = due.claim_some(mine, now=timezone.now(), limit=AT_ONCE)
+        if not claims:
             break
-        tally.add(_settle(claim, now=timezone.now()))
+        for claim in sorted(claims, key=lambda one: (one.row.due_at, one.row.pk)):
+            if time.monotonic() >= end:
+                claim.release()
+                continue
+            tally.add(settle(claim, now=timezone.now()))
+            if tally.total % watch.RECEIPTS == 0:
+                watch.received(workspace_id, now=timezone.now())
+    if tally.total % watch.RECEIPTS:
+        watch.received(workspace_id, now=timezone.now())
     return tally
 
 
-def _settle(claim: Claim[Delivery], *, now: datetime) -> str:
+def settle(claim: Claim[Delivery], *, now: datetime) -> str:
     """Apply one delivery and write what became of it; the outcome is one of its states."""
     delivery = claim.row
     try:
@@ -94,7 +160,8 @@ def _settle(claim: Claim[Delivery], *, now: datetime) -> str:
     try:
         with transaction.atomic():
             state, text = _apply(delivery, event)
-            if not claim.release(due_at=None, state=state, effect=text, applied_at=now, **about):
+            columns = {"state": state, "effect": text, "cause": "", **about}
+            if not claim.release(due_at=None, applied_at=now, **columns):
                 raise due.LeaseLost
             return state
     except due.LeaseLost:
@@ -108,13 +175,13 @@ def _settle(claim: Claim[Delivery], *, now: datetime) -> str:
 
 
 def _apply(delivery: Delivery, event: Event) -> tuple[str, str]:
-    twin = (
-        Delivery.objects.filter(workspace_id=delivery.workspace_id, canonical_digest=event.digest)
-        .exclude(pk=delivery.pk)
-        .first()
-    )
-    if twin is not None:
-        return Delivery.State.DUPLICATE, f"the same event as delivery {twin.pk}"
+    if delivery.replay_of_id is None:  # else it is the same event, and somebody wants that
+        same = Delivery.objects.filter(
+            workspace_id=delivery.workspace_id, canonical_digest=event.digest
+        )
+        twin = same.exclude(pk=delivery.pk).order_by("pk").first()
+        if twin is not None:
+            return Delivery.State.DUPLICATE, f"the same event as delivery {twin.pk}"
     handler = HANDLERS.get(event.kind)
     if handler is None:
         return Delivery.State.IGNORED, f"nothing handles {event.kind}"
@@ -133,7 +200,8 @@ def _about(event: Event) -> dict[str, object]:
 
 
 def _close(claim: Claim[Delivery], state: str, text: str, *, now: datetime) -> None:
-    claim.release(due_at=None, state=state, effect=clean(text)[0][:2000], applied_at=now)
+    effect = clean(text)[0][:2000]
+    claim.release(due_at=None, state=state, effect=effect, cause=cause_of(effect), applied_at=now)
 
 
 def _fail(
@@ -143,11 +211,13 @@ def _fail(
     again = now + due.backoff(attempts) if attempts < TRIES else None
     # Its digest is not noted: a failed event is no first one that makes a later copy a duplicate.
     kept = {key: value for key, value in about.items() if key != "canonical_digest"}
+    effect = f"{type(error).__name__}: {clean(str(error))[0]}"[:2000]
     claim.release(
         due_at=again,
         attempts=attempts,
         state=Delivery.State.FAILED,
-        effect=f"{type(error).__name__}: {clean(str(error))[0]}"[:2000],
+        effect=effect,
+        cause=cause_of(effect),
         **kept,
     )
     return Delivery.State.FAILED

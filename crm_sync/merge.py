@@ -83,7 +83,8 @@ def three_way(
     """Compare the three documents leaf by leaf (design §5, "Three ways").
 
     Args:
-        inflight: per leaf the values that may have reached the platform: they are ours (I2).
+        inflight: per leaf the values that may have reached the platform: they are ours (I2), also
+            where a member that we left out has stayed beside them (A10).
         equal: equality by the catalog type of a leaf, in which absent is None.
 
     Returns:
@@ -96,13 +97,24 @@ def three_way(
         was, our, their = base_.get(path), ours_.get(path), theirs_.get(path)
         if equal(path, their, was) or equal(path, their, our):
             continue
-        if any(equal(path, their, value) for value in inflight.get(path, ())):
+        ours_there = (
+            said for value in inflight.get(path, ()) for said in (value, laid_over(was, value))
+        )
+        if any(equal(path, their, value) for value in ours_there):
             continue
         if equal(path, our, was) and path not in inflight:
             adopted[path] = their
         else:
             clashes.append(Clash(path, ours=our, base=was, theirs=their))
     return Merge(adopted, tuple(clashes))
+
+
+def laid_over(before: Any, value: Any) -> Any:
+    """Return what stands where an object is merged deep into another one (A10); lists replace."""
+    if not isinstance(before, Mapping) or not isinstance(value, Mapping):
+        return value
+    said = {name: inner for name, inner in value.items() if inner is not None}
+    return {**before, **{name: laid_over(before.get(name), inner) for name, inner in said.items()}}
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,13 @@ def decrypt(token: str) -> str:
     Raises:
         SecretUnreadable: none of them fits; the key file or SECRET_KEYS_AT_REST was changed.
     """
-    if not token:
-        return ""
+    return _decrypted(token, tuple(settings.SECRET_KEYS_AT_REST)) if token else ""
+
+
+@lru_cache(maxsize=256)  # each callback needs the same one
+def _decrypted(token: str, keys: tuple[str, ...]) -> str:
     try:
-        return _fernet(tuple(settings.SECRET_KEYS_AT_REST)).decrypt(token.encode()).decode()
+        return _fernet(keys).decrypt(token.encode()).decode()
     except InvalidToken:
         raise SecretUnreadable(
             "a stored secret cannot be decrypted: SECRET_KEYS_AT_REST lacks the key it was"

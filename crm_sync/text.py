@@ -14,6 +14,8 @@ def clean(value: Any) -> tuple[Any, bool]:
     passed in is left as it is.
     """
     if isinstance(value, str):
+        if value.isascii() and "\0" not in value:  # what most texts are
+            return value, False
         text = _UNSTORABLE.sub("", value)
         return text, text != value
     if isinstance(value, list):

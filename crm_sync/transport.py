@@ -1,14 +1,15 @@
 """HTTP with a hard end: no call outlives its deadline, no body its limit (I13, S15).
 
 A `requests` time-out bounds the silence between two bytes, not the call: a server that drips one
-byte a second holds it for ever. So a timer shuts the socket down, which a lease can trust.
+byte a second holds it for ever. So a watchdog shuts the socket down, which a lease can trust.
 """
 
 import socket
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.cookiejar import DefaultCookiePolicy
+from types import MappingProxyType
 from typing import Any
 
 import requests
@@ -19,9 +20,13 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError as Urllib3Error
 
 from crm_sync.errors import Passing
+from crm_sync.watchdog import watchdog
 
 CONNECT_TIMEOUT = 5.0  # seconds
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
+
+HEADERS = dict(requests.utils.default_headers())
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 # More transports by URL prefix, over the network's own; the tests put the sandbox here.
 MOUNTS: dict[str, BaseAdapter] = {}
@@ -29,7 +34,7 @@ MOUNTS: dict[str, BaseAdapter] = {}
 
 @dataclass
 class _Call:
-    """The call that this thread has under way, and the socket that a timer may close."""
+    """The call that this thread has under way, and the socket that the watchdog may close."""
 
     sock: socket.socket | None = None
     expired: bool = False
@@ -56,7 +61,7 @@ class _Call:
 
 class _Local(threading.local):
     call: _Call | None = None
-    session: requests.Session | None = None
+    adapter: HTTPAdapter | None = None
 
 
 _local = _Local()
@@ -105,31 +110,33 @@ class RawAnswer:
     took: float
 
 
-def send(method: str, url: str, *, deadline: float, **kwargs: Any) -> RawAnswer:
+def send(
+    method: str,
+    url: str,
+    *,
+    deadline: float,
+    headers: Mapping[str, str] = NO_HEADERS,
+    params: Mapping[str, Any] | None = None,
+    json: Any = None,
+) -> RawAnswer:
     """Send one request and read its whole answer within `deadline` seconds.
 
-    Args:
-        kwargs: `headers`, `params`, `json` as `requests` takes them.
+    A redirect is an answer like any other.
 
     Raises:
         Passing: no answer, or one that is too slow or too large; `unclear` says whether the
             request may have reached the platform.
     """
-    session = _session()
     call = _local.call = _Call()
-    timer = threading.Timer(deadline, call.expire)
-    timer.daemon = True
-    timer.start()
+    alarm = watchdog.after(deadline, call.expire)
     started = time.monotonic()
     what = f"{method} {url}"
     try:
-        response = session.request(
-            method,
-            url,
-            stream=True,
-            allow_redirects=False,  # S15: the token goes to no other host
-            timeout=(min(CONNECT_TIMEOUT, deadline), deadline),
-            **kwargs,
+        request = requests.Request(
+            method, url, headers={**HEADERS, **headers}, params=params, json=json
+        )
+        response = _adapter(url).send(
+            request.prepare(), stream=True, timeout=(min(CONNECT_TIMEOUT, deadline), deadline)
         )
         with response:
             body = _read(response, what)
@@ -143,24 +150,24 @@ def send(method: str, url: str, *, deadline: float, **kwargs: Any) -> RawAnswer:
             raise Passing(message, unclear=True) from error
         raise Passing(f"{what}: {_reason(error)}", unclear=not _never_sent(error)) from error
     finally:
-        timer.cancel()
+        alarm.cancel()
         _local.call = None
     return RawAnswer(response.status_code, response.headers, body, time.monotonic() - started)
 
 
-def _session() -> requests.Session:
-    """Return this thread's session: connections stay open, and no two threads share one."""
-    if _local.session is None:
-        session = requests.Session()
-        session.trust_env = False  # S15: no proxy or netrc from the environment
-        # S12: a cookie set in one workspace's call would travel in another's.
-        session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        for prefix in ("http://", "https://"):
-            session.mount(prefix, _Adapter(max_retries=0))
-        _local.session = session
+def _adapter(url: str) -> BaseAdapter:
+    """Return this thread's connections, which stay open and which no other thread shares.
+
+    Without a `requests` session around them: what that adds is what must not be. No proxy or netrc
+    from the environment and no redirect that carries the token to another host (S15), and no cookie
+    of one workspace's call in another's (S12).
+    """
     for prefix, adapter in MOUNTS.items():
-        _local.session.mount(prefix, adapter)
-    return _local.session
+        if url.startswith(prefix):
+            return adapter
+    if _local.adapter is None:
+        _local.adapter = _Adapter(max_retries=0)
+    return _local.adapter
 
 
 def _read(response: requests.Response, what: str) -> bytes:

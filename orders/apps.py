@@ -12,4 +12,5 @@ class OrdersConfig(AppConfig):
 
     def ready(self) -> None:
         """Register what needs the models."""
-        from orders import handlers, queues, tiles  # noqa: F401, PLC0415 - models are ready only now
+        # Models are ready only now.
+        from orders import books, handlers, queues, tiles, witness  # noqa: F401, PLC0415

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from crm_sync import watch
 from crm_sync.answers import Answer
 from crm_sync.errors import NotAllowed, NotThere, Passing, Refused
 from orders.errors import NoSuchChoice, OutcomeUnknown
@@ -86,6 +87,7 @@ def _check_assignment(order: Order, assignment: str | None) -> None:
 
 def _send(order: Order, call: Callable[[], Answer], *, now: datetime) -> Order:
     """Make the call and mirror its answer; never repeated by a machine."""
+    watch.hurry(order.workspace_id, now=now)
     before = known(order)
     try:
         answer = call()

@@ -10,7 +10,8 @@ from crm_sync.due import Claim, backoff
 from crm_sync.events import NotUnderstood, read_moment
 from crm_sync.text import clean
 from orders import reading
-from orders.models import Assignment, Material, MaterialSet
+from orders.models import Assignment, Material, MaterialSet, Order
+from orders.statuses import AssignmentStatus
 from properties.models import Property
 
 QUEUE = "materials"
@@ -73,6 +74,19 @@ def announce_marketing(
     return _announce(ready, is_first=is_first, at=at, now=now)
 
 
+def expect(order: Order, *, now: datetime) -> None:
+    """Make due what must be ready although nobody announced it: its event fell into a gap (§3.6).
+
+    A delivered assignment has materials for each of its products.
+    """
+    for assignment in order.assignments.filter(status=AssignmentStatus.DELIVERED):
+        told = set(assignment.material_sets.values_list("product", flat=True))
+        for product in sorted(set(assignment.products) - told):
+            announce_visuals(
+                assignment, product=product, visual_type="", at=assignment.status_at, now=now
+            )
+
+
 def _announce(ready: MaterialSet, *, is_first: bool, at: datetime, now: datetime) -> bool:
     row = MaterialSet.objects.filter(pk=ready.pk)
     if not is_first and row.filter(ready_at__lt=at).update(ready_at=at, attempts=0) != 1:
@@ -105,6 +119,10 @@ def _read(ready: MaterialSet, client: Client) -> list[dict[str, Any]]:
     if ready.assignment is None or ready.order is None:
         items = client.get_marketing_materials(ready.property_platform_id)
         return [item for item in items if item.get("targetPlatform") == ready.target_platform]
+    if not ready.visual_type:  # nobody announced which
+        return client.get_materials(
+            ready.order.platform_id, ready.assignment.platform_id, product=ready.product
+        )
     return client.get_ready_materials(
         ready.order.platform_id,
         ready.assignment.platform_id,

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from crm_sync import watch
 from crm_sync.answers import Answer
 from crm_sync.client import Client
 from crm_sync.errors import NotAllowed, NotThere, Passing, Refused, SyncError
@@ -196,6 +197,7 @@ def send(placement: Placement, *, now: datetime) -> Placement:
     answer = _post(placement, client, now=now)
     if answer is not None:
         settlement.placed(placement, answer, now=now)
+    watch.hurry(placement.workspace_id, now=now)
     placement.refresh_from_db()
     return placement
 

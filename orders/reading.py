@@ -10,10 +10,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeVar
 
-from django.db import models
+from django.db import models, transaction
 from django.utils import timezone
 
-from crm_sync import due
+from crm_sync import due, slots
 from crm_sync.client import Client
 from crm_sync.dispatch import doorbell
 from crm_sync.due import Claim, DueModel, Tally
@@ -41,18 +41,35 @@ def workspaces_due(rows: "models.QuerySet[Row]", now: datetime) -> set[int]:
 
 
 def drain(
-    rows: "models.QuerySet[Row]", workspace_id: int, budget: float, read: Reader[Row]
+    rows: "models.QuerySet[Row]",
+    workspace_id: int,
+    budget: float,
+    read: Reader[Row],
+    *,
+    may_read: Callable[[int, datetime], bool] = lambda workspace_id, now: True,
 ) -> Tally:
-    """Read what is due in a workspace, one row after the other, for at most `budget` seconds."""
+    """Read what is due in a workspace, one row after the other, for at most `budget` seconds.
+
+    A row for which `may_read` has nothing left stays due.
+    """
     tally, end = Tally(), time.monotonic() + budget
     workspace = Workspace.objects.get(pk=workspace_id)
     mine = rows.filter(workspace_id=workspace_id)
-    while time.monotonic() < end and not workspace.is_paused(timezone.now()):
-        claim = due.claim(mine, now=timezone.now())
-        if claim is None:
-            break
-        tally.add(_read_one(claim, workspace, read))
-        workspace.refresh_from_db(fields=["paused_until", "pauses", "problem"])
+    with slots.hold(workspace) as held:
+
+        def goes_on() -> bool:
+            now = timezone.now()
+            return time.monotonic() < end and not workspace.is_paused(now) and held.keep(now)
+
+        while held.count and goes_on():
+            claim = due.claim(mine, now=timezone.now())
+            if claim is None:
+                break
+            if not may_read(workspace_id, timezone.now()):
+                claim.release()
+                break
+            tally.add(_read_one(claim, workspace, read))
+            workspace.refresh_from_db(fields=["paused_until", "pauses", "problem"])
     return tally
 
 
@@ -86,9 +103,11 @@ def _put_off(claim: Claim[Row], now: datetime, error: Exception) -> None:
 
 
 def _give_back(claim: Claim[Row], *, due_at: datetime | None, **columns: Any) -> None:
-    # First, so that a row that was asked for meanwhile keeps that: it is due again at once.
-    claim.fenced.filter(due_at=claim.until).update(due_at=due_at)
-    claim.release(**columns)
+    # Two writes, so that a row that was asked for meanwhile keeps that: it is due again at once.
+    # One commit, so that a stop in between does not leave a row that nobody comes to.
+    with transaction.atomic():
+        claim.fenced.filter(due_at=claim.until).update(due_at=due_at)
+        claim.release(**columns)
 
 
 def _text(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Pure: when an order is read again (reliability 3.5): often while young, once at its end."""
+"""Pure: when an order is read again (reliability 3.5): less as it ages."""
 
 import random
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from orders.statuses import ORDER_TERMINAL
 SHORTEST = timedelta(minutes=15)
 LONGEST = timedelta(hours=6)
 PARTS = 96  # an order is read about once in a 96th of its age: 15 minutes within the first day
+LAST = timedelta(hours=24)  # after its end: by then what was announced in a gap is missed
 SOON = timedelta(seconds=15)  # after a read that contradicts something young
 
 
@@ -18,13 +19,19 @@ def pause(age: timedelta, *, rng: Callable[[], float] = random.random) -> timede
     return regular * (0.8 + 0.4 * rng())
 
 
-def next_read(status: str, *, since: datetime, contradicts: bool, now: datetime) -> datetime | None:
-    """Say when an order that has just been read is read next; None when that was at its end.
+def next_read(
+    status: str, *, since: datetime, status_at: datetime, contradicts: bool, now: datetime
+) -> datetime | None:
+    """Say when an order that has just been read is read next; None after the last time.
 
     Args:
         since: when it was placed, or when we first heard of it.
+        status_at: when it came to its status, by the platform's clock.
         contradicts: what was read contradicts something young.
     """
     if contradicts:
         return now + SOON
-    return None if status in ORDER_TERMINAL else now + pause(now - since)
+    if status not in ORDER_TERMINAL:
+        return now + pause(now - since)
+    last = max(status_at, since) + LAST
+    return last if now < last else None

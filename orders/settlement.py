@@ -7,10 +7,11 @@ from django.db import IntegrityError, models, transaction
 from crm_sync.answers import Answer
 from crm_sync.due import LEASE
 from crm_sync.text import clean
+from orders import timeline
 from orders.mirror import ask_for, tie_to_property
 from orders.models import Order, Placement, StatusChange
 from orders.observation import Known, observe
-from orders.schedule import next_read
+from orders.schedule import SOON, next_read
 
 State = Placement.State
 UNSETTLED = (State.SENDING, State.UNCERTAIN)
@@ -43,26 +44,31 @@ def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
     if not order_id:
         uncertain(placement, "The platform's good answer names no order.")
         return
+    soon = now + SOON  # a process that stops before the answer is kept leaves an order to be read
     with transaction.atomic():
         order, is_first = Order.objects.get_or_create(
             workspace_id=placement.workspace_id,
             platform_id=order_id,
-            defaults={"created_at": now},
+            defaults={"created_at": now, "due_at": soon},
         )
         mine = Placement.objects.filter(pk=placement.pk, state__in=UNSETTLED)
         mine.update(state=State.PLACED, order=order, problem="")
     # As it was before the call: unknown, with no watermark.
     before = order if is_first else _bare(order)
     observe(Known(before), answer, source=StatusChange.Source.LOCAL, now=now)
-    _complete(order, placement, now=now)
+    _complete(order, placement, now=now, until_asked=soon)
 
 
 def _bare(order: Order) -> Order:
     return Order(pk=order.pk, workspace_id=order.workspace_id, platform_id=order.platform_id)
 
 
-def _complete(order: Order, placement: Placement, *, now: datetime) -> None:
-    """Add what the placement knows and the answer may have left out, and schedule the next read."""
+def _complete(order: Order, placement: Placement, *, now: datetime, until_asked: datetime) -> None:
+    """Add what the placement knows and the answer may have left out, and schedule the next read.
+
+    Args:
+        until_asked: when it is to be read as long as nobody has asked for it since.
+    """
     order.refresh_from_db()
     tie_to_property(
         order,
@@ -72,8 +78,11 @@ def _complete(order: Order, placement: Placement, *, now: datetime) -> None:
     unnamed = Order.objects.filter(pk=order.pk, user_platform_id="")
     unnamed.update(user_platform_id=placement.user_platform_id)
     since = order.placed_at or order.created_at
-    due_at = next_read(order.status, since=since, contradicts=False, now=now)
-    Order.objects.filter(pk=order.pk, due_at=None).update(due_at=due_at)
+    due_at = next_read(
+        order.status, since=since, status_at=timeline.reached_at(order), contradicts=False, now=now
+    )
+    unasked = models.Q(due_at=None) | models.Q(due_at=until_asked)
+    Order.objects.filter(unasked, pk=order.pk).update(due_at=due_at)
 
 
 def settle(placement: Placement) -> bool:
@@ -170,7 +179,9 @@ def decide(placement: Placement, *, order_id: str | None, now: datetime) -> bool
                 defaults={"created_at": now},
             )
             done = mine.update(state=State.PLACED, order=order, problem="") == 1
+            if done:
+                ask_for(order, now=now)
+            transaction.set_rollback(not done)
     except IntegrityError:  # that order has a placement already
         return False
-    ask_for(order, now=now)
     return done

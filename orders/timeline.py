@@ -49,6 +49,23 @@ def enter(
     StatusChange.objects.bulk_create([line], ignore_conflicts=True)
 
 
+def has_grown(workspace_id: int, since: datetime) -> bool:
+    """Tell whether anything about an order or an assignment has changed here since then."""
+    lines = StatusChange.objects.filter(created_at__gt=since, order__workspace_id=workspace_id)
+    return lines.exists()
+
+
+def reached_at(order: Order) -> datetime:
+    """Return when the order came to the status that it has, by the platform's clock.
+
+    Its watermark moves on with every read that finds it so. Without a line, since it was like that
+    when we first heard of it, that is the moment.
+    """
+    lines = StatusChange.objects.filter(order=order, fact=StatusChange.Fact.ORDER_STATUS)
+    moments = lines.filter(new=order.status).values_list("occurred_at", flat=True)
+    return moments.order_by("occurred_at").last() or order.created_at
+
+
 def worded(value: Any) -> str:
     """Return a value as the timeline writes it; moments in UTC, "" where there is none."""
     if isinstance(value, datetime):

@@ -4,11 +4,12 @@ from django.apps import AppConfig
 
 
 class PropertiesConfig(AppConfig):
-    """Loads the queue of properties to push."""
+    """Loads the queues: properties to push, feeds to import."""
 
     name = "properties"
     verbose_name = "Properties"
 
     def ready(self) -> None:
         """Connect what needs the models."""
-        from properties import push, tiles  # noqa: F401, PLC0415 - models are ready only now
+        # Models are ready only now.
+        from properties import books, importing, queues, tiles  # noqa: F401, PLC0415

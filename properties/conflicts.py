@@ -1,17 +1,73 @@
 """A person says whose value stands where both sides changed a field (design §5, "Three ways")."""
 
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
+from crm_sync import merge
 from crm_sync.dispatch import doorbell
+from crm_sync.merge import Document
+from properties.catalog import Fault, new_faults
+from properties.difference import planned
 from properties.models import Conflict, Property
 from properties.models.change import Origin
 from properties.models.property import without_problems
-from properties.sync import QUEUE, edit
+from properties.sync import QUEUE, Invalid, edit
 
 Decision = Conflict.Decision
+
+
+@dataclass(frozen=True)
+class NextCall:
+    """What goes out once conflicts are decided: the call and its JSON body, by what we know now.
+
+    `faults` names the fields whose value of theirs we could not send back: they stay open.
+    """
+
+    call: str
+    body: Document
+    faults: list[Fault] = field(default_factory=list)
+
+
+def next_call(row: Property, conflicts: Collection[Conflict], decision: Decision) -> NextCall:
+    """Say what the next push of a property sends after a decision; nothing is changed."""
+    before = merge.leaves(row.desired)
+    theirs = {c.path: c.theirs for c in conflicts} if decision == Decision.THEIRS else {}
+    faults = {path: new_faults(path, value, before.get(path)) for path, value in theirs.items()}
+    taken = {path: value for path, value in theirs.items() if not faults[path]}
+    settled = {c.path for c in conflicts} - (theirs.keys() - taken.keys())
+    after = Property(
+        platform_id=row.platform_id,
+        desired=merge.changed(row.desired, taken),
+        observed=row.observed,
+        inflight=row.inflight,
+        problem=without_problems(row.problem, settled) if settled else row.problem,
+    )
+    call, parts = planned(after)
+    told = [fault for some in faults.values() for fault in some]
+    return NextCall(call, merge.document(parts), told)
+
+
+def decide(
+    conflicts: Iterable[Conflict], decision: Decision, *, actor: AbstractBaseUser, now: datetime
+) -> tuple[int, list[tuple[Conflict, Invalid]]]:
+    """Decide open conflicts of one property alike, so that one push sends what follows.
+
+    Returns:
+        how many were decided, and those that stay open since their value cannot be ours.
+    """
+    answer = keep_ours if decision == Decision.OURS else take_theirs
+    count, refused = 0, []
+    with transaction.atomic():
+        for conflict in conflicts:
+            try:
+                count += answer(conflict, actor=actor, now=now)
+            except Invalid as error:
+                refused.append((conflict, error))
+    return count, refused
 
 
 def keep_ours(conflict: Conflict, *, actor: AbstractBaseUser, now: datetime) -> bool:

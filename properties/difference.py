@@ -1,5 +1,6 @@
 """What of a row differs, in words for the wire and for people."""
 
+import json
 from collections.abc import Collection
 from typing import Any
 
@@ -70,5 +71,5 @@ def cannot_say(row: Property, path: str) -> str:
 
 def short(value: Any) -> str:
     """Return a value for a person to read, cut to 80 characters."""
-    text = repr(value)
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 80 else f"{text[:77]}…"

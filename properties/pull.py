@@ -15,8 +15,10 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from crm_sync import slots
 from crm_sync.client import PAGE_SIZE, Client
 from crm_sync.dispatch import doorbell
+from crm_sync.errors import Passing
 from crm_sync.models import Workspace
 from crm_sync.text import clean
 from properties.catalog import equal
@@ -42,23 +44,30 @@ def pull(
     drains the queue of properties.
 
     Raises:
-        SyncError: the platform does not answer; the walk goes on at the same page next time.
+        SyncError: the platform does not answer, or the workers leave no room for a call (A8); the
+            walk goes on at the same page next time.
     """
     client = workspace.client()
     walk, _ = Walk.objects.get_or_create(
         workspace=workspace, finished_at=None, defaults={"started_at": clock()}
     )
-    is_last = False
+    is_last, before = False, None
     while not is_last:
-        items, is_last = _page(client, walk, size)
+        items, is_last = _page(workspace, client, walk, size)
+        if items and items == before:  # a platform that does not know `page` would never end
+            raise Passing(f"page {walk.page} of the list repeats the one before", unclear=False)
+        before = items
         _take(walk, items, is_last=is_last, now=clock())
         walk.refresh_from_db()
         yield walk
     doorbell.ring(QUEUE, workspace.pk)
 
 
-def _page(client: Client, walk: Walk, size: int) -> tuple[list[Item], bool]:
-    items, is_last = client.property_page(walk.page, size=size)
+def _page(workspace: Workspace, client: Client, walk: Walk, size: int) -> tuple[list[Item], bool]:
+    with slots.hold(workspace) as held:
+        if not held.count:
+            raise Passing("the workers use all calls that the workspace allows", unclear=False)
+        items, is_last = client.property_page(walk.page, size=size)
     return [item for item in clean(items)[0] if item.get("id") is not None], is_last
 
 

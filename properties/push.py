@@ -4,31 +4,33 @@ No HTTP inside a transaction; every write is fenced by the lease; every ending h
 revision it is about, so an edit that came meanwhile stays due.
 """
 
-import logging
-import time
+import copy
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from crm_sync import due, merge
 from crm_sync.answers import Answer
 from crm_sync.client import Client
-from crm_sync.due import Claim, LeaseLost, Tally
+from crm_sync.due import Claim, LeaseLost
+from crm_sync.durability import durable
 from crm_sync.errors import NotAllowed, NotThere, Passing, Refused
 from crm_sync.merge import Leaves, Patch
 from crm_sync.models import Workspace
+from crm_sync.text import clean
 from properties.catalog import READ_ONLY
 from properties.difference import cannot_say, leaf_of, reads_back_different, smallest_patch
 from properties.models import Property
 from properties.models.property import ProblemKind, with_problem
+from properties.observation import observe
 from properties.parents import waits_for_parent
-from properties.sync import QUEUE, REFERENCE, observe
-
-log = logging.getLogger(__name__)
+from properties.reading import goes_by_id, read
 
 DEADLINE = timedelta(seconds=settings.CALL_DEADLINE)
 CREATE_WAIT = 6 * DEADLINE  # how long an unclear POST may still be on its way (I8)
@@ -36,31 +38,8 @@ LATE_EFFECT = 1.5 * DEADLINE  # how long a PATCH without an answer may still lan
 MARGIN = 1.25 * DEADLINE  # of the lease, left before each call that changes something (I13)
 PARENT_WAIT = timedelta(seconds=5)
 
-
-def drain(workspace_id: int, budget: float) -> Tally:
-    """Push what is due in one workspace, for at most `budget` seconds."""
-    tally, end = Tally(), time.monotonic() + budget
-    mine = Property.objects.filter(workspace_id=workspace_id)
-    while time.monotonic() < end:
-        workspace = Workspace.objects.get(pk=workspace_id)
-        now = timezone.now()
-        under_way = mine.filter(lease_until__gt=now).count()
-        if workspace.is_paused(now) or under_way >= workspace.max_under_way:
-            break
-        claim = due.claim(mine, now=now)
-        if claim is None:
-            break
-        tally.add(push(claim, workspace))
-    return tally
-
-
-def workspaces_due(now: datetime) -> set[int]:
-    """Return the ids of the workspaces with a property to push, without those that are paused."""
-    rows = Property.objects.filter(due.free(now)).exclude(workspace__paused_until__gt=now)
-    return set(rows.values_list("workspace_id", flat=True).distinct())
-
-
-due.register(due.Queue(QUEUE, workspaces_due, drain))
+Columns = dict[str, Any]
+RELEASED: Columns = {"lease_token": None, "lease_until": None}
 
 
 def push(
@@ -69,7 +48,8 @@ def push(
     """Take one claimed property through read, merge, record, PATCH and settle.
 
     Returns:
-        what happened: "created", "pushed", "in sync", "refused", "delayed", "waiting", "gone", or
+        what happened: "created", "pushed", "in sync", "refused", "delayed", "waiting", "gone",
+        "put back" when too little of the lease was left for a call that changes something, or
         "lost" when another worker holds the row now and nothing more was written.
     """
     try:
@@ -89,6 +69,8 @@ class _Push:
     def __post_init__(self) -> None:
         self.row = self.claim.row
         self.out = False  # a call that changes the platform is out
+        self.patch: Patch | None = None
+        self.by_id = goes_by_id(self.row)
         # I3: a holder that never gave the row back may stand still with a PATCH in its hands.
         if self.claim.abandoned:
             self._write(verify_at=self.clock() + due.LEASE)
@@ -114,49 +96,95 @@ class _Push:
         return outcome
 
     def _go(self, client: Client) -> str:
+        found = None
         if self._must_read():
             found = self._read(client)
             if found is None:
                 return self._gone() if self.row.platform_id else self._create(client)
-            self._observe(found, sent=None)
-        patch = smallest_patch(self.row, inflight=self.before)
-        if not patch.parts:
-            self._settle({}, last_answer="in sync")
+        # What they say and what we shall send are one write (I2, I4).
+        self._merge(found, then=self._after_read)
+        if self.patch is None:
+            return "put back"
+        if not self.patch.parts:
             return "in sync"
-        self._record_inflight(patch.parts)
-        self._take_answer(client, "PATCH", self._send_patch(client, patch), patch.parts)
+        self.out = True
+        self._take_answer(client, "PATCH", self._send_patch(client, self.patch), self.patch.parts)
         return "pushed"
+
+    def _after_read(self, row: Property) -> Columns:
+        """Return what to write of a row as it is after the read: its ending, or what goes out."""
+        self.patch = smallest_patch(row, inflight=self.before)
+        if not self.patch.parts:
+            return self._settled(row, {}, last_answer="in sync")
+        if self._is_late():
+            self.patch = None
+            # What a verifying read has settled stays settled.
+            known = {"verify_at": self.verify_at, "inflight": self.before}
+            return RELEASED | known | {"due_at": self.clock()}
+        return {"inflight": self._with_inflight(self.patch.parts)}
 
     # --- read before write ---
     def _must_read(self) -> bool:
         row = self.row
-        return self.workspace.read_before_write or row.platform_id is None or self.verifying
+        return (
+            self.workspace.read_before_write
+            or row.platform_id is None
+            or self.verifying
+            # With nothing to send it was made due for a read: by a walk, a check, a person.
+            or not smallest_patch(row, inflight=self.before).parts
+        )
 
     def _read(self, client: Client) -> dict[str, Any] | None:
-        """Read by reference, and by id where the reference is being given or changed (A44)."""
-        row = self.row
-        try:
-            if self._by_id():
-                return _document(client.get_property(str(row.platform_id)))
-            return _document(client.get_property_by_reference(str(row.object_reference_id)))
-        except NotThere:
-            if row.platform_id is None or self._by_id():
-                return None
-        try:
-            return _document(client.get_property(row.platform_id))
-        except NotThere:
-            return None
+        found = read(client, self.row)
+        self.by_id = found.by_id
+        return found.document
 
-    def _by_id(self) -> bool:
-        row = self.row
-        unnamed = row.object_reference_id is None or (
-            row.observed.get(REFERENCE) != row.object_reference_id
-        )
-        return row.platform_id is not None and unnamed
+    def _merge(
+        self,
+        document: dict[str, Any] | None,
+        *,
+        then: Callable[[Property], Columns],
+        sent: Leaves | None = None,
+    ) -> None:
+        """Merge what the platform says, and write it with what follows from it in one UPDATE.
 
-    def _observe(self, document: dict[str, Any], *, sent: Leaves | None) -> None:
-        policy = self.workspace.conflict_policy
-        self.row = observe(self.claim, document, policy, now=self.clock(), sent=sent)
+        Args:
+            document: None where nothing was read.
+            then: what else to write of the merged row; asked again when the row was edited.
+        """
+        theirs, policy = clean(document)[0], self.workspace.conflict_policy
+        while True:
+            now, before = self.clock(), self.row
+            seen = observe(before, theirs, policy, now=now, sent=sent) if theirs else None
+            row = copy.copy(before)
+            columns = dict(_set(row, seen.columns if seen else {}))
+            columns |= then(row)
+            if "desired" in columns or columns.get("problem", before.problem) != before.problem:
+                # Else a form that was opened before would save them away.
+                columns["revision"] = before.revision + 1
+            with ExitStack() as around:
+                if columns.get("inflight"):
+                    around.enter_context(durable())  # a PATCH follows that cannot be called back
+                if seen and seen.leaves_traces:
+                    around.enter_context(transaction.atomic())
+                if seen:
+                    seen.make_way()
+                done = self.claim.write(_changed(before, columns), revision=before.revision)
+                if done and seen and seen.leaves_traces:
+                    seen.keep(policy, now=now)
+                elif seen and seen.ghost:
+                    transaction.set_rollback(True)
+            if done:
+                _set(row, columns)
+                self.row = row
+                return
+            self.row = self._fresh()
+
+    def _fresh(self) -> Property:
+        row = self.claim.fenced.first()
+        if row is None:
+            raise LeaseLost
+        return row
 
     # --- create, I8 ---
     def _create(self, client: Client) -> str:
@@ -164,35 +192,44 @@ class _Push:
         if sent_at is not None and self.clock() < sent_at + CREATE_WAIT:
             self._end(due_at=sent_at + CREATE_WAIT, last_answer="waits: its creation is unclear")
             return "waiting"
+        if self._is_late():
+            self._end(due_at=self.clock())
+            return "put back"
         patch = smallest_patch(self.row, inflight=self.before)
-        self._record_inflight(patch.parts, create_sent_at=self.clock())
+        with durable():  # I8
+            self._write(inflight=self._with_inflight(patch.parts), create_sent_at=self.clock())
+        self.out = True
         try:
             answer = client.create_property(patch.body)
         except Refused as error:
             if error.status != 409:
                 raise
-            # A45: somebody created it meanwhile; the next read adopts it.
-            self._end(due_at=self.clock(), last_answer=str(error)[:500], **self._undone())
+            # A45: somebody created it meanwhile; the next read adopts it. Where that finds nothing,
+            # the two would take turns for ever (I11).
+            tried = self.row.attempts
+            wait = due.backoff(tried) if tried else timedelta()
+            columns = {"due_at": self.clock() + wait, "attempts": tried + 1, **self._undone()}
+            self._end(last_answer=str(error)[:500], **columns)
             return "waiting"
         self._take_answer(client, "POST", answer, patch.parts)
         return "created"
 
     # --- the PATCH ---
-    def _record_inflight(self, parts: Leaves, **columns: Any) -> None:
-        """Write what may reach the platform before it can (I2), with lease enough for the call."""
-        if self.clock() + MARGIN > self.claim.until:
-            self._end(due_at=self.clock())
-            raise LeaseLost
+    def _is_late(self) -> bool:
+        """Tell whether the lease might end before a call that begins now (I13)."""
+        return self.clock() + MARGIN > self.claim.until
+
+    def _with_inflight(self, parts: Leaves) -> dict[str, list[Any]]:
+        """Return what may reach the platform, to be written before it can (I2)."""
         inflight = {path: list(values) for path, values in self.before.items()}
         for path, value in parts.items():
             values = inflight.setdefault(path, [])
             if value not in values:
                 values.append(value)
-        self._write(inflight=inflight, **columns)
-        self.out = True
+        return inflight
 
     def _send_patch(self, client: Client, patch: Patch) -> Answer:
-        if self._by_id():
+        if self.by_id:
             return client.patch_property(str(self.row.platform_id), patch.body)
         return client.patch_property_by_reference(str(self.row.object_reference_id), patch.body)
 
@@ -202,33 +239,35 @@ class _Push:
         wanted = merge.leaves(self.row.desired)
         document = answer.document if isinstance(answer.document, dict) else {}
         told = merge.leaves(document)
+        about: Leaves | None = sent
         if any(path not in told and value not in ([], {}) for path, value in sent.items()):
             # The answer does not show what we sent: only a read can say what became of it.
-            self._observe(self._read(client) or document, sent=None)
-        else:
-            self._observe(document, sent=sent)
-        said = f"{method} answered {answer.status}"
-        differs = reads_back_different(self.row, sent, wanted)
-        self._settle(differs, pushed_at=self.clock(), last_answer=said)
+            document, about = self._read(client) or document, None
+        columns = {"pushed_at": self.clock(), "last_answer": f"{method} answered {answer.status}"}
+        self._merge(
+            document,
+            sent=about,
+            then=lambda row: self._settled(row, reads_back_different(row, sent, wanted), **columns),
+        )
 
     # --- the endings ---
-    def _settle(self, differs: dict[str, str], **columns: Any) -> None:
-        """Write that all was sent that can be; what cannot be said becomes a visible state."""
-        row = self.row
+    def _settled(self, row: Property, differs: dict[str, str], **columns: Any) -> Columns:
+        """Return the ending of a row of which all was sent that can be.
+
+        What cannot be said, and what reads back different, becomes a visible state.
+        """
         problem = with_problem(row.problem, ProblemKind.DIFFERS, differs)
         rest = smallest_patch(row, held=row.held | differs.keys())
-        unsaid = set(rest.unsendable) - READ_ONLY
-        texts = {path: cannot_say(row, path) for path in sorted(unsaid)}
-        self._end(
+        return RELEASED | {
             # A rest is an edit that came while the PATCH was out.
-            due_at=self.clock() if rest.parts else self.verify_at,
-            verify_at=self.verify_at,
+            "due_at": self.clock() if rest.parts else self.verify_at,
+            "verify_at": self.verify_at,
             # As long as an earlier call may land, its values stay ours.
-            inflight=self.before if self.verify_at else {},
-            problem=with_problem(problem, ProblemKind.CANNOT_CLEAR, texts),
-            attempts=0,
+            "inflight": self.before if self.verify_at else {},
+            "problem": with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(row, rest)),
+            "attempts": 0,
             **columns,
-        )
+        }
 
     def _refused(self, error: Refused) -> str:
         """Put the platform's words at the field; the other fields go out without it (§7)."""
@@ -238,9 +277,10 @@ class _Push:
             self.row.problem, ProblemKind.REFUSED, named or {"": str(error)[:1000]}
         )
         held = self.row.held | named.keys()
-        rest = bool(named) and bool(smallest_patch(self.row, held=held).parts)
+        rest = smallest_patch(self.row, held=held)
+        problem = with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(self.row, rest))
         self._end(
-            due_at=self.clock() if rest else self.verify_at,
+            due_at=self.clock() if named and rest.parts else self.verify_at,
             verify_at=self.verify_at,
             problem=problem,
             last_answer=str(error)[:500],
@@ -249,8 +289,11 @@ class _Push:
         return "refused"
 
     def _delayed(self, error: Passing | NotAllowed | NotThere) -> str:
-        now, attempts = self.clock(), self.row.attempts + 1
-        waits = [now + due.backoff(attempts), self.workspace.paused_until]
+        now, paused_until = self.clock(), self.workspace.paused_until
+        # What makes all wait is no fault of this row: it goes with the others afterwards.
+        paused = self.workspace.is_paused(now)
+        attempts = self.row.attempts + (not paused)
+        waits = [paused_until if paused else now + due.backoff(attempts)]
         columns = self._undone()
         if self.out and isinstance(error, Passing) and error.unclear:
             # Not before the end of what an earlier holder may do (I3).
@@ -282,17 +325,31 @@ class _Push:
     def _end(self, **columns: Any) -> None:
         """Give the row back with its ending; one that was edited meanwhile stays due."""
         neutral = {k: v for k, v in columns.items() if k not in ("due_at", "problem")}
-        same = self.claim.fenced.filter(revision=self.row.revision)
         if columns.get("problem", self.row.problem) != self.row.problem:
             # Else a form that was opened before would save the problem away.
             columns["revision"] = self.row.revision + 1
-        if same.update(lease_token=None, lease_until=None, **columns):
+        if self.claim.write(RELEASED | columns, revision=self.row.revision):
             return
         if not self.claim.release(**neutral):
             raise LeaseLost
 
 
-def _document(answer: Answer) -> dict[str, Any]:
-    if not isinstance(answer.document, dict):
-        raise Passing("the platform's answer is no property", unclear=False)
-    return answer.document
+def _set(row: Property, columns: Columns) -> Columns:
+    """Set the columns on the row as they will be written; returns them."""
+    for name, value in columns.items():
+        setattr(row, name, value)
+    return columns
+
+
+def _changed(row: Property, columns: Columns) -> Columns:
+    """Leave out what stands there already; `due_at` is not the holder's alone, so it is written."""
+    return {
+        name: value
+        for name, value in columns.items()
+        if name == "due_at" or repr(getattr(row, name)) != repr(value)
+    }
+
+
+def _unsaid(row: Property, rest: Patch) -> dict[str, str]:
+    """Say at each leaf of what is left why no PATCH says it."""
+    return {path: cannot_say(row, path) for path in sorted(set(rest.unsendable) - READ_ONLY)}

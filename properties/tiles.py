@@ -1,15 +1,17 @@
 """The figures that this app adds to the dashboard."""
 
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, F
 from django.utils import timezone
 
-from crm_sync.admin_cells import badge, list_of, moment, page_of, shortened
+from crm_sync.admin_cells import badge, list_of, moment, page_of, shortened, span
 from crm_sync.status import ATTENTION, NEWEST, TILES, Attention, Tile
 from properties.catalog import label
-from properties.models import Property
+from properties.findings import by_count
+from properties.models import DriftCheck, Property
 from properties.models.property import SyncState
 
 # State, tone, and what it means for a person.
@@ -26,10 +28,16 @@ SHOWN = (
 )
 TONES = {state: tone for state, tone, _ in SHOWN} | {SyncState.PUSHING: "info"}
 ALWAYS = frozenset({SyncState.IN_SYNC, SyncState.PENDING, SyncState.CONFLICT, SyncState.REFUSED})
+NAMED = 3  # fields that the hint of a tile has room for
 
 
 def tiles() -> list[Tile]:
-    """Count the properties by state, with one query; rare states show up when there are any."""
+    """Count the properties by state, and what the last samples found; one query each."""
+    return _states() + _drift(timezone.now())
+
+
+def _states() -> list[Tile]:
+    """Rare states show up when there are any."""
     annotated = Property.objects.with_state(timezone.now()).order_by()
     states = annotated.values_list("sync_state")  # type: ignore[misc] # hidden in with_state
     counts: dict[str, int] = dict(states.annotate(Count("pk")))
@@ -41,6 +49,49 @@ def tiles() -> list[Tile]:
         for state, tone, hint in SHOWN
         if state in ALWAYS or counts.get(state)
     ]
+
+
+def _drift(now: datetime) -> list[Tile]:
+    """Add up the last sample of each workspace; nothing before the first."""
+    checks = list(DriftCheck.objects.newest(DriftCheck.Kind.SAMPLE).order_by("started_at"))
+    if not checks:
+        return []
+    differing, unexplained, compared = (
+        sum(getattr(check, name) for check in checks)
+        for name in ("differing", "unexplained", "compared")
+    )
+    fields = sum((Counter(check.fields) for check in checks), Counter[str]())
+    names = [label(path) for path, _ in by_count(fields)[:NAMED]]
+    more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""
+    parts = [
+        f"of {compared} differ from the platform, {span(now - checks[0].started_at)} ago",
+        f"{unexplained} unexplained" if unexplained else "",
+        f"in {', '.join(names)}{more}" if names else "",
+    ]
+    link = f"{list_of('properties.driftcheck')}?kind__exact={DriftCheck.Kind.SAMPLE}"
+    tone = "warning" if unexplained else "info"
+    return [Tile("Drift", differing, tone, link, "; ".join(part for part in parts if part))]
+
+
+def swept(now: datetime) -> list[Attention]:
+    """Return the last sweeps that found something: somebody writes past the product (I7)."""
+    kind = DriftCheck.Kind.SWEEP
+    found: Any = DriftCheck.objects.newest(kind).filter(unexplained__gt=0)
+    return [
+        Attention(
+            badge("Drift", "warning"),
+            shortened(f"Differed though nothing had made it due: {_first(check)}", 140),
+            check.workspace_slug,
+            moment(check.started_at, now),
+            page_of(check),
+        )
+        for check in found.annotate(workspace_slug=F("workspace__slug"))[:NEWEST]
+    ]
+
+
+def _first(check: DriftCheck) -> str:
+    names = ", ".join(one["reference"] for one in check.found[:NAMED])
+    return names if check.unexplained <= NAMED else f"{names} and {check.unexplained - NAMED} more"
 
 
 def attention(now: datetime) -> list[Attention]:
@@ -72,4 +123,4 @@ def _messages(row: Property) -> list[str]:
 
 
 TILES.append(tiles)
-ATTENTION.append(attention)
+ATTENTION += [attention, swept]

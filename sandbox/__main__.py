@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 from sandbox.app import Sandbox
+from sandbox.journal import Journal
 from sandbox.saving import Saver, Unreadable, load, save
 from sandbox.server import Background, Server, listen
 from sandbox.wire import Refused, parse_body
@@ -26,6 +27,8 @@ def main(arguments: list[str] | None = None) -> int:
         box = _sandbox(options)
         if options.state:  # a place that cannot be written is told now, not after the first call
             save(box.workspace.to_json(), options.state)
+        if options.journal:
+            box.journal = Journal(options.journal)
         listener = listen(options.host, options.port)
     except Refused as refused:
         sys.stderr.write(f"sandbox: --faults: {refused.message}\n")
@@ -67,6 +70,9 @@ def parser() -> argparse.ArgumentParser:
         "--senders", type=int, default=4, metavar="N", help="callbacks at once; 1: in order"
     )
     known.add_argument("--state", type=Path, metavar="FILE", help="keep the state in this file")
+    known.add_argument(
+        "--journal", type=Path, metavar="FILE", help="append every call to it, a line of JSON each"
+    )
     known.add_argument(
         "--refuse-unknown-fields",
         action="store_true",

@@ -6,7 +6,7 @@ import errno
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import format_datetime
 from http import HTTPStatus
 from typing import Any
@@ -45,6 +45,8 @@ class _Exchange:
     query: str
     body: Document | None = None
     fault: Rule | None = None
+    effect: int = 0
+    began: float = field(default_factory=time.time)
 
     @property
     def of_page(self) -> bool:
@@ -74,7 +76,11 @@ class Sandbox(Platform):
         served = self._respond(start_response, answer, content)
         if answer.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return _then_discard(served, environ)
-        return _disturbed(served, exchange.fault) if exchange.fault else served
+        try:
+            return _disturbed(served, exchange.fault) if exchange.fault else served
+        finally:
+            if self.journal:
+                self.journal.write(_entry(exchange, answer.status, environ))
 
     def _serve(self, environ: Environ, exchange: _Exchange) -> tuple[Answer, bytes]:
         method, path = exchange.method, exchange.path
@@ -97,7 +103,12 @@ class Sandbox(Platform):
                 exchange.fault = self.faults.on_request(method, path)
             if exchange.fault and (refused := exchange.fault.refusal()):
                 raise refused
+        if exchange.fault and exchange.fault.fault == "LATE":
+            time.sleep(exchange.fault.seconds)
+        with self.lock:
             answer = handler(self, request)
+            self.effects += 1
+            exchange.effect = self.effects
             if exchange.of_page:
                 answer = _back_to_page()
             if exchange.fault:
@@ -134,6 +145,21 @@ class Sandbox(Platform):
             sent.append(("Content-Length", str(len(content))))
         start_response(f"{status.value} {status.phrase}", sent)
         return [content]
+
+
+def _entry(exchange: _Exchange, status: int, environ: Environ) -> Document:
+    """What the journal keeps of one call."""
+    return {
+        "effect": exchange.effect,
+        "began": exchange.began,
+        "ended": time.time(),
+        "caller": f"{environ.get('REMOTE_ADDR')}:{environ.get('REMOTE_PORT')}",
+        "method": exchange.method,
+        "path": exchange.path,
+        "body": exchange.body,
+        "status": status,
+        "fault": exchange.fault.fault if exchange.fault else None,
+    }
 
 
 def _disturbed(content: list[bytes], fault: Rule) -> Iterable[bytes]:

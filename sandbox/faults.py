@@ -10,7 +10,8 @@ Answers (`method`, `path` say which):
     SERVER_ERROR        500; nothing is done
     UNAVAILABLE         503 with Retry-After of `seconds`; nothing is done
     EXPIRED_TOKEN       401 for a token that was good; nothing is done
-    SLOW                done and answered `seconds` later
+    SLOW                done, and answered `seconds` later
+    LATE                done and answered `seconds` later, also when the caller is gone by then
     CUT_OFF             done, and the answer breaks off in the middle
     TIME_OUT_AFTER      done, and the answer never comes; the connection ends after `seconds`
     NEWER_ANSWER        done; each object of the answer has a field that the interface does not list
@@ -49,7 +50,8 @@ REFUSALS = {
     "EXPIRED_TOKEN": (401, "the token has expired"),
 }
 ANSWERS = frozenset(
-    {*REFUSALS, "SLOW", "CUT_OFF", "TIME_OUT_AFTER", "NEWER_ANSWER", "NEWER_ENUM", "UNKNOWN_ENUM"}
+    {*REFUSALS, "SLOW", "LATE", "CUT_OFF", "TIME_OUT_AFTER"}
+    | {"NEWER_ANSWER", "NEWER_ENUM", "UNKNOWN_ENUM"}
 )
 CALLBACKS = frozenset(
     {"DROPPED", "LOST", "REPEATED", "REORDERED", "DELAYED", "OLD_SECRET"}

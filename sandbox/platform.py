@@ -18,6 +18,7 @@ from sandbox.access import Access
 from sandbox.change import Change
 from sandbox.events import PLATFORMS
 from sandbox.faults import Faults, Rule
+from sandbox.journal import Journal
 from sandbox.merge import merge
 from sandbox.wire import Document, Refused, bad, parse_timestamp, timestamp
 from sandbox.workspace import Workspace
@@ -54,6 +55,8 @@ class Platform:
         self.http = http or _plain_session()
         self.refuse_unknown_fields = refuse_unknown_fields
         self.calls: deque[Call] = deque(maxlen=CALLS_KEPT)
+        self.journal: Journal | None = None
+        self.effects = 0  # how many calls were carried out; none of those that a fault refused
         self.lock = threading.RLock()
         self.has_pending = threading.Event()
         self.version = 0  # grows with each change of the state, so that it is saved

@@ -1,4 +1,4 @@
-"""Run the suite once more on PostgreSQL: python -m tests.postgresql
+"""Run the suite once more on PostgreSQL: python -m tests.postgresql [PYTEST ARGUMENTS]
 
 Where there is none it says so; on a CI machine (CI=true) that is a failure.
 """
@@ -12,22 +12,21 @@ import psycopg
 URL = os.environ.get("TEST_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/postgres")
 
 
-def main() -> int:
+def is_there() -> bool:
+    """Tell whether a PostgreSQL answers at TEST_DATABASE_URL, and say so where none does."""
     try:
         psycopg.connect(URL.replace("postgres://", "postgresql://"), connect_timeout=3).close()
     except psycopg.OperationalError as error:
         print(f"skipped: no PostgreSQL at TEST_DATABASE_URL ({str(error).splitlines()[0]})")
+        return False
+    return True
+
+
+def main() -> int:
+    if not is_there():
         return 1 if os.environ.get("CI") == "true" else 0
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--numprocesses",
-        "2",
-        "--database-only",
-        "-m",
-        "not browser",
-    ]
+    which = ("--numprocesses", "2", "--database-only", "-m", "not browser and not chaos")
+    command = [sys.executable, "-m", "pytest", *(sys.argv[1:] or which)]
     return subprocess.run(command, env=os.environ | {"DATABASE_URL": URL}, check=False).returncode
 
 

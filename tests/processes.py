@@ -55,9 +55,9 @@ class Installation:
             **environment,
         }
 
-    def start_sandbox(self, *, step: float) -> None:
-        port = str(self.sandbox_port)
-        self._start("sandbox", "sandbox", "--port", port, "--token", TOKEN, "--step", f"{step:g}")
+    def start_sandbox(self, *options: str, step: float = 0) -> None:
+        address = ("--port", str(self.sandbox_port), "--token", TOKEN)
+        self._start("sandbox", "sandbox", *address, "--step", f"{step:g}", *options)
         self._wait_for(f"{self.sandbox}/_sandbox/state")
 
     def start_web(self) -> None:
@@ -66,16 +66,38 @@ class Installation:
         self._start("web", "gunicorn", "config.wsgi", *options, "--log-level", "error")
         self._wait_for(f"http://127.0.0.1:{self.web_port}/healthz")
 
-    def start_worker(self) -> None:
-        pool = ("--beat", "--pool", "threads", "--concurrency", "4")
+    def start_worker(self, name: str = "worker") -> None:
+        pool = ("--beat", "--pool", "threads", "--concurrency", "4", "--hostname", f"{name}@%h")
         quiet = ("--without-gossip", "--without-mingle", "--loglevel", "ERROR")
-        self._start("worker", "celery", "-A", "config", "worker", *pool, *quiet)
+        self._start(name, "celery", "-A", "config", "worker", *pool, *quiet)
+
+    def start_loop(self, name: str) -> None:
+        """Start a worker that needs no broker."""
+        self._start_python(name, "manage.py", "drain", "--loop")
 
     def kill(self, name: str) -> None:
         """kill -9 the process and all that it started."""
         process = self.processes.pop(name)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+    def freeze(self, name: str) -> None:
+        """Let the process stand still, as a machine does that is suspended."""
+        os.killpg(self.processes[name].pid, signal.SIGSTOP)
+
+    def thaw(self, name: str) -> None:
+        os.killpg(self.processes[name].pid, signal.SIGCONT)
+
+    def is_connected(self, name: str) -> bool:
+        """Tell whether the process has a connection to the sandbox open (Linux)."""
+        opened = Path(f"/proc/{self.processes[name].pid}/fd")
+        mine = {os.readlink(one) for one in opened.iterdir() if one.is_symlink()}
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+            words = line.split()
+            port, is_open = int(words[2].partition(":")[2], 16), words[3] == "01"
+            if is_open and port == self.sandbox_port and f"socket:[{words[9]}]" in mine:
+                return True
+        return False
 
     def stop(self) -> None:
         for name in list(self.processes):
@@ -97,9 +119,12 @@ class Installation:
         return requests.get(f"{self.sandbox}/_sandbox/state", timeout=10).json()
 
     def _start(self, name: str, module: str, *arguments: str) -> None:
+        self._start_python(name, "-m", module, *arguments)
+
+    def _start_python(self, name: str, *arguments: str) -> None:
         log = (self.folder / f"{name}.log").open("ab")
         self.processes[name] = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, *arguments],
             cwd=ROOT,
             env=self.environment,
             stdout=log,

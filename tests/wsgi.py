@@ -8,15 +8,19 @@ from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
 import requests
+from django.db import connections
 from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 from urllib3 import HTTPResponse
+
+IN_A_TRANSACTION: list[str] = []  # the calls that were; no test leaves one behind
 
 
 class WsgiAdapter(BaseAdapter):
     """`session.mount("http://sandbox.test", WsgiAdapter(app))`.
 
     An application that raises ConnectionResetError or TimeoutError is a connection that breaks.
+    A call inside a transaction is a bug: it would block every writer on SQLite (design §5).
     """
 
     def __init__(self, app: Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]):
@@ -24,6 +28,7 @@ class WsgiAdapter(BaseAdapter):
         self.app = app
 
     def send(self, request, stream=False, timeout=None, verify=True, cert=None, proxies=None):
+        _refuse_in_a_transaction(f"{request.method} {request.url}")
         started: list[Any] = []
         try:
             chunks = self.app(_environ(request), lambda *args: started.append(args))
@@ -48,6 +53,14 @@ class WsgiAdapter(BaseAdapter):
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def _refuse_in_a_transaction(call: str) -> None:
+    """Fail where the thread is in a transaction of ours, not only in the one around its test."""
+    for connection in connections.all(initialized_only=True):
+        if any(not block._from_testcase for block in connection.atomic_blocks):
+            IN_A_TRANSACTION.append(call)
+            raise AssertionError(f"{call} inside a transaction")
 
 
 def _environ(request: requests.PreparedRequest) -> dict[str, Any]:

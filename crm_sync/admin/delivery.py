@@ -1,27 +1,32 @@
 """The inbox: what was received, what it did, and how to try it again (screen 6)."""
 
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial, update_wrapper
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync import inbox
-from crm_sync.admin.payload import readable
-from crm_sync.admin_base import (
-    ChoicesDropdownFilter,
-    DropdownFilter,
-    action,
-    display,
-)
+from crm_sync.admin.causes import causes_page
+from crm_sync.admin.inbox_filters import AgeFilter, CauseFilter, EventFilter
+from crm_sync.admin.live import live_figures
+from crm_sync.admin.payload import raw, readable
+from crm_sync.admin.replay import ask_to_replay
+from crm_sync.admin.states import state_badge
+from crm_sync.admin_base import ChoicesDropdownFilter, action, display
 from crm_sync.admin_cells import (
     EMPTY,
-    badge,
     exact_moment,
+    link,
     moment,
+    page_at,
+    page_of,
     shortened,
     span,
     two_lines,
@@ -29,52 +34,23 @@ from crm_sync.admin_cells import (
 )
 from crm_sync.admin_filters import WorkspaceFilter
 from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
-from crm_sync.events import REQUIRED
 from crm_sync.models import Delivery
 
 State = Delivery.State
-TONES = {
-    State.RECEIVED: "info",
-    State.APPLIED: "good",
-    State.DUPLICATE: "muted",
-    State.STALE: "muted",
-    State.IGNORED: "muted",
-    State.QUARANTINED: "warning",
-    State.FAILED: "danger",
-}
-OTHER = "other"
 
 
-def state_badge(delivery: Delivery) -> SafeString:
-    """Show where a delivery stands."""
-    return badge(delivery.get_state_display(), TONES.get(State(delivery.state), "muted"))
+def lags(delivery: Delivery) -> tuple[str, str]:
+    """Say how long it took from happening to receiving, and from receiving to applying.
+
+    The first compares the platform's clock with ours, so it may be a little wrong.
+    """
+    came, done = delivery.received_at, delivery.applied_at
+    happened = None if delivery.replay_of_id else delivery.occurred_at
+    return _between(happened, came), _between(came, done)
 
 
-def lag(delivery: Delivery) -> timedelta | None:
-    """Give the time from receiving to applying."""
-    if delivery.applied_at is None:
-        return None
-    return max(delivery.applied_at - delivery.received_at, timedelta(0))
-
-
-class EventFilter(DropdownFilter):
-    """The events of §6.3 by name: asking the database which there are would read all of it."""
-
-    title = "event"
-    parameter_name = "kind"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Offer the events that we know, and the rest."""
-        return [(kind, kind) for kind in sorted(REQUIRED)] + [(OTHER, "Not known")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Keep the deliveries of the chosen event."""
-        chosen = self.value()
-        if not chosen:
-            return queryset
-        if chosen == OTHER:
-            return queryset.exclude(kind__in=REQUIRED)
-        return queryset.filter(kind=chosen)
+def _between(first: datetime | None, last: datetime | None) -> str:
+    return EMPTY if first is None or last is None else span(max(last - first, timedelta(0)))
 
 
 @admin.register(Delivery)
@@ -88,19 +64,46 @@ class DeliveryAdmin(ReadOnlyAdmin):
         ("manage.py configure_webhook main",),
     )
     change_form_template = "crm_sync/delivery.html"
+    list_before_template = "crm_sync/inbox_top.html"
     list_display = ("event", "state_shown", "order", "received", "took", "did")
     list_filter = (
         ("state", ChoicesDropdownFilter),
         EventFilter,
         ("source", ChoicesDropdownFilter),
         WorkspaceFilter,
+        AgeFilter,
+        CauseFilter,
     )
-    search_fields = ("order_platform_id", "effect")
-    search_help_text = "Order id, or what it did"
+    search_fields = ("order_platform_id", "kind", "effect")
+    search_help_text = "Order id, event, or what it did"
     ordering = ("-pk",)  # as they came; along the key, which needs no sorting among millions
     list_per_page = 50
     show_full_result_count = False
-    actions = ("apply_again", "set_aside")
+    actions = ("replay", "apply_again", "set_aside")
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the pages that Django's admin does not have."""
+        pages: tuple[tuple[str, Callable[..., HttpResponse]], ...] = (
+            ("causes", causes_page),
+            ("live", live_figures),
+        )
+        own = [
+            path(
+                f"{name}/",
+                self.admin_site.admin_view(update_wrapper(partial(view, self), view)),
+                name=f"crm_sync_delivery_{name}",
+            )
+            for name, view in pages
+        ]
+        return [*own, *super().get_urls()]
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the list, and above it the way to what is stuck."""
+        stuck = Delivery.objects.filter(state__in=inbox.STUCK)
+        causes = stuck.order_by().values("state", "cause").distinct()[:100].count()
+        return super().changelist_view(request, (extra_context or {}) | {"causes": causes})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         """Leave the raw bytes in the database until a page shows them, and secrets for ever."""
@@ -131,14 +134,19 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     @display(description="lag")
     def took(self, delivery: Delivery) -> SafeString:
-        """Show how long it waited for the worker."""
-        length = lag(delivery)
-        return unbroken(EMPTY if length is None else span(length))
+        """Show how long it waited for the worker, and how long it took to get here."""
+        to_us, here = lags(delivery)
+        return two_lines(unbroken(here), unbroken(f"{to_us} to us"))
 
     @display(description="what it did")
     def did(self, delivery: Delivery) -> SafeString | str:
         """Show its effect, or why it had none."""
         return shortened(delivery.effect, 80)
+
+    @action(description="Replay…", permissions=["act"])
+    def replay(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> HttpResponse | None:
+        """Show what playing them again would do; confirmed, a worker does it (POST only)."""
+        return ask_to_replay(self, request, queryset)
 
     @action(description="Apply again", permissions=["act"])
     def apply_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
@@ -168,13 +176,17 @@ class DeliveryAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         """Show the page of one delivery instead of a form."""
         delivery = kwargs["obj"]
+        may_act = self.has_act_permission(request)
         text, is_json = readable(bytes(delivery.body))
         context |= {
             "badge": state_badge(delivery),
             "facts": _facts(delivery),
             "payload": text,
+            "raw": raw(bytes(delivery.body)),
             "is_json": is_json,
-            "can_apply_again": delivery.state in inbox.STUCK and self.has_act_permission(request),
+            "replays": _replays(delivery),
+            "can_apply_again": delivery.state in inbox.STUCK and may_act,
+            "can_replay": delivery.state != State.RECEIVED and not delivery.cleared_at and may_act,
         }
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -183,18 +195,42 @@ def _times(count: int) -> str:
     return ("Never", "Once")[count] if count < 2 else f"{count} times"
 
 
+def _replays(delivery: Delivery) -> list[tuple[SafeString, SafeString | str, SafeString, str]]:
+    """Return when it was played again, and what that did."""
+    now = timezone.now()
+    rows = delivery.replays.defer("body", "headers").order_by("-pk")[:20]
+    return [
+        (
+            link(page_of(one), f"Delivery {one.pk}"),
+            moment(one.received_at, now),
+            state_badge(one),
+            one.effect,
+        )
+        for one in rows
+    ]
+
+
 def _facts(delivery: Any) -> list[tuple[str, object]]:
-    now, length = timezone.now(), lag(delivery)
+    now, (to_us, here) = timezone.now(), lags(delivery)
+    came_by: object = ", ".join(filter(None, (delivery.get_source_display(), delivery.method)))
+    if delivery.replay_of_id:
+        page = page_at("crm_sync.delivery", delivery.replay_of_id)
+        came_by = link(page, f"Replay of delivery {delivery.replay_of_id}")
     return [
         ("Workspace", delivery.workspace_slug),
         ("Order", delivery.order_platform_id or EMPTY),
-        ("Came by", f"{delivery.get_source_display()}, {delivery.method}"),
+        ("Came by", came_by),
         ("Occurred", exact_moment(delivery.occurred_at, now)),
         ("Received", exact_moment(delivery.received_at, now)),
         ("Settled", exact_moment(delivery.applied_at, now)),
         ("Next try", exact_moment(delivery.due_at, now)),
-        ("Lag", EMPTY if length is None else span(length)),
+        ("Lag", f"{to_us} to us, {here} until it was settled"),
         ("Failed attempts", delivery.attempts),
         ("Same bytes came again", _times(delivery.repeats)),
         ("Digest of the bytes", delivery.digest),
+        *(
+            [("Payload removed", exact_moment(delivery.cleared_at, now))]
+            if delivery.cleared_at
+            else []
+        ),
     ]

@@ -15,3 +15,12 @@ def readable(body: bytes) -> tuple[str, bool]:
         return repr(body), False
     # Lone surrogates cannot leave in an answer of ours.
     return text.encode("utf-8", "backslashreplace").decode(), True
+
+
+def raw(body: bytes) -> str:
+    """Return the bytes as they came where they are printable UTF-8, else as Python writes them."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return repr(body)
+    return text if all(sign.isprintable() or sign in "\r\n\t" for sign in text) else repr(body)

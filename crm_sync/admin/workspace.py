@@ -1,17 +1,22 @@
 """The connections to the platform: their state, and three settings to change (screen 9)."""
 
 from datetime import datetime
+from functools import partial, update_wrapper
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.http import HttpRequest
+from django.urls import URLPattern, path
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from crm_sync.admin import webhook
+from crm_sync.admin.watch import webhook_cell
 from crm_sync.admin_base import ModelAdmin, ModelForm, display
-from crm_sync.admin_cells import badge, exact_moment, moment, two_lines
+from crm_sync.admin_cells import badge, exact_moment, link, moment, two_lines
 from crm_sync.admin_readonly import Empty
 from crm_sync.models import Workspace
 
@@ -41,8 +46,26 @@ def connection(workspace: Any, now: datetime) -> tuple[str, str]:
     return "Connected", "good"
 
 
+# What each setting means for the people who work with it.
+HELP = {
+    "conflict_policy": "When both sides changed the same field since they last agreed."
+    " Our value wins: ours is sent over theirs. The platform's value wins: theirs replaces ours,"
+    " and nothing is sent. A person decides: the field waits under Conflicts, the others go out."
+    " In every case all three values are kept there. A change counts from the next conflict on.",
+    "read_before_write": "Read a property before each push: one more call each. Without it nobody"
+    " notices what was changed on the platform meanwhile, and a push replaces it.",
+    "max_under_way": f"1 to {MOST_UNDER_WAY}, for all workers together. More is faster, until the"
+    " platform answers 429 and the whole workspace pauses.",
+}
+
+
 class WorkspaceForm(ModelForm):
     """The settings that concern only our side."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in HELP.keys() & self.fields.keys():  # a viewer gets none of them
+            self.fields[name].help_text = HELP[name]
 
     def clean_max_under_way(self) -> int:
         """Keep the workspace moving, and the platform from a flood (A8)."""
@@ -79,6 +102,7 @@ class WorkspaceAdmin(ModelAdmin):
         "reason",
         "callback_address",
         "callbacks",
+        "webhook",
         "refused_callbacks",
         "last_refusal",
         "refused_at",
@@ -107,12 +131,13 @@ class WorkspaceAdmin(ModelAdmin):
                 "fields": (
                     "callback_address",
                     "callbacks",
+                    "webhook",
                     "refused_callbacks",
                     "last_refusal",
                     "refused_at",
                 ),
-                "description": "Changed by manage.py configure_webhook, here and on the platform"
-                " together; it also rotates the secret.",
+                "description": "Changed on the page of the webhook, or by manage.py"
+                " configure_webhook: here and on the platform together.",
             },
         ),
     )
@@ -120,6 +145,16 @@ class WorkspaceAdmin(ModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Workspace]:
         """Load everything but the secrets."""
         return without_secrets(super().get_queryset(request))
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page of the webhook."""
+        view = update_wrapper(partial(webhook.webhook_page, self), webhook.webhook_page)
+        own = path(
+            "<int:workspace_id>/webhook/",
+            self.admin_site.admin_view(view),
+            name="crm_sync_workspace_webhook",
+        )
+        return [own, *super().get_urls()]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """`manage.py add_workspace` does it."""
@@ -188,6 +223,15 @@ class WorkspaceAdmin(ModelAdmin):
         }.get(workspace.auth_type, "")
         stored = "secret stored" if workspace.has_auth_secret else "no secret yet"
         return f"{workspace.get_auth_type_display()} {name}".strip() + f": {stored}"
+
+    @display(description="webhook on the platform")
+    def webhook(self, workspace: Workspace) -> SafeString:
+        """Say whether the platform holds what we set, and lead to where it is seen and changed."""
+        state, watched = webhook_cell(workspace)
+        page = link(webhook.page(workspace.pk), "Attempts, changes and a test call")
+        if not watched:
+            return format_html("{} {}", state, page)
+        return format_html("{} {} · {}", state, link(watched, "What was seen"), page)
 
     @display(description="refused callbacks", ordering="refused_callbacks")
     def refused(self, workspace: Workspace) -> SafeString | str:

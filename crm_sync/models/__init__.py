@@ -1,6 +1,9 @@
 """The connection to a platform, and what it sent us."""
 
 from crm_sync.models.delivery import Delivery
+from crm_sync.models.gap import Gap
+from crm_sync.models.slot import Slot
+from crm_sync.models.watch import Watch
 from crm_sync.models.workspace import Workspace
 
-__all__ = ["Delivery", "Workspace"]
+__all__ = ["Delivery", "Gap", "Slot", "Watch", "Workspace"]

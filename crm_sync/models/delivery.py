@@ -46,11 +46,25 @@ class Delivery(DueModel):
     effect = models.TextField(
         blank=True, default="", help_text="What it did, or why it did nothing"
     )
+    cause = models.CharField(
+        max_length=200, blank=True, default="", help_text="Why it is stuck, alike for all alike"
+    )
+    # What was settled and is played again is a row of its own: the first one's outcome stands.
+    replay_of = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.CASCADE, related_name="replays"
+    )
+    cleared_at = models.DateTimeField(
+        null=True, blank=True, help_text="When its bytes and headers were removed (S23)"
+    )
 
     class Meta:
         verbose_name_plural = "deliveries"
         constraints = [
-            models.UniqueConstraint(fields=["workspace", "digest"], name="one_delivery_per_digest")
+            models.UniqueConstraint(
+                fields=["workspace", "digest"],
+                name="one_delivery_per_digest",
+                condition=models.Q(replay_of=None),
+            )
         ]
         indexes = [
             # The tick and the claim look for due rows among millions that are not.
@@ -61,6 +75,16 @@ class Delivery(DueModel):
             ),
             models.Index(fields=["workspace", "received_at"], name="delivery_received"),
             models.Index(fields=["state", "received_at"], name="delivery_state"),
+            models.Index(
+                fields=["state", "cause"],
+                name="delivery_cause",
+                condition=models.Q(state__in=["FAILED", "QUARANTINED"]),
+            ),
+            models.Index(
+                fields=["state", "received_at"],
+                name="delivery_uncleared",
+                condition=models.Q(cleared_at=None),
+            ),
         ]
 
     def __str__(self) -> str:

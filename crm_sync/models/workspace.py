@@ -13,6 +13,8 @@ from crm_sync.due import backoff
 from crm_sync.errors import NotAllowed, Passing, SyncError
 from crm_sync.secrets import EncryptedTextField
 
+# Where a busy platform does not say how long: one probe in this time, with jitter (I11).
+LEAST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(seconds=60)
 NOT_ALLOWED_PAUSE = timedelta(seconds=60)  # a wrong token does not get better by asking faster
 
 
@@ -113,7 +115,7 @@ class Workspace(models.Model):
             until = now + NOT_ALLOWED_PAUSE
         elif isinstance(error, Passing) and error.pauses:
             seconds = error.retry_after
-            wait = backoff(self.pauses) if seconds is None else timedelta(seconds=seconds)
+            wait = _probing(self.pauses) if seconds is None else timedelta(seconds=seconds)
             until = now + wait
         elif isinstance(error, Passing):
             # Not a pause, since other calls may get through, but nobody should read "connected".
@@ -131,3 +133,8 @@ class Workspace(models.Model):
         """Note that the platform answers: the pause and its growth are over."""
         if self.pauses or self.problem:
             self._note(paused_until=None, pauses=0, problem="")
+
+
+def _probing(pauses: int) -> timedelta:
+    """Give the pause after so many in a row; a platform that is back is seen within a minute."""
+    return min(LEAST_PAUSE + backoff(pauses), LONGEST_PAUSE)

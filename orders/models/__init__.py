@@ -3,6 +3,7 @@
 from orders.models.assignment import Assignment
 from orders.models.material import Material, MaterialSet
 from orders.models.order import EPOCH, Order
+from orders.models.pace import Pace
 from orders.models.placement import Placement
 from orders.models.status_change import StatusChange
 
@@ -12,6 +13,7 @@ __all__ = [
     "Material",
     "MaterialSet",
     "Order",
+    "Pace",
     "Placement",
     "StatusChange",
 ]

@@ -55,6 +55,8 @@ class StatusChange(models.Model):
         indexes = [
             # The order page shows the timeline by the platform's clock.
             models.Index(fields=["order", "occurred_at"], name="timeline"),
+            # "Does anything move?" looks at the newest lines of all orders.
+            models.Index(fields=["created_at"], name="timeline_newest"),
         ]
 
     def __str__(self) -> str:

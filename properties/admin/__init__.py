@@ -1,6 +1,8 @@
 """The screens of the properties: the list, and the page with its form and what is in step."""
 
 from properties.admin.conflict import ConflictAdmin
+from properties.admin.drift import DriftCheckAdmin
+from properties.admin.import_ import ImportAdmin
 from properties.admin.property import PropertyAdmin
 
-__all__ = ["ConflictAdmin", "PropertyAdmin"]
+__all__ = ["ConflictAdmin", "DriftCheckAdmin", "ImportAdmin", "PropertyAdmin"]

@@ -1,25 +1,27 @@
 """Fields that both sides changed: the open questions, and how the others were answered."""
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync.admin_base import ChoicesDropdownFilter, action, display
 from crm_sync.admin_cells import badge, link, moment, page_at, shortened
 from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
-from properties import conflicts
+from properties.admin import decision
+from properties.admin.words import in_one_line
 from properties.catalog import label
-from properties.difference import short
-from properties.models import Conflict
-from properties.sync import Invalid
+from properties.conflicts import Decision
+from properties.models import Conflict, Property
 
-TONES = {Conflict.Decision.OPEN: "warning"}
+TONES = {Decision.OPEN: "warning"}
+CHANGED = "Something was changed meanwhile. This is how it is now: look again, then decide."
 
 
 @admin.register(Conflict)
@@ -39,74 +41,164 @@ class ConflictAdmin(ReadOnlyAdmin):
     ordering = ("decision", "-created_at", "-pk")  # the open ones first: their decision is ""
     actions = ("keep_ours", "take_theirs")
 
+    class Media:
+        css = {"all": ("properties/property.css",)}
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conflict]:
         """Load what a row shows, in one query."""
         found: QuerySet[Conflict] = super().get_queryset(request)
         return found.annotate(reference=F("real_estate_property__object_reference_id"))
 
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page that decides the conflicts of one property."""
+        view = self.admin_site.admin_view(self.decide_view)
+        name = "properties_conflict_decide"
+        return [path("property/<int:property_id>/", view, name=name), *super().get_urls()]
+
     @display(description="field", ordering="path")
     def field(self, conflict: Any) -> SafeString:
-        """Show the property and the field, and lead to them."""
+        """Show the property and the field; lead to the decision, or to the property."""
         page = page_at("properties.property", conflict.real_estate_property_id)
+        if not conflict.decision:
+            page = _decide_page(conflict.real_estate_property_id)
         return link(page, f"{conflict.reference or 'without reference'}: {label(conflict.path)}")
 
     @display(description="ours")
     def ours_(self, conflict: Conflict) -> SafeString | str:
         """Show what our people want."""
-        return _value(conflict.ours)
+        return shortened(in_one_line(conflict.path, conflict.ours), 60)
 
     @display(description="theirs")
     def theirs_(self, conflict: Conflict) -> SafeString | str:
         """Show what the platform says."""
-        return _value(conflict.theirs)
+        return shortened(in_one_line(conflict.path, conflict.theirs), 60)
 
     @display(description="before")
     def base_(self, conflict: Conflict) -> SafeString | str:
         """Show what both had."""
-        return _value(conflict.base)
+        return shortened(in_one_line(conflict.path, conflict.base), 60)
 
     @display(description="decision", ordering="decision")
     def decision_(self, conflict: Conflict) -> SafeString:
         """Show whose value stands."""
-        decision = Conflict.Decision(conflict.decision)
-        return badge(decision.label, TONES.get(decision, "muted"))
+        decided = Decision(conflict.decision)
+        return badge(decided.label, TONES.get(decided, "muted"))
 
     @display(description="since", ordering="created_at")
     def since(self, conflict: Conflict) -> SafeString | str:
         """Show when it was noticed."""
         return moment(conflict.created_at, timezone.now())
 
-    @action(description="Keep ours", permissions=["act"])
-    def keep_ours(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> None:
-        """Let our values stand and send them (POST only)."""
-        self._answer(request, queryset, conflicts.keep_ours, "ours")
+    @action(description="Keep ours…", permissions=["act"])
+    def keep_ours(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> Any:
+        """Show what goes out when our values stand; once confirmed, let them (POST only)."""
+        return self._answer(request, queryset, Decision.OURS)
 
-    @action(description="Take theirs", permissions=["act"])
-    def take_theirs(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> None:
-        """Take the platform's values over (POST only)."""
-        self._answer(request, queryset, conflicts.take_theirs, "theirs")
+    @action(description="Take theirs…", permissions=["act"])
+    def take_theirs(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> Any:
+        """Show what goes out when the platform's values stand; once confirmed, take them."""
+        return self._answer(request, queryset, Decision.THEIRS)
 
     def _answer(
-        self,
-        request: HttpRequest,
-        queryset: QuerySet[Conflict],
-        decide: Callable[..., bool],
-        whose: str,
-    ) -> None:
-        actor = cast("AbstractBaseUser", request.user)
-        chosen, count = list(queryset.filter(decision=Conflict.Decision.OPEN)), 0
-        for conflict in chosen:
-            try:
-                count += decide(conflict, actor=actor, now=timezone.now())
-            except Invalid as error:
-                messages.error(request, f"{label(conflict.path)} stays open: {error}")
-        decided = queryset.model._default_manager.filter(pk__in=[one.pk for one in chosen])
-        self.note(request, decided.exclude(decision=""), f"Decided: {whose}.")
-        if count:
-            messages.success(request, f"Decided, {whose}: {count}.")
-        elif not chosen:
+        self, request: HttpRequest, queryset: QuerySet[Conflict], answer: Decision
+    ) -> HttpResponse | None:
+        """Ask with the calls on the page, then decide (S17: the history of each says who)."""
+        found = _open(queryset)
+        if not found:
             messages.warning(request, "None of these is open.")
+            return None
+        if len(found) > decision.MOST:
+            messages.warning(request, f"At most {decision.MOST} at a time: narrow the list first.")
+            return None
+        seen = decision.digest(found)
+        if request.POST.get("seen") == seen:
+            self._decide(request, found, answer)
+            return None
+        if "seen" in request.POST:
+            messages.warning(request, CHANGED)
+        context = {
+            "title": f"{answer.label}: {len(found)}",
+            "cases": decision.cases(found, [answer]),
+            "hidden": _posted_again(request, found),
+            "buttons": [("", "", _button(answer, len(found)))],
+            "seen": seen,
+            "back": request.get_full_path(),
+            "count": len(found),
+            "more": max(0, len({c.real_estate_property_id for c in found}) - decision.FIRST),
+        }
+        return self._render(request, context)
+
+    def decide_view(self, request: HttpRequest, property_id: int) -> HttpResponse:
+        """Show the open conflicts of a property, or one (`?conflict=`), and decide them (POST)."""
+        row = Property.objects.filter(pk=property_id).first()
+        if row is None:
+            raise Http404
+        may_act = self.has_act_permission(request)
+        if not (may_act if request.method == "POST" else self.has_view_permission(request)):
+            raise PermissionDenied
+        every = _open(Conflict.objects.filter(real_estate_property=row))
+        one = request.GET.get("conflict", "")
+        found = [conflict for conflict in every if one in ("", str(conflict.pk))]
+        seen = decision.digest(found)
+        answer = request.POST.get("decision")
+        if found and answer in (Decision.OURS, Decision.THEIRS):
+            if request.POST.get("seen") == seen:
+                self._decide(request, found, Decision(answer))
+                return HttpResponseRedirect(
+                    request.path
+                    if len(every) > len(found)
+                    else page_at("properties.property", row.pk)
+                )
+            messages.warning(request, CHANGED)
+        answers = (Decision.OURS, Decision.THEIRS)
+        context = {
+            "title": f"Conflicts of {row}",
+            "original": row,
+            "cases": decision.cases(found, answers),
+            "buttons": [("decision", a, _button(a, len(found))) for a in answers]
+            if may_act
+            else [],
+            "seen": seen,
+            "back": request.path if one else page_at("properties.property", row.pk),
+            "count": len(found),
+            "one_by_one": len(found) > 1,
+        }
+        return self._render(request, context)
+
+    def _decide(self, request: HttpRequest, found: list[Conflict], answer: Decision) -> None:
+        done = decision.decide(request, found, answer)
+        decided = Conflict.objects.filter(pk__in=[one.pk for one in done])
+        self.note(request, decided, f"Decided: {answer.label.lower()}.")
+
+    def _render(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+        whole = self.admin_site.each_context(request) | {
+            "opts": self.opts,
+            "media": self.media,
+        }
+        return TemplateResponse(request, "properties/decide.html", whole | context)
 
 
-def _value(value: Any) -> SafeString | str:
-    return shortened("—" if value is None else short(value), 60)
+def _open(queryset: QuerySet[Conflict]) -> list[Conflict]:
+    """Return the open ones, sorted by property."""
+    found = queryset.filter(decision=Decision.OPEN).order_by("real_estate_property_id", "path")
+    return list(found[: decision.MOST + 1])
+
+
+def _decide_page(property_id: int) -> str:
+    return reverse("admin:properties_conflict_decide", args=[property_id])
+
+
+def _button(answer: Decision, count: int) -> str:
+    verb = "Keep ours" if answer == Decision.OURS else "Take theirs"
+    return verb if count == 1 else f"{verb} for all {count}"
+
+
+def _posted_again(request: HttpRequest, found: list[Conflict]) -> list[tuple[str, str]]:
+    """Return what makes Django run the same action on the same rows once more."""
+    across = request.POST.get("select_across", "0")
+    keys = [str(one.pk) for one in (found[:1] if across == "1" else found)]
+    return [
+        ("action", request.POST["action"]),
+        ("select_across", across),
+        *(("_selected_action", key) for key in keys),
+    ]

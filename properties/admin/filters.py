@@ -1,15 +1,19 @@
 """What the list of properties can be narrowed to."""
 
+from collections import Counter
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from crm_sync.admin_base import DropdownFilter
 from crm_sync.models import Workspace
-from properties.catalog import FIELDS
+from properties.catalog import FIELDS, label
 from properties.forms.values import choice_name
-from properties.models.property import SyncState
+from properties.models import Property
+from properties.models.property import ProblemKind, SyncState
+
+MOST_ROWS = 2_000  # rows with a problem whose fields are offered
 
 
 class StateFilter(DropdownFilter):
@@ -26,6 +30,35 @@ class StateFilter(DropdownFilter):
         """Narrow the list; a state that does not exist narrows nothing."""
         value = self.value()
         return queryset.filter(sync_state=value) if value in SyncState.values else None
+
+
+class ProblemFilter(DropdownFilter):
+    """By the field that waits for a person; only fields with a problem are offered."""
+
+    title = "field with a problem"
+    parameter_name = "problem"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the fields in words, with the number of properties that have it."""
+        some = (
+            Property.objects.exclude(problem={}).order_by("-pk").values_list("problem", flat=True)
+        )
+        counts = Counter(
+            path
+            for problem in some[:MOST_ROWS]
+            for path in {path for fields in problem.values() for path in fields} - {""}
+        )
+        return [(path, f"{label(path)} ({counts[path]})") for path in sorted(counts, key=label)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
+        """Narrow the list to properties with any problem at that field."""
+        value = self.value()
+        if not value:
+            return queryset
+        found = Q()
+        for kind in ProblemKind:
+            found |= Q(**{f"problem__{kind.value}__has_key": value})
+        return queryset.filter(found)
 
 
 class WorkspaceFilter(DropdownFilter):

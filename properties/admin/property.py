@@ -1,48 +1,71 @@
 """The list of properties, and the page of one: loads, calls `sync`, answers."""
 
+from collections.abc import Callable
 from datetime import datetime
-from functools import partial
+from functools import partial, update_wrapper
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
 from django.db.models import F, QuerySet
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync.admin_base import ModelAdmin, action, display
 from crm_sync.admin_cells import EMPTY, moment, shortened, two_lines
-from properties.admin.filters import StateFilter, TypeFilter, WorkspaceFilter
+from properties.admin.batch import ask, batch_page, batch_progress
+from properties.admin.exporting import EXPORTS, ExportActions
+from properties.admin.filters import ProblemFilter, StateFilter, TypeFilter, WorkspaceFilter
+from properties.admin.history import history, undo_change
 from properties.admin.sync_tab import state_badge, sync_tab
+from properties.batches import read_now
 from properties.catalog import label
 from properties.forms import PropertyForm
 from properties.forms.page import general_problems
 from properties.forms.values import choice_name
-from properties.models import Property
-from properties.sync import due_now
+from properties.models import Batch, Property
+from properties.models.property import ProblemKind
 
-BATCH = 500  # keys in one UPDATE
 DOCUMENTS = ("desired", "observed", "inflight", "leftover")  # no list shows them
 
 
 @admin.register(Property)
-class PropertyAdmin(ModelAdmin):
+class PropertyAdmin(ExportActions, ModelAdmin):
     """Every change goes through `sync`: this admin never saves a row (design §5)."""
 
     change_form_template = "properties/change_form.html"
     list_display = ("reference", "shown_title", "kind", "place", "state", "waiting", "pushed")
-    list_filter = (StateFilter, WorkspaceFilter, TypeFilter)
+    list_filter = (StateFilter, ProblemFilter, TypeFilter, WorkspaceFilter)
     list_filter_submit = True
     list_per_page = 100
     search_fields = ("object_reference_id", "platform_id", "title", "locality")
     search_help_text = "Reference, platform id, title or locality"
     ordering = ("object_reference_id", "pk")
-    actions = ("push_now",)
+    actions = ("push", "read", *EXPORTS)
 
     class Media:
         css = {"all": ("properties/property.css",)}
+        js = ("properties/counter.js",)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the pages that Django's admin does not have; its history page becomes ours."""
+        pages: tuple[tuple[str, Callable[..., HttpResponse], str], ...] = (
+            ("batch/<int:batch_id>/", partial(batch_page, self), "batch"),
+            ("batch/<int:batch_id>/progress/", partial(batch_progress, self), "batch_progress"),
+            ("<path:object_id>/history/<int:change_id>/undo/", self.undo_view, "undo"),
+            ("<path:object_id>/read/", self.read_view, "read"),
+        )
+        own = [
+            path(
+                route, self.admin_site.admin_view(_named(view)), name=f"properties_property_{name}"
+            )
+            for route, view, name in pages
+        ]
+        return [*own, *super().get_urls()]
 
     # --- the list ---
     def get_queryset(self, request: HttpRequest) -> QuerySet[Property]:
@@ -93,20 +116,15 @@ class PropertyAdmin(ModelAdmin):
         """Show when the platform last took something."""
         return moment(row.pushed_at, timezone.now())
 
-    @action(description="Push now", permissions=["change"])
-    def push_now(self, request: HttpRequest, queryset: QuerySet[Property]) -> None:
-        """Make the chosen properties due; a worker reads, and sends what differs."""
-        # A filter on the state would not match any more once the rows are due: keys first.
-        keys = list(queryset.order_by().values_list("pk", flat=True))
-        now = timezone.now()
-        count = sum(
-            due_now(Property.objects.filter(pk__in=keys[start : start + BATCH]), now=now)
-            for start in range(0, len(keys), BATCH)
-        )
-        what = "1 property is" if count == 1 else f"{count} properties are"
-        self.message_user(
-            request, f"{what} due now: a worker sends what differs.", messages.SUCCESS
-        )
+    @action(description="Push…", permissions=["change"])
+    def push(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse:
+        """Show what a push of the chosen properties sends, before anything is due."""
+        return ask(request, queryset, Batch.Kind.PUSH)
+
+    @action(description="Read from the platform…", permissions=["change"])
+    def read(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse:
+        """Show what a read of the chosen properties means, before anything is due."""
+        return ask(request, queryset, Batch.Kind.READ)
 
     # --- the page ---
     def get_form(
@@ -159,6 +177,40 @@ class PropertyAdmin(ModelAdmin):
         response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
         return response
 
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the changes of the fields, which say more than Django's own log."""
+        row = self._row(request, object_id)
+        return history(self, request, row)
+
+    def undo_view(self, request: HttpRequest, object_id: str, change_id: int) -> HttpResponse:
+        """Ask for, or do (POST), the undo of one change."""
+        return undo_change(self, request, self._row(request, object_id), change_id)
+
+    def read_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Make one property due for a read (POST)."""
+        row = self._row(request, object_id)
+        if request.method == "POST":
+            if not self.has_change_permission(request, row):
+                raise PermissionDenied
+            if read_now(Property.objects.filter(pk=row.pk), now=timezone.now()):
+                self.log_change(request, row, "Asked for a read from the platform.")
+                self.message_user(request, "A worker reads it again now.", messages.SUCCESS)
+            else:
+                text = "The platform has it no longer: an edit creates it again."
+                self.message_user(request, text, messages.WARNING)
+        return HttpResponseRedirect("../change/")
+
+    def _row(self, request: HttpRequest, object_id: str) -> Property:
+        row = self.get_object(request, object_id)
+        if not self.has_view_permission(request, row):
+            raise PermissionDenied
+        if row is None:
+            raise Http404
+        found: Property = row
+        return found
+
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         """Say so when nothing was changed."""
         if not obj.is_untouched:
@@ -183,5 +235,15 @@ def _page(form: PropertyForm, row: Any, now: datetime) -> dict[str, Any]:
         "general_problems": general_problems(form),
     }
     if row is not None:
-        context |= {"sync": sync_tab(row, now), "state": state_badge(row.sync_state)}
+        context |= {
+            "sync": sync_tab(row, now),
+            "state": state_badge(row.sync_state),
+            "in_step_as_of": moment(row.read_at, now),
+            "can_read": row.platform_id is not None and ProblemKind.GONE not in row.problem,
+        }
     return context
+
+
+def _named(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Give a partial the name that Django's view wrapper copies."""
+    return update_wrapper(view, view.func) if isinstance(view, partial) else view

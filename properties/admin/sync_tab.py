@@ -9,13 +9,16 @@ from django.utils.safestring import SafeString
 
 from crm_sync import merge
 from crm_sync.admin_cells import EMPTY, badge, exact_moment, moment
+from properties.admin.history import Entry, entries
+from properties.admin.words import worded
 from properties.catalog import READ_ONLY, equal, label, sendable
 from properties.catalog import UNSENDABLE as NOT_SENDABLE
 from properties.difference import planned
 from properties.models import Change, Conflict, Property
 from properties.models.property import ProblemKind, SyncState
 
-NEWEST = 50  # rows of history; the rest stays in the database
+NEWEST = 50  # conflicts; the rest stays in the database
+LAST_CHANGES = 5  # the page of the history has them all
 TONES = {
     SyncState.IN_SYNC: "good",
     SyncState.NEVER_PUSHED: "muted",
@@ -44,15 +47,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class Event:
-    """One change, or one conflict, in words."""
+    """One conflict, in words."""
 
     when: SafeString | str
     name: str
     path: str
     values: tuple[str, ...]
     who: str
-    state: SafeString | str
-    note: str = ""
+    state: SafeString
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,9 @@ class SyncTab:
     call: str
     body: str
     leftover: str
-    changes: list[Event]
+    changes: list[Entry]
     conflicts: list[Event]
+    open_conflicts: int
 
 
 def state_badge(state: str) -> SafeString:
@@ -78,16 +81,18 @@ def sync_tab(row: Property, now: datetime) -> SyncTab:
     """Collect the tab from the row and two bounded queries; the platform is not asked."""
     call, parts = planned(row)
     differences = _differences(row, set(parts))
+    conflicts = _conflicts(row)
     leaves = merge.leaves(row.desired).keys() | merge.leaves(row.observed).keys()
     return SyncTab(
         facts=_facts(row, now),
         differences=differences,
         agreeing=len(leaves - READ_ONLY - {difference.path for difference in differences}),
-        call=_call(call, row),
+        call=call_text(call, row),
         body=pretty(merge.document(parts)) if parts else "",
         leftover=pretty(row.leftover) if row.leftover else "",
-        changes=_changes(row, now),
-        conflicts=_conflicts(row, now),
+        changes=_changes(row),
+        conflicts=[_event(conflict, now) for conflict in conflicts],
+        open_conflicts=sum(not conflict.decision for conflict in conflicts),
     )
 
 
@@ -107,7 +112,8 @@ def _facts(row: Property, now: datetime) -> list[tuple[str, SafeString | str]]:
     ]
 
 
-def _call(call: str, row: Property) -> str:
+def call_text(call: str, row: Property) -> str:
+    """Return a planned call in words."""
     if call == "PATCH":
         return f"PATCH by reference {row.object_reference_id or row.platform_id}"
     return "POST of a new property" if call == "POST" else "Nothing to send"
@@ -123,16 +129,8 @@ def _differences(row: Property, to_send: set[str]) -> list[Difference]:
             continue
         state = _leaf_state(row, path, ours.get(path), is_sent=path in to_send)
         reason = "; ".join(row.problems_at(path))
-        found.append(
-            Difference(
-                label(path),
-                path,
-                text(ours.get(path), indent=2),
-                text(theirs.get(path), indent=2),
-                state,
-                reason,
-            )
-        )
+        values = (worded(path, ours.get(path)), worded(path, theirs.get(path)))
+        found.append(Difference(label(path), path, *values, state, reason))
     return found
 
 
@@ -155,43 +153,25 @@ def _leaf_state(row: Property, path: str, ours: Any, *, is_sent: bool) -> SafeSt
     return badge("Cannot be sent" if unsaid else "Differs", "warning")
 
 
-def _changes(row: Property, now: datetime) -> list[Event]:
+def _changes(row: Property) -> list[Entry]:
     newest = Change.objects.filter(real_estate_property=row).select_related("actor")
-    return [
-        Event(
-            when=moment(change.at, now),
-            name=label(change.path),
-            path=change.path,
-            values=(text(change.old), text(change.new)),
-            who=str(change.actor) if change.actor else "",
-            state=badge(change.get_origin_display(), "muted"),
-            note=change.note,
-        )
-        for change in newest.order_by("-at", "-pk")[:NEWEST]
-    ]
+    return entries(row, list(newest.order_by("-at", "-pk")[:LAST_CHANGES]))
 
 
-def _conflicts(row: Property, now: datetime) -> list[Event]:
-    newest = Conflict.objects.filter(real_estate_property=row).select_related("decided_by")
-    return [
-        Event(
-            when=moment(conflict.created_at, now),
-            name=label(conflict.path),
-            path=conflict.path,
-            values=(text(conflict.base), text(conflict.ours), text(conflict.theirs)),
-            who=str(conflict.decided_by) if conflict.decided_by else "",
-            state=badge(
-                conflict.get_decision_display(), "muted" if conflict.decision else "warning"
-            ),
-        )
-        for conflict in newest.order_by("-created_at", "-pk")[:NEWEST]
-    ]
+def _conflicts(row: Property) -> list[Conflict]:
+    """Return the open ones and then the newest."""
+    found = Conflict.objects.filter(real_estate_property=row).select_related("decided_by")
+    return list(found.order_by("decision", "-created_at", "-pk")[:NEWEST])
 
 
-def text(value: Any, *, indent: int | None = None) -> str:
-    """Return a value of the wire for a cell; nothing is a dash."""
-    if value is None:
-        return EMPTY
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, indent=indent)
+def _event(conflict: Conflict, now: datetime) -> Event:
+    path = conflict.path
+    tone = "muted" if conflict.decision else "warning"
+    return Event(
+        when=moment(conflict.created_at, now),
+        name=label(path),
+        path=path,
+        values=tuple(worded(path, v) for v in (conflict.base, conflict.ours, conflict.theirs)),
+        who=str(conflict.decided_by) if conflict.decided_by else "",
+        state=badge(conflict.get_decision_display(), tone),
+    )

@@ -106,7 +106,11 @@ def _scalar_fault(field: Field, value: object) -> str | None:
 def _number_fault(field: Field, value: object) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return "must be a number"
-    if not math.isfinite(value):
+    try:
+        is_finite = math.isfinite(value)
+    except OverflowError:  # a whole number that no float can hold, nor the platform
+        return "is too large"
+    if not is_finite:
         return "must be a finite number"
     if field.kind is Kind.INTEGER and value != int(value):
         return "must be a whole number"

@@ -2,6 +2,7 @@
 
 opening         which reader for which file
 records         what comes out of every reader
+shelf           records on disk, until the feed was read whole
 fitting         give a value of a feed the type that the catalog asks for
 intake          one SwissRETS record to one property
 swissrets       what SwissRETS calls what: the tables
@@ -15,7 +16,20 @@ manual          the tables of docs/feeds.md
 Pure: no Django, no database. Who imports decides what to do with records and refusals.
 """
 
-from properties.feeds.opening import open_feed
+from properties.feeds.opening import open_feed, stock_format
 from properties.feeds.records import NotAFeed, Record, Refusal, Truncated, digest
+from properties.feeds.shelf import Item, Same, Shelf, open_shelf
 
-__all__ = ["NotAFeed", "Record", "Refusal", "Truncated", "digest", "open_feed"]
+__all__ = [
+    "Item",
+    "NotAFeed",
+    "Record",
+    "Refusal",
+    "Same",
+    "Shelf",
+    "Truncated",
+    "digest",
+    "open_feed",
+    "open_shelf",
+    "stock_format",
+]

@@ -4,6 +4,7 @@ A cell is a text, and in Excel also a number, a boolean or a date.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -182,9 +183,16 @@ def _json(content: object) -> Any:
     if not isinstance(content, str):
         _refuse(content, "list in JSON")
     try:
-        return json.loads(content, parse_constant=_no_constant)
+        return json.loads(content, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"must be JSON: {error}") from error
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:40]} is too large")
+    return number
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -11,6 +11,13 @@ from properties.feeds.swissrets_xml import read_xml
 from properties.feeds.table_csv import names_a_column, read_csv
 from properties.feeds.table_xlsx import read_xlsx
 
+Reader = Callable[[Path], Iterator[Record | Refusal]]
+
+_FULL_LOADS: dict[Reader, str] = {
+    read_xml: "SWISSRETS_XML",
+    read_json: "SWISSRETS_JSON",
+    read_idx: "IDX",
+}
 _HEAD = 4096
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ZIP = b"PK\x03\x04"
@@ -24,6 +31,19 @@ def open_feed(path: Path) -> Iterator[Record | Refusal]:
     read, NotAFeed for one that turns out to be another format or hostile, and Truncated where it
     breaks off after records. Nothing of such a file should be imported.
     """
+    return _reader_of(path)(path)
+
+
+def stock_format(path: Path) -> str | None:
+    """Return the name of a format whose files repeat the whole stock; None for a table of ours.
+
+    Raises NotAFeed as `open_feed` does at once.
+    """
+    return _FULL_LOADS.get(_reader_of(path))
+
+
+def _reader_of(path: Path) -> Reader:
+    """Return the reader for a file; NotAFeed where there is none."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
@@ -36,10 +56,10 @@ def open_feed(path: Path) -> Iterator[Record | Refusal]:
         raise NotAFeed(f"{path.name}: an old or locked Excel file: save it as .xlsx or CSV")
     if reader is None:
         raise NotAFeed(f"{path.name}: neither SwissRETS (XML, JSON) nor IDX nor a table of ours")
-    return reader(path)
+    return reader
 
 
-def _reader(head: bytes) -> Callable[[Path], Iterator[Record | Refusal]] | None:
+def _reader(head: bytes) -> Reader | None:
     """Return the reader for a file that begins so."""
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if start.startswith((b"<", *_UTF16)):  # the parser of XML knows UTF-16 by itself

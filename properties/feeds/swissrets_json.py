@@ -11,6 +11,8 @@ from properties.feeds.intake import Intake
 from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
 from properties.feeds.swissrets import Units, units_of
 
+PROPERTIES, PROJECTS = "properties.item", "projects.item"
+CHUNK = 64 * 1024
 MAX_RECORD = 16 * 1024 * 1024  # bytes of one record, and of what stands between two
 MAX_DEPTH = 1_000  # brackets that may be open at a time
 _BOM = b"\xef\xbb\xbf"
@@ -21,7 +23,7 @@ def read_json(path: Path) -> Iterator[Record | Refusal]:
     intake = Intake(lambda: _find_units(path))
     number = 0
     try:
-        for raw in _items(path, "properties.item"):
+        for raw in _items(path, PROPERTIES):
             number += 1
             yield intake.take(raw, f"record {number}")
     except ijson.JSONError as error:
@@ -32,17 +34,44 @@ def read_json(path: Path) -> Iterator[Record | Refusal]:
 
 
 def _items(path: Path, prefix: str) -> Iterator[Any]:
-    """Yield the values at a prefix, each within the bounds of a record."""
+    """Yield the values at a prefix, each within the bounds of a record.
+
+    Properties and projects are both built, whichever is asked for: the bounds are those of one
+    item, and a file may have any number of the others before, between and behind.
+    """
+    found = {name: ijson.sendable_list() for name in (PROPERTIES, PROJECTS)}
+    parsers = [ijson.items_coro(items, name, use_float=True) for name, items in found.items()]
     with _open(path) as source:
-        for item in ijson.items(source, prefix, use_float=True):
-            source.start_record()
-            yield item
+        chunk = b"-"
+        while chunk:
+            chunk = source.read(CHUNK)
+            failure = _feed(parsers, chunk)
+            if any(found.values()):
+                source.start_record()
+            yield from found[prefix]
+            if failure is not None:
+                raise failure
+            for items in found.values():
+                items.clear()
+
+
+def _feed(parsers: list[Any], chunk: bytes) -> ijson.JSONError | None:
+    """Give the parsers a piece of the file, or its end; return what is wrong with it."""
+    try:
+        for parser in parsers:
+            if chunk:
+                parser.send(chunk)
+            else:
+                parser.close()
+    except ijson.JSONError as error:
+        return error
+    return None
 
 
 def _find_units(path: Path) -> Units:
     """Return the units of all projects in the file."""
     units: Units = {}
-    for project in _items(path, "projects.item"):
+    for project in _items(path, PROJECTS):
         units |= units_of(project)
     return units
 

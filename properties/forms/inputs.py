@@ -122,7 +122,7 @@ def _many(row: Field, shown: list[str]) -> forms.Widget:
 def _text(row: Field, shown: str) -> forms.Widget:
     """Return a line or an area; dates and times as the browser picks them, where it can."""
     attrs: dict[str, Any] = {"autocomplete": "off"}
-    if row.max_length and len(shown) <= row.max_length:
+    if row.max_length:
         attrs["data-limit"] = row.max_length
     if row.kind in _LONG or "\n" in shown:
         rows = min(12, max(2, shown.count("\n") + 1))

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from properties.catalog import GROUPS, Field, Kind, children, label
+from properties.catalog import FIELDS, GROUPS, Field, Kind, children, label
 from properties.forms.assembly import pairs, value_at
 
 BLANK_ROWS = 2  # below the items of a list, to add some without a script
@@ -17,6 +17,24 @@ TITLES = {"Core": "General"}
 OTHERS = "Others"  # what comes after the objects and lists of its group
 HIDDEN_GROUPS = frozenset({"Read-only"})  # shown from what the platform said, not as inputs
 MAP_MEMBERS = ("name", "value")
+# Fields of "Extra" where people look for them: the group, and the field behind which they stand.
+PLACED = {
+    "offerType": ("Core", "propertyType"),
+    "parcelNumbers": ("References", "is24Id"),
+    "yearBuilt": ("Classification", "developmentState"),
+    "yearLastRenovated": ("Classification", "yearBuilt"),
+    "areaBwf": ("Areas and counts", ""),
+    "areaNwf": ("Areas and counts", "areaBwf"),
+    "areaPropertyLand": ("Areas and counts", "areaNwf"),
+    "craneCapacity": ("Areas and counts", "elevatorLoad"),
+    "numberOfToiletsGuest": ("Areas and counts", "numberOfToilets"),
+    "floor": ("Areas and counts", "numberOfBalconies"),
+    "numberOfFloors": ("Areas and counts", "floor"),
+    "numberOfApartments": ("Areas and counts", "numberOfFloors"),
+    "numberOfParcels": ("Areas and counts", "numberOfApartments"),
+    "grossPremium": ("Prices", "rentalIncomeInterval"),
+    "author": ("Listing", "customFields"),
+}
 
 
 @dataclass(frozen=True)
@@ -71,11 +89,22 @@ class Tab:
 
 def tabs(document: dict[str, Any]) -> list[Tab]:
     """Return the form for a document: its lists get a row for each item, and blank ones."""
+    groups = {group: _placed(group, rows) for group, rows in GROUPS.items()}
     return [
         Tab(TITLES.get(group, group), list(_group(rows, document)))
-        for group, rows in GROUPS.items()
-        if group not in HIDDEN_GROUPS
+        for group, rows in groups.items()
+        if rows and group not in HIDDEN_GROUPS
     ]
+
+
+def _placed(group: str, rows: list[Field]) -> list[Field]:
+    """Return the fields of a tab: those of its group, and those that people look for in it."""
+    shown = [row for row in rows if row.path not in PLACED]
+    for path, (where, behind) in PLACED.items():
+        if where == group:
+            paths = [row.path for row in shown]
+            shown.insert(paths.index(behind) + 1 if behind else 0, FIELDS[path])
+    return shown
 
 
 def removal(path: str, index: int) -> str:

@@ -111,7 +111,8 @@ def page_tabs(form: PropertyForm) -> list[PageTab]:
         first.fields = [_field(form, "workspace", {}), reference, *first.fields]
     else:
         by_title["Areas and counts"].blocks += _rooms(form)
-        by_title["Extra"].blocks += _unknown(form)
+        unknown = _unknown(form)
+        tabs += [PageTab(layout.OTHERS, "others", unknown)] if unknown else []
     return tabs
 
 

@@ -1,8 +1,11 @@
-"""A property of the CRM, what was changed about it, and where both sides disagree."""
+"""A property of the CRM, what was changed about it, where both sides disagree, and uploads."""
 
+from properties.models.batch import Batch
 from properties.models.change import Change
 from properties.models.conflict import Conflict
+from properties.models.drift import DriftCheck
+from properties.models.import_ import Import
 from properties.models.property import Property
 from properties.models.walk import Walk
 
-__all__ = ["Change", "Conflict", "Property", "Walk"]
+__all__ = ["Batch", "Change", "Conflict", "DriftCheck", "Import", "Property", "Walk"]

@@ -96,6 +96,10 @@ class Property(DueModel):
     # What its last feed record asked for, leaf by leaf: the same record again changes nothing, even
     # where somebody has edited the field since.
     fed = models.JSONField(default=dict, blank=True, editable=False)
+    # The digest of all that record led to, and in which format it came; null when the last feed of
+    # the whole stock did not have it.
+    fed_digest = models.CharField(max_length=64, blank=True, default="", editable=False)
+    fed_by = models.CharField(max_length=20, null=True, blank=True, editable=False)
     # What its last feed record held and the property model has no home for.
     leftover = models.JSONField(default=dict, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -142,6 +146,12 @@ class Property(DueModel):
                 condition=Q(lease_until__isnull=False),
             ),
             models.Index(fields=["workspace", "locality"], name="property_locality"),
+            # All that an import must know of the stock, without a look at the wide rows.
+            models.Index(
+                fields=["workspace", "fed_by", "object_reference_id", "fed_digest"],
+                name="property_fed",
+                condition=Q(fed_by__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

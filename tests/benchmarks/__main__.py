@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from tests.benchmarks import sandbox
+from tests.benchmarks import drain, events, imports, sandbox, tick
 from tests.benchmarks.figures import table
 
-BENCHMARKS: tuple[ModuleType, ...] = (sandbox,)
+BENCHMARKS: tuple[ModuleType, ...] = (sandbox, drain, events, tick, imports)
 
 
 def main(names: list[str]) -> int:

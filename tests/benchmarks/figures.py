@@ -15,6 +15,7 @@ class Figure:
     unit: str
     at_least: float | None = None
     below: float | None = None
+    digits: int = 0
 
     @property
     def is_met(self) -> bool:
@@ -24,12 +25,15 @@ class Figure:
     def row(self) -> tuple[str, str, str]:
         wanted = ""
         if self.at_least is not None:
-            wanted = f"at least {self.at_least:,.0f}"
+            wanted = f"at least {self._number(self.at_least)}"
         if self.below is not None:
-            wanted = f"below {self.below:,.0f}"
+            wanted = f"below {self._number(self.below)}"
         if not self.is_met:
             wanted += "  MISSED"
-        return self.what, f"{self.value:,.0f} {self.unit}", wanted
+        return self.what, f"{self._number(self.value)} {self.unit}", wanted
+
+    def _number(self, value: float) -> str:
+        return f"{value:,.{self.digits}f}"
 
 
 def table(figures: Iterable[Figure]) -> str:

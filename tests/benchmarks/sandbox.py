@@ -75,10 +75,10 @@ def running(*options: str) -> Iterator[tuple[str, int, subprocess.Popen[str]]]:
         process.wait(timeout=30)
 
 
-def write_many(path: Path) -> int:
+def write_many(path: Path, many: int = MANY) -> int:
     """A state file with many properties of some 40 fields and a text; its size in MB."""
     state = Workspace.seeded().to_json()
-    for number in range(MANY):
+    for number in range(many):
         key = str(10_000 + number)
         one = copy.deepcopy(PROPERTIES[number % 2])
         one |= {"id": key, "objectReferenceId": f"BENCH-{number}", "title": f"Property {number}"}

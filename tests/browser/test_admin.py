@@ -10,7 +10,8 @@ from django.urls import reverse
 from crm_sync import inbox
 from crm_sync.models import Delivery, Workspace
 from orders.models import Order
-from properties.models import Property
+from properties.models import Batch, Change, Conflict, Property
+from properties.sync import edit
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -110,9 +111,85 @@ def test_an_order_shows_where_it_stands_and_how_it_got_there(visit, stock):
         assert part in text
 
 
+def test_an_agent_pushes_a_choice_and_follows_it_to_its_end(visit, stock, drain_all):
+    for row in Property.objects.all():
+        title = f"{row.desired['title']}!"
+        edit(row, {"title": title}, origin=Change.Origin.FEED, now=now())
+    count = Property.objects.count()
+    window = visit()
+    page = window.log_in()
+    page.goto(reverse("admin:properties_property_changelist"))
+    page.check("#action-toggle")
+    page.select_option("[name=action]", label="Push…")
+    page.click("button[name=index]")
+    page.wait_for_selector(f"text=Push {count} properties")
+    page.click("text=Push them now")
+    page.wait_for_selector("text=Workers do it whether this page is open or not.")
+    page.wait_for_selector("progress")
+    assert page.inner_text("[data-count=waiting]") == str(count)
+    drain_all()
+    page.wait_for_selector("text=All were handled.")
+    assert page.inner_text("[data-count=done]") == str(count)
+    assert (window.foreign, window.errors) == ([], [])
+
+
+def test_an_agent_undoes_a_change_from_the_history(visit, stock):
+    row = Property.objects.get(object_reference_id="MH-1001")
+    before = row.desired["title"]
+    edit(row, {"title": "A slip"}, origin=Change.Origin.FEED, now=now())
+    window = visit(width=390)
+    page = window.log_in()
+    page.goto(reverse("admin:properties_property_history", args=[row.pk]))
+    page.select_option("[name=field]", label="Title")
+    page.click("text=Show")
+    page.click("button:text-is('Undo') >> nth=0")
+    page.wait_for_selector("text=Title is what it was before")
+    row.refresh_from_db()
+    assert row.desired["title"] == before
+    assert window.errors == []
+
+
+def test_the_counter_counts_like_the_server(visit, stock):
+    row = Property.objects.get(object_reference_id="MH-1001")
+    page = visit().log_in()
+    page.goto(reverse("admin:properties_property_change", args=[row.pk]))
+    counter = page.locator("[name=title] + .ps-counter")
+    assert not counter.is_visible()
+    for text, told, tone in (
+        ("x" * 100, "100 / 255", ""),
+        ("x" * 240, "240 / 255", "near"),
+        ("x" * 256, "256 / 255: 1 too many", "over"),
+        # A house is one character, in UTF-16 two; blanks at the ends do not count.
+        ("  " + "\N{HOUSE BUILDING}" * 255 + "  ", "255 / 255", "near"),
+    ):
+        page.fill("[name=title]", text)
+        assert (counter.inner_text(), counter.get_attribute("data-tone")) == (told, tone)
+    page.click("button[name=_continue]")
+    page.wait_for_selector("text=Pending")
+    row.refresh_from_db()
+    assert row.desired["title"] == "\N{HOUSE BUILDING}" * 255
+    page.fill("[name=title]", "\N{HOUSE BUILDING}" * 256)
+    page.click("button[name=_continue]")
+    page.wait_for_selector(".ps-error")
+    assert page.inner_text(".ps-error") == "Is longer than 255 characters (256)"
+
+
 def every_page() -> list[str]:
+    row = Property.objects.get(object_reference_id="MH-1001")
+    change = Change.objects.filter(real_estate_property=row).exclude(path="objectReferenceId")
+    Conflict.objects.create(real_estate_property=row, path="title", ours="a" * 200, theirs="b")
+    plan, running = (Batch.objects.create(kind="PUSH", confirmed_at=at) for at in (None, now()))
+    plan.properties.set(Property.objects.all())
+    running.properties.set(Property.objects.all())
+    own = [
+        reverse("admin:properties_property_history", args=[row.pk]),
+        reverse("admin:properties_property_undo", args=[row.pk, change.earliest("pk").pk]),
+        reverse("admin:properties_conflict_decide", args=[row.pk]),
+        reverse("admin:properties_property_batch", args=[plan.pk]),
+        reverse("admin:properties_property_batch", args=[running.pk]),
+    ]
     lists = (
-        *("properties_property", "orders_order", "orders_placement"),
+        *("properties_property", "properties_conflict", "orders_order", "orders_placement"),
         *("crm_sync_delivery", "crm_sync_workspace"),
     )
     pages = [reverse("admin:index"), reverse("admin:properties_property_add")]
@@ -120,7 +197,7 @@ def every_page() -> list[str]:
     for row in (Property, Order, Delivery, Workspace):
         name = row._meta.label_lower.replace(".", "_")
         pages.append(reverse(f"admin:{name}_change", args=[row.objects.order_by("pk").first().pk]))
-    return pages
+    return pages + own
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (390, "dark")])

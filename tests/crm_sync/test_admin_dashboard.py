@@ -46,6 +46,9 @@ def test_the_tiles_count_what_they_say(boss):
         "Not understood": (1, "danger"),
         "Failed": (2, "danger"),
         "Refused callbacks": (5, "warning"),
+        "Failed attempts": (0, "warning"),
+        "Changed webhooks": (0, "danger"),
+        "Gaps": (0, "danger"),
     }
 
 

@@ -1,5 +1,6 @@
 """The workspace screen: connections, three settings, and never a secret."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -188,3 +189,24 @@ def test_the_list_takes_as_many_queries_for_a_hundred_workspaces_as_for_one(boss
     for number in range(99):
         make_workspace(f"w{number}")
     assert queries_of(boss, LIST) == one
+
+
+def test_each_setting_says_what_it_means(boss):
+    workspace = make_workspace()
+    form = boss.get(page(workspace)).context["adminform"].form
+    assert [name for name, field in form.fields.items() if not field.help_text] == []
+    html = boss.get(page(workspace)).content.decode()
+    for choice in ("Our value wins:", "The platform's value wins:", "A person decides:"):
+        assert choice in html
+    viewer = client_of("crm_sync.view_workspace")
+    assert viewer.get(page(workspace)).status_code == 200
+
+
+def test_a_page_is_named_without_the_app_in_front(boss):
+    def header(address: str) -> list[str]:
+        heading = boss.get(address).content.decode().partition("<h1")[2].partition("</h1>")[0]
+        return re.findall(r"truncate tracking-tight\">\s*(.*?)\s*</", heading)
+
+    assert header(LIST) == ["Workspaces"]
+    assert header(page(make_workspace())) == ["Workspaces", "Main"]
+    assert len(header("/admin/")) == 1

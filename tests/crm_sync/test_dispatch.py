@@ -190,11 +190,12 @@ def test_a_ring_reaches_redis_as_a_task_that_carries_ids_alone(server, tmp_path)
 
 @pytest.mark.processes
 @pytest.mark.parametrize("kind", ["refused", "frozen"])
-def test_a_broker_that_is_away_costs_less_than_a_second_once(kind, tmp_path):
+def test_a_broker_that_is_away_costs_a_moment_and_only_once(kind, tmp_path):
     with serving(saying()) as frozen:
         port = frozen.port if kind == "frozen" else free_port()
         (first, rest), log = ring_through(f"redis://127.0.0.1:{port}/0", tmp_path)
-    assert first < 1.0
-    assert rest < 0.2
+    # 0.6 s on an idle machine; without our settings it hangs for more than a minute.
+    assert first < 5.0
+    assert rest < 2.5
     assert log.count("the broker does not answer") == 1
     assert "Traceback" not in log

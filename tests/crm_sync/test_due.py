@@ -74,6 +74,19 @@ def test_who_lost_the_lease_writes_nothing(hook):
     assert holder.release(effect="twice") is False
 
 
+def test_a_write_holds_as_long_as_the_row_is_ours_and_stands_as_it_was_read(hook):
+    row(hook, "a")
+    claim = take()
+    assert claim.write({"attempts": 2}, attempts=0)
+    assert not claim.write({"attempts": 3}, attempts=0)
+    assert claim.write({}, attempts=2)  # nothing to write, and it is ours
+    assert not claim.write({}, attempts=0)
+    claim.release()
+    assert not claim.write({"attempts": 4})
+    assert not claim.write({})
+    assert Delivery.objects.get().attempts == 2
+
+
 def test_a_claim_stays_within_its_queryset(hook):
     other = Workspace.objects.create(slug="other", base_url="http://x.test")
     row(other, "theirs", NOW - SECOND)

@@ -267,3 +267,22 @@ def test_no_leaf_is_lost_after_a_merge_and_a_push(base, ours, theirs):
     for path in was.keys() | our.keys() | their.keys():
         if equal(path, our.get(path), was.get(path)):
             assert equal(path, have.get(path), their.get(path))
+
+
+RENT = PROPERTY["prices"].members["rent"]
+rents = of_kind(RENT, 1).map(lambda rent: {"prices": {"rent": rent}})
+
+
+@laws
+@given(rents, rents)
+def test_what_a_patch_of_ours_left_beside_our_values_is_no_edit_of_theirs(base, ours):
+    """A10: a member that we send whole is merged deep, so what we left out of it stays."""
+    patch = smallest_patch(
+        desired=ours, observed=base, inflight=(), held=(), equal=equal, sendable=sendable
+    )
+    inflight = {path: [value] for path, value in patch.parts.items()}
+    merged = three_way(
+        base=base, ours=ours, theirs=patched(base, patch.body), inflight=inflight, equal=equal
+    )
+    assert not merged.clashes
+    assert not merged.adopted.keys() & patch.parts.keys()

@@ -2,6 +2,9 @@
 
 setup    a workspace with its webhook, ten properties, three orders
 edit N   N edits, one every 50 ms; prints the last value of each field
+rows N M a workspace with at most M requests under way, and N properties in step that are edited
+left     prints as JSON what is left of the work
+moment   prints as JSON what one snapshot sees before and after another connection writes
 verdict  prints as JSON what is due, what is held, and what differs from the sandbox
 """
 
@@ -9,6 +12,7 @@ import json
 import os
 import random
 import sys
+import threading
 import time
 from datetime import UTC, datetime
 
@@ -19,9 +23,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
 from django.core.management import call_command  # noqa: E402 - Django is set up only now
+from django.db import connection  # noqa: E402
 
-from crm_sync import due  # noqa: E402
-from crm_sync.models import Delivery, Workspace  # noqa: E402
+from crm_sync import audit, due  # noqa: E402
+from crm_sync.models import Delivery, Slot, Workspace  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
 from properties.models import Conflict, Property  # noqa: E402
 from properties.sync import create, edit  # noqa: E402
@@ -46,6 +51,30 @@ def setup() -> None:
         call_command("place_order", *order.split())
 
 
+def rows(count: int, limit: int) -> None:
+    sandbox = os.environ["SANDBOX_URL"]
+    call_command("add_workspace", "main", base_url=sandbox, token_env="PLATFORM_TOKEN")
+    Workspace.objects.update(max_under_way=limit)
+    for n in range(count):
+        create(Workspace.objects.get(), f"K-{n}", {"title": "New"}, origin="API", now=now())
+    due.QUEUES["properties"].drain(Workspace.objects.get().pk, 60.0)
+    for row in Property.objects.all():
+        edit(row, {"title": "Edited"}, origin="API", now=now())
+
+
+def left() -> None:
+    held = {"lease_token__isnull": False}
+    print(
+        json.dumps(
+            {
+                "due": Property.objects.filter(due_at__isnull=False).count(),
+                "held": Property.objects.filter(**held).count(),
+                "slots": Slot.objects.filter(**held).count(),
+            }
+        )
+    )
+
+
 def edit_properties(count: int) -> None:
     rng = random.Random(20)
     for n in range(count):
@@ -56,6 +85,27 @@ def edit_properties(count: int) -> None:
         time.sleep(0.05)
         if n == count - 1:
             print("edited")
+
+
+def moment() -> None:
+    def write() -> None:
+        Workspace.objects.update(problem="written meanwhile")
+        connection.close()
+
+    def seen() -> str:
+        return Workspace.objects.get().problem
+
+    with audit.snapshot():
+        before = seen()
+        started = time.monotonic()
+        writer = threading.Thread(target=write)
+        writer.start()
+        writer.join(timeout=10)
+        waited = time.monotonic() - started
+        during = seen()
+    after = seen()
+    Workspace.objects.update(problem="")
+    print(json.dumps({"seen": [before, during, after], "waited": waited}))
 
 
 def verdict() -> None:
@@ -100,6 +150,12 @@ if __name__ == "__main__":
             setup()
         case ["edit", count]:
             edit_properties(int(count))
+        case ["rows", count, limit]:
+            rows(int(count), int(limit))
+        case ["left"]:
+            left()
+        case ["moment"]:
+            moment()
         case ["verdict"]:
             verdict()
         case _:

@@ -1,13 +1,11 @@
-"""kill -9 of the worker in the middle of pushes and callbacks: nothing is lost (I1, I16)."""
+"""kill -9 of the worker in the middle of pushes and callbacks: nothing is lost (I1, I16, I31)."""
 
 import json
-import os
 import random
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -20,21 +18,6 @@ HELD = (
     "select (select count(*) from properties_property where lease_token is not null)"
     " + (select count(*) from crm_sync_delivery where lease_token is not null)"
 )
-
-
-@pytest.fixture
-def database_url(tmp_path: Path) -> Iterator[str]:
-    """Give the processes a database of their own, of the kind that the suite runs on."""
-    url = os.environ.get("DATABASE_URL", "")
-    if not url.startswith("postgres"):
-        yield f"sqlite:///{tmp_path / 'db.sqlite3'}"
-        return
-    server, name = url.rpartition("/")[0], f"kill_{os.getpid()}"
-    admin = psycopg.connect(url.replace("postgres://", "postgresql://"), autocommit=True)
-    admin.execute(f"create database {name}")
-    yield f"{server}/{name}"
-    admin.execute(f"drop database {name} with (force)")
-    admin.close()
 
 
 def held(url: str) -> int:
@@ -57,11 +40,16 @@ def test_a_worker_that_is_killed_in_the_middle_loses_nothing(tmp_path: Path, dat
         installation.start_sandbox(step=1.5)
         installation.start_web()
         installation.run("-m", "tests.journeys.driver", "setup")
+        moment = json.loads(installation.run("-m", "tests.journeys.driver", "moment"))
         installation.start_worker()
         in_the_middle = kill_while_editing(installation, database_url)
         final = wait_until("all is settled", lambda: settled(installation), limit=75)
+        installation.manage("audit")
     finally:
         installation.stop()
+    # An audit sees one moment, and nobody who writes waits for it.
+    assert moment["seen"] == ["", "", "written meanwhile"]
+    assert moment["waited"] < 5
     assert in_the_middle >= KILLS // 2
     assert final["received"] > 0
     assert final == {
@@ -85,6 +73,9 @@ def kill_while_editing(installation: Installation, database_url: str) -> int:
             installation.kill("worker")
             hits += held(database_url) > 0
             installation.start_worker()
+            installation.manage(
+                "audit"
+            )  # at any instant (I31): what the kill left, and beside work
     finally:
         assert editor.wait(timeout=90) == 0
     return hits

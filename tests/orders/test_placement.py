@@ -290,6 +290,8 @@ def test_a_person_who_finds_no_order_settles_it_as_not_placed(uncertain):
     uncertain.refresh_from_db()
     assert (uncertain.state, uncertain.order) == (State.FAILED, None)
     assert not settlement.decide(uncertain, order_id=None, now=now())
+    assert not settlement.decide(uncertain, order_id="late", now=now())
+    assert not Order.objects.filter(platform_id="late").exists()
 
 
 def test_a_person_who_finds_the_order_ties_it_and_it_is_read(box, uncertain, drain_all):

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import time_machine
 
 from crm_sync import due
 from orders.models import Assignment, MaterialSet, Order, StatusChange
@@ -254,3 +255,24 @@ def test_materials_that_are_not_there_wait_for_a_person(box, workspace):
     ready = MaterialSet.objects.get()
     assert ready.due_at is None
     assert "999" in ready.problem
+
+
+@pytest.mark.parametrize("is_announced", [True, False])
+def test_materials_whose_announcement_was_lost_are_fetched_with_the_last_read(
+    box, workspace, place, drain_all, is_announced
+):
+    order = place("GROUND_PHOTO")
+    assignment = Assignment.objects.get()
+    if not is_announced:
+        box.faults.set({"rules": [{"fault": "LOST", "event": "VISUALS_READY"}]})
+    box.set_status(assignment.platform_id, "DELIVERED")
+    box.deliver()
+    drain_all()
+    assert assignment.material_sets.count() == is_announced
+    with time_machine.travel(now() + timedelta(hours=25), tick=True):
+        drain_all()
+    ready = assignment.material_sets.get()
+    assert (ready.visual_type == "", ready.due_at, ready.problem) == (not is_announced, None, "")
+    assert ready.materials.count() == 1
+    order.refresh_from_db()
+    assert (order.status, order.due_at) == ("COMPLETED", None)

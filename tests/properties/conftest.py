@@ -1,10 +1,14 @@
 """A workspace that no call reaches, and people of each kind."""
 
+from collections.abc import Iterator
+
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from crm_sync.models import Workspace
+from tests.conftest import PLATFORM, TOKEN
+from tests.properties.virtual import World, virtual_clock
 
 
 @pytest.fixture
@@ -26,3 +30,11 @@ def viewer(db) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+@pytest.fixture
+def world(box, db) -> Iterator[World]:
+    """Return a platform and a worker on a virtual clock."""
+    with virtual_clock() as clock:
+        connected = Workspace.objects.create(slug="main", base_url=PLATFORM, fixed_token=TOKEN)
+        yield World(box, connected, clock)

@@ -226,7 +226,8 @@ class Model:
         kinds = {kind for kind, fields in row.problem.items() if name in fields}
         local = word(row.desired, name)
         # §4.6 rule 1 and A10: a scalar cannot be cleared, nor a member of a merged object.
-        cannot_be_said = local == SAYS_NOTHING or row.desired.get(name) == "UNKNOWN"
+        nothing = local == SAYS_NOTHING and leaf.edited
+        cannot_be_said = nothing or row.desired.get(name) == "UNKNOWN"
         reasons = {
             "REFUSED": local in leaf.refused,
             "CANNOT_CLEAR": cannot_be_said and remote != local,

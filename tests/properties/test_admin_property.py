@@ -9,10 +9,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from crm_sync.dispatch import doorbell
 from crm_sync.models import Workspace
 from properties.catalog import GROUPS, TOP_LEVEL
-from properties.models import Change, Conflict, Property
+from properties.models import Batch, Change, Conflict, Property
+from properties.models.property import SyncState
 from properties.sync import edit
 from tests.properties.form_page import address, force, make, opened, post, save, state
 
@@ -40,7 +40,7 @@ def flat(main) -> Property:
 def test_the_page_has_a_tab_for_each_group_with_all_its_fields(admin_client, flat, known):
     response = admin_client.get(address(flat.pk if known else None))
     tabs = [tab.title for tab in response.context["tabs"]]
-    groups = [group for group in GROUPS if group != "Read-only"]
+    groups = [group for group in GROUPS if group not in ("Read-only", "Extra")]
     assert tabs == ["General" if group == "Core" else group for group in groups]
     leaves = {
         path.partition(".")[0].partition("[")[0]
@@ -63,7 +63,10 @@ def test_the_list_takes_the_same_queries_for_1_and_for_100_rows(admin_client, fl
     with CaptureQueriesContext(connection) as queries:
         assert len(listed(admin_client)) == 100
     about_us = [query for query in queries if "properties_" in query["sql"]]
-    assert (len(queries), len(about_us)) == (for_one, 3)  # all, those found, the page
+    assert (len(queries), len(about_us)) == (
+        for_one,
+        4,
+    )  # fields with a problem, all, those found, the page
     assert [query for query in queries if "fixed_token" in query["sql"]] == []  # S5
     assert [query for query in about_us if '"observed"' in query["sql"]] == []
 
@@ -103,34 +106,35 @@ def test_the_list_is_narrowed_by_state_workspace_and_type(admin_client, flat, ma
     assert listed(admin_client, "?type=HOUSE") == ["B-1"]
 
 
-def act(client, *rows: Property, query: str = ""):
-    chosen = {"action": "push_now", "_selected_action": [row.pk for row in rows]}
-    return client.post(f"{LIST}{query}", chosen, follow=True)
+def test_the_list_is_narrowed_to_a_field_with_a_problem(admin_client, flat, main):
+    force(flat, problem={"REFUSED": {"title": "odd", "prices.rent": "odd"}, "GONE": {"": "gone"}})
+    force(make(main, "B-1"), problem={"DIFFERS": {"title": "rounded"}})
+    force(make(main, "C-1"), problem={})
+    assert listed(admin_client, "?problem=title") == ["A-1", "B-1"]
+    assert listed(admin_client, "?problem=prices.rent") == ["A-1"]
+    assert listed(admin_client, "?problem=author") == []
+    filters = admin_client.get(LIST).context["cl"].filter_specs
+    offered = next(spec for spec in filters if spec.parameter_name == "problem").lookup_choices
+    assert offered == [("prices.rent", "Rent (1)"), ("title", "Title (2)")]
 
 
-def test_push_now_makes_the_chosen_rows_due(admin_client, flat, main):
-    first, second = force(flat, due_at=None, platform_id="1"), make(main, "B-1")
-    force(second, due_at=None)
-    third = force(make(main, "C-1"), due_at=None)
-    response = act(admin_client, first, second)
-    told = [str(message) for message in response.context["messages"]]
-    assert told == ["2 properties are due now: a worker sends what differs."]
-    for row in (first, second, third):
-        row.refresh_from_db()
-    assert [row.due_at is not None for row in (first, second, third)] == [True, True, False]
-    assert [row.revision for row in (first, second)] == [1, 1]
-
-
-def test_push_now_rings_for_rows_that_their_filter_no_longer_finds(
-    admin_client, flat, monkeypatch, django_capture_on_commit_callbacks
-):
-    rings: list[tuple[str, int]] = []
-    monkeypatch.setattr(doorbell, "publish", lambda *ring: rings.append(ring))
-    monkeypatch.setattr(doorbell, "_last", {})
-    force(flat, due_at=None, platform_id="1")
-    with django_capture_on_commit_callbacks(execute=True):
-        act(admin_client, flat, query="?state=IN_SYNC")
-    assert rings == [("properties", flat.workspace_id)]
+def test_each_state_has_its_badge(admin_client, main):
+    wanted = {
+        "IN_SYNC": {"due_at": None, "platform_id": "1"},
+        "NEVER_PUSHED": {"due_at": None},
+        "PENDING": {"due_at": now(), "platform_id": "2"},
+        "PUSHING": {"due_at": now(), "lease_until": now() + timedelta(seconds=30)},
+    } | {
+        kind: {"problem": {kind: {"": "why"}}, "due_at": None, "platform_id": kind}
+        for kind in ("CONFLICT", "REFUSED", "DIFFERS", "CANNOT_CLEAR", "GONE", "DUPLICATE")
+    }
+    for state_, columns in wanted.items():
+        force(make(main, state_), **columns)
+    rows = admin_client.get(LIST).context["cl"].result_list
+    assert {row.object_reference_id: row.sync_state for row in rows} == {s: s for s in wanted}
+    page = admin_client.get(LIST).content.decode()
+    for state_ in SyncState:
+        assert f">{state_.label}</span>" in page
 
 
 # --- the page ---
@@ -146,7 +150,7 @@ def test_the_page_takes_the_same_queries_however_long_its_history(admin_client, 
         response = admin_client.get(address(flat.pk))
     about_us = [query for query in queries if "properties_" in query["sql"]]
     assert (len(queries), len(about_us)) == (for_one, 3)  # the row, its changes, its conflicts
-    assert len(response.context["sync"].changes) == 50
+    assert len(response.context["sync"].changes) == 5
     assert response.context["sync"].changes[0].values == ("Flat 58", "Flat 59")
 
 
@@ -175,7 +179,7 @@ def test_the_sync_tab_says_what_differs_and_what_would_be_sent(admin_client, fla
         "author": ("x", "—"),
         "heatingType": ("UNKNOWN", "—"),
         "numberOfRooms": ("—", "3"),
-        "prices.rent": ('{\n  "gross": 2\n}', "—"),
+        "prices.rent": ("Gross: 2", "—"),
         "title": ("Flat", "Theirs"),
     }
     states = {d.path: d.state.partition(">")[2].partition("<")[0] for d in sync.differences}
@@ -233,7 +237,24 @@ def test_text_from_outside_is_escaped_wherever_it_is_shown(admin_client, admin_u
     Conflict.objects.create(
         real_estate_property=row, path=CANARY, ours=CANARY, base=CANARY, theirs=CANARY
     )
-    for url in (LIST, f"{LIST}?q={CANARY}", address(row.pk)):
+    change = Change.objects.latest("pk")
+    batch = Batch.objects.create(kind="PUSH")
+    batch.properties.add(row)
+    force(row, due_at=None)
+    running = Batch.objects.create(kind="PUSH", confirmed_at=now())
+    running.properties.add(row)
+    urls = (
+        LIST,
+        f"{LIST}?q={CANARY}",
+        address(row.pk),
+        f"{LIST}{row.pk}/history/",
+        f"{LIST}{row.pk}/history/{change.pk}/undo/",
+        f"{LIST}batch/{batch.pk}/",
+        f"{LIST}batch/{running.pk}/",
+        f"/admin/properties/conflict/property/{row.pk}/",
+        "/admin/properties/conflict/",
+    )
+    for url in urls:
         page = admin_client.get(url).content.decode()
         assert "&lt;svg onload" in page
         assert "<svg onload" not in page
@@ -250,9 +271,51 @@ def test_a_viewer_sees_all_and_changes_nothing(viewer, flat):
     assert opened(viewer, flat).keys() == {"csrfmiddlewaretoken"}
     assert post(viewer, flat, {"title": "Mine"}).status_code == 403
     assert viewer.get(address()).status_code == 403
-    assert 'value="push_now"' not in viewer.get(LIST).content.decode()
-    act(viewer, flat)
     assert state(flat) == before
+
+
+def test_a_viewer_can_trigger_nothing_at_any_address(viewer, flat):
+    """S17: every action and every address that takes a POST."""
+    force(flat, due_at=None, platform_id="1")
+    change = Change.objects.get(path="title")
+    conflict = Conflict.objects.create(
+        real_estate_property=flat, path="title", ours="a", theirs="b"
+    )
+    batch = Batch.objects.create(kind="PUSH")
+    batch.properties.add(flat)
+    before = state(flat)
+    page = viewer.get(LIST).content.decode()
+    for action in ("push", "read"):
+        assert f'value="{action}"' not in page
+        viewer.post(LIST, {"action": action, "_selected_action": [flat.pk]})
+    assert Batch.objects.count() == 1
+    for url in (
+        f"{LIST}{flat.pk}/history/{change.pk}/undo/",
+        f"{LIST}{flat.pk}/read/",
+        f"{LIST}batch/{batch.pk}/",
+        f"/admin/properties/conflict/property/{flat.pk}/",
+    ):
+        assert viewer.post(url, {"decision": "OURS", "seen": ""}).status_code == 403, url
+    conflict.refresh_from_db()
+    assert (state(flat), conflict.decision) == (before, "")
+    history = viewer.get(f"{LIST}{flat.pk}/history/").content.decode()
+    assert "/undo/" not in history
+    assert viewer.get(f"{LIST}{flat.pk}/history/{change.pk}/undo/").status_code == 403
+
+
+def test_every_action_of_the_properties_asks_for_a_permission():
+    asked = {
+        model: {
+            name: getattr(screen, name).allowed_permissions
+            for screen in [admin.site._registry[model]]
+            for name in screen.actions
+        }
+        for model in (Property, Conflict)
+    }
+    exports = {name: ["view"] for name in asked[Property] if name.startswith("export_")}
+    assert len(exports) == 3
+    assert asked[Property] == {"push": ["change"], "read": ["change"], **exports}
+    assert set(map(tuple, asked[Conflict].values())) == {("act",)}
 
 
 def test_who_may_not_see_properties_gets_none(db, flat):
@@ -279,19 +342,25 @@ def test_nothing_is_deleted_here(admin_client, flat):
 
 def test_get_changes_nothing_at_any_address_of_the_admin(admin_client, flat):
     before = state(force(flat, due_at=None))
+    change = Change.objects.get(path="title")
+    batch = Batch.objects.create(kind="PUSH")
+    batch.properties.add(flat)
     urls = [pattern for pattern in admin.site._registry[Property].get_urls() if pattern.name]
     for pattern in urls:
         path = str(pattern.pattern).replace("<path:object_id>", str(flat.pk))
+        path = path.replace("<int:change_id>", str(change.pk))
+        path = path.replace("<int:batch_id>", str(batch.pk))
         assert admin_client.get(f"{LIST}{path}").status_code in (200, 301, 302, 403)
-    chosen = f"?action=push_now&_selected_action={flat.pk}"
-    admin_client.get(f"{LIST}{chosen}")
-    assert state(flat) == before
+    admin_client.get(f"{LIST}?action=push&_selected_action={flat.pk}")
+    assert (state(flat), Batch.objects.get().confirmed_at) == (before, None)
 
 
 def test_changing_needs_the_token_against_forged_requests(admin_user, flat):
     client = Client(enforce_csrf_checks=True)
     client.force_login(admin_user)
     before = state(flat)
-    assert act(client, flat).status_code == 403
+    chosen = {"action": "push", "_selected_action": [flat.pk]}
+    assert client.post(LIST, chosen).status_code == 403
+    assert client.post(f"{LIST}{flat.pk}/read/").status_code == 403
     assert client.post(address(flat.pk), {"title": "Forged"}).status_code == 403
     assert state(flat) == before

@@ -215,3 +215,16 @@ def test_the_plan_is_json_that_can_be_pasted(workspace, capsys):
     line = run(capsys, "push_properties", "main", "--dry-run")[1].splitlines()[0]
     reference, _, rest = line.partition(": POST ")
     assert json.loads(rest)["objectReferenceId"] == reference
+
+
+def test_an_import_that_goes_on_passes_over_what_was_done(workspace, tmp_path):
+    from properties.imports import import_feed
+
+    table = tmp_path / "stock.csv"
+    table.write_text("objectReferenceId,title\nA1,One\nA2,Two\nA3,Three\n")
+    steps = [
+        (list(report.new), report.accepted)
+        for report in import_feed(workspace, table, now=now(), skip=2)
+    ]
+    assert steps == [([], 0), ([], 0), ([], 0), (["A3"], 1), (["A3"], 1)]
+    assert Property.objects.get().object_reference_id == "A3"

@@ -1,5 +1,6 @@
 """A person decides whose value stands, in the admin, and it is so on both sides."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -34,9 +35,23 @@ def conflict(box, workspace, drain_all) -> Conflict:
     return Conflict.objects.get(decision="")
 
 
+def ask(client, action: str, *rows: Conflict, **more):
+    chosen = {"action": action, "_selected_action": [str(row.pk) for row in rows]}
+    return client.post(reverse(LIST), chosen | more)
+
+
 def answer(client, action: str, *rows: Conflict):
-    chosen = [str(row.pk) for row in rows]
-    return client.post(reverse(LIST), {"action": action, "_selected_action": chosen})
+    """Choose in the list, look at the page that comes, and confirm it as it was shown."""
+    shown = ask(client, action, *rows)
+    seen = shown.context["seen"] if shown.context and "seen" in shown.context else ""
+    return ask(client, action, *rows, seen=seen)
+
+
+def decide(client, row: Property, decision: str, query: str = ""):
+    """Open the page of a property's conflicts, and decide as it was shown."""
+    url = reverse("admin:properties_conflict_decide", args=[row.pk]) + query
+    seen = client.get(url).context["seen"]
+    return client.post(url, {"decision": decision, "seen": seen})
 
 
 def sides(box) -> tuple[str, str]:
@@ -102,3 +117,110 @@ def test_a_viewer_cannot_decide(conflict, client):
     answer(client, "keep_ours", conflict)
     conflict.refresh_from_db()
     assert conflict.decision == ""
+
+
+# --- before it goes ---
+@pytest.fixture
+def three(box, workspace, drain_all) -> Property:
+    """Return a property with three open conflicts, and an edit of its own that went out."""
+    Workspace.objects.update(conflict_policy="ask")
+    first = {"title": "Flat", "numberOfRooms": 3, "prices.rent": {"gross": 100}}
+    row = create(workspace, "A-1", first, origin="ADMIN", now=now())
+    drain_all()
+    rent = {"prices": {"rent": {"gross": 120}}}
+    box.edit_property(remote(box)["id"], {"title": "Theirs", "numberOfRooms": 5} | rent)
+    ours = {"title": "Ours", "numberOfRooms": 4, "prices.rent": {"gross": 90}}
+    edit(row, ours, origin="ADMIN", now=now())
+    drain_all()
+    assert Conflict.objects.filter(decision="").count() == 3
+    row.refresh_from_db()
+    box.calls.clear()
+    return row
+
+
+def bodies(response) -> list[dict]:
+    """Return the JSON bodies that a page shows, in its order; {} for nothing to send."""
+    (case,) = response.context["cases"]
+    return [json.loads(call.body or "{}") for call in case.calls]
+
+
+def sent(box) -> list[dict]:
+    """Return the bodies of the PATCHes that reached the platform."""
+    return [call[2] for call in box.calls if call[0] == "PATCH"]
+
+
+@pytest.mark.parametrize(("decision", "shown_at"), [("OURS", 0), ("THEIRS", 1)])
+def test_the_body_that_is_shown_is_the_body_that_goes_out(
+    box, three, admin_client, drain_all, decision, shown_at
+):
+    page = admin_client.get(reverse("admin:properties_conflict_decide", args=[three.pk]))
+    shown = bodies(page)
+    ours = {"title": "Ours", "numberOfRooms": 4, "prices": {"rent": {"gross": 90}}}
+    assert shown == [ours, {}]
+    assert decide(admin_client, three, decision).status_code == 302
+    drain_all()
+    assert sent(box) == ([shown[shown_at]] if shown[shown_at] else [])
+    assert set(Conflict.objects.values_list("decision", flat=True)) == {decision}
+    assert Property.objects.get().problem == {}
+
+
+def test_one_field_is_decided_alone_with_its_own_body(box, three, admin_client, drain_all):
+    title = Conflict.objects.get(path="title")
+    query = f"?conflict={title.pk}"
+    url = reverse("admin:properties_conflict_decide", args=[three.pk])
+    assert bodies(admin_client.get(url + query)) == [{"title": "Ours"}, {}]
+    decide(admin_client, three, "OURS", query)
+    drain_all()
+    assert sent(box) == [{"title": "Ours"}]
+    assert list(Conflict.objects.filter(decision="").values_list("path", flat=True)) == [
+        "numberOfRooms",
+        "prices.rent",
+    ]
+
+
+def test_choosing_in_the_list_changes_nothing_before_it_is_confirmed(three, admin_client):
+    before = Property.objects.values().get()
+    page = ask(admin_client, "keep_ours", *Conflict.objects.all())
+    assert bodies(page) == [
+        {"title": "Ours", "numberOfRooms": 4, "prices": {"rent": {"gross": 90}}}
+    ]
+    assert Property.objects.values().get() == before
+    assert Conflict.objects.filter(decision="").count() == 3
+
+
+def test_all_that_match_are_decided_together(three, admin_client):
+    one = Conflict.objects.get(path="title")
+    across = {"select_across": "1"}
+    page = ask(admin_client, "take_theirs", one, **across)
+    assert page.context["count"] == 3
+    ask(admin_client, "take_theirs", one, seen=page.context["seen"], **across)
+    assert Conflict.objects.filter(decision="THEIRS").count() == 3
+
+
+@pytest.mark.parametrize("where", ["list", "property"])
+def test_what_changed_meanwhile_is_shown_before_it_is_decided(three, admin_client, where):
+    url = reverse("admin:properties_conflict_decide", args=[three.pk])
+    title = Conflict.objects.get(path="title")
+    old = admin_client.get(url).context["seen"]
+    if where == "list":
+        old = ask(admin_client, "take_theirs", title).context["seen"]
+    Conflict.objects.filter(pk=title.pk).update(theirs="Newer")
+    if where == "list":
+        response = ask(admin_client, "take_theirs", title, seen=old)
+    else:
+        response = admin_client.post(url, {"decision": "THEIRS", "seen": old})
+    assert response.status_code == 200
+    assert "Something was changed meanwhile" in response.content.decode()
+    assert "Newer" in [field.theirs for field in response.context["cases"][0].fields]
+    assert Conflict.objects.filter(decision="").count() == 3
+
+
+def test_a_value_that_cannot_be_ours_is_said_before_and_the_others_are_taken(three, admin_client):
+    Conflict.objects.filter(path="title").update(theirs="x" * 300)
+    url = reverse("admin:properties_conflict_decide", args=[three.pk])
+    call = admin_client.get(url).context["cases"][0].calls[1]
+    assert call.faults == ["Title: title is longer than 255 characters (300)"]
+    decide(admin_client, three, "THEIRS")
+    assert Conflict.objects.get(decision="").path == "title"
+    fresh = Property.objects.get()
+    assert (fresh.desired["title"], fresh.desired["numberOfRooms"]) == ("Ours", 5)

@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from properties import catalog
-from properties.feeds import NotAFeed, Record, Refusal, Truncated, digest, open_feed, swissrets
+from properties.feeds import (
+    NotAFeed,
+    Record,
+    Refusal,
+    Truncated,
+    digest,
+    open_feed,
+    swissrets,
+    swissrets_json,
+)
 from properties.feeds.fitting import fit
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -174,6 +183,18 @@ def test_a_unit_gives_its_project_also_when_it_comes_after_the_properties(feed):
     raw = {"properties": [one(unitReferenceId="U")], "projects": PROJECTS}
     document = feed(raw)[0].document
     assert (document["projectReferenceId"], document["parentRealtyReferenceId"]) == ("P", "U")
+
+
+@pytest.mark.parametrize("behind", [True, False], ids=["behind", "before"])
+def test_projects_and_properties_may_be_many_times_as_large_as_a_record(feed, monkeypatch, behind):
+    monkeypatch.setattr(swissrets_json, "MAX_RECORD", 200_000)
+    many = [one(id=str(n), referenceId=f"R-{n}", author="x" * 200) for n in range(2_000)]
+    many[-1]["unitReferenceId"] = "U"
+    padding = [{"referenceId": f"P-{n}", "note": "x" * 200} for n in range(2_000)]
+    parts = [("properties", many), ("projects", padding + PROJECTS)]
+    results = feed(dict(parts if behind else parts[::-1]))
+    assert (len(results), refusals(results)) == (2_000, [])
+    assert results[-1].document["projectReferenceId"] == "P"
 
 
 def test_a_unit_in_xml_gives_its_project(feed):

@@ -74,7 +74,6 @@ def test_each_refused_value_is_told_at_its_input_and_nothing_is_saved(admin_clie
         "Prices": 2,
         "Amenities": 0,
         "Listing": 2,
-        "Extra": 0,
     }
     # What was typed is still there to be mended, and the first tab with an error is open.
     assert 'value="many"' in response.content.decode()

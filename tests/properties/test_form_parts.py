@@ -117,3 +117,17 @@ def test_the_layout_has_each_field_of_the_catalog_once():
     }
     assert own - inputs == {"customFields[].name", "customFields[].value"}
     assert inputs - own == set()
+
+
+def test_no_field_stands_where_nobody_would_look_for_it():
+    places = {
+        slot.path: tab.title
+        for tab in layout.tabs({})
+        for block in tab.blocks
+        for slot in block.all_slots
+    }
+    wanted = {"areaBwf": "Areas and counts", "yearBuilt": "Classification", "offerType": "General"}
+    assert {path: places[path] for path in wanted} == wanted
+    assert "Extra" not in places.values()
+    # Whatever the catalog calls extra has a place of its own.
+    assert layout.PLACED.keys() == {row.path for row in FIELDS.values() if row.group == "Extra"}

@@ -11,7 +11,7 @@ from crm_sync.errors import Passing
 from crm_sync.models import Workspace
 from properties.models import Change, Property, Walk
 from properties.pull import pull
-from properties.sync import create
+from properties.sync import create, due_now, edit
 from properties.tasks import pull_properties
 from tests.conftest import PLATFORM
 from tests.platforms import Between
@@ -114,6 +114,19 @@ def test_a_platform_that_fails_in_the_middle_leaves_the_walk_where_it_is(
     assert pages == [f"page={page}&size=10" for page in (0, 1, 1, 2)]
 
 
+def test_a_list_that_repeats_one_page_for_ever_ends_the_walk_and_makes_nothing_gone(
+    box, workspace, stock
+):
+    between = Between(box, PLATFORM)
+    item = json.dumps({"content": [{"id": stock[0]}], "last": False}).encode()
+    between.before = lambda _: ("200 OK", [("Content-Type", "application/json")], item)
+    with pytest.raises(Passing) as caught:
+        walk(workspace, size=1)
+    assert str(caught.value) == "page 1 of the list repeats the one before"
+    assert Walk.objects.get().finished_at is None
+    assert not Property.objects.exclude(problem={}).exists()
+
+
 def test_the_command_names_a_platform_that_does_not_answer(workspace):
     Workspace.objects.update(base_url="http://127.0.0.1:9")
     with pytest.raises(CommandError) as caught:
@@ -194,6 +207,56 @@ def test_two_properties_with_one_reference_are_both_kept_and_one_is_flagged(
     assert [row.sync_state for row in states] == ["IN_SYNC", "DUPLICATE"]
     assert second.problem == {
         "DUPLICATE": {"objectReferenceId": "the platform has reference SAME twice: also as id 1"}
+    }
+
+
+@pytest.mark.parametrize("is_listed_first", [True, False])
+def test_a_property_that_was_created_anew_under_its_reference_is_ours_again(
+    box, workspace, drain_all, is_listed_first
+):
+    row = create(workspace, "A-1", {"title": "Ours"}, origin="FEED", now=now())
+    drain_all()
+    row.refresh_from_db()
+    there = box.workspace.properties.pop(row.platform_id)
+    box.workspace.properties["99"] = there | {"id": "99", "numberOfRooms": 3}
+    if is_listed_first:
+        walk(workspace)
+    else:
+        due_now(Property.objects.all())
+    for _ in range(2):
+        drain_all()
+        walk(workspace)
+    drain_all()
+    row = Property.objects.get(object_reference_id="A-1")
+    assert (row.platform_id, row.problem, row.desired) == ("99", {}, row.observed)
+    assert row.desired["numberOfRooms"] == 3
+    seeded = len(box.workspace.properties) - 1
+    assert Property.objects.count() == seeded + 1
+
+
+def test_an_edit_goes_to_our_property_where_another_has_its_reference_too(
+    box, workspace, drain_all
+):
+    box.workspace.properties.clear()
+    for key in ("1", "2"):
+        box.workspace.properties[key] = {"id": key, "title": key, "objectReferenceId": "SAME"}
+    walk(workspace)
+    drain_all()
+    first = Property.objects.get(object_reference_id="SAME")
+    there = box.workspace.properties
+    # The order in which the platform keeps them decides which one a reference names.
+    there[first.platform_id] = there.pop(first.platform_id)
+    edit(first, {"title": "Edited"}, origin="ADMIN", now=now())
+    drain_all()
+    assert {key: one["title"] for key, one in there.items()} == {"1": "Edited", "2": "2"}
+
+
+def test_a_pull_mirrors_all_where_pushes_do_not_read_first(box, workspace, stock, drain_all):
+    Workspace.objects.update(read_before_write=False)
+    walk(workspace)
+    drain_all()
+    assert {row.title for row in Property.objects.all()} == {
+        one.get("title") for one in box.workspace.properties.values()
     }
 
 

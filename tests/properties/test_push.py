@@ -10,6 +10,7 @@ from crm_sync import due
 from crm_sync.models import Workspace
 from properties.models import Change, Conflict, Property
 from properties.push import push
+from properties.queues import drain
 from properties.sync import create, due_now, edit
 from tests.conftest import PLATFORM
 from tests.platforms import Between, lost
@@ -174,7 +175,7 @@ def test_no_call_that_changes_is_begun_with_less_lease_than_its_deadline(box, ro
     set_title(row, "Edited")
     claim = due.claim(Property.objects.all(), now=now())
     box.calls.clear()
-    assert push(claim, workspace, clock=lambda: now() + timedelta(seconds=40)) == "lost"
+    assert push(claim, workspace, clock=lambda: now() + timedelta(seconds=40)) == "put back"
     assert [call[0] for call in box.calls] == ["GET"]
     row.refresh_from_db()
     assert (row.lease_token, row.inflight) == (None, {})
@@ -267,6 +268,22 @@ def test_a_refusal_of_an_older_value_does_not_hold_the_newer_one(box, row, betwe
     assert (remote(box)[0]["title"], row.problem) == ("Newer", {})
 
 
+def test_a_refusal_of_one_field_does_not_hide_that_another_cannot_be_cleared(
+    row, between, drain_all
+):
+    refusal = b'{"errors": [{"field": "numberOfRooms", "message": "no"}]}'
+    between.before = lambda environ: (
+        ("400 Bad Request", [], refusal) if environ["REQUEST_METHOD"] == "PATCH" else None
+    )
+    edit(row, {"title": None, "numberOfRooms": 4}, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"refused": 1}}
+    row.refresh_from_db()
+    assert {kind: list(fields) for kind, fields in row.problem.items()} == {
+        "REFUSED": ["numberOfRooms"],
+        "CANNOT_CLEAR": ["title"],
+    }
+
+
 def test_a_form_that_is_older_than_a_refusal_does_not_save_it_away(row, between, drain_all):
     refusal = b'{"errors": [{"field": "title", "message": "no"}]}'
     between.before = lambda environ: (
@@ -300,7 +317,7 @@ def test_an_edit_just_before_the_ending_is_not_lost(box, row, drain_all, changes
     edited = []
 
     def edit_before_the_ending(execute, sql, params, many, context):
-        ends = sql.startswith("UPDATE") and '"problem" = ' in sql and '"observed" = ' not in sql
+        ends = sql.startswith("UPDATE") and '"pushed_at" = ' in sql
         if ends and not edited:
             edited.append(True)
             set_title(Property.objects.get(), "Edited")
@@ -312,6 +329,26 @@ def test_an_edit_just_before_the_ending_is_not_lost(box, row, drain_all, changes
     assert edited
     row.refresh_from_db()
     assert (remote(box)[0]["title"], row.due_at) == ("Edited", None)
+
+
+def test_a_part_that_we_took_away_and_the_platform_keeps_is_no_conflict(
+    box, row, drain_all, workspace
+):
+    Workspace.objects.update(conflict_policy="ask")
+    edit(row, {"prices.rent": {"net": 900, "gross": 1000}}, origin="ADMIN", now=now())
+    drain_all()
+    edit(row, {"prices.rent": {"gross": 1100}}, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    assert remote(box)[0]["prices"]["rent"] == {"net": 900, "gross": 1100}
+    assert (row.desired["prices"]["rent"], row.due_at) == ({"gross": 1100}, None)
+    assert row.problem == {
+        "DIFFERS": {
+            "prices.rent": 'The platform took {"gross": 1100} and reads back'
+            ' {"net": 900, "gross": 1100}'
+        }
+    }
+    assert not Conflict.objects.exists()
 
 
 def test_an_edit_that_comes_during_the_patch_is_pushed_afterwards(box, row, between, drain_all):
@@ -401,6 +438,22 @@ def test_a_question_that_both_sides_have_settled_is_asked_no_longer(box, row, dr
     drain_all()
     assert Conflict.objects.get().decision == ""
     box.edit_property(row.platform_id, {"title": "Ours"})
+    due_now(Property.objects.all())
+    drain_all()
+    row.refresh_from_db()
+    assert (Conflict.objects.get().decision, row.problem) == ("OURS", {})
+
+
+def test_a_question_about_a_cleared_characteristic_ends_when_they_clear_it_too(box, row, drain_all):
+    Workspace.objects.update(conflict_policy="ask")
+    lift = "characteristics.hasElevator"
+    edit(row, {lift: "APPLIES"}, origin="ADMIN", now=now())
+    drain_all()
+    box.edit_property(row.platform_id, {"characteristics": {"hasElevator": "DOES_NOT_APPLY"}})
+    edit(row, {lift: None}, origin="ADMIN", now=now())
+    drain_all()
+    assert Conflict.objects.get().decision == ""
+    box.edit_property(row.platform_id, {"characteristics": {"hasElevator": "UNKNOWN"}})
     due_now(Property.objects.all())
     drain_all()
     row.refresh_from_db()
@@ -516,6 +569,18 @@ def test_two_that_name_each_other_as_parent_do_not_wait_for_ever(box, workspace,
     assert drain_all() == {"properties": {"created": 2}}
 
 
+def test_without_a_read_what_is_in_flight_goes_out_again_just_as_it_was(
+    box, row, between, drain_all
+):
+    Workspace.objects.update(read_before_write=False)
+    set_title(row, "Edited")
+    between.after = lost("PATCH")
+    assert drain_all() == {"properties": {"delayed": 1}}
+    Property.objects.update(due_at=now())
+    assert drain_all() == {"properties": {"pushed": 1}}
+    assert remote(box)[0]["title"] == "Edited"
+
+
 def test_without_read_before_write_the_patch_goes_out_at_once(box, row, drain_all):
     Workspace.objects.update(read_before_write=False)
     box.calls.clear()
@@ -531,3 +596,37 @@ def test_a_property_that_is_gone_is_shown_as_gone_and_kept(box, row, drain_all):
     row.refresh_from_db()
     assert list(row.problem) == ["GONE"]
     assert (row.desired["title"], row.due_at) == ("Edited", None)
+
+
+def test_what_a_verifying_read_has_settled_stays_settled_when_the_push_comes_too_late(
+    box, row, workspace, between, drain_all
+):
+    between.after = lost("PATCH")
+    set_title(row, "Second")
+    drain_all()
+    set_title(row, "Third")
+    box.edit_property(row.platform_id, {"title": "Theirs"})
+    row.refresh_from_db()
+    verified = row.verify_at
+    claim = due.claim(Property.objects.all(), now=verified)
+    times = iter([verified] * 2)
+    late = claim.until - timedelta(seconds=1)
+    assert push(claim, workspace, clock=lambda: next(times, late)) == "put back"
+    row.refresh_from_db()
+    assert (row.verify_at, row.inflight) == (None, {})
+    # By chance what we had sent long ago; it is theirs now.
+    box.edit_property(row.platform_id, {"title": "Second"})
+    with time_machine.travel(late, tick=True):
+        drain_all()
+    assert Conflict.objects.filter(theirs="Second").count() == 1
+
+
+# --- after a pause
+
+
+def test_after_a_pause_one_property_asks_whether_the_platform_is_back(box, workspace):
+    for number in range(5):
+        create(workspace, f"P-{number}", {"title": "House"}, origin="FEED", now=now())
+    Workspace.objects.update(pauses=3, problem="503 busy")
+    assert drain(workspace.pk, 20.0).counts == {"created": 1}
+    assert drain(workspace.pk, 20.0).counts == {"created": 4}

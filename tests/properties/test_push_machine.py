@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
+    invariant,
     precondition,
     rule,
     run_state_machine_as_test,
@@ -44,6 +45,7 @@ NO_END = START + timedelta(days=365)  # while nobody has taken its row over
 
 # Of few fields and few faults in one example the parts of a sequence meet each other.
 FEW = st.integers(0, 2)
+MAYBE = st.none() | FEW
 # Where a call meets it, and what happens there: "lost" and "dies" before the call is done leave it
 # in the air, where it may be done later, or never.
 FAULTS = [
@@ -95,6 +97,7 @@ class PushMachine(RuleBasedStateMachine):
         super().__init__()
         # As hypothesis.extra.django.TestCase: no row outlives its example.
         self.rows = transaction.atomic()
+        self.rows._from_testcase = True
         self.rows.__enter__()
         connection.inc_thread_sharing()
         self.now = START
@@ -107,6 +110,7 @@ class PushMachine(RuleBasedStateMachine):
         refuses_twins=st.sampled_from([False, False, True]),
         leaves=st.lists(st.sampled_from(list(VALUES)), min_size=1, max_size=2, unique=True),
         faults=st.lists(st.sampled_from(FAULTS), min_size=1, max_size=2, unique=True),
+        filled=st.booleans(),
         there=st.booleans(),
         late=st.booleans(),
     )
@@ -116,12 +120,15 @@ class PushMachine(RuleBasedStateMachine):
         refuses_twins: bool,
         leaves: list[str],
         faults: list[tuple[str, str]],
+        filled: bool,
         there: bool,
         late: bool,
     ) -> None:
         """Set the scene.
 
         Args:
+            filled: our people have said something in each field to begin with.
+            there: it is on the platform already.
             late: what may still come does come, in the last moment in which it can; else never.
         """
         self.leaves, self.faults, self.late = leaves, faults, late
@@ -133,6 +140,8 @@ class PushMachine(RuleBasedStateMachine):
         self.model = Model(policy)
         # A form that is as old as its last saving.
         self.form = create(self.workspace, "A-1", {}, origin="FEED", now=self.now)
+        for leaf in leaves if filled else ():
+            self._edit(leaf, VALUES[leaf][0][0])
         if there:
             self._drain()
 
@@ -186,15 +195,23 @@ class PushMachine(RuleBasedStateMachine):
 
     @rule(which=FEW, choice=FEW, fault=FEW, changing=st.sampled_from([True, True, False]))
     def push_with_a_fault(self, which: int, choice: int, fault: int, changing: bool) -> None:
-        point, what = self.faults[fault % len(self.faults)]
-        worker = self._begin(which, choice)
-        while worker and not worker.ended:
-            assert worker.call
-            meets = worker.call.changes == changing and worker.point == point
-            self._go_on(worker, what if meets else "passes", which)
+        self._run_into(fault, self._begin(which, choice), which, changing=changing)
 
-    @rule(which=FEW, choice=FEW, number=st.integers(1, 12), dies=st.booleans())
-    def push_interrupted(self, which: int, choice: int, number: int, dies: bool) -> None:
+    @rule(which=FEW, choice=FEW, stops=st.integers(1, 3), theirs=FEW)
+    def push_while_they_edit(self, which: int, choice: int, stops: int, theirs: int) -> None:
+        """Let their people edit between the calls of a push, or ahead of an answer."""
+        worker = self._begin(which, choice)
+        for _ in range(stops):
+            if worker and not worker.ended:
+                self._go_on(worker, "passes")
+        if self.platform.document:
+            self.they_edit(theirs, choice)
+        self._run(worker)
+
+    @rule(which=FEW, choice=FEW, number=st.integers(1, 6), dies=st.booleans(), fault=MAYBE)
+    def push_interrupted(
+        self, which: int, choice: int, number: int, dies: bool, fault: int | None
+    ) -> None:
         """Die, or let our people edit, ahead of a statement of the push."""
         left = [number]
 
@@ -211,7 +228,10 @@ class PushMachine(RuleBasedStateMachine):
         if worker:
             with connection.execute_wrapper(interrupt):
                 self._step(worker)
-                self._run(worker)
+                if fault is None:
+                    self._run(worker)
+                else:
+                    self._run_into(fault, worker, which, changing=True)
 
     @rule(which=FEW, choice=FEW, stops=st.sampled_from([2, 2, 3, 0, 1]), sleeps=st.booleans())
     def begin_a_push(self, which: int, choice: int, stops: int, sleeps: bool) -> None:
@@ -273,6 +293,14 @@ class PushMachine(RuleBasedStateMachine):
         while worker and not worker.ended:
             self._go_on(worker, "passes")
 
+    def _run_into(self, fault: int, worker: Worker | None, which: int, *, changing: bool) -> None:
+        """Run it to its end; a fault meets each call that changes something, or each read."""
+        point, what = self.faults[fault % len(self.faults)]
+        while worker and not worker.ended:
+            assert worker.call
+            meets = worker.call.changes == changing and worker.point == point
+            self._go_on(worker, what if meets else "passes", which)
+
     def _go_on(self, worker: Worker, what: str, which: int = 0) -> None:
         """Let happen what was drawn where a worker stands, and run it to its next stop."""
         call = worker.call
@@ -307,15 +335,18 @@ class PushMachine(RuleBasedStateMachine):
         """See which calls have no more effect than this answer shows, once it is written."""
         worker = answered.worker
         gone = [w for w in self.workers if (w.taken_at or not w.result) and w is not worker]
-        over = all(w.taken_at and w.taken_at + due.LEASE <= self.now for w in gone)
+        began = worker.claim.until - due.LEASE  # whether its read verifies is decided then
+        over = all(w.taken_at and w.taken_at + due.LEASE <= began for w in gone)
         earlier = [call for call in self.unclear if call is not answered]
         if answered.changes:
             worker.clears.add(answered)
-        elif over and all(_latest(call) <= self.now or _found(call, answered) for call in earlier):
+        elif over and all(_latest(call) <= began or _found(call, answered) for call in earlier):
             worker.clears.update(earlier)  # I3: the verifying read
 
     def _step(self, worker: Worker, happens: Callable[[], Canned | None] = lambda: None) -> None:
         worker.go_on(happens)
+        if worker.ended and not (worker.result or worker.taken_at or worker.claim.fenced.exists()):
+            worker.result = "died when it had given the row back"
         if worker.ended and worker.result:
             worker.ended_at = self.now
             for call in worker.clears & set(self.unclear) if worker.result != "lost" else ():
@@ -356,12 +387,6 @@ class PushMachine(RuleBasedStateMachine):
             waits = (row.due_at, row.lease_until, workspace.paused_until)
             self._wait_until(max(moment for moment in waits if moment))
 
-    def _wait_for_work(self) -> None:
-        row, workspace = Property.objects.get(), Workspace.objects.get()
-        if row.due_at:
-            waits = (row.due_at, row.lease_until, workspace.paused_until)
-            self._wait_until(max(moment for moment in waits if moment))
-
     def _wait_until(self, moment: datetime) -> None:
         """Let time pass; what has waited for too long comes in its last moment, or never.
 
@@ -389,6 +414,13 @@ class PushMachine(RuleBasedStateMachine):
             call.worker.go_on(die)
 
     # --- the judgement ---
+    @invariant()
+    def a_row_at_rest_has_nothing_to_send(self) -> None:
+        """Not at the end alone: a later edit would make good what was lost."""
+        row = Property.objects.filter(due_at=None, lease_token=None).first()
+        if row:
+            self.model.all_is_sent(row)
+
     def settle(self) -> None:
         """Let all end without more faults, read once more, and judge what there is."""
         for worker in self._standing():

@@ -1,9 +1,7 @@
 """manage.py configure_webhook: the platform's callback, set from here (§4.1)."""
 
 from typing import Any
-from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
@@ -42,7 +40,7 @@ class Command(SyncCommand):
             return
         try:
             answer = self._do(workspace, options)
-        except registration.NoneNotAllowed as error:
+        except (registration.NoneNotAllowed, registration.OnlyHere) as error:
             self.fail(str(error), USAGE)
         except NotThere:
             self.fail(f"{workspace}: the platform has no webhook configured")
@@ -60,20 +58,10 @@ class Command(SyncCommand):
             return client.enable_webhook(enabled=options["enable"])
         if options["delete"]:
             return client.delete_webhook()
-        self._check_address(workspace)
         if options["rotate_secret"]:
             return registration.rotate_secret(workspace, now=timezone.now())
         auth_type = options["auth"] or workspace.auth_type
         return registration.configure(workspace, auth_type=auth_type, now=timezone.now())
-
-    def _check_address(self, workspace: Workspace) -> None:
-        """Refuse an address that only this machine reaches: every callback would be lost."""
-        if is_local(settings.PUBLIC_BASE_URL) and not is_local(workspace.base_url):
-            self.fail(
-                f"PUBLIC_BASE_URL is {settings.PUBLIC_BASE_URL}, which only this machine reaches:"
-                " set it to the https address that the platform can call",
-                USAGE,
-            )
 
     def _plan(self, workspace: Workspace, options: dict[str, Any]) -> None:
         names = ("show", "enable", "disable", "delete", "rotate_secret")
@@ -86,8 +74,3 @@ class Command(SyncCommand):
             "authType": auth_type,
         }
         self.emit(plan, [f"{key}: {value}" for key, value in plan.items()], as_json=options["json"])
-
-
-def is_local(address: str) -> bool:
-    """Tell whether an address names this machine itself."""
-    return urlsplit(address).hostname in {"localhost", "127.0.0.1", "::1"}

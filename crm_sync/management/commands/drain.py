@@ -7,9 +7,8 @@ from django.core.management.base import CommandParser
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
-from crm_sync import due
+from crm_sync import due, tasks
 from crm_sync.commands import SyncCommand
-from crm_sync.tasks import BUDGET
 
 IDLE = 1.0  # seconds between two looks with --loop
 
@@ -36,11 +35,12 @@ class Command(SyncCommand):
     def _once(self) -> list[tuple[str, str, int]]:
         done = []
         for name, workspace_id in due.waiting(timezone.now()):
-            tally = due.QUEUES[name].drain(workspace_id, BUDGET)
+            tally = due.QUEUES[name].drain(workspace_id, tasks.BUDGET)
             done += [(name, outcome, count) for outcome, count in sorted(tally.counts.items())]
         return done
 
     def _loop(self) -> None:
+        tasks.start()
         while True:
             try:
                 for queue, outcome, count in self._once():

@@ -9,13 +9,14 @@ from django.utils import timezone
 from rich.console import Console
 from rich.progress import Progress
 
-from crm_sync.commands import PARTLY, SyncCommand
+from crm_sync.commands import FAILED, PARTLY, SyncCommand
 from crm_sync.models import Workspace
 from properties.feeds import NotAFeed
-from properties.imports import Report, import_feed, read_whole
+from properties.imports import Report, Stopped, import_feed
 
 OF_THE_RECORD = {"id", "created", "modified"}  # kept, but nobody misses them on the platform
 SHOWN = 20  # lines of each kind that a person reads; --json has them all
+ADVICE = "if the feed is whole, import it with --force: what it lacks stays as it is"
 
 
 class Command(SyncCommand):
@@ -25,37 +26,41 @@ class Command(SyncCommand):
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the workspace and the file."""
+        """Add the workspace, the file, and the word of a person that a feed is whole."""
         super().add_arguments(parser)
         parser.add_argument("slug")
         parser.add_argument("file", type=Path)
+        parser.add_argument(
+            "--force", action="store_true", help="import a feed that lacks much of the stock, too"
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Import the file; exit code 3 when some records were refused, 1 when nothing was taken."""
-        workspace, path, dry_run = (
-            self.workspace(options["slug"]),
-            options["file"],
-            options["dry_run"],
-        )
+        workspace = self.workspace(options["slug"])
+        path, dry_run, as_json = options["file"], options["dry_run"], options["json"]
         try:
-            total = read_whole(path)
-            report = self._import(workspace, path, total, dry_run=dry_run)
+            report = self._import(workspace, path, dry_run=dry_run, force=options["force"])
+        except Stopped as error:
+            self.emit(_document(error.report), _missing(error.report), as_json=as_json)
+            self.fail(f"{error}; nothing was imported; {ADVICE}")
         except NotAFeed as error:
             self.fail(f"{error}; nothing was imported")
-        self.emit(_document(report), _lines(report, dry_run=dry_run), as_json=options["json"])
+        self.emit(_document(report), _lines(report, dry_run=dry_run), as_json=as_json)
+        if report.stopped:
+            self.fail(f"{path.name}: {report.stopped}; it would be refused; {ADVICE}")
         if report.refused:
-            code = PARTLY if report.accepted else 1
-            self.fail(f"{len(report.refused)} of {total} records were refused", code)
+            code = PARTLY if report.accepted else FAILED
+            self.fail(f"{len(report.refused)} of {report.total} records were refused", code)
 
-    def _import(self, workspace: Workspace, path: Path, total: int, *, dry_run: bool) -> Report:
+    def _import(self, workspace: Workspace, path: Path, *, dry_run: bool, force: bool) -> Report:
         report = Report()
-        steps = import_feed(workspace, path, now=timezone.now(), dry_run=dry_run)
+        steps = import_feed(workspace, path, now=timezone.now(), dry_run=dry_run, force=force)
         quiet = not sys.stderr.isatty()
         with Progress(console=Console(stderr=True), transient=True, disable=quiet) as progress:
-            bar = progress.add_task(path.name, total=total)
-            for step in steps:
-                report = step
-                progress.advance(bar)
+            bar = progress.add_task(path.name, total=None)  # it pulses while the file is read
+            for report in steps:
+                done = report.accepted + len(report.refused)
+                progress.update(bar, completed=done, total=report.total)
         return report
 
 
@@ -68,6 +73,8 @@ def _document(report: Report) -> dict[str, Any]:
             {"position": r.position, "reference": r.reference, "reasons": r.reasons}
             for r in report.refused
         ],
+        "missing": report.missing,
+        "stopped": report.stopped,
         "leftover": report.leftover,
     }
 
@@ -81,12 +88,22 @@ def _lines(report: Report, *, dry_run: bool) -> list[str]:
         lines.append(
             f"refused   {refusal.position}, {refusal.reference or 'no reference'}: {reasons}"
         )
+    lines += _missing(report)
     for reference, rest in list(report.leftover.items())[:SHOWN]:
         names = sorted(rest.keys() - OF_THE_RECORD)
         lines += [f"set aside {reference}: {', '.join(names)}"] if names else []
     would = "would be " if dry_run else ""
+    missing = f", {len(report.missing)} missing" if report.missing else ""
     lines.append(
         f"{would}imported: {len(report.new)} new, {len(report.changed)} changed,"
-        f" {len(report.unchanged)} unchanged, {len(report.refused)} refused"
+        f" {len(report.unchanged)} unchanged, {len(report.refused)} refused{missing}"
     )
     return lines
+
+
+def _missing(report: Report) -> list[str]:
+    """Return a line for each property that the last feed held and this one does not."""
+    return [
+        f"missing   {reference}: not in the feed any more; it stays as it is"
+        for reference in report.missing[:SHOWN]
+    ]

@@ -14,7 +14,7 @@ from crm_sync.errors import SyncError
 from crm_sync.models import Workspace
 from properties.models import Walk
 from properties.pull import pull
-from properties.push import drain
+from properties.queues import drain
 
 SLICE = 5.0  # seconds between two looks at the progress bar
 GOOD = {"created", "pushed", "in sync"}

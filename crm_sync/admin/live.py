@@ -1,0 +1,34 @@
+"""The figures of the inbox on the overview, asked for every few seconds without a reload."""
+
+from datetime import datetime
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, JsonResponse
+from django.utils import timezone
+
+from crm_sync.admin_cells import EMPTY, span
+from crm_sync.admin_readonly import ReadOnlyAdmin
+from crm_sync.figures import figures
+
+
+def live(now: datetime) -> dict[str, str]:
+    """Return the figures as the page writes them."""
+    known = figures(now)
+    return {
+        "last_hour": str(known.last_hour),
+        "last_day": str(known.last_day),
+        "pending": str(known.pending),
+        "failed": str(known.failed),
+        "quarantined": str(known.quarantined),
+        "oldest": EMPTY if known.oldest is None else span(known.oldest),
+        "lag": EMPTY if known.lag is None else span(known.lag),
+    }
+
+
+def live_figures(admin: ReadOnlyAdmin, request: HttpRequest) -> JsonResponse:
+    """Answer with the figures, for whoever may view deliveries (S17)."""
+    if not admin.has_view_permission(request):
+        raise PermissionDenied
+    answer = JsonResponse(live(timezone.now()))
+    answer["Cache-Control"] = "no-store"
+    return answer

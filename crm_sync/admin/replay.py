@@ -1,0 +1,75 @@
+"""Playing deliveries again: first what that would do now, then, when somebody says so, doing it."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin import helpers
+from django.db import DatabaseError
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from crm_sync.admin.states import named_badge, state_badge
+from crm_sync.admin_cells import link, list_of, moment, page_of
+from crm_sync.admin_readonly import ReadOnlyAdmin
+from crm_sync.models import Delivery
+from crm_sync.replay import Foreseen, Replayed, foresee, replay
+
+MOST = 200  # deliveries on one page; the command takes more
+
+
+def ask_to_replay(
+    admin: ReadOnlyAdmin, request: HttpRequest, chosen: QuerySet[Delivery]
+) -> HttpResponse | None:
+    """Show what a replay of the chosen deliveries would do, or do it once that is confirmed."""
+    keys = list(chosen.order_by().values_list("pk", flat=True)[: MOST + 1])
+    if len(keys) > MOST:
+        messages.error(
+            request, f"At most {MOST} at once here; `manage.py replay` takes any number."
+        )
+        return None
+    rows = list(Delivery.objects.filter(pk__in=keys))
+    if "confirmed" in request.POST:
+        admin.note(request, Delivery.objects.filter(pk__in=keys), "Replayed.")
+        return _done(request, rows, replay(rows, now=timezone.now()))
+    try:
+        found = foresee(rows, now=timezone.now())
+    except DatabaseError:
+        messages.error(request, "Workers hold these rows just now: try it again in a moment.")
+        return None
+    context: dict[str, Any] = admin.admin_site.each_context(request) | {
+        "opts": admin.opts,
+        "title": "Replay",
+        "media": admin.media,
+        "steps": [_shown(one) for one in found],
+        "playable": sum(one.state != "" for one in found),
+        "checkbox": helpers.ACTION_CHECKBOX_NAME,
+        "list_url": list_of("crm_sync.delivery"),
+    }
+    return TemplateResponse(request, "crm_sync/replay.html", context)
+
+
+def _done(request: HttpRequest, rows: list[Delivery], done: Replayed) -> HttpResponse:
+    if done.played:
+        messages.success(request, f"A worker plays them now: {len(done.played)}.")
+    if done.waiting:
+        messages.info(request, f"They wait for a worker already: {done.waiting}.")
+    if done.cleared:
+        messages.warning(request, f"Their bytes were removed with time: {done.cleared}.")
+    if len(rows) == 1:
+        return HttpResponseRedirect(page_of(rows[0]))
+    return HttpResponseRedirect(list_of("crm_sync.delivery"))
+
+
+def _shown(one: Foreseen) -> dict[str, Any]:
+    delivery = one.delivery
+    return {
+        "pk": delivery.pk,
+        "name": link(page_of(delivery), delivery.kind or "Callback"),
+        "received": moment(delivery.received_at, timezone.now()),
+        "state": state_badge(delivery),
+        "outcome": named_badge(one.state) if one.state else "",
+        "text": one.text,
+        "changes": [(name, before or "—", after or "—") for name, before, after in one.changes],
+    }

@@ -1,0 +1,157 @@
+"""The webhook as the platform holds it: what differs, what failed, and the mending."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import F, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync import registration, watch
+from crm_sync.admin_base import action, display
+from crm_sync.admin_cells import badge, exact_moment, link, moment, page_at, shortened, two_lines
+from crm_sync.admin_filters import WorkspaceFilter
+from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
+from crm_sync.errors import SyncError
+from crm_sync.models import Watch, Workspace
+from crm_sync.registration import GONE
+from crm_sync.secrets import SecretUnreadable
+
+
+def state_of(seen: Watch) -> tuple[str, str]:
+    """Return for a person whether the webhook stands as we set it, and the tone."""
+    if GONE in seen.drift:
+        return "Not configured", "danger"
+    if seen.drift:
+        return "Changed", "danger"
+    if seen.problem:
+        return "Cannot be read", "warning"
+    return ("As we set it", "good") if seen.looked_at else ("Not looked at yet", "info")
+
+
+@admin.register(Watch)
+class WatchAdmin(ReadOnlyAdmin):
+    """One row for each workspace whose webhook was set from here."""
+
+    empty = Empty(
+        "No webhook is set yet",
+        "The platform calls us once its webhook is configured:",
+        ("manage.py configure_webhook main",),
+    )
+    change_form_template = "crm_sync/watch.html"
+    list_display = ("name", "state", "attempt", "failures", "recovered", "looked")
+    list_filter = (WorkspaceFilter,)
+    search_fields = ("workspace__slug",)
+    ordering = ("workspace__slug",)
+    actions = ("mend", "look_now", "seen")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Watch]:
+        """Load the slug and nothing else of the workspace (S5)."""
+        watches: QuerySet[Watch] = super().get_queryset(request)
+        return watches.annotate(slug=F("workspace__slug"))
+
+    @display(description="workspace", ordering="workspace__slug")
+    def name(self, seen: Any) -> SafeString:
+        """Show whose webhook it is, and what is wrong with it."""
+        return two_lines(seen.slug, ", ".join(sorted(seen.drift)))
+
+    @display(description="on the platform", ordering="drift_since")
+    def state(self, seen: Watch) -> SafeString:
+        """Show whether it stands as we set it."""
+        return badge(*state_of(seen))
+
+    @display(description="last attempt", ordering="last_triggered_at")
+    def attempt(self, seen: Watch) -> SafeString | str:
+        """Show when the platform last tried to call."""
+        return moment(seen.last_triggered_at, timezone.now())
+
+    @display(description="failed attempts", ordering="failed")
+    def failures(self, seen: Watch) -> SafeString | str:
+        """Show how many did not reach us, and why the last did not."""
+        if not seen.failed:
+            return "0"
+        return two_lines(badge(seen.failed, "warning"), shortened(seen.last_failure, 60))
+
+    @display(description="looked", ordering="looked_at")
+    def looked(self, seen: Watch) -> SafeString | str:
+        """Show when we last looked."""
+        return moment(seen.looked_at, timezone.now())
+
+    @action(description="Mend", permissions=["act"])
+    def mend(self, request: HttpRequest, queryset: QuerySet[Watch]) -> None:
+        """Set the webhook as it should be (POST only)."""
+        for workspace_id, slug in queryset.values_list("workspace_id", "workspace__slug"):
+            mine = queryset.filter(workspace_id=workspace_id)
+            try:
+                workspace = Workspace.objects.get(pk=workspace_id)
+                registration.mend(workspace, now=timezone.now())
+            except (
+                SyncError,
+                SecretUnreadable,
+                registration.NoneNotAllowed,
+                registration.OnlyHere,
+            ) as error:
+                messages.error(request, f"{slug}: {error}")
+            else:
+                self.note(request, mine, "Mended.")
+                messages.success(request, f"{slug}: the webhook is set as it should be.")
+
+    @action(description="Look now", permissions=["act"])
+    def look_now(self, request: HttpRequest, queryset: QuerySet[Watch]) -> None:
+        """Have the configuration and the whole history read (POST only)."""
+        count = watch.ask(Watch.objects.filter(pk__in=queryset), now=timezone.now())
+        messages.success(request, f"A worker looks now: {count}.")
+
+    @action(description="Failures seen", permissions=["act"])
+    def seen(self, request: HttpRequest, queryset: QuerySet[Watch]) -> None:
+        """Begin to count the failed attempts again (POST only)."""
+        failed = Watch.objects.filter(pk__in=queryset, failed__gt=0)
+        self.note(request, failed, "Failures seen.")
+        count = failed.update(failed=0)
+        messages.success(request, f"Counted from 0 again: {count}.")
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show the page of one webhook instead of a form."""
+        seen = kwargs["obj"]
+        context |= {
+            "title": f"Webhook of {seen.slug}",
+            "badge": badge(*state_of(seen)),
+            "facts": _facts(seen),
+            "drift": sorted(seen.drift.items()),
+            "can_act": self.has_act_permission(request),
+        }
+        return super().render_change_form(request, context, *args, **kwargs)
+
+
+def _facts(seen: Any) -> list[tuple[str, object]]:
+    now = timezone.now()
+    facts: list[tuple[str, object]] = [
+        ("Attempts, changes and a test call", link(_page(seen.workspace_id), "Open")),
+        ("Looked", exact_moment(seen.looked_at, now)),
+        ("Next look", exact_moment(seen.due_at, now)),
+        ("Last attempt of the platform", exact_moment(seen.last_triggered_at, now)),
+        ("Events that only the history brought", seen.recovered),
+        ("Failed attempts", seen.failed),
+    ]
+    if seen.last_failure:
+        when = exact_moment(seen.last_failure_at, now)
+        facts.append(("Last failure", two_lines(seen.last_failure, when)))
+    if seen.problem:
+        facts.append(("Why it cannot be read", seen.problem))
+    return facts
+
+
+def _page(workspace_id: int) -> str:
+    return reverse("admin:crm_sync_workspace_webhook", args=[workspace_id])
+
+
+def webhook_cell(workspace: Workspace) -> tuple[SafeString, str]:
+    """Return the state of a workspace's webhook as a badge, and the address of its page."""
+    seen = Watch.objects.filter(workspace_id=workspace.pk).first()
+    if seen is None:
+        return badge("Not set from here", "warning"), ""
+    return badge(*state_of(seen)), page_at("crm_sync.watch", seen.pk)

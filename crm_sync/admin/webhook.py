@@ -1,0 +1,270 @@
+"""The webhook of one workspace: what the platform holds and tried, and whether we can be reached.
+
+A GET shows what is known here and calls nobody. What calls the platform, or ourselves, is a POST of
+somebody who may change the workspace; its calls are short, and end in a message, never in an error.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+
+from crm_sync import history, reach, registration, slots, watch
+from crm_sync.admin.states import state_badge
+from crm_sync.admin.watch import webhook_cell
+from crm_sync.admin_base import ModelAdmin
+from crm_sync.admin_cells import EMPTY, badge, exact_moment, link, list_of, moment, page_of
+from crm_sync.attempts import Attempt, attempts
+from crm_sync.errors import NotThere, Passing, SyncError
+from crm_sync.masking import masked_text
+from crm_sync.models import Gap, Watch, Workspace
+from crm_sync.secrets import SecretUnreadable
+
+DEADLINE = 8.0  # seconds for each call: somebody waits for the page
+MOMENTS = ("createdAt", "updatedAt", "lastTriggeredAt")
+AuthType = Workspace.AuthType
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the platform holds, or that it holds nothing, and what it tried."""
+
+    fields: Sequence[
+        tuple[str, object, str]
+    ]  # name, on the platform, as it should be where it is not
+    attempts: list[Attempt]
+    is_configured: bool
+
+
+class NotNow(Exception):
+    """The platform is left alone for now; the message says why."""
+
+
+# What each button does, and says when it has worked.
+def _configure(workspace: Workspace, auth_type: str) -> str:
+    chosen = auth_type if auth_type in AuthType.values else workspace.auth_type
+    now = timezone.now()
+    registration.configure(workspace, auth_type=chosen, now=now, deadline=DEADLINE)
+    return "The webhook is configured: POST to our address, authenticated, enabled."
+
+
+def _rotate(workspace: Workspace, _: str) -> str:
+    registration.rotate_secret(workspace, now=timezone.now(), deadline=DEADLINE)
+    return "The platform has a new secret; the old one is taken for ten more minutes."
+
+
+def _enable(workspace: Workspace, _: str) -> str:
+    _enable_it(workspace, enabled=True)
+    return "The platform delivers events again."
+
+
+def _disable(workspace: Workspace, _: str) -> str:
+    _enable_it(workspace, enabled=False)
+    return "The platform delivers no events until the webhook is enabled again."
+
+
+def _enable_it(workspace: Workspace, *, enabled: bool) -> None:
+    workspace.client(deadline=DEADLINE).enable_webhook(enabled=enabled)
+    watch.ask(Watch.objects.filter(workspace=workspace), now=timezone.now())
+
+
+CHANGES: dict[str, Callable[[Workspace, str], str]] = {
+    "configure": _configure,
+    "rotate": _rotate,
+    "enable": _enable,
+    "disable": _disable,
+}
+
+
+def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> HttpResponse:
+    """Show the page; look, try our address, or change the webhook (POST)."""
+    shown = admin.get_queryset(request).filter(pk=workspace_id).first()
+    if shown is None:
+        raise Http404
+    if not admin.has_view_permission(request, shown):
+        raise PermissionDenied
+    extra: dict[str, Any] = {}
+    if request.method == "POST":
+        if not admin.has_change_permission(request, shown):
+            raise PermissionDenied
+        action = request.POST.get("action", "")
+        if action in CHANGES:
+            _change(request, workspace_id, action)
+            return HttpResponseRedirect(page(workspace_id))
+        extra = _look(request, workspace_id) if action == "look" else _try(request, workspace_id)
+    context = admin.admin_site.each_context(request) | {
+        "opts": admin.opts,
+        "media": admin.media,
+        "title": f"Webhook of {shown.slug}",
+        "workspace": shown,
+        "workspace_url": page_of(shown),
+        "expected": _expected(shown),
+        "watched": _watched(request, shown),
+        "auth_types": _auth_types(shown),
+        "can_act": admin.has_change_permission(request, shown),
+        **extra,
+    }
+    return TemplateResponse(request, "crm_sync/webhook.html", context)
+
+
+def page(workspace_id: int) -> str:
+    """Return the address of the page."""
+    return reverse("admin:crm_sync_workspace_webhook", args=[workspace_id])
+
+
+def _auth_types(shown: Workspace) -> list[tuple[str, str, bool]]:
+    """Offer the ways to authenticate; none at all only where the setting allows it (S2)."""
+    return [
+        (value, str(label), value == shown.auth_type)
+        for value, label in AuthType.choices
+        if value != AuthType.NONE or settings.CALLBACK_ALLOW_NONE
+    ]
+
+
+def _expected(shown: Any) -> list[tuple[str, object]]:
+    wanted = registration.expected(shown).items()
+    known = [(name, history.words(value)) for name, value in wanted]
+    return [*known, ("authSecret", "stored" if shown.has_auth_secret else "none yet")]
+
+
+def _watched(request: HttpRequest, shown: Workspace) -> list[tuple[str, object]]:
+    """Tell what the regular looks found, to whoever may open it (S17)."""
+    found: list[tuple[str, object]] = []
+    if request.user.has_perm("crm_sync.view_watch"):
+        state, address = webhook_cell(shown)
+        found.append(("Watched", format_html("{} {}", state, link(address, "Open"))))
+    if request.user.has_perm("crm_sync.view_gap"):
+        unseen = Gap.objects.filter(workspace=shown, acknowledged_at=None).count()
+        query = urlencode({"seen": "no", "workspace": shown.slug})
+        found.append(("Gaps unseen", link(f"{list_of('crm_sync.gap')}?{query}", unseen)))
+    return found
+
+
+# --- what a POST does ---
+def _change(request: HttpRequest, workspace_id: int, action: str) -> None:
+    auth_type = request.POST.get("auth_type", "")
+    text = _call(request, workspace_id, lambda mine: CHANGES[action](mine, auth_type))
+    if text is not None:
+        rows = Workspace.objects.filter(pk=workspace_id).only("pk", "slug")
+        LogEntry.objects.log_actions(int(request.user.pk or 0), rows, CHANGE, f"Webhook: {action}.")
+        messages.success(request, text)
+
+
+def _look(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
+    held, now = _call(request, workspace_id, _held), timezone.now()
+    if held is None:
+        return {}
+    return {
+        "held": held,
+        "looked": exact_moment(now, now),
+        "attempts": [_attempt(one, now) for one in held.attempts],
+    }
+
+
+def _try(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
+    try:
+        steps = reach.probe(Workspace.objects.get(pk=workspace_id))
+    except SecretUnreadable as error:
+        messages.error(request, str(error))
+        return {}
+    marks = {True: badge("As it must be", "good"), False: badge("Not so", "danger")}
+    return {
+        "probe": [(marks[step.is_good], step.name, step.text) for step in steps],
+        "probe_works": all(step.is_good for step in steps),
+    }
+
+
+def _call(
+    request: HttpRequest, workspace_id: int, call: Callable[[Workspace], Result]
+) -> Result | None:
+    """Call the platform; what went wrong becomes a message, without any secret, and None."""
+    now = timezone.now()
+    try:
+        workspace = Workspace.objects.get(pk=workspace_id)
+        result = _limited(workspace, call, now)
+    except (
+        SecretUnreadable,
+        NotNow,
+        registration.NoneNotAllowed,
+        registration.OnlyHere,
+    ) as error:
+        messages.error(request, str(error))
+    except NotThere:
+        messages.error(request, "The platform has no webhook configured: configure it.")
+    except SyncError as error:
+        workspace.pause_for(error, now)
+        text = masked_text(str(error), workspace)
+        if isinstance(error, Passing) and error.unclear and request.POST["action"] != "look":
+            text += ". It may have worked all the same: ask the platform."
+        messages.error(request, text)
+    else:
+        workspace.answered()
+        return result
+    return None
+
+
+def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: datetime) -> Result:
+    """Keep to what all workers keep to: the pause, and how much may be under way (A8)."""
+    if workspace.is_paused(now):
+        until = f"{workspace.paused_until:%H:%M:%S} UTC"
+        problem = masked_text(workspace.problem, workspace)
+        raise NotNow(f"The workspace is paused until {until}: {problem}")
+    with slots.hold(workspace) as held:
+        if not held.count:
+            raise NotNow("Workers have as much under way as may be: try it again in a moment.")
+        return call(workspace)
+
+
+# --- what the platform holds ---
+def _held(workspace: Workspace) -> Held:
+    client = workspace.client(deadline=DEADLINE)
+    try:
+        document = client.get_webhook().document
+        theirs = document if isinstance(document, dict) else {}
+        tried = attempts(workspace, client.get_triggers())
+    except NotThere:  # A20
+        return Held([], [], is_configured=False)
+    differing = history.differences(theirs, registration.expected(workspace))
+    fields = [
+        (
+            name,
+            _moment(value) if name in MOMENTS else masked_text(history.words(value), workspace),
+            differing.get(name, {}).get("ours", ""),
+        )
+        for name, value in theirs.items()
+        if name != "authSecret"  # it is never returned (§5.2)
+    ]
+    return Held(fields, tried, is_configured=True)
+
+
+def _moment(value: object) -> SafeString | str:
+    return exact_moment(history.moment(value), timezone.now())
+
+
+def _attempt(one: Attempt, now: datetime) -> dict[str, Any]:
+    result = {True: badge("Arrived", "good"), False: badge("Failed", "danger")}
+    ours: object = badge("Not in the inbox", "warning")
+    if one.ours is not None:
+        ours = link(page_of(one.ours), f"Delivery {one.ours.pk}")
+    return {
+        "at": moment(one.at, now),
+        "event": one.event or EMPTY,
+        "order": one.order,
+        "result": badge("Unknown") if one.is_success is None else result[one.is_success],
+        "answer": one.answer,
+        "ours": ours,
+        "state": state_badge(one.ours) if one.ours is not None else "",
+    }

@@ -1,0 +1,20 @@
+"""Pure: what is wrong with a stuck delivery, in the same words for all with the same trouble."""
+
+import re
+
+LENGTH = 200
+# What differs between two deliveries of one cause.
+_QUOTED = re.compile(r"'[^']*'?|\"[^\"]*\"?")
+_NAME = re.compile(r"'[A-Z][A-Z_]+'")  # of an event: that is what the cause is about
+_KEY = re.compile(r"\b[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
+_NUMBER = re.compile(r"\b(0x)?[0-9a-fA-F]*\d[0-9a-fA-F]*\b(?:[-:.,T]\d+)*Z?")
+
+
+def cause_of(effect: str) -> str:
+    """Return the first line of why a delivery is stuck without what belongs to it alone.
+
+    "ValueError: order 5000 has no 'x'" and the same of order 5001 are one cause.
+    """
+    text = " ".join(effect.partition("\n")[0].split())
+    text = _QUOTED.sub(lambda found: found[0] if _NAME.fullmatch(found[0]) else "'…'", text)
+    return _NUMBER.sub("…", _KEY.sub("…", text))[:LENGTH]

@@ -1,0 +1,119 @@
+"""manage.py replay: play received events again, and see before what that would change (I22)."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from crm_sync.commands import PARTLY, USAGE, SyncCommand
+from crm_sync.events import NotUnderstood, read_moment
+from crm_sync.inbox import STUCK
+from crm_sync.models import Delivery
+from crm_sync.replay import Foreseen, foresee, replay
+
+AT_ONCE = 200  # deliveries in one transaction
+CHOICES = ("state", "order", "since", "delivery")
+
+
+class Command(SyncCommand):
+    """Exit codes: 0 given to the worker, 2 nothing was chosen, 3 some would fail or are no more."""
+
+    help = "Play received events again; what is in effect already stays as it is."
+    changes = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add what to choose by; all that is said must hold."""
+        super().add_arguments(parser)
+        parser.add_argument("slug", help="the workspace")
+        parser.add_argument("--state", choices=Delivery.State.values, help="what became of it")
+        parser.add_argument("--order", metavar="ID", help="the events of this order")
+        parser.add_argument("--since", metavar="TIME", help="received since then, ISO 8601, UTC")
+        parser.add_argument("--delivery", metavar="NUMBER", type=int, nargs="+", help="only these")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Show what it would do, or give the deliveries to the worker."""
+        keys = list(self._chosen(options))
+        if options["dry_run"]:
+            self._foresee(keys, as_json=options["json"])
+        else:
+            self._replay(keys, as_json=options["json"])
+
+    def _chosen(self, options: dict[str, Any]) -> QuerySet[Delivery, int]:
+        workspace = self.workspace(options["slug"])
+        if not any(options[name] for name in CHOICES):
+            self.fail("say which: --state, --order, --since or --delivery", USAGE)
+        chosen = Delivery.objects.filter(workspace=workspace)
+        if options["state"]:
+            chosen = chosen.filter(state=options["state"])
+        if options["order"]:
+            chosen = chosen.filter(order_platform_id=options["order"])
+        if options["since"]:
+            chosen = chosen.filter(received_at__gte=self._moment(options["since"]))
+        if options["delivery"]:
+            chosen = chosen.filter(pk__in=options["delivery"])
+        return chosen.order_by("received_at", "pk").values_list("pk", flat=True)
+
+    def _moment(self, text: str) -> datetime:
+        try:
+            return read_moment("--since", text).astimezone(UTC)
+        except NotUnderstood as error:
+            self.fail(str(error), USAGE)
+
+    def _foresee(self, keys: list[int], *, as_json: bool) -> None:
+        now = timezone.now()
+        found = [one for rows in self._slices(keys) for one in foresee(rows, now=now)]
+        counts: dict[str, int] = {}
+        for one in found:
+            counts[one.state or "LEFT_OUT"] = counts.get(one.state or "LEFT_OUT", 0) + 1
+        document = {"chosen": len(found), "outcomes": counts, "deliveries": list(map(_told, found))}
+        lines = [line for one in found for line in _lines(one)]
+        total = ", ".join(f"{count} {state.lower()}" for state, count in sorted(counts.items()))
+        self.emit(document, [*lines, total or "nothing is chosen"], as_json=as_json)
+        bad = sum(one.state in ("", *STUCK) for one in found)
+        if bad:
+            self.fail(
+                f"{bad} of {len(found)} would not be understood, fail, or be left out", PARTLY
+            )
+
+    def _replay(self, keys: list[int], *, as_json: bool) -> None:
+        now = timezone.now()
+        done = [replay(rows, now=now) for rows in self._slices(keys)]
+        counts = {
+            "played": sum(len(one.played) for one in done),
+            "waiting": sum(one.waiting for one in done),
+            "cleared": sum(one.cleared for one in done),
+        }
+        lines = [f"given to the worker: {counts['played']}"]
+        if counts["waiting"]:
+            lines.append(f"left out, they wait for it already: {counts['waiting']}")
+        self.emit(counts, lines, as_json=as_json)
+        if counts["cleared"]:
+            self.fail(f"{counts['cleared']} of {len(keys)} have lost their bytes", PARTLY)
+
+    def _slices(self, keys: list[int]) -> Iterator[list[Delivery]]:
+        starts = range(0, len(keys), AT_ONCE)
+        for start in self.track(starts, "deliveries"):
+            yield list(Delivery.objects.filter(pk__in=keys[start : start + AT_ONCE]))
+
+
+def _told(one: Foreseen) -> dict[str, Any]:
+    changes = {name: {"before": before, "after": after} for name, before, after in one.changes}
+    return {
+        "delivery": one.delivery.pk,
+        "event": one.delivery.kind,
+        "state": one.delivery.state,
+        "outcome": one.state,
+        "text": one.text,
+        "changes": changes,
+    }
+
+
+def _lines(one: Foreseen) -> list[str]:
+    name = f"{one.delivery.pk} {one.delivery.kind or 'callback'}"
+    changes = [
+        f"    {what}: {before or '—'} → {after or '—'}" for what, before, after in one.changes
+    ]
+    return [f"{name}: {one.state or 'left out'}: {one.text}", *changes]

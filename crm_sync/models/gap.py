@@ -1,0 +1,50 @@
+"""An interval in which events may be unknown."""
+
+from datetime import UTC
+
+from django.db import models
+
+
+class Gap(models.Model):
+    """Written once; a person acknowledges it. Everything open was made due for a read before."""
+
+    class Why(models.TextChoices):
+        """What makes us think that something was missed."""
+
+        OVERFLOW = "OVERFLOW", "More attempts than the history keeps"
+        ERASED = "ERASED", "The history was erased"
+        UNEXPLAINED = "UNEXPLAINED", "An attempt that nothing shows"
+        UNREADABLE = "UNREADABLE", "A record without its payload"
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    why = models.CharField(max_length=12, choices=Why)
+    began_at = models.DateTimeField(
+        null=True, blank=True, help_text="By the platform's clock; none: since it was connected"
+    )
+    ended_at = models.DateTimeField(help_text="By the platform's clock")
+    noticed_at = models.DateTimeField()
+    asked = models.PositiveIntegerField(default=0, help_text="Open orders made due for a read")
+    acknowledged_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            # The dashboard counts and lists what nobody has seen yet.
+            models.Index(
+                fields=["noticed_at"],
+                name="gap_unseen",
+                condition=models.Q(acknowledged_at__isnull=True),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"gap {self.pk}"
+
+    @property
+    def interval(self) -> str:
+        """From when to when, in UTC, for a person."""
+        end = self.ended_at.astimezone(UTC)
+        if self.began_at is None:
+            return f"until {end:%Y-%m-%d %H:%M:%S}"
+        began = self.began_at.astimezone(UTC)
+        end_format = "%H:%M:%S" if began.date() == end.date() else "%Y-%m-%d %H:%M:%S"
+        return f"{began:%Y-%m-%d %H:%M:%S} to {end:{end_format}}"

@@ -1,0 +1,50 @@
+"""How far we have looked at the platform's webhook and its trigger history (design §5)."""
+
+from django.db import models
+
+from crm_sync.due import DueModel
+
+
+class Watch(DueModel):
+    """One for each workspace whose webhook was set from here; `due_at` says when to look next.
+
+    Moments of `asked_at` and `looked_at` are by our clock; all others are the platform's words
+    and are compared with one another alone (I29).
+    """
+
+    workspace = models.OneToOneField("crm_sync.Workspace", on_delete=models.PROTECT)
+    asked_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since then somebody wants the history read in any case"
+    )
+    looked_at = models.DateTimeField(null=True, blank=True)
+    problem = models.TextField(blank=True, default="", help_text="Why the last look failed")
+
+    last_triggered_at = models.DateTimeField(
+        null=True, blank=True, help_text="The last attempt that a look has accounted for"
+    )
+    window = models.JSONField(default=list, help_text="The records of the history at that look")
+    window_until = models.DateTimeField(null=True, blank=True, help_text="The newest of them")
+
+    # What stands there differently: name of §2.1 → {"theirs", "ours"}; "webhook" when it is gone.
+    drift = models.JSONField(default=dict)
+    drift_since = models.DateTimeField(null=True, blank=True)
+
+    recovered = models.PositiveIntegerField(default=0, help_text="Events that only history brought")
+    failed = models.PositiveIntegerField(
+        default=0, help_text="Attempts that failed since somebody looked"
+    )
+    last_failure = models.CharField(max_length=300, blank=True, default="")
+    last_failure_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = "webhook"
+
+    def __str__(self) -> str:
+        return f"webhook of workspace {self.workspace_id}"
+
+    @property
+    def is_certain(self) -> bool:
+        """Tell whether somebody has asked since the last look: then the history is read anyway."""
+        return self.asked_at is not None and (
+            self.looked_at is None or self.asked_at > self.looked_at
+        )

@@ -1,0 +1,67 @@
+"""Fixtures for those who build on this: `pytest_plugins = ["crm_sync.testing"]`.
+
+`platform_event` lets the platform tell something, from the callback to the applied effect, in the
+process of the test and within its database.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from crm_sync import due, inbox, samples, trial
+from crm_sync.models import Delivery, Workspace
+
+BUDGET = 20.0  # seconds
+SECRET = "secret-of-a-test"  # noqa: S105 - it opens nothing
+
+
+@pytest.fixture
+def platform_workspace(db: None) -> Workspace:
+    """Return the workspace that events go to: the first one, made where there is none."""
+    first = Workspace.objects.order_by("pk").first()
+    return first or Workspace.objects.create(
+        slug="test", base_url="http://platform.invalid", auth_secret=SECRET
+    )
+
+
+@pytest.fixture
+def platform_event(platform_workspace: Workspace) -> Callable[..., Delivery]:
+    """Return a function that posts an event to the callback view and has it applied.
+
+    `platform_event(kind, *, workspace=…, at=…, **fields)`: `kind` of §6.2, `fields` by wire name;
+    required ones that are left out are made up. It returns the Delivery as the worker left it.
+
+    Raises:
+        crm_sync.samples.NoSuchKind: the interface has no such event.
+        AssertionError: the callback was refused.
+    """
+
+    def tell(
+        kind: str,
+        *,
+        workspace: Workspace | None = None,
+        at: datetime | None = None,
+        **fields: Any,
+    ) -> Delivery:
+        to = workspace or platform_workspace
+        payload = samples.sample(kind, at=at or timezone.now(), fields=fields)
+        one = trial.call(to, payload)
+        answer = Client().post(
+            urlsplit(one.url).path,
+            one.body,
+            content_type="application/json",
+            headers=one.headers,
+            query_params=one.params,
+        )
+        assert answer.status_code == 200, f"the callback was refused: {answer.content!r}"  # noqa: S101
+        due.QUEUES[inbox.QUEUE].drain(to.pk, BUDGET)
+        found = trial.delivery_of(to, one)
+        assert found is not None, "the callback was not stored"  # noqa: S101
+        return found
+
+    return tell

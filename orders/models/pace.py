@@ -1,0 +1,17 @@
+"""How fast the orders of a workspace are read."""
+
+from django.db import models
+
+from orders.models.order import EPOCH
+
+
+class Pace(models.Model):
+    """One row for a workspace, which all workers share; see `orders.pace`."""
+
+    workspace = models.OneToOneField("crm_sync.Workspace", on_delete=models.PROTECT)
+    paid_until = models.DateTimeField(
+        default=EPOCH, help_text="Reads that have been made are worth this long"
+    )
+
+    def __str__(self) -> str:
+        return f"pace of workspace {self.workspace_id}"

@@ -1,0 +1,50 @@
+"""At most so many reads of orders in any minute of a workspace, whoever makes them (A8).
+
+Each read pays for its share of time; a few may be paid in advance, so that an order which somebody
+waits for is read at once. With N reads a minute, N/6 come at once and the other 5/6 of N evenly:
+together never more than N within 60 seconds. One conditional UPDATE, no lock, on any database.
+"""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from orders.models import Pace
+
+BEHIND = timedelta(minutes=2)  # who looks for a standstill asks about a moment of the past
+TRIES = 10  # others may take a read in between
+
+
+def limits() -> tuple[int, timedelta]:
+    """Return how many reads may come at once, and the time that each is worth."""
+    most = max(1, settings.ORDER_READS_A_MINUTE)
+    at_once = max(1, most // 6)
+    return at_once, timedelta(seconds=60) / max(1, most - at_once)
+
+
+def take(workspace_id: int, *, now: datetime) -> bool:
+    """Pay for one read; False when there is none left for now."""
+    at_once, share = limits()
+    full = now + at_once * share
+    for _ in range(TRIES):
+        pace, _is_first = Pace.objects.get_or_create(workspace_id=workspace_id)
+        paid_until = max(pace.paid_until, now) + share
+        # What is paid further ahead than can be was written by a clock that went ahead.
+        columns = {"paid_until": min(paid_until, full)}
+        mine = Pace.objects.filter(pk=pace.pk, paid_until=pace.paid_until)
+        if paid_until > full:
+            mine.filter(paid_until__gt=full).update(**columns)
+            return False
+        if mine.update(**columns) == 1:
+            return True
+    return False
+
+
+def exhausted(now: datetime) -> QuerySet[Pace]:
+    """Return the rows of the workspaces in which no order may be read now."""
+    at_once, share = limits()
+    full = now + at_once * share
+    # Much further ahead was written by a clock that went ahead; `take` puts that right (I29).
+    mine = Pace.objects.filter(paid_until__gt=full - share)
+    return mine.filter(paid_until__lte=full + BEHIND)

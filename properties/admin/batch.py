@@ -1,0 +1,132 @@
+"""Push or read many properties: the plan before, the progress after (screens of a batch)."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin_base import ModelAdmin
+from crm_sync.admin_cells import exact_moment, link, page_of
+from properties import batches
+from properties.admin.words import in_one_line
+from properties.catalog import label
+from properties.models import Batch, Property
+from properties.models.property import ProblemKind, SyncState
+
+CALLS = {"POST": "Create", "PATCH": "Change"}
+NOTHING = "Nothing to send"
+
+
+@dataclass(frozen=True)
+class StepShown:
+    """One property of a plan in words."""
+
+    property: SafeString
+    title: str
+    call: str
+    fields: list[tuple[str, str]]
+    held: list[tuple[str, str]]
+
+
+def ask(request: HttpRequest, rows: QuerySet[Property], kind: Batch.Kind) -> HttpResponse:
+    """Remember the selection and lead to its plan; nothing is due yet."""
+    actor = cast("AbstractBaseUser", request.user)
+    return HttpResponseRedirect(_page(batches.choose(rows, kind, actor=actor, now=timezone.now())))
+
+
+def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpResponse:
+    """Show the plan; confirm it (POST); show how far it is."""
+    batch = _batch(admin, request, batch_id)
+    if request.method == "POST":
+        if not admin.has_change_permission(request):
+            raise PermissionDenied
+        if not batches.start(batch, now=timezone.now()):
+            messages.info(request, "This was started before.")
+        return HttpResponseRedirect(_page(batch))
+    is_read = batch.kind == Batch.Kind.READ
+    context: dict[str, Any] = admin.admin_site.each_context(request) | {
+        "opts": admin.opts,
+        "media": admin.media,
+        "title": batch.get_kind_display(),
+        "batch": batch,
+        "is_read": is_read,
+    }
+    if batch.confirmed_at is None:
+        context["can_start"] = admin.has_change_permission(request)
+        context |= _plan(batch)
+        return TemplateResponse(request, "properties/batch_plan.html", context)
+    context |= _progress(batch)
+    return TemplateResponse(request, "properties/batch_progress.html", context)
+
+
+def batch_progress(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> JsonResponse:
+    """Return the counts that the page of a running batch asks for once a second."""
+    progress = batches.progress(_batch(admin, request, batch_id), now=timezone.now())
+    return JsonResponse(asdict(progress) | {"is_finished": progress.is_finished})
+
+
+def _page(batch: Batch) -> str:
+    return reverse("admin:properties_property_batch", args=[batch.pk])
+
+
+def _batch(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> Batch:
+    if not admin.has_view_permission(request):
+        raise PermissionDenied
+    batch = Batch.objects.select_related("created_by").filter(pk=batch_id).first()
+    if batch is None:
+        raise Http404
+    return batch
+
+
+def _plan(batch: Batch) -> dict[str, Any]:
+    now = timezone.now()
+    plan = batches.plan(batch, now=now)
+    return {
+        "plan": plan,
+        "held": [
+            (SyncState(kind).label, ProblemKind(kind).label, *counts)
+            for kind, counts in plan.held.items()
+            if kind in ProblemKind.values
+        ],
+        "paused": [
+            (workspace.slug, exact_moment(workspace.paused_until, now), workspace.problem, count)
+            for workspace, count in plan.paused
+        ],
+        "steps": [_shown(step) for step in plan.steps],
+    }
+
+
+def _shown(step: batches.Step) -> StepShown:
+    row = step.row
+    held = [(label(path) or "The property", row.problems_at(path)[0]) for path in sorted(row.held)]
+    return StepShown(
+        property=link(page_of(row), row),
+        title=str(row.desired.get("title") or ""),
+        call=CALLS.get(step.call, NOTHING),
+        fields=[(label(path), in_one_line(path, value)) for path, value in step.parts.items()],
+        held=held,
+    )
+
+
+def _progress(batch: Batch) -> dict[str, Any]:
+    now = timezone.now()
+    troubled = batches.need_a_person(batch).order_by("object_reference_id", "pk")
+    rows = [
+        (link(page_of(row), row), label(path) or "The property", row.problems_at(path)[0])
+        for row in troubled[: batches.FIRST]
+        for path in sorted(row.held)[:1]
+    ]
+    return {
+        "progress": batches.progress(batch, now=now),
+        "confirmed": exact_moment(batch.confirmed_at, now),
+        "progress_url": reverse("admin:properties_property_batch_progress", args=[batch.pk]),
+        "troubled": rows,
+    }

@@ -1,0 +1,132 @@
+"""What was compared, when, and what differed: the samples and the sweeps, to look at."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import F, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin_base import ChoicesDropdownFilter, display
+from crm_sync.admin_cells import (
+    EMPTY,
+    badge,
+    exact_moment,
+    link,
+    moment,
+    page_at,
+    shortened,
+    two_lines,
+)
+from crm_sync.admin_filters import WorkspaceFilter
+from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
+from properties.catalog import label
+from properties.findings import by_count
+from properties.models import DriftCheck
+
+TONES = {"unexplained": "warning", "failed": "danger", "held": "warning", "pending": "info"}
+MEANING = {
+    DriftCheck.Kind.SAMPLE: "Some properties, chosen by chance and read on the platform.",
+    DriftCheck.Kind.SWEEP: "All our rows, without a call: what was written past the product.",
+}
+
+
+@admin.register(DriftCheck)
+class DriftCheckAdmin(ReadOnlyAdmin):
+    """What nothing explained was made due at once: nothing here is left to do."""
+
+    empty = Empty(
+        "Nothing was compared yet",
+        "Once an hour a few properties are read on the platform and compared with ours; once a day"
+        " all our rows are looked through. To compare all of them now:",
+        ("manage.py drift main",),
+    )
+    change_form_template = "properties/drift.html"
+    list_display = ("what", "result", "differ", "where", "when")
+    list_filter = (("kind", ChoicesDropdownFilter), WorkspaceFilter)
+    list_per_page = 50
+    ordering = ("-started_at", "-pk")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[DriftCheck]:
+        """Load what a row shows, in one query."""
+        checks: QuerySet[DriftCheck] = super().get_queryset(request)
+        return checks.annotate(workspace_slug=F("workspace__slug"))
+
+    @display(description="check", ordering="kind")
+    def what(self, check: Any) -> SafeString:
+        """Show what was compared, and where."""
+        return two_lines(check.get_kind_display(), check.workspace_slug)
+
+    @display(description="result", ordering="unexplained")
+    def result(self, check: DriftCheck) -> SafeString:
+        """Show whether there is drift."""
+        return _badge(check)
+
+    @display(description="differ", ordering="differing")
+    def differ(self, check: DriftCheck) -> str:
+        """Show how many of how many."""
+        return f"{check.differing} of {check.compared}"
+
+    @display(description="fields")
+    def where(self, check: DriftCheck) -> SafeString | str:
+        """Name the fields, the most frequent first."""
+        names = (f"{label(path)} {count}" for path, count in by_count(check.fields))
+        return shortened(", ".join(names), 80)
+
+    @display(description="begun", ordering="started_at")
+    def when(self, check: DriftCheck) -> SafeString | str:
+        """Show when it was."""
+        return moment(check.started_at, timezone.now())
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show the page of one check instead of a form."""
+        check = kwargs["obj"]
+        context |= {
+            "badge": _badge(check),
+            "meaning": MEANING[check.kind],
+            "facts": _facts(check),
+            "fields": [(label(path), path, count) for path, count in by_count(check.fields)],
+            "found": list(_found(check)),
+        }
+        response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
+        return response
+
+
+def _badge(check: DriftCheck) -> SafeString:
+    if check.unexplained:
+        return badge(f"{check.unexplained} unexplained", "warning")
+    if check.finished_at is None:
+        return badge("Under way", "info")
+    if check.failed:
+        return badge(f"{check.failed} not compared", "warning")
+    return badge("All explained" if check.differing else "No drift", "good")
+
+
+def _facts(check: Any) -> list[tuple[str, object]]:
+    now = timezone.now()
+    return [
+        ("Workspace", check.workspace_slug),
+        ("Compared", check.compared),
+        ("Differ", check.differing),
+        ("Unexplained", check.unexplained),
+        ("On their way", check.pending),
+        ("Waiting for a person", check.held),
+        ("Not on the platform", check.gone),
+        ("Could not be compared", check.failed),
+        ("Begun", exact_moment(check.started_at, now)),
+        ("Finished", exact_moment(check.finished_at, now)),
+    ]
+
+
+def _found(check: DriftCheck) -> Iterator[tuple[SafeString, SafeString, str]]:
+    """Name the first properties that differed: which, why, and in which fields."""
+    for one in check.found:
+        names = ", ".join(label(path) for path in one["fields"])
+        text = "The platform has no such property" if one["gone"] else one["error"] or names
+        page = page_at("properties.property", one["pk"])
+        shown = badge(one["verdict"].capitalize(), TONES.get(one["verdict"], "muted"))
+        yield link(page, one["reference"]), shown, text or EMPTY

@@ -1,0 +1,114 @@
+"""The chosen properties as a file: the writers of `manage.py export_properties`, streamed."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.utils import timezone
+
+from crm_sync.admin_base import action
+from properties.exports import Report, written
+from properties.feeds.swissrets_writing import WHOLE
+from properties.feeds.writing import Written
+from properties.models import Property
+
+TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".json": "application/json",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+PATIENCE = 5.0  # seconds of writing before the first byte is sent
+TOLD = 5  # lines of what a format cannot say
+
+
+class ExportActions:
+    """What the list of properties offers for its selection; whoever sees it may take it away."""
+
+    @action(description="Export as CSV", permissions=["view"])
+    def export_csv(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
+        """Send a table of our columns (POST only)."""
+        return export(request, queryset, ".csv")
+
+    @action(description="Export as Excel", permissions=["view"])
+    def export_xlsx(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
+        """Send a workbook of our columns (POST only)."""
+        return export(request, queryset, ".xlsx")
+
+    @action(description="Export as SwissRETS JSON", permissions=["view"])
+    def export_json(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
+        """Send a SwissRETS file (POST only)."""
+        return export(request, queryset, ".json")
+
+
+EXPORTS = ("export_csv", "export_xlsx", "export_json")
+
+
+def export(
+    request: HttpRequest, chosen: QuerySet[Property], suffix: str, *, patience: float = PATIENCE
+) -> StreamingHttpResponse | None:
+    """Write what was chosen; what takes longer than `patience` seconds is sent meanwhile.
+
+    What could not be said is told on the next page. An export that takes long cannot tell it, since
+    its answer has begun by then, and says so.
+
+    Returns:
+        the file, or None where there is only a message.
+    """
+    slugs = sorted(set(chosen.order_by().values_list("workspace__slug", flat=True).distinct()))
+    if len(slugs) != 1:  # references are unique within a workspace only
+        messages.error(request, "One file holds one workspace: narrow the list to one first.")
+        return None
+    draft = tempfile.TemporaryDirectory(prefix="export-")
+    path, report = Path(draft.name) / f"properties{suffix}", Report()
+    for platform_id in chosen.filter(object_reference_id=None).values_list(
+        "platform_id", flat=True
+    ):
+        report.add(f"platform id {platform_id}", [(WHOLE, "it has no reference of ours")])
+    begun, is_whole = time.monotonic(), True
+    try:
+        steps = written(path, chosen.exclude(object_reference_id=None).order_by("pk"))
+        for reference, unsaid in steps:
+            report.add(reference, unsaid)
+            if time.monotonic() - begun > patience:
+                is_whole = False
+                break
+    except ValueError as error:
+        draft.cleanup()
+        messages.error(request, f"Nothing was exported: {error}")
+        return None
+    _tell(request, report, is_whole=is_whole)
+    response = StreamingHttpResponse(_follow(draft, path, steps), content_type=TYPES[suffix])
+    name = f"properties-{slugs[0]}-{timezone.now():%Y-%m-%d}{suffix}"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _follow(
+    draft: tempfile.TemporaryDirectory[str], path: Path, steps: Iterator[Written]
+) -> Iterator[bytes]:
+    """Yield the file while the rest of it is written, in memory never more than a piece."""
+    with draft, path.open("rb") as file:
+        for _ in steps:
+            yield from iter(lambda: file.read(1 << 16), b"")
+        yield from iter(lambda: file.read(1 << 16), b"")
+
+
+def _tell(request: HttpRequest, report: Report, *, is_whole: bool) -> None:
+    complaints = [f"{name} was left out: {'; '.join(why)}" for name, why in report.left_out.items()]
+    complaints += [
+        f"{path} {reason.removeprefix(path).strip()} ({number})"
+        for (path, reason), (number, _) in sorted(report.unsaid.items())
+    ]
+    more = len(complaints) - TOLD
+    shown = complaints[:TOLD] + ([f"and {more} more"] if more > 0 else [])
+    if complaints:
+        messages.warning(request, f"The last export could not say all: {'. '.join(shown)}.")
+    if not is_whole:
+        text = "The last export was large: manage.py export_properties names what it could not say."
+        messages.info(request, text)

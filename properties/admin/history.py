@@ -1,0 +1,170 @@
+"""The history of one property: who changed which field from what to what, and its undo."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import AbstractBaseUser
+from django.core import signing
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Page, Paginator
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync import merge
+from crm_sync.admin_base import ModelAdmin
+from crm_sync.admin_cells import badge, moment
+from properties.admin.words import in_one_line, worded, worded_change
+from properties.catalog import equal, label
+from properties.models import Change, Property
+from properties.models.change import Origin
+from properties.sync import Invalid
+from properties.undo import ChangedSince, can_undo, undo
+
+PER_PAGE = 50
+ORIGIN_TONES: dict[str, str] = {Origin.ADMIN: "info", Origin.PLATFORM: "warning"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One change in words.
+
+    Attributes:
+        since: the value that stands there now, where it is another than the change set.
+        undo: where the undo is posted to; "" where there is nothing to undo.
+    """
+
+    when: SafeString | str
+    name: str
+    path: str
+    values: tuple[str, str]
+    origin: SafeString
+    who: str
+    note: str
+    since: str = ""
+    undo: str = ""
+
+
+def entries(row: Property, changes: list[Change]) -> list[Entry]:
+    """Return changes of a property in words; `actor` must be loaded with them."""
+    now, ours = timezone.now(), merge.leaves(row.desired)
+    return [_entry(change, ours, now) for change in changes]
+
+
+def _entry(change: Change, ours: merge.Leaves, now: Any) -> Entry:
+    path, current = change.path, ours.get(change.path)
+    is_current = equal(path, current, change.new)
+    is_back = equal(path, current, change.old)
+    address = reverse(
+        "admin:properties_property_undo", args=[change.real_estate_property_id, change.pk]
+    )
+    return Entry(
+        when=moment(change.at, now),
+        name=label(path),
+        path=path,
+        values=worded_change(path, change.old, change.new),
+        origin=badge(change.get_origin_display(), ORIGIN_TONES.get(change.origin, "muted")),
+        who=str(change.actor) if change.actor else "",
+        note=change.note,
+        since="" if is_current or not can_undo(change) else in_one_line(path, current),
+        undo=address if can_undo(change) and not is_back else "",
+    )
+
+
+def history(admin: ModelAdmin, request: HttpRequest, row: Property) -> HttpResponse:
+    """Show one page of the changes, of all fields or of one (`?field=`)."""
+    mine = Change.objects.filter(real_estate_property=row)
+    paths = sorted(mine.order_by().values_list("path", flat=True).distinct(), key=label)
+    chosen = request.GET.get("field", "")
+    found = mine.filter(path=chosen) if chosen else mine
+    page = Paginator(found.select_related("actor").order_by("-at", "-pk"), PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    context = {
+        "title": f"History of {row}",
+        "page": page,
+        "pages": _numbers(page),
+        "entries": entries(row, list(page)),
+        "fields": [(path, label(path)) for path in paths],
+        "chosen": chosen,
+        "can_change": admin.has_change_permission(request, row),
+    }
+    return _render(admin, request, row, "properties/history.html", context)
+
+
+def _numbers(page: Page[Change]) -> list[int | str]:
+    return list(page.paginator.get_elided_page_range(page.number, on_each_side=2, on_ends=1))
+
+
+def undo_change(
+    admin: ModelAdmin, request: HttpRequest, row: Property, change_id: int
+) -> HttpResponse:
+    """Undo a change (POST); where another value stands there by now, show it and ask first."""
+    change = Change.objects.filter(pk=change_id, real_estate_property=row).first()
+    if change is None or not can_undo(change):
+        raise Http404
+    if not admin.has_change_permission(request, row):
+        raise PermissionDenied
+    current = merge.leaves(row.desired).get(change.path)
+    if request.method == "POST":
+        try:
+            return _undo(request, change)
+        except ChangedSince as newer:
+            current = newer.current
+    old, new = worded_change(change.path, change.old, change.new)
+    context = {
+        "title": f"Undo: {label(change.path)}",
+        "change": change,
+        "name": label(change.path),
+        "when": moment(change.at, timezone.now()),
+        "values": [
+            ("It was", old),
+            ("This change made it", new),
+            ("It is now", worded(change.path, current)),
+        ],
+        "is_current": equal(change.path, current, change.new),
+        "back_to": worded(change.path, change.old),
+        "clears": change.old is None,
+        "seen": _signer(change).sign_object({"value": current}),
+    }
+    return _render(admin, request, row, "properties/undo.html", context)
+
+
+def _undo(request: HttpRequest, change: Change) -> HttpResponse:
+    seen = change.new
+    if "seen" in request.POST:
+        try:
+            seen = _signer(change).unsign_object(request.POST["seen"])["value"]
+        except signing.BadSignature:
+            raise PermissionDenied from None
+    actor, name = cast("AbstractBaseUser", request.user), label(change.path)
+    try:
+        if undo(change, seen=seen, actor=actor, now=timezone.now()):
+            messages.success(request, f"{name} is what it was before; a worker sends it.")
+        else:
+            messages.info(request, f"{name} is that already: nothing was changed.")
+    except Invalid as error:
+        messages.error(request, f"{name} stays as it is: {error}")
+    history_page = reverse(
+        "admin:properties_property_history", args=[change.real_estate_property_id]
+    )
+    return HttpResponseRedirect(history_page)
+
+
+def _signer(change: Change) -> signing.Signer:
+    """Sign for this change only, so that no page can be posted for another one."""
+    return signing.Signer(salt=f"properties.undo.{change.pk}")
+
+
+def _render(
+    admin: ModelAdmin, request: HttpRequest, row: Property, template: str, context: dict[str, Any]
+) -> HttpResponse:
+    whole = admin.admin_site.each_context(request) | {
+        "opts": admin.opts,
+        "original": row,
+        "media": admin.media,
+    }
+    return TemplateResponse(request, template, whole | context)

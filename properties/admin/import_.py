@@ -1,0 +1,260 @@
+"""Feeds by upload: handed in here, looked at and imported by a worker (`properties.importing`)."""
+
+import csv
+from functools import partial
+from typing import Any, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import F, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.template.defaultfilters import filesizeformat
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin_base import (
+    ChoicesDropdownFilter,
+    ModelForm,
+    UnfoldAdminFileFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldBooleanWidget,
+    action,
+    display,
+)
+from crm_sync.admin_cells import EMPTY, moment, page_of, two_lines
+from crm_sync.admin_filters import WorkspaceFilter
+from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
+from crm_sync.models import Workspace
+from properties import uploads
+from properties.admin.import_page import badge_of, import_page, progress
+from properties.feeds.cells import GUARDED_IN_CSV, guard
+from properties.import_summary import OUTCOMES, count
+from properties.models import Import
+from properties.upload_limit import was_too_large
+
+
+class UploadForm(ModelForm):
+    """The file, and where it goes."""
+
+    file = forms.FileField(
+        widget=UnfoldAdminFileFieldWidget,
+        help_text="SwissRETS (XML, JSON), IDX, or a CSV or Excel table of our columns. It is looked"
+        " at first: nothing is imported before you say so.",
+    )
+
+    class Meta:
+        model = Import
+        fields = ("workspace", "file", "force")
+        widgets = {"workspace": UnfoldAdminSelectWidget, "force": UnfoldBooleanWidget}
+
+    def __init__(self, *args: Any, too_large: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = cast("forms.ModelChoiceField[Workspace]", self.fields["workspace"])
+        field.queryset = Workspace.objects.only("pk", "slug").order_by("slug")  # no secret (S5)
+        if not self.is_bound and field.queryset.count() == 1:
+            self.initial["workspace"] = field.queryset.first()
+        if too_large:
+            limit = filesizeformat(settings.IMPORT_FILE_LIMIT)
+            text = f"The file is larger than {limit}: split it, or use manage.py import_properties."
+            self.fields["file"].error_messages["required"] = text
+
+
+@admin.register(Import)
+class ImportAdmin(ReadOnlyAdmin):
+    """Starts and cancels imports; none of them runs in a request."""
+
+    empty = Empty(
+        "No feed was uploaded yet",
+        "Import a feed here: it is looked at first, and imported when you say so. On the server, a"
+        " command does the same.",
+        ("manage.py import_properties main stock.xml --dry-run",),
+    )
+    change_form_template = "properties/import.html"
+    add_form_template = "properties/import_add.html"
+    list_display = ("file_", "state_", "outcome", "uploaded", "ended")
+    list_filter = (("state", ChoicesDropdownFilter), WorkspaceFilter)
+    list_per_page = 50
+    search_fields = ("name", "workspace__slug")
+    search_help_text = "File or workspace"
+    ordering = ("-uploaded_at", "-pk")
+    actions = ("release", "cancel")
+    actions_list = ("hand_in",)
+    show_add_link = False  # a button with words stands there
+
+    class Media:
+        css = {"all": ("properties/import.css",)}
+        js = ("properties/import.js",)
+
+    # --- who may what ---
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """An import changes properties: both permissions are needed."""
+        user = request.user
+        return user.has_perm("properties.add_import") and user.has_perm(
+            "properties.change_property"
+        )
+
+    def has_act_permission(self, request: HttpRequest) -> bool:
+        """Who may hand in a file may release and cancel it."""
+        return self.has_add_permission(request)
+
+    # --- the list ---
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Import]:
+        """Load the names that a row shows instead of the rows behind them (S5)."""
+        imports: QuerySet[Import] = super().get_queryset(request)
+        return imports.annotate(
+            workspace_slug=F("workspace__slug"),
+            uploader=F("uploaded_by__username"),
+            releaser=F("released_by__username"),
+        )
+
+    @display(description="file", ordering="name")
+    def file_(self, row: Any) -> SafeString:
+        """Show what the file was called, and where it goes."""
+        return two_lines(row.name, row.workspace_slug)
+
+    @display(description="state", ordering="state")
+    def state_(self, row: Import) -> SafeString:
+        """Show where it stands."""
+        return badge_of(row)
+
+    @display(description="records")
+    def outcome(self, row: Import) -> str:
+        """Show what was done, or would be."""
+        summary = row.summary
+        counts = [f"{count(summary, name)} {name}" for name in OUTCOMES if count(summary, name)]
+        return ", ".join(counts) or EMPTY
+
+    @display(description="uploaded", ordering="uploaded_at")
+    def uploaded(self, row: Any) -> SafeString:
+        """Show when, and by whom."""
+        return two_lines(moment(row.uploaded_at, timezone.now()), row.uploader)
+
+    @display(description="ended", ordering="ended_at")
+    def ended(self, row: Import) -> SafeString | str:
+        """Show when it came to its end."""
+        return moment(row.ended_at, timezone.now())
+
+    @action(description="Import a feed", permissions=["add"])
+    def hand_in(self, request: HttpRequest) -> HttpResponse:
+        """Lead to the form."""
+        return HttpResponseRedirect(reverse("admin:properties_import_add"))
+
+    @action(description="Import", permissions=["act"])
+    def release(self, request: HttpRequest, queryset: QuerySet[Import]) -> HttpResponse | None:
+        """Let a worker import what was looked at (POST only)."""
+        chosen = Import.objects.filter(pk__in=[row.pk for row in queryset])
+        waiting = [row.pk for row in chosen if row.state == Import.State.PREVIEWED]
+        actor = cast("AbstractBaseUser", request.user)
+        released = uploads.release(chosen, actor=actor, now=timezone.now())
+        self.note(request, Import.objects.filter(pk__in=waiting), "Released.")
+        if released:
+            messages.success(request, f"A worker imports now: {released}.")
+        else:
+            messages.warning(request, "Nothing here waits for a person.")
+        return _back(chosen)
+
+    @action(description="Cancel", permissions=["act"])
+    def cancel(self, request: HttpRequest, queryset: QuerySet[Import]) -> HttpResponse | None:
+        """End what has not ended; what was imported stays (POST only)."""
+        chosen = Import.objects.filter(pk__in=[row.pk for row in queryset])
+        running = [row.pk for row in chosen if row.state in Import.OPEN]
+        cancelled = uploads.cancel(chosen, now=timezone.now())
+        self.note(request, Import.objects.filter(pk__in=running), "Cancelled.")
+        if cancelled:
+            messages.success(request, f"Cancelled: {cancelled}. What was imported stays.")
+        else:
+            messages.warning(request, "All of these have ended already.")
+        return _back(chosen)
+
+    # --- the form ---
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        """Return the form of an upload; a row that exists has none."""
+        if obj is not None:
+            return super().get_form(request, obj, change, **kwargs)
+        return partial(UploadForm, too_large=was_too_large(request))
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Show the inputs of an upload, and none on the page of one."""
+        return [(None, {"fields": () if obj else UploadForm.Meta.fields})]
+
+    def add_view(
+        self,
+        request: HttpRequest,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Call it what it is, and offer one button."""
+        context = (extra_context or {}) | {"title": "Import a feed"}
+        return super().add_view(request, form_url, context)
+
+    def save_model(self, request: HttpRequest, obj: Import, form: Any, change: bool) -> None:
+        """Keep the file, and leave the rest to a worker."""
+        actor = cast("AbstractBaseUser", request.user)
+        uploads.receive(obj, form.cleaned_data["file"], actor=actor, now=timezone.now())
+
+    def response_add(
+        self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Go to the page that shows how it comes along."""
+        return HttpResponseRedirect(page_of(obj))
+
+    # --- the page ---
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show how it comes along instead of a form."""
+        row = kwargs.get("obj")
+        if row is not None:
+            may_act = self.has_act_permission(request)
+            context |= import_page(row, may_act=may_act, now=timezone.now())
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add what the page asks for while it waits, and its list of refusals."""
+        wrap = self.admin_site.admin_view
+        own = [
+            path("<int:pk>/progress/", wrap(self.progress_view), name="import_progress"),
+            path("<int:pk>/refused.csv", wrap(self.refused_view), name="import_refused"),
+        ]
+        return own + super().get_urls()
+
+    def progress_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Return where it stands as JSON."""
+        return JsonResponse(progress(self._seen(request, pk), timezone.now()))
+
+    def refused_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Return the refused records as CSV: an attachment, and no cell of it a formula."""
+        row = self._seen(request, pk)
+        summary = row.summary
+        response = HttpResponse(content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="refused-{row.pk}.csv"'
+        response["X-Content-Type-Options"] = "nosniff"
+        response.write("\ufeff")  # Excel knows UTF-8 by it
+        writer = csv.writer(response)
+        writer.writerow(["record", "reference", "reasons"])
+        refused = summary.get("refused", [])
+        for position, reference, reasons in refused:
+            cells = (position, reference or "", "; ".join(reasons))
+            writer.writerow([guard(text, GUARDED_IN_CSV) for text in cells])
+        more = count(summary, "refused") - len(refused)
+        if more > 0:
+            writer.writerow([f"and {more} more", "", ""])
+        return response
+
+    def _seen(self, request: HttpRequest, pk: int) -> Import:
+        """Return a row of those that this user sees."""
+        row = self.get_queryset(request).filter(pk=pk).first()
+        if row is None or not self.has_view_permission(request, row):
+            raise Http404
+        return row
+
+
+def _back(chosen: QuerySet[Import]) -> HttpResponse | None:
+    """Return to the page of the one row, or to the list of several."""
+    rows = list(chosen[:2])
+    return HttpResponseRedirect(page_of(rows[0])) if len(rows) == 1 else None

@@ -1,0 +1,176 @@
+"""What the page of an upload shows: how far it is, what it did, and what a person must do."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.template.defaultfilters import filesizeformat
+from django.utils.safestring import SafeString
+
+from crm_sync.admin_cells import EMPTY, badge, exact_moment
+from properties.catalog import label
+from properties.import_summary import OUTCOMES, Summary, accepted, count, handled
+from properties.models import Import
+from properties.models.import_ import ImportState as State
+
+TONES = {
+    State.PREVIEWING: "info",
+    State.PREVIEWED: "warning",
+    State.RUNNING: "info",
+    State.DONE: "good",
+    State.PARTLY: "warning",
+    State.FAILED: "danger",
+}
+SHOWN = 200  # refusals on the page; the list to download has all that are kept
+LATE = timedelta(seconds=15)  # three ticks: who waits longer waits for a worker that is not there
+OUTCOME_TONES = {"new": "good", "changed": "info", "unchanged": "muted", "refused": "danger"}
+
+
+def badge_of(row: Import) -> SafeString:
+    """Show the state."""
+    if row.cancel_asked and row.state in Import.UNDER_WAY:
+        return badge("Being cancelled", "warning")
+    return badge(State(row.state).label, TONES.get(State(row.state), "muted"))
+
+
+def progress(row: Import, now: datetime) -> dict[str, Any]:
+    """Return what the page asks for every second.
+
+    Returns:
+        "state"; "done" of "total" records, None as long as they are counted; "text" for a person.
+    """
+    return {
+        "state": row.state,
+        "cancelling": row.cancel_asked,
+        "done": row.done,
+        "total": row.total,
+        "text": _progress_text(row, now),
+    }
+
+
+def _progress_text(row: Import, now: datetime) -> str:
+    if row.problem:
+        return f"Tried again soon: {row.problem}"
+    if row.cancel_asked:
+        return "Stops at the next record."
+    waits = row.due_at is not None and row.due_at < now - LATE
+    if waits and (row.lease_until is None or row.lease_until < now):
+        return f"Waits for a worker, after {_records(row.done)}."
+    if row.total is None:
+        return f"Reading the file: {row.done:,} records"
+    verb = "Looked at" if row.state == State.PREVIEWING else "Imported"
+    return f"{verb} {row.done:,} of {row.total:,} records"
+
+
+def import_page(row: Any, *, may_act: bool, now: datetime) -> dict[str, Any]:
+    """Return what the template needs besides Django's own.
+
+    Args:
+        row: annotated with `workspace_slug`, `uploader` and `releaser`.
+    """
+    summary, is_open = row.summary, row.state in Import.OPEN
+    return {
+        "title": row.name,
+        "badge": badge_of(row),
+        "says": _says(row),
+        "problem": row.problem if row.state not in Import.UNDER_WAY else "",
+        "problem_tone": "danger" if row.state == State.FAILED else "warning",
+        "progress": progress(row, now) if row.state in Import.UNDER_WAY else None,
+        "can_release": may_act and row.state == State.PREVIEWED and accepted(row.preview) > 0,
+        "can_cancel": may_act and is_open and not row.cancel_asked,
+        "counts_title": "What was done" if row.released_at else "What would be done",
+        "counts": _counts(summary) if handled(summary) else [],
+        "parts": _parts(summary),
+        "facts": [(name, value) for name, value in _facts(row, now) if value not in ("", EMPTY)],
+    }
+
+
+def _facts(row: Any, now: datetime) -> list[tuple[str, object]]:
+    return [
+        ("Workspace", row.workspace_slug),
+        ("Size", filesizeformat(row.size)),
+        ("Uploaded by", row.uploader or ""),
+        ("Uploaded", exact_moment(row.uploaded_at, now)),
+        ("Released by", row.releaser or ""),
+        ("Released", exact_moment(row.released_at, now)),
+        ("Ended", exact_moment(row.ended_at, now)),
+        ("Even if much is missing", "Yes" if row.force else ""),
+    ]
+
+
+SAYS = {
+    State.PREVIEWING: "A worker looks at the file. Nothing is imported before you say so.",
+    State.PREVIEWED: "This is what the import would do. Nothing was imported yet.",
+    State.RUNNING: "A worker imports the file. This page follows by itself, and may be closed.",
+    State.DONE: "All records were taken.",
+    State.PARTLY: "Some records could not be taken; all others were imported.",
+    State.FAILED: "Nothing was imported.",
+    State.CANCELLED: "Nothing was imported.",
+}
+
+
+def _says(row: Import) -> str:
+    """Say in a sentence what happened and what comes next."""
+    taken = accepted(row.report)
+    if row.state == State.PREVIEWED and not accepted(row.preview):
+        return "No record of it can be taken. Nothing was imported."
+    if row.state not in (State.CANCELLED, State.FAILED) or not taken:
+        return SAYS[State(row.state)]
+    ended = "It was cancelled" if row.state == State.CANCELLED else "It ended"
+    written = count(row.report, "new") + count(row.report, "changed")
+    return (
+        f"{ended} after {handled(row.report):,} of {_records(row.total or 0)}."
+        f" What was imported until then stays: {_records(written)} new or changed."
+    )
+
+
+def _records(number: int) -> str:
+    return "1 record" if number == 1 else f"{number:,} records"
+
+
+def _counts(summary: Summary) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name.capitalize(),
+            "value": count(summary, name),
+            "tone": OUTCOME_TONES[name] if count(summary, name) else "muted",
+        }
+        for name in OUTCOMES
+    ]
+
+
+def _parts(summary: Summary) -> list[dict[str, Any]]:
+    """Return the lists: title, rows of (name, quiet beside it, text), and how many were cut."""
+    lists: list[tuple[str, str, list[tuple[str, str, str]]]] = [
+        (
+            "refused",
+            "Refused",
+            [
+                (position, reference or "no reference", "; ".join(reasons))
+                for position, reference, reasons in summary.get("refused", [])[:SHOWN]
+            ],
+        ),
+        (
+            "changed",
+            "Changed",
+            [
+                (ref, "", ", ".join(label(name) for name in names))
+                for ref, names in summary.get("changed", [])
+            ],
+        ),
+        ("new", "New", [(ref, "", "") for ref in summary.get("new", [])]),
+        (
+            "missing",
+            "Not in the feed any more: they stay as they are",
+            [(ref, "", "") for ref in summary.get("missing", [])],
+        ),
+        (
+            "aside",
+            "Set aside: kept with the property, but it has no field for it",
+            [(ref, "", ", ".join(names)) for ref, names in summary.get("aside", [])],
+        ),
+    ]
+    return [
+        {"title": title, "name": name, "rows": rows, "more": count(summary, name) - len(rows)}
+        for name, title, rows in lists
+        if rows
+    ]

@@ -1,0 +1,93 @@
+"""A value of the wire in words for a cell: labels and units of the catalog instead of codes."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from crm_sync.admin_cells import EMPTY
+from properties.catalog import Field, Kind, equal, find, label
+from properties.catalog.instants import read_date, read_datetime
+from properties.forms.values import MONEY, choice_name, unit
+
+NOT_THERE = "(not there)"  # a member that only the other value has
+
+Member = tuple[str, str]  # label ("" for the value itself) and text
+
+
+def worded(path: str, value: Any) -> str:
+    """Return a value in words, each member of an object or a list on a line of its own."""
+    return _joined(list(_members(path, value, ""))) or EMPTY
+
+
+def in_one_line(path: str, value: Any) -> str:
+    """Return a value in words for where there is one line."""
+    return worded(path, value).replace("\n", ", ")
+
+
+def worded_change(path: str, old: Any, new: Any) -> tuple[str, str]:
+    """Return two values in words; where both have members, only those that differ."""
+    if equal(path, old, new) or None in (old, new):
+        return worded(path, old), worded(path, new)
+    before, after = list(_members(path, old, "")), list(_members(path, new, ""))
+    return (
+        _joined([member for member in before if member not in after]) or NOT_THERE,
+        _joined([member for member in after if member not in before]) or NOT_THERE,
+    )
+
+
+def _joined(members: list[Member]) -> str:
+    return "\n".join(f"{name}: {text}" if name else text for name, text in members)
+
+
+def _members(path: str, value: Any, name: str) -> Iterator[Member]:
+    """Yield the members of a value that hold something, however deep, with their labels."""
+    field = find(path)
+    if value in (None, "", [], {}):
+        return
+    if isinstance(value, dict):
+        is_map = field is not None and field.kind is Kind.MAP
+        for member, inner in value.items():
+            inside = member if is_map else _last(f"{path}.{member}")
+            yield from _members(f"{path}.{member}", inner, _below(name, inside))
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        for index, item in enumerate(value):
+            yield from _members(f"{path}[{index}]", item, _below(name, str(index + 1)))
+    elif isinstance(value, list):
+        yield name, ", ".join(_scalar(field, item) for item in value)
+    else:
+        yield name, _scalar(field, value)
+
+
+def _below(name: str, inside: str) -> str:
+    return f"{name} · {inside}" if name else inside
+
+
+def _last(path: str) -> str:
+    """Return the label of the last segment: what holds it is told by the cell beside it."""
+    text = label(path).rpartition(" · ")[2]
+    return text[:1].upper() + text[1:]
+
+
+def _scalar(field: Field | None, value: Any) -> str:
+    """Return a single value; what does not fit its field is shown as it is."""
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    if isinstance(value, int | float):
+        return f"{_number(value)} {_unit(field)}".strip()
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if field is None:
+        return value
+    if value in field.enum:
+        return choice_name(value)
+    instant = read_datetime(value) if field.kind is Kind.DATETIME else None
+    return value if instant is None or read_date(value) else f"{instant:%Y-%m-%d %H:%M} UTC"
+
+
+def _number(value: float) -> str:
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return str(int(value)) if whole else str(value)
+
+
+def _unit(field: Field | None) -> str:
+    return "" if field is None or field.unit == MONEY else unit(field.unit, "")

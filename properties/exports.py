@@ -1,0 +1,87 @@
+"""What our people want of their properties, written as a file: the command and the admin."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from properties.feeds.swissrets_writing import WHOLE, write_json
+from properties.feeds.writing import Document, Names, Unsaid, Written, write_csv, write_xlsx
+from properties.models import Property
+
+FORMATS = (".csv", ".json", ".xlsx")
+SHOWN = 20  # references that are named for each thing that could not be said
+CHUNK = 500  # rows in memory
+
+
+class Report:
+    """What an export wrote, and what it could not say; bounded, however many there are."""
+
+    def __init__(self) -> None:
+        self.exported = 0
+        self.left_out: dict[str, list[str]] = {}
+        self.unsaid: dict[tuple[str, str], tuple[int, list[str]]] = {}
+
+    def add(self, reference: str, unsaid: Unsaid) -> None:
+        """Count one property."""
+        reasons = [reason for path, reason in unsaid if path == WHOLE]
+        if reasons:
+            self.left_out[reference] = reasons
+            return
+        self.exported += 1
+        for complaint in unsaid:
+            count, references = self.unsaid.get(complaint, (0, []))
+            self.unsaid[complaint] = count + 1, [*references, reference][:SHOWN]
+
+    def document(self, path: Path) -> dict[str, Any]:
+        """Return the report for machines."""
+        unsaid = [
+            {"path": field, "reason": reason, "count": count, "references": references}
+            for (field, reason), (count, references) in sorted(self.unsaid.items())
+        ]
+        return {
+            "file": str(path),
+            "exported": self.exported,
+            "left_out": self.left_out,
+            "unsaid": unsaid,
+        }
+
+    def lines(self, path: Path) -> Iterator[str]:
+        """Yield the report for people."""
+        for reference, reasons in list(self.left_out.items())[:SHOWN]:
+            yield f"left out  {reference}: {'; '.join(reasons)}"
+        for (field, reason), (count, references) in sorted(self.unsaid.items()):
+            more = f" and {count - len(references)} more" if count > len(references) else ""
+            yield f"not said  {field} {_shortened(field, reason)} ({', '.join(references)}{more})"
+        yield f"exported: {self.exported} properties to {path.name}"
+
+
+def _shortened(field: str, reason: str) -> str:
+    return reason.removeprefix(field).strip()
+
+
+def written(path: Path, properties: QuerySet[Property]) -> Iterator[Written]:
+    """Write properties that have a reference, in the format that the name asks for.
+
+    Returns:
+        for each, as it is written: its reference, and what the format could not say of it.
+
+    Raises:
+        ValueError: more properties than the format can hold.
+    """
+    if path.suffix.lower() == ".json":
+        return write_json(path, _documents(properties), now=timezone.now())
+    names = Names()
+    for document in _documents(properties):
+        names.need(document)
+    write = write_csv if path.suffix.lower() == ".csv" else write_xlsx
+    return write(path, _documents(properties), names.ordered())
+
+
+def _documents(properties: QuerySet[Property]) -> Iterator[Document]:
+    """Yield what we want of each property, from the database as a stream."""
+    rows = properties.values_list("object_reference_id", "desired").iterator(CHUNK)
+    for reference, desired in rows:
+        yield {**desired, "objectReferenceId": reference}

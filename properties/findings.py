@@ -1,0 +1,105 @@
+"""Pure: what a comparison found, counted and named."""
+
+import enum
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+NAMED = 20  # properties and fields that a stored check names
+
+
+class Verdict(enum.StrEnum):
+    """What a person needs to know of a difference; the last one that applies to a row counts."""
+
+    SAME = "same"
+    HELD = "held"
+    PENDING = "pending"
+    UNEXPLAINED = "unexplained"
+    FAILED = "failed"  # it could not be compared
+
+
+RANK = {verdict: rank for rank, verdict in enumerate(Verdict)}
+ORDER = (Verdict.UNEXPLAINED, Verdict.FAILED, Verdict.HELD, Verdict.PENDING)  # for people
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One leaf that differs; `moved` says whose value changed since the platform was last read."""
+
+    path: str
+    verdict: Verdict
+    moved: str  # "ours", "theirs" or "both"
+    ours: Any
+    theirs: Any
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came out for one property."""
+
+    pk: int
+    reference: str
+    verdict: Verdict
+    leaves: tuple[Leaf, ...] = ()
+    is_gone: bool = False
+    error: str = ""
+
+
+@dataclass
+class Report:
+    """All findings counted; those that are not the same are kept."""
+
+    compared: int = 0
+    gone: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    fields: Counter[str] = field(default_factory=Counter)
+    findings: list[Finding] = field(default_factory=list)
+    stopped: str = ""
+
+    def add(self, finding: Finding) -> None:
+        """Count one property."""
+        self.compared += finding.verdict != Verdict.FAILED
+        self.gone += finding.is_gone
+        self.verdicts[finding.verdict] += 1
+        self.fields.update(leaf.path for leaf in finding.leaves)
+        if finding.verdict != Verdict.SAME:
+            self.findings.append(finding)
+
+    @property
+    def differing(self) -> int:
+        """How many properties differ, for whatever reason."""
+        return self.compared - self.verdicts[Verdict.SAME]
+
+    def worst_first(self) -> list[Finding]:
+        """Return what is not the same, first what nothing explains."""
+        return sorted(self.findings, key=lambda one: ORDER.index(one.verdict))
+
+    def keys_of(self, verdict: Verdict) -> list[int]:
+        """Return the keys of the rows with this verdict."""
+        return [finding.pk for finding in self.findings if finding.verdict == verdict]
+
+
+def entry(
+    pk: int,
+    reference: str,
+    verdict: Verdict,
+    paths: Iterable[str],
+    *,
+    is_gone: bool = False,
+    error: str = "",
+) -> dict[str, object]:
+    """Return what a stored check keeps of one property: names, and no values (S23)."""
+    return {
+        "pk": pk,
+        "reference": reference,
+        "verdict": verdict.value,
+        "gone": is_gone,
+        "fields": sorted(paths)[:NAMED],
+        "error": error[:255],
+    }
+
+
+def by_count(fields: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return leaves and their counts, the most frequent first: a JSON object keeps no order."""
+    return sorted(fields.items(), key=lambda item: (-item[1], item[0]))

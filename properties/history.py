@@ -1,0 +1,69 @@
+"""What is kept for ever about a property: its changes, and where both sides disagreed (I4)."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from crm_sync.merge import Clash, Leaves
+from crm_sync.models import Workspace
+from properties.models import Change, Conflict, Property
+from properties.models.change import Origin
+
+DECISIONS = {
+    Workspace.ConflictPolicy.CRM_WINS: Conflict.Decision.OURS,
+    Workspace.ConflictPolicy.PLATFORM_WINS: Conflict.Decision.THEIRS,
+    Workspace.ConflictPolicy.ASK: Conflict.Decision.OPEN,
+}
+
+
+def record(
+    property_: Property,
+    before: Leaves,
+    changes: Leaves,
+    *,
+    origin: Origin,
+    now: datetime,
+    actor: AbstractBaseUser | None = None,
+    note: str = "",
+) -> None:
+    """Write one Change for each leaf of `changes`, as of the revision after the present one."""
+    Change.objects.bulk_create(
+        Change(
+            real_estate_property=property_,
+            path=path,
+            old=before.get(path),
+            new=value,
+            origin=origin,
+            actor=actor,  # type: ignore[misc]
+            note=note[:255],
+            revision=property_.revision + 1,
+            at=now,
+        )
+        for path, value in changes.items()
+    )
+
+
+def note_conflicts(row: Property, clashes: Iterable[Clash], policy: str, *, now: datetime) -> None:
+    """Write a Conflict for each clash, decided by the policy or open for a person."""
+    decision = DECISIONS[Workspace.ConflictPolicy(policy)]
+    for clash in clashes:
+        # One open question a field: when they changed it again, it is about their newer value.
+        open_one = Conflict.objects.filter(real_estate_property=row, path=clash.path, decision="")
+        told = {"theirs": clash.theirs, "ours": clash.ours, "decision": decision}
+        told["decided_at"] = now if decision else None
+        if not open_one.update(**told):
+            Conflict.objects.create(
+                real_estate_property=row, path=clash.path, base=clash.base, created_at=now, **told
+            )
+
+
+def close_conflicts(
+    property_: Property, paths: set[str], *, now: datetime, actor: AbstractBaseUser | None = None
+) -> None:
+    """Close open conflicts at fields that somebody edited, or where both sides agree by now."""
+    if paths:
+        open_ones = Conflict.objects.filter(real_estate_property=property_, decision="")
+        open_ones.filter(path__in=paths).update(
+            decision=Conflict.Decision.OURS, decided_by=actor, decided_at=now
+        )

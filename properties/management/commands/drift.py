@@ -1,0 +1,141 @@
+"""manage.py drift: what differs between us and the platform now."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from crm_sync.commands import PARTLY, USAGE, SyncCommand
+from crm_sync.models import Workspace
+from properties.difference import short
+from properties.drift import Stopped, compare, keys, make_due
+from properties.findings import ORDER, Finding, Report, Verdict, by_count
+
+SHOWN = 20  # properties in the text for a person, and fields of each
+MOVED = {"ours": "never sent", "theirs": "changed there", "both": "changed on both sides"}
+
+
+class Command(SyncCommand):
+    """Compares what we want with what the platform holds; only `--repair` changes anything."""
+
+    help = (
+        "Read properties on the platform and say which differ, in which fields, and why. Exit code:"
+        " 0 nothing is unexplained, 1 the platform did not answer to the end, 3 some differ"
+        " unexplained or could not be compared."
+    )
+    changes = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the workspace and the selection."""
+        super().add_arguments(parser)
+        parser.add_argument("slug")
+        parser.add_argument(
+            "--sample", type=int, metavar="N", help="only N properties, chosen by chance"
+        )
+        parser.add_argument(
+            "--repair", action="store_true", help="make due for a push what nothing explains"
+        )
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Compare, print, and say by the exit code whether there is drift."""
+        workspace, sample = self.workspace(options["slug"]), options["sample"]
+        if sample is not None and sample < 1:
+            self.fail("--sample takes a number of properties, at least 1", USAGE)
+        chosen = keys(workspace, sample=sample)
+        report = self._compare(workspace, chosen)
+        drifted = report.keys_of(Verdict.UNEXPLAINED)
+        due = None
+        if options["repair"]:
+            is_dry = options["dry_run"]
+            due = len(drifted) if is_dry else make_due(workspace, drifted, now=timezone.now())
+        document = _document(report, len(chosen), due)
+        lines = _lines(report, len(chosen), due, is_dry=options["dry_run"])
+        self.emit(document, lines, as_json=options["json"])
+        if report.stopped or (chosen and not report.compared):
+            self.fail(f"{workspace}: compared {report.compared} of {len(chosen)}: {_why(report)}")
+        if drifted or report.verdicts[Verdict.FAILED]:
+            failed = report.verdicts[Verdict.FAILED]
+            self.fail(
+                f"{len(drifted)} of {report.compared} properties differ and nothing explains it"
+                + (f"; {failed} could not be compared" if failed else ""),
+                PARTLY,
+            )
+
+    def _compare(self, workspace: Workspace, chosen: list[int]) -> Report:
+        report = Report()
+        try:
+            for finding in compare(workspace, self.track(chosen, "comparing")):
+                report.add(finding)
+        except Stopped as stop:
+            report.stopped = str(stop)
+        return report
+
+
+def _why(report: Report) -> str:
+    return report.stopped or next((one.error for one in report.findings), "")
+
+
+def _document(report: Report, total: int, due: int | None) -> dict[str, Any]:
+    return {
+        "properties": total,
+        "compared": report.compared,
+        "differing": report.differing,
+        **{verdict.value: report.verdicts[verdict] for verdict in ORDER},
+        "gone": report.gone,
+        "fields": dict(by_count(report.fields)),
+        "stopped": report.stopped,
+        "made due": due,
+        "found": [_found(finding) for finding in report.findings],
+    }
+
+
+def _found(finding: Finding) -> dict[str, Any]:
+    return {
+        "reference": finding.reference,
+        "verdict": finding.verdict.value,
+        "gone": finding.is_gone,
+        "error": finding.error,
+        "fields": [
+            {
+                "path": leaf.path,
+                "verdict": leaf.verdict.value,
+                "moved": leaf.moved,
+                "ours": leaf.ours,
+                "theirs": leaf.theirs,
+            }
+            for leaf in finding.leaves
+        ],
+    }
+
+
+def _lines(report: Report, total: int, due: int | None, *, is_dry: bool) -> Iterator[str]:
+    why = [one for one in ORDER if report.verdicts[one] and one != Verdict.FAILED]
+    counts = ", ".join(f"{report.verdicts[one]} {one}" for one in why)
+    yield f"{report.differing} of {report.compared} differ" + (f": {counts}" if counts else "")
+    if report.compared < total:
+        yield f"{total - report.compared} of {total} were not compared"
+    if report.fields:
+        said = [f"{path} {count}" for path, count in by_count(report.fields)[:SHOWN]]
+        yield f"in these fields: {', '.join(said)}"
+    found = report.worst_first()
+    for finding in found[:SHOWN]:
+        yield from _told(finding)
+    if len(found) > SHOWN:
+        yield f"… and {len(found) - SHOWN} more: --json has them all"
+    if due is not None:
+        yield f"{'would be made' if is_dry else 'made'} due: {due}"
+
+
+def _told(finding: Finding) -> Iterator[str]:
+    what = "the platform has no such property" if finding.is_gone else finding.error
+    yield f"{finding.verdict:11} {finding.reference}{f'  {what}' if what else ''}"
+    for leaf in finding.leaves[:SHOWN]:
+        values = f"ours {_said(leaf.ours)}, theirs {_said(leaf.theirs)}"
+        yield f"            {leaf.path}: {values} ({leaf.verdict}; {MOVED[leaf.moved]})"
+    if len(finding.leaves) > SHOWN:
+        yield f"            … and {len(finding.leaves) - SHOWN} more fields"
+
+
+def _said(value: Any) -> str:
+    return "nothing" if value is None else short(value)

@@ -1,0 +1,69 @@
+"""What was found when both sides, or both documents of our rows, were compared."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import OuterRef, Q, Subquery
+from django.utils import timezone
+
+
+class DriftCheckQuerySet(models.QuerySet["DriftCheck"]):
+    """Questions that the screens ask."""
+
+    def newest(self, kind: str) -> Self:
+        """Keep the newest check of each workspace that has something to say."""
+        mine = DriftCheck.objects.filter(workspace=OuterRef("workspace"), kind=kind)
+        telling = mine.filter(Q(finished_at__isnull=False) | Q(unexplained__gt=0))
+        newest = telling.order_by("-started_at", "-pk").values("pk")[:1]
+        return self.filter(pk=Subquery(newest))
+
+
+class DriftCheck(models.Model):
+    """One look at the properties of a workspace; it holds names of fields, never their values.
+
+    A sample reads some properties on the platform. A sweep goes through all our rows without a
+    call, a bounded number at a time: an unfinished one goes on behind its position (I7).
+    """
+
+    class Kind(models.TextChoices):
+        """What was compared."""
+
+        SAMPLE = "SAMPLE", "Sample"
+        SWEEP = "SWEEP", "Sweep"
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE)
+    kind = models.CharField(max_length=10, choices=Kind)
+    started_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    position = models.BigIntegerField(default=0, help_text="Key of the last row of a sweep so far")
+    compared = models.PositiveIntegerField(default=0)
+    differing = models.PositiveIntegerField(default=0)
+    unexplained = models.PositiveIntegerField(
+        default=0, help_text="They differed though nothing was due and nothing waited for a person"
+    )
+    pending = models.PositiveIntegerField(default=0, help_text="Ours was on its way")
+    held = models.PositiveIntegerField(default=0, help_text="It waited for a person")
+    gone = models.PositiveIntegerField(default=0, help_text="The platform had no such property")
+    failed = models.PositiveIntegerField(default=0, help_text="They could not be compared")
+    # Both bounded: leaf to how many properties differ there, and the first properties that did.
+    fields = models.JSONField(default=dict, blank=True)
+    found = models.JSONField(default=list, blank=True)
+    stopped = models.CharField(max_length=255, blank=True, default="", help_text="Why before time")
+
+    objects = DriftCheckQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "drift check"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "kind"],
+                condition=Q(finished_at=None),
+                name="one_drift_check_under_way",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "kind", "started_at"], name="drift_check_newest")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display().lower()} {self.pk}"

@@ -1,0 +1,91 @@
+"""A feed file that somebody uploaded: looked at first, imported when a person says so."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from crm_sync.due import DueModel
+
+
+class ImportState(models.TextChoices):
+    """Where an upload stands; only a person leads from PREVIEWED to RUNNING."""
+
+    PREVIEWING = "PREVIEWING", "Being looked at"
+    PREVIEWED = "PREVIEWED", "Waits for a person"
+    RUNNING = "RUNNING", "Being imported"
+    DONE = "DONE", "Imported"
+    PARTLY = "PARTLY", "Partly imported"
+    FAILED = "FAILED", "Failed"
+    CANCELLED = "CANCELLED", "Cancelled"
+
+
+class Import(DueModel):
+    """One upload. Once it has ended its file is removed, its reports stay.
+
+    `state`, `done`, `total`, `preview`, `report`, `problem` and `attempts` are written by whoever
+    holds the lease; a person asks for an end by `cancel_asked`.
+    """
+
+    State = ImportState
+    UNDER_WAY = (State.PREVIEWING, State.RUNNING)  # a worker's turn
+    OPEN = (*UNDER_WAY, State.PREVIEWED)
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    name = models.CharField("file", max_length=255, help_text="What the file was called")
+    stored_as = models.CharField(max_length=64, editable=False, help_text="Its name in our folder")
+    size = models.PositiveBigIntegerField(default=0, editable=False, help_text="Bytes")
+    force = models.BooleanField(
+        "even if much is missing",
+        default=False,
+        help_text="Also take a feed of the whole stock that lacks many known properties.",
+    )
+    state = models.CharField(max_length=10, choices=State, default=State.PREVIEWING)
+    total = models.PositiveIntegerField(null=True, blank=True, help_text="Records in the file")
+    done = models.PositiveIntegerField(default=0, help_text="Records looked at or imported")
+    # Bounded, see `properties.import_summary`: what would be done, and what was done.
+    preview = models.JSONField(default=dict, blank=True)
+    report = models.JSONField(default=dict, blank=True)
+    problem = models.TextField(blank=True, default="")
+    cancel_asked = models.BooleanField(default=False)
+    uploaded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    uploaded_at = models.DateTimeField(default=timezone.now)
+    released_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    released_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            # The tick and the claim look for the few due rows among all.
+            models.Index(
+                fields=["workspace", "due_at"],
+                name="import_due",
+                condition=Q(due_at__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"import {self.pk}"
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What was done; as long as nobody released it, what would be done."""
+        found: dict[str, Any] = self.report if self.released_at else self.preview
+        return found
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies; whether it does is another question."""
+        return folder() / self.stored_as
+
+
+def folder() -> Path:
+    """Return where uploaded files lie until their import has ended: private, and never served."""
+    return Path(settings.DATA_DIR) / "imports"

@@ -1,0 +1,28 @@
+// How much of a limited text is used. Counts like the server: code points, without the blanks at
+// both ends. Shown while somebody types there, and always when the text is nearly full.
+(() => {
+  const NEAR = 0.9;
+  const SHORT = 10; // a code is full when it is right
+
+  const watch = (input) => {
+    const limit = Number(input.dataset.limit);
+    const counter = document.createElement("p");
+    counter.className = "ps-counter";
+    counter.setAttribute("aria-live", "polite");
+    input.insertAdjacentElement("afterend", counter);
+    const show = () => {
+      const used = [...input.value.trim()].length;
+      const tone = used > limit ? "over" : limit > SHORT && used >= NEAR * limit ? "near" : "";
+      counter.textContent = used > limit ? `${used} / ${limit}: ${used - limit} too many` : `${used} / ${limit}`;
+      counter.dataset.tone = tone;
+      counter.hidden = !tone && document.activeElement !== input;
+      input.setAttribute("aria-invalid", String(used > limit));
+    };
+    for (const event of ["input", "focus", "blur"]) input.addEventListener(event, show);
+    show();
+  };
+
+  const start = () => document.querySelectorAll("[data-limit]").forEach(watch);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();

@@ -1,0 +1,63 @@
+"""Undoing a change is an edit like any other: recorded, sent, and undone in turn (design §4)."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from crm_sync import merge
+from properties.catalog import equal
+from properties.models import Change, Property
+from properties.sync import REFERENCE, edit
+
+FIXED = frozenset({REFERENCE})  # the key of the property: chosen once, with its creation
+
+
+class ChangedSince(Exception):
+    """Another value stands there than the one that the person saw; `current` is it."""
+
+    def __init__(self, current: Any) -> None:
+        super().__init__("the field was changed since")
+        self.current = current
+
+
+def can_undo(change: Change) -> bool:
+    """Tell whether the field of a change may be set back at all."""
+    return change.path not in FIXED
+
+
+def undo(change: Change, *, seen: Any, actor: AbstractBaseUser, now: datetime) -> bool:
+    """Set the field back to what stood there before the change; None clears it.
+
+    Args:
+        seen: the value that the person takes to stand there now.
+
+    Returns:
+        False when the old value stands there already, and nothing was changed.
+
+    Raises:
+        ChangedSince: another value stands there; nothing was changed.
+        Invalid: the old value is one that we may not set, such as UNKNOWN.
+    """
+    while True:
+        row = Property.objects.get(pk=change.real_estate_property_id)
+        current = merge.leaves(row.desired).get(change.path)
+        if equal(change.path, current, change.old):
+            return False
+        if not equal(change.path, current, seen):
+            raise ChangedSince(current)
+        with transaction.atomic():
+            # Holds the row until the commit, so that nobody edits between the look and the edit.
+            same = Property.objects.filter(pk=row.pk, revision=row.revision)
+            if same.update(revision=row.revision):
+                note = f"undo of change {change.pk}"
+                edit(
+                    row,
+                    {change.path: change.old},
+                    origin=Change.Origin.ADMIN,
+                    actor=actor,
+                    now=now,
+                    note=note,
+                )
+                return True

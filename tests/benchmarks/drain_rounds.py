@@ -1,0 +1,119 @@
+"""The rounds of `drain` as JSON: python -m tests.benchmarks.drain_rounds SANDBOX ROWS SLOW."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable
+from urllib.parse import quote
+
+import django
+import requests
+
+django.setup()
+
+from django.core.management import call_command  # noqa: E402 - Django is set up only now
+from django.utils import timezone  # noqa: E402
+
+from crm_sync.models import Workspace  # noqa: E402
+from properties.models import Property  # noqa: E402
+from properties.queues import drain  # noqa: E402
+
+TOKEN = os.environ["BENCH_TOKEN"]
+THREADS = 16
+ROUNDS = 5
+LIST = "v1/real-estate-properties"
+
+
+def main(sandbox: str, rows: int, slow_rows: int) -> None:
+    """Print `{"plain": [{"drain": a second, "bare": a second}, …], "slow": […]}`."""
+    call_command("migrate", verbosity=0)
+    workspace = Workspace.objects.create(
+        slug="main", base_url=sandbox, fixed_token=TOKEN, max_under_way=THREADS + 1
+    )
+    mirror(workspace, sandbox, rows)
+    found = {}
+    for kind, seconds, count in (("plain", 0, rows), ("slow", 0.05, slow_rows)):
+        rules = [{"fault": "SLOW", "seconds": seconds}] if seconds else []
+        faults = requests.post(f"{sandbox}/_sandbox/faults", json={"rules": rules}, timeout=60)
+        faults.raise_for_status()
+        found[kind] = [
+            {
+                "bare": count / bare(sandbox, f"{kind} bare {number}", range(rows, rows + count)),
+                "drain": count / drained(workspace, sandbox, f"{kind} {number}", count),
+            }
+            for number in range(ROUNDS)
+        ]
+    print(json.dumps(found))
+
+
+def mirror(workspace: Workspace, sandbox: str, rows: int) -> None:
+    """Mirror what the sandbox holds, as after a complete pull."""
+    state = requests.get(f"{sandbox}/_sandbox/state", timeout=60).json()
+    there = {one["objectReferenceId"]: one for one in state["properties"].values()}
+    documents = [there[f"BENCH-{number}"] for number in range(rows)]
+    Property.objects.bulk_create(
+        Property(
+            workspace=workspace,
+            object_reference_id=document["objectReferenceId"],
+            platform_id=document["id"],
+            desired=document,
+            observed=document,
+        )
+        for document in documents
+    )
+
+
+def drained(workspace: Workspace, sandbox: str, word: str, count: int) -> float:
+    """Make `count` rows due with a new title, drain them; the seconds that it took."""
+    rows = list(Property.objects.order_by("pk")[:count])
+    for row in rows:
+        row.desired["title"] = f"{word}, {row.object_reference_id}"
+        row.revision += 1
+        row.due_at = timezone.now()
+    Property.objects.bulk_update(rows, ["desired", "revision", "due_at"], batch_size=200)
+    started = time.monotonic()
+    while Property.objects.filter(due_at__isnull=False).exists():
+        drain(workspace.pk, 20.0)
+    seconds = time.monotonic() - started
+    there = requests.get(f"{sandbox}/_sandbox/state", timeout=60).json()["properties"]
+    assert all(there[row.platform_id]["title"] == row.desired["title"] for row in rows)
+    return seconds
+
+
+def bare(sandbox: str, word: str, numbers: range) -> float:
+    """GET and PATCH these properties with `requests` alone; the seconds that it took."""
+    keys: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    for number in numbers:
+        keys.put(f"BENCH-{number}")
+
+    def calls() -> None:
+        session = requests.Session()
+        session.headers["Authorization"] = f"Bearer {TOKEN}"
+        while (key := keys.get()) is not None:
+            url = f"{sandbox}/{LIST}/by-reference/{quote(key)}"
+            session.get(url, timeout=20).json()
+            session.patch(url, json={"title": f"{word}, {key}"}, timeout=20).json()
+
+    return timed(calls, lambda: keys.put(None))
+
+
+def timed(work: Callable[[], None], last: Callable[[], None]) -> float:
+    """Run `work` in each of the threads until all of it is done."""
+    threads = [threading.Thread(target=work) for _ in range(THREADS)]
+    for _ in threads:
+        last()
+    started = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.monotonic() - started
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,68 @@
+"""What the tests of the second channel share: looks at a given moment, and what they called."""
+
+from datetime import UTC, datetime, timedelta
+
+import time_machine
+
+from crm_sync import due, inbox, recovery
+from crm_sync.models import Delivery, Watch, Workspace
+from sandbox.app import Sandbox
+
+CONFIGURATION = ("GET", "/v1/webhooks")
+HISTORY = ("GET", "/v1/webhooks/triggers")
+
+
+def now_utc() -> datetime:
+    return datetime.now(UTC)
+
+
+def watch_of(workspace: Workspace) -> Watch:
+    return Watch.objects.get(workspace=workspace)
+
+
+def look(workspace: Workspace, *, at: datetime | None = None) -> str:
+    """Look now, or at that moment of our clock, whether it is time or not; say the outcome."""
+    moment = at or now_utc()
+    Watch.objects.filter(workspace=workspace).update(due_at=moment)
+    with time_machine.travel(moment, tick=False):
+        claim = due.claim(Watch.objects.filter(workspace=workspace), now=moment)
+        assert claim is not None
+        return recovery.look(claim, now=moment)
+
+
+def looked(workspace: Workspace, after: timedelta) -> dict[str, int]:
+    """Drain the queue so long after the last look: what a worker would do then."""
+    last = watch_of(workspace).looked_at
+    assert last is not None
+    with time_machine.travel(last + after, tick=False):
+        return due.QUEUES["triggers"].drain(workspace.pk, 20.0).counts
+
+
+def apply(workspace: Workspace) -> dict[str, int]:
+    """Let the worker understand and apply what was received."""
+    return inbox.drain(workspace.pk, 20.0).counts
+
+
+def calls(box: Sandbox) -> list[tuple[str, str]]:
+    """What was called since the last time this was asked."""
+    made = [(method, path) for method, path, _, _ in box.calls]
+    box.calls.clear()
+    return made
+
+
+def happen(box: Sandbox, count: int = 1, fault: str = "") -> None:
+    """Let so many events happen on the platform, and be delivered or not, by the fault."""
+    box.faults.set({"rules": [{"fault": fault}]} if fault else {})
+    for _ in range(count):
+        box.marketing_ready("201", "INSTAGRAM")
+        box.deliver()
+    box.faults.set({})
+
+
+def sources() -> list[str]:
+    """How each delivery came, in the order in which they came."""
+    return list(Delivery.objects.order_by("pk").values_list("source", flat=True))
+
+
+def states() -> list[str]:
+    return list(Delivery.objects.order_by("pk").values_list("state", flat=True))

@@ -1,0 +1,206 @@
+"""An interval that may hide events is always noticed, and only then (I21, reliability 3.4)."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from crm_sync import recovery
+from crm_sync.models import Delivery, Gap, Watch
+from crm_sync.replay import replay
+from tests.crm_sync.looks import apply, calls, happen, look, sources, watch_of
+
+SECOND = timedelta(seconds=1)
+
+
+def gaps() -> list[str]:
+    return list(Gap.objects.order_by("pk").values_list("why", flat=True))
+
+
+def tried(box, index: int) -> datetime:
+    return datetime.fromisoformat(box.workspace.history[index]["triggeredAt"])
+
+
+@pytest.mark.parametrize("fault", ["", "DROPPED"])
+@pytest.mark.parametrize(
+    ("before", "burst", "found"),
+    [
+        (0, 9, []),  # fewer than the history keeps: nothing can have fallen out
+        (0, 10, ["OVERFLOW"]),  # ten and nothing in common: an eleventh may have been there
+        (1, 9, []),
+        (1, 10, ["OVERFLOW"]),
+        (10, 9, []),
+        (10, 11, ["OVERFLOW"]),
+        (10, 50, ["OVERFLOW"]),
+        (10, 400, ["OVERFLOW"]),
+    ],
+)
+def test_a_burst_between_two_looks_is_a_gap_where_the_windows_do_not_overlap(
+    box, workspace, before, burst, found, fault
+):
+    if before:
+        happen(box, before)
+        look(workspace)
+        Gap.objects.all().delete()
+    last = tried(box, -1) if before else None
+    happen(box, burst, fault)
+    assert look(workspace) == ("gap" if found else "looked")
+    assert gaps() == found
+    if found:
+        gap = Gap.objects.get()
+        assert (gap.began_at, gap.ended_at, gap.acknowledged_at) == (last, tried(box, 0), None)
+        assert gap.noticed_at == watch_of(workspace).looked_at
+    received = burst if not fault else min(burst, 10)
+    assert Delivery.objects.count() == before + received
+    assert look(workspace) == "as before"
+    assert gaps() == found
+
+
+def test_small_steps_of_any_number_are_no_gap(box, workspace):
+    for _ in range(12):
+        happen(box, 9, "DROPPED")
+        look(workspace)
+    assert gaps() == []
+    assert apply(workspace) == {"APPLIED": 108}
+
+
+def test_after_a_gap_every_app_is_asked_once(box, workspace, monkeypatch):
+    asked = []
+
+    def ask(workspace_id: int, now: datetime) -> int:
+        asked.append((workspace_id, now))
+        return 3
+
+    monkeypatch.setattr(recovery, "AFTER_GAP", [ask, ask])
+    happen(box, 5)
+    look(workspace)
+    assert asked == []
+    happen(box, 11)
+    now = datetime.now(UTC)
+    look(workspace, at=now)
+    assert asked == [(workspace.pk, now)] * 2
+    assert Gap.objects.get().asked == 6
+
+
+# --- the history was erased
+
+
+def _erase(box) -> None:
+    configuration = dict(box.workspace.webhook)
+    box.workspace.history.clear()
+    configuration.pop("lastTriggeredAt", None)
+    box.workspace.webhook = configuration | {"id": "another"}
+
+
+@pytest.mark.parametrize("after", [0, 3, 9])
+def test_a_history_that_was_erased_is_a_gap(box, workspace, after):
+    happen(box, 4)
+    look(workspace)
+    last = tried(box, -1)
+    _erase(box)
+    happen(box, after, "DROPPED")
+    now = datetime.now(UTC)
+    assert look(workspace, at=now) == "gap"
+    gap = Gap.objects.get()
+    assert (gap.why, gap.began_at) == ("ERASED", last)
+    assert gap.ended_at == (tried(box, 0) if after else gap.ended_at)
+    assert abs(gap.ended_at - now) < 3 * SECOND
+    assert sources() == ["CALLBACK"] * 4 + ["HISTORY"] * after
+    assert look(workspace) == "as before"
+    assert gaps() == ["ERASED"]
+
+
+def test_an_empty_history_that_was_erased_is_none(box, workspace):
+    _erase(box)
+    assert look(workspace) == "as before"
+    assert gaps() == []
+
+
+def test_a_webhook_that_was_deleted_takes_its_history_with_it(box, workspace):
+    happen(box, 2)
+    look(workspace)
+    workspace.client().delete_webhook()
+    assert look(workspace) == "gap"
+    assert gaps() == ["ERASED"]
+    watch = watch_of(workspace)
+    assert (watch.window, watch.last_triggered_at, list(watch.drift)) == ([], None, ["webhook"])
+    assert look(workspace) == "looked"
+    assert gaps() == ["ERASED"]
+
+
+# --- an attempt that nothing shows
+
+
+def _attempt(box, ago: timedelta) -> datetime:
+    """Let the configuration tell of an attempt that is in no history."""
+    at = box.now() - ago
+    box.workspace.webhook["lastTriggeredAt"] = at.isoformat()
+    return at
+
+
+def test_an_attempt_that_neither_history_nor_callback_shows_is_told(box, workspace):
+    at = _attempt(box, 40 * SECOND)
+    assert look(workspace) == "gap"
+    gap = Gap.objects.get()
+    assert (gap.why, gap.began_at, gap.ended_at) == ("UNEXPLAINED", None, at)
+    assert look(workspace) == "as before"
+    assert gaps() == ["UNEXPLAINED"]
+
+
+def test_it_has_35_seconds_to_show_up(box, workspace):
+    _attempt(box, 5 * SECOND)
+    assert look(workspace) == "looked"
+    calls(box)
+    assert look(workspace) == "looked"  # still unexplained: the history is read again
+    assert gaps() == []
+    happen(box, 1, "DROPPED")
+    assert look(workspace) == "looked"
+    assert look(workspace) == "as before"
+    assert gaps() == []
+
+
+def test_a_callback_that_came_explains_it(box, workspace):
+    happen(box, 1)
+    box.workspace.history.clear()
+    Watch.objects.update(window=[])
+    _attempt(box, 40 * SECOND)
+    assert look(workspace) == "looked"
+    assert gaps() == []
+
+
+def test_an_event_that_we_play_again_ourselves_does_not_explain_it(box, workspace):
+    happen(box, 1)
+    apply(workspace)
+    box.workspace.history.clear()
+    Watch.objects.update(window=[])
+    Delivery.objects.update(received_at=datetime.now(UTC) - timedelta(minutes=5))
+    replay(list(Delivery.objects.all()), now=datetime.now(UTC))
+    _attempt(box, 40 * SECOND)
+    assert look(workspace) == "gap"
+    assert gaps() == ["UNEXPLAINED"]
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+def test_whose_clock_is_wrong_does_not_matter(box, workspace, hours):
+    box.set_clock(datetime.now(UTC) + timedelta(hours=hours))
+    happen(box, 1)
+    box.workspace.history.clear()
+    Watch.objects.update(window=[])
+    _attempt(box, 40 * SECOND)
+    assert look(workspace) == "looked"
+    assert gaps() == []
+    Delivery.objects.update(received_at=datetime.now(UTC) - timedelta(minutes=5))
+    Watch.objects.update(last_triggered_at=None)
+    assert look(workspace) == "gap"
+    assert gaps() == ["UNEXPLAINED"]
+
+
+def test_a_look_that_lost_its_lease_writes_no_gap(box, workspace, monkeypatch):
+    def somebody_takes_it(workspace_id: int, now: datetime) -> int:
+        Watch.objects.update(lease_token="12345678-1234-5678-1234-567812345678")
+        return 0
+
+    monkeypatch.setattr(recovery, "AFTER_GAP", [somebody_takes_it])
+    happen(box, 11)
+    before = watch_of(workspace).window
+    assert look(workspace) == "lost to another worker"
+    assert (gaps(), watch_of(workspace).window) == ([], before)

@@ -1,0 +1,143 @@
+"""What was received is kept for so long and no longer, and what it was stays known (S23)."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+from django_celery_beat.models import PeriodicTask
+
+from crm_sync import inbox, retention
+from crm_sync.models import Delivery, Workspace
+from crm_sync.tasks import clear_deliveries
+from tests.crm_sync.admin_pages import client_of, make_delivery
+from tests.crm_sync.test_events import PAYLOADS
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+State = Delivery.State
+DAYS = {"APPLIED": 90, "DUPLICATE": 90, "STALE": 90, "IGNORED": 90}
+
+
+@pytest.fixture
+def hook(db) -> Workspace:
+    return Workspace.objects.create(slug="main", base_url="http://x.test")
+
+
+def one_of_each(workspace: Workspace) -> dict[str, Delivery]:
+    return {
+        state: make_delivery(
+            workspace,
+            body=f'{{"secret person": "{state}"}}'.encode(),
+            state=state,
+            received_at=START,
+            headers={"User-Agent": "x"},
+            effect=f"what {state} did",
+            canonical_digest=state,
+        )
+        for state in State.values
+    }
+
+
+def cleared() -> set[str]:
+    rows = Delivery.objects.exclude(cleared_at=None)
+    assert all((bytes(row.body), row.headers) == (b"", {}) for row in rows)
+    kept = Delivery.objects.filter(cleared_at=None)
+    assert all(bytes(row.body) and row.headers for row in kept)
+    return {row.state for row in rows}
+
+
+def at(days: float):
+    return time_machine.travel(START + timedelta(days=days), tick=False)
+
+
+def test_bytes_and_headers_go_after_their_days_and_the_row_stays(hook):
+    rows = one_of_each(hook)
+    with at(89.9):
+        assert clear_deliveries() == {}
+    assert cleared() == set()
+    with at(91):
+        assert clear_deliveries() == {"APPLIED": 1, "DUPLICATE": 1, "STALE": 1, "IGNORED": 1}
+        assert clear_deliveries() == {}
+    assert cleared() == {"APPLIED", "DUPLICATE", "STALE", "IGNORED"}
+    for state, row in rows.items():
+        before = row.digest
+        row.refresh_from_db()
+        assert (row.state, row.effect, row.digest) == (state, f"what {state} did", before)
+
+
+def test_what_waits_for_a_person_or_a_worker_is_kept_whatever_its_age(hook):
+    one_of_each(hook)
+    with at(10_000):
+        clear_deliveries()
+    assert set(State.values) - cleared() == {"RECEIVED", "FAILED", "QUARANTINED"}
+
+
+def test_each_state_has_its_own_days_and_0_keeps(hook):
+    one_of_each(hook)
+    days = {"APPLIED": 0, "DUPLICATE": 1, "STALE": 10, "IGNORED": 0}
+    now = START + timedelta(days=5)
+    assert retention.clear(days, now=now, budget=5.0) == {"DUPLICATE": 1}
+
+
+def test_what_was_cleared_is_still_known_when_it_comes_once_more(hook):
+    payload = PAYLOADS["ORDER_STATUS_UPDATED"]
+    store(hook, payload)
+    with at(0):
+        inbox.drain(hook.pk, 5.0)
+    with at(91):
+        clear_deliveries()
+        store(hook, payload)
+        copy = store(hook, payload, indent=1)
+        inbox.drain(hook.pk, 5.0)
+    first, second = Delivery.objects.order_by("pk")
+    assert (first.repeats, bytes(first.body)) == (1, b"")
+    assert (second.pk, second.state) == (copy.pk, "DUPLICATE")
+
+
+def store(workspace: Workspace, payload: dict, **how) -> Delivery:
+    inbox.store(
+        workspace.pk,
+        json.dumps(payload, **how).encode(),
+        headers={},
+        method="POST",
+        source=Delivery.Source.CALLBACK,
+        now=START,
+    )
+    return Delivery.objects.latest("pk")
+
+
+def test_what_a_person_set_aside_is_known_by_its_digest_afterwards(hook, monkeypatch):
+    kept = store(hook, {"event": "NEW_ONE", "orderId": "1"})
+    with at(0):
+        inbox.drain(hook.pk, 5.0)
+    inbox.set_aside(Delivery.objects.all())
+    assert Delivery.objects.get().canonical_digest == ""
+    with at(91):
+        assert clear_deliveries() == {"IGNORED": 1}
+    kept.refresh_from_db()
+    assert len(kept.canonical_digest) == 64
+
+
+def test_one_run_is_bounded_and_the_next_goes_on(hook, monkeypatch):
+    monkeypatch.setattr(retention, "BATCH", 2)
+    for _ in range(5):
+        make_delivery(hook, state=State.APPLIED, received_at=START, headers={"a": "b"})
+    now = START + timedelta(days=91)
+    assert retention.clear(DAYS, now=now, budget=0.0) == {}
+    assert retention.clear(DAYS, now=now, budget=5.0) == {"APPLIED": 5}
+
+
+def test_the_task_is_scheduled_every_hour(db):
+    task = PeriodicTask.objects.get(task="crm_sync.clear_deliveries")
+    assert (task.enabled, task.interval.every, task.interval.period) == (True, 1, "hours")
+
+
+def test_the_page_says_that_the_payload_was_removed(hook):
+    row = one_of_each(hook)["APPLIED"]
+    with at(91):
+        clear_deliveries()
+    response = client_of(superuser=True).get(f"/admin/crm_sync/delivery/{row.pk}/change/")
+    text = response.content.decode()
+    assert "Payload and headers were removed" in text
+    assert 'value="replay"' not in text
+    assert "secret person" not in text

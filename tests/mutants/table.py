@@ -1,0 +1,181 @@
+"""The bugs that the tests must see, else the suite is blind: what to plant, and who must fail."""
+
+from dataclasses import dataclass
+
+SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
+
+PUSH = "tests/properties/test_push.py"
+MACHINE = "tests/properties/test_push_machine.py"
+DUE = "tests/crm_sync/test_due.py"
+DISPATCH = "tests/crm_sync/test_dispatch.py"
+CREATIONS = "tests/properties/test_creation_storm.py"
+OUTAGE = "tests/properties/test_outage.py"
+POISON = "tests/properties/test_poison.py"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One bug.
+
+    Attributes:
+        old: stands in the file exactly once.
+        tests: what pytest is told to run, the directed one first; a test of each must fail.
+        databases: where it is planted.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    databases: tuple[str, ...] = (SQLITE, POSTGRESQL)
+
+
+MUTANTS = (
+    Mutant(
+        "nothing is recorded in flight (I2)",
+        "properties/push.py",
+        'return {"inflight": self._with_inflight(self.patch.parts)}',
+        "return {}",
+        (PUSH, MACHINE),
+    ),
+    Mutant(
+        "the answer is copied over, not merged (I4)",
+        "properties/observation.py",
+        "    merged = merge.three_way(",
+        "    merged = merge.Merge() if sent is not None else merge.three_way(",
+        (PUSH, MACHINE),
+    ),
+    Mutant(
+        "no read before a write (I4)",
+        "properties/push.py",
+        "            self.workspace.read_before_write\n            or row.platform_id is None",
+        "            row.platform_id is None",
+        (PUSH, MACHINE),
+    ),
+    Mutant(
+        "an unclear creation is repeated at once (I8)",
+        "properties/push.py",
+        "if sent_at is not None and self.clock() < sent_at + CREATE_WAIT:",
+        "if False:",
+        (PUSH, CREATIONS),
+    ),
+    Mutant(
+        "a creation is sent without a read (I8)",
+        "properties/push.py",
+        "        if self._must_read():",
+        "        if self._must_read() and self.row.platform_id is None:\n"
+        "            return self._create(client)\n"
+        "        if self._must_read():",
+        (PUSH, CREATIONS),
+    ),
+    Mutant(
+        "HTTP inside a transaction",
+        "properties/push.py",
+        "        return _Push(claim, workspace, clock).run()",
+        "        with transaction.atomic():\n"
+        "            return _Push(claim, workspace, clock).run()",
+        ("tests/journeys/test_property_push.py",),
+    ),
+    Mutant(
+        "the lease is not fenced (I3)",
+        "crm_sync/due.py",
+        '{"id": self.row.pk, "lease_token": self.token, **at}',
+        '{"id": self.row.pk, **at}',
+        (DUE, PUSH),
+    ),
+    Mutant(
+        "the row of a stalled worker is not read again (I3)",
+        "properties/push.py",
+        "            self._write(verify_at=self.clock() + due.LEASE)",
+        "            pass",
+        (PUSH, MACHINE),
+    ),
+    Mutant(
+        "a call without an answer is not watched (I2)",
+        "properties/push.py",
+        'columns = {"verify_at": max(now + LATE_EFFECT, self.verify_at or now)}',
+        "columns = {}",
+        (PUSH,),
+    ),
+    Mutant(
+        "the answer settles a revision that it is not about (I1)",
+        "properties/push.py",
+        "self.claim.write(_changed(before, columns), revision=before.revision)",
+        "self.claim.write(_changed(before, columns))",
+        (PUSH, MACHINE),
+    ),
+    Mutant(
+        "an ending holds for a revision that it is not about (I1)",
+        "properties/push.py",
+        "self.claim.write(RELEASED | columns, revision=self.row.revision)",
+        "self.claim.write(RELEASED | columns)",
+        (PUSH,),
+    ),
+    Mutant(
+        "slots beyond the limit are taken (A8)",
+        "crm_sync/slots.py",
+        "if number < most and number not in held]",
+        "if number not in held]",
+        ("tests/crm_sync/test_slots.py",),
+    ),
+    Mutant(
+        "a claim takes what is not due",
+        "crm_sync/due.py",
+        "models.Q(due_at__lte=now) & (",
+        "(",
+        (DUE,),
+    ),
+    Mutant(
+        "a platform that is down is asked again at once (I11)",
+        "crm_sync/models/workspace.py",
+        "return min(LEAST_PAUSE + backoff(pauses), LONGEST_PAUSE)",
+        "return timedelta(seconds=0.5)",
+        (OUTAGE,),
+        (SQLITE,),  # which knows nothing of it; the thousands of probes take long
+    ),
+    Mutant(
+        "what was refused is tried again (I10)",
+        "properties/push.py",
+        "            due_at=self.clock() if named and rest.parts else self.verify_at,",
+        "            due_at=self.clock() + due.backoff(3),",
+        (POISON,),
+    ),
+    Mutant(
+        "events are applied as they arrive (I22)",
+        "orders/registers.py",
+        "is_new = _rows(row).filter(older).update(**columns) == 1",
+        "is_new = _rows(row).update(**columns) == 1",
+        ("tests/orders/test_mirror.py",),
+    ),
+    Mutant(
+        "a slow read overwrites a newer event (I23)",
+        "orders/registers.py",
+        "_rows(row).filter(**unmoved).update(**columns)",
+        "_rows(row).update(**columns)",
+        ("tests/orders/test_reads.py",),
+    ),
+    Mutant(
+        "a callback that was not stored is acknowledged (I15)",
+        "crm_sync/webhook.py",
+        'return Response({"error": "cannot store it now"}, status=503)',
+        'return Response({"status": "stored"})',
+        ("tests/crm_sync/test_webhook.py",),
+    ),
+    Mutant(
+        "secrets are compared as text (S1)",
+        "crm_sync/webhook.py",
+        "sum(hmac.compare_digest(one, secret) for",
+        'sum(hmac.compare_digest(one.decode("latin-1"), secret.decode()) for',
+        ("tests/crm_sync/test_webhook.py",),
+    ),
+    Mutant(
+        "a frozen broker keeps the ring waiting (I25)",
+        "config/settings.py",
+        '"socket_timeout": 0.5,',
+        '"socket_timeout": 12,',
+        # By itself: the others of the module share one Redis with what runs beside them.
+        (f"{DISPATCH}::test_a_broker_that_is_away_costs_a_moment_and_only_once",),
+        (SQLITE,),
+    ),
+)

@@ -1,0 +1,168 @@
+"""A move whose beginning we do not know makes the order due, and the read puts it right (I24)."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+
+from crm_sync import inbox
+from crm_sync.models import Delivery
+from orders.models import Assignment, Order, StatusChange
+from orders.statuses import DOCUMENT_TRANSITIONS, ORDER_TRANSITIONS, PHOTO_TRANSITIONS, START
+from tests.crm_sync.looks import look, sources
+from tests.orders.conftest import at, is_due, mirror, now, set_aside, tell
+
+ELSEWHERE = "RESCHEDULE_IN_PROCESS"  # a status that no move of the order or of a document begins in
+
+
+def moves(table) -> list[tuple[str, str]]:
+    return sorted((old, new) for old, news in table.items() if old != START for new in news)
+
+
+TABLES = {"PHOTO": PHOTO_TRANSITIONS, "DOCUMENT": DOCUMENT_TRANSITIONS}
+ASSIGNMENT_MOVES = [(kind, *move) for kind, table in TABLES.items() for move in moves(table)]
+
+
+def tell_assignment(workspace, second: int, previous: str, new: str, kind: str = "") -> None:
+    more = {"assignmentType": kind} if kind else {}
+    tell(
+        workspace,
+        "ASSIGNMENT_STATUS_UPDATED",
+        occurredAt=at(second),
+        orderId="1",
+        assignmentId="7",
+        previousStatus=previous,
+        newStatus=new,
+        **more,
+    )
+
+
+def tell_order(workspace, second: int, previous: str, new: str) -> None:
+    tell(
+        workspace,
+        "ORDER_STATUS_UPDATED",
+        occurredAt=at(second),
+        orderId="1",
+        previousStatus=previous,
+        newStatus=new,
+    )
+
+
+def test_the_tables_have_so_many_moves():
+    assert (len(ASSIGNMENT_MOVES), len(moves(ORDER_TRANSITIONS))) == (19, 4)
+
+
+@pytest.mark.parametrize(("kind", "previous", "new"), ASSIGNMENT_MOVES)
+@pytest.mark.parametrize("is_known", [True, False])
+def test_each_move_of_an_assignment_is_read_where_its_beginning_is_not_what_we_had(
+    workspace, kind, previous, new, is_known
+):
+    begun = "SCHEDULED" if previous == ELSEWHERE else ELSEWHERE
+    tell_assignment(workspace, 0, START, previous if is_known else begun, kind)
+    set_aside(Order.objects.get())
+    tell_assignment(workspace, 1, previous, new)
+    assert Assignment.objects.get().status == new
+    assert is_due(Order.objects.get()) == (not is_known)
+
+
+@pytest.mark.parametrize(("previous", "new"), moves(ORDER_TRANSITIONS))
+@pytest.mark.parametrize("is_known", [True, False])
+def test_each_move_of_an_order_is_read_where_its_beginning_is_not_what_we_had(
+    workspace, previous, new, is_known
+):
+    tell_order(workspace, 0, START, previous if is_known else "COMPLETED")
+    set_aside(Order.objects.get())
+    tell_order(workspace, 1, previous, new)
+    order = Order.objects.get()
+    assert order.status == new
+    ends = new in ("COMPLETED", "CANCELLED") and (is_known or new != "COMPLETED")
+    assert is_due(order) == (ends or not is_known)
+
+
+def steps(box, assignment: str, count: int, lost_step: int) -> None:
+    """Advance so often; one step's events are lost without a trace."""
+    for step in range(count):
+        box.faults.set({"rules": [{"fault": "LOST"}]} if step == lost_step else {})
+        box.advance(assignment)
+        box.deliver()
+    box.faults.set({})
+
+
+@pytest.mark.parametrize("lost_step", range(4))
+@pytest.mark.parametrize("product", ["GROUND_PHOTO", "ENERGY_CERTIFICATE"])
+def test_whichever_step_is_lost_the_next_one_puts_everything_right(
+    box, workspace, place, drain_all, product, lost_step
+):
+    order = place(product)
+    assignment = Assignment.objects.get()
+    steps(box, assignment.platform_id, min(lost_step + 2, 4), lost_step)
+    drain_all()
+    if lost_step == 3:  # nothing comes after the last step: the schedule reads it
+        Order.objects.update(due_at=now())
+        drain_all()
+    there = box.workspace.orders[order.platform_id]
+    order.refresh_from_db()
+    assignment.refresh_from_db()
+    assert order.status == there["status"]
+    assert assignment.status == box.workspace.assignments[assignment.platform_id]["status"]
+
+
+def test_an_order_that_others_placed_becomes_known_by_the_history_alone(
+    box, workspace, place, drain_all
+):
+    order = place()
+    assignment = box.workspace.orders[order.platform_id]["assignments"][0]
+    StatusChange.objects.all().delete()
+    Assignment.objects.all().delete()
+    order.placement.delete()
+    order.delete()
+    box.faults.set({"rules": [{"fault": "DROPPED"}]})
+    box.advance(assignment)
+    box.deliver()
+    box.faults.set({})
+    look(workspace)
+    drain_all()
+    assert set(sources()) == {"HISTORY"}
+    known = Order.objects.get()
+    assert known.real_estate_property.object_reference_id == "SEED-1"
+    assert (known.status, known.assignments.get().status) == (
+        "IN_PROGRESS",
+        "PHOTOGRAPHER_ASSIGNED",
+    )
+
+
+@pytest.mark.parametrize("minutes", [-9, 9])
+def test_our_clock_changes_nothing_about_what_is_known(workspace, minutes):
+    events = [
+        ("CREATED", "PHOTOGRAPHER_ASSIGNED", 10),
+        ("PHOTOGRAPHER_ASSIGNED", "SCHEDULED", 30),
+        ("SCHEDULED", "RESCHEDULE_IN_PROCESS", 20),
+    ]
+    found = []
+    for offset in (0, minutes):
+        for row in (StatusChange, Assignment, Order, Delivery):
+            row.objects.all().delete()
+        start = datetime(2026, 1, 31, 10, tzinfo=UTC) + timedelta(minutes=offset)
+        with time_machine.travel(start, tick=True):
+            for previous, new, second in events:
+                body = {
+                    "event": "ASSIGNMENT_STATUS_UPDATED",
+                    "occurredAt": at(second),
+                    "orderId": "1",
+                    "assignmentId": "7",
+                    "previousStatus": previous,
+                    "newStatus": new,
+                }
+                inbox.store(
+                    workspace.pk,
+                    json.dumps(body).encode(),
+                    headers={},
+                    method="POST",
+                    source=Delivery.Source.CALLBACK,
+                    now=now(),
+                )
+            inbox.drain(workspace.pk, 20.0)
+        found.append(mirror())
+    assert found[0] == found[1]
+    assert found[0]["Assignment"][0][2] == "SCHEDULED"

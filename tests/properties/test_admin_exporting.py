@@ -1,0 +1,122 @@
+"""The chosen properties as a file: what the command writes, from the list."""
+
+import csv
+import io
+import json
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from crm_sync.models import Workspace
+from properties.feeds import open_feed
+from properties.models import Property
+from properties.sync import create
+
+LIST = "/admin/properties/property/"
+
+
+def make(workspace, reference: str, **changes) -> Property:
+    return create(workspace, reference, changes, origin="ADMIN", now=timezone.now())
+
+
+@pytest.fixture
+def stock(main) -> list[Property]:
+    texts = [{"languageCode": "de", "title": "Haus"}]
+    full = {"propertyCategories": ["FURNISHED_FLAT"], "localizations": texts, "offerType": "RENT"}
+    return [
+        make(main, "A1", title="One", **full),
+        make(main, "A2", title='=HYPERLINK("http://x")', **full),
+        make(main, "A3", title="Three", **full),
+    ]
+
+
+def export(client, kind: str, chosen, query: str = "", **more):
+    keys = [row.pk for row in chosen]
+    data = {"action": f"export_{kind}", "_selected_action": keys, **more}
+    return client.post(f"{LIST}{query}", data)
+
+
+def told(client) -> list[str]:
+    return [str(m) for m in client.get(LIST).context["messages"]]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "json"])
+def test_the_selection_is_what_the_command_writes_for_it(admin_client, stock, tmp_path, suffix):
+    response = export(admin_client, suffix, stock[:2])
+    assert response.streaming
+    assert response["X-Content-Type-Options"] == "nosniff"
+    day = f"{timezone.now():%Y-%m-%d}"
+    assert response["Content-Disposition"] == (
+        f'attachment; filename="properties-main-{day}.{suffix}"'
+    )
+    sent, written = tmp_path / f"sent.{suffix}", tmp_path / f"written.{suffix}"
+    sent.write_bytes(response.getvalue())
+    call_command("export_properties", "main", written, "--reference", "A1", "--reference", "A2")
+    assert list(open_feed(sent)) == list(open_feed(written))
+    assert [record.reference for record in open_feed(sent)] == ["A1", "A2"]
+
+
+def test_no_cell_is_a_formula(admin_client, stock):
+    text = export(admin_client, "csv", stock).getvalue().decode("utf-8-sig")
+    titles = [row["title"] for row in csv.DictReader(io.StringIO(text))]
+    assert titles == ["One", '\'=HYPERLINK("http://x")', "Three"]
+
+
+def test_all_that_match_are_exported_and_not_only_those_on_the_page(admin_client, main):
+    for n in range(103):
+        make(main, f"A{n:03}", title="x")
+    shown = Property.objects.order_by("object_reference_id")[:100]
+    response = export(admin_client, "csv", shown, select_across="1")
+    assert len(response.getvalue().splitlines()) == 104
+
+
+def test_what_is_filtered_by_a_state_is_exported(admin_client, stock):
+    response = export(admin_client, "csv", stock, "?state=NEVER_PUSHED", select_across="1")
+    assert len(response.getvalue().splitlines()) == 4
+
+
+def test_what_the_format_cannot_hold_is_told(admin_client, stock, main):
+    bare = make(main, "A4", title="Without a category")
+    mirrored = Property.objects.create(workspace=main, platform_id="P-5")
+    document = json.loads(export(admin_client, "json", [*stock, bare, mirrored]).getvalue())
+    assert [p["referenceId"] for p in document["properties"]] == ["A1", "A2", "A3"]
+    (message,) = told(admin_client)
+    assert "platform id P-5 was left out: it has no reference of ours" in message
+    assert "A4 was left out: " in message
+
+
+def test_one_file_holds_one_workspace(admin_client, stock):
+    other = Workspace.objects.create(slug="other", base_url="http://x.test")
+    response = export(admin_client, "csv", [*stock, make(other, "A1", title="Theirs")])
+    assert response.status_code == 302
+    assert told(admin_client) == ["One file holds one workspace: narrow the list to one first."]
+
+
+def test_who_may_look_may_export_and_who_may_not_may_not(viewer, stock):
+    assert len(export(viewer, "csv", stock).getvalue().splitlines()) == 4
+    stranger = Client()
+    stranger.force_login(User.objects.create(username="other", is_staff=True))
+    assert export(stranger, "csv", stock).status_code == 403
+
+
+def test_a_large_export_is_sent_while_it_is_written(main, tmp_path, rf, admin_user):
+    from django.contrib.messages.storage.fallback import FallbackStorage
+
+    from properties.admin import exporting
+
+    for n in range(60):
+        make(main, f"A{n:02}", title="x" * 250, **{"customFields": {"a": "y" * 900}})
+    request = rf.post(LIST)
+    request.user, request.session = admin_user, {}
+    request._messages = FallbackStorage(request)
+    chosen = Property.objects.with_state(timezone.now())
+    response = exporting.export(request, chosen, ".csv", patience=0.0)
+    pieces = list(response.streaming_content)
+    assert len(pieces) > 3
+    assert len(b"".join(pieces).splitlines()) == 61
+    assert [str(m) for m in request._messages] == [
+        "The last export was large: manage.py export_properties names what it could not say."
+    ]

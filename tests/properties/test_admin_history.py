@@ -1,0 +1,216 @@
+"""The history of a property: readable, narrowed by field, and every change can be undone."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from properties.models import Change, Property
+from properties.sync import edit
+from properties.undo import ChangedSince, undo
+from tests.properties.form_page import force, make, state
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def history(row: Property, query: str = "") -> str:
+    return f"/admin/properties/property/{row.pk}/history/{query}"
+
+
+def undo_page(row: Property, change: Change) -> str:
+    return f"/admin/properties/property/{row.pk}/history/{change.pk}/undo/"
+
+
+def last(path: str) -> Change:
+    return Change.objects.filter(path=path).latest("pk")
+
+
+@pytest.fixture
+def flat(main, admin_user) -> Property:
+    row = make(main, title="Flat", heatingType="GAS", prices__rent={"gross": 100, "net": 80})
+    changes = {
+        "title": "House",
+        "heatingType": "DISTRICT",
+        "prices.rent": {"gross": 120, "net": 80},
+    }
+    edit(row, changes, origin="ADMIN", actor=admin_user, now=now())
+    return row
+
+
+def told(response) -> list[str]:
+    return [str(message) for message in response.context["messages"]]
+
+
+def test_the_history_says_who_changed_what_from_what_to_what(admin_client, flat):
+    page = admin_client.get(history(flat))
+    newest = {entry.path: (entry.values, entry.who) for entry in page.context["entries"][:3]}
+    assert newest == {
+        "title": (("Flat", "House"), "admin"),
+        "heatingType": (("Gas", "District"), "admin"),
+        "prices.rent": (("Gross: 100", "Gross: 120"), "admin"),
+    }
+    html = page.content.decode()
+    for part in ("Heating type", ">Admin</span>", ">Feed</span>"):
+        assert part in html
+
+
+def test_the_button_of_the_page_leads_to_it(admin_client, flat):
+    page = admin_client.get(f"/admin/properties/property/{flat.pk}/change/").content.decode()
+    assert f'href="{history(flat)}"' in page
+
+
+def test_the_history_is_narrowed_to_one_field_and_paged(admin_client, flat, main):
+    make(main, "B-1", title="Another property", author="not ours")
+    for n in range(120):
+        edit(flat, {"title": f"House {n}"}, origin="API", now=now())
+    page = admin_client.get(history(flat, "?field=title"))
+    assert (page.context["page"].paginator.count, len(page.context["entries"])) == (122, 50)
+    assert {entry.path for entry in page.context["entries"]} == {"title"}
+    last_page = admin_client.get(history(flat, "?field=title&page=3")).context["entries"]
+    assert [entry.values for entry in last_page][-1] == ("—", "Flat")
+    assert len(admin_client.get(history(flat)).context["entries"]) == 50
+    assert [path for path, _ in page.context["fields"]] == [
+        "heatingType",
+        "objectReferenceId",
+        "prices.rent",
+        "title",
+    ]
+
+
+def test_the_history_takes_the_same_queries_however_long_it_is(admin_client, flat, admin_user):
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            admin_client.get(history(flat))
+        return len(captured)
+
+    queries()
+    before = queries()
+    for n in range(60):
+        edit(flat, {"title": f"House {n}"}, origin="ADMIN", actor=admin_user, now=now())
+    assert queries() == before
+
+
+def test_undo_sets_the_field_back_as_a_change_that_is_sent(admin_client, flat, admin_user):
+    force(flat, due_at=None)
+    change = last("heatingType")
+    response = admin_client.post(undo_page(flat, change), follow=True)
+    assert told(response) == ["Heating type is what it was before; a worker sends it."]
+    flat.refresh_from_db()
+    assert (flat.desired["heatingType"], flat.due_at is not None) == ("GAS", True)
+    undone = last("heatingType")
+    assert (undone.old, undone.new, undone.origin) == ("DISTRICT", "GAS", "ADMIN")
+    assert (undone.actor, undone.note) == (admin_user, f"undo of change {change.pk}")
+
+
+def test_undo_of_the_first_value_clears_the_field(admin_client, flat):
+    edit(flat, {"author": "Somebody"}, origin="ADMIN", now=now())
+    admin_client.post(undo_page(flat, last("author")))
+    flat.refresh_from_db()
+    assert "author" not in flat.desired
+
+
+def test_an_undo_can_be_undone(admin_client, flat):
+    admin_client.post(undo_page(flat, last("title")))
+    admin_client.post(undo_page(flat, last("title")))
+    flat.refresh_from_db()
+    assert flat.desired["title"] == "House"
+
+
+def test_a_field_that_was_changed_since_is_shown_and_asked_for_first(admin_client, flat):
+    change = last("title")
+    edit(flat, {"title": "Villa"}, origin="FEED", now=now())
+    before = state(flat)
+    entry = next(
+        entry
+        for entry in admin_client.get(history(flat)).context["entries"]
+        if entry.undo == undo_page(flat, change)
+    )
+    assert entry.since == "Villa"
+    asked = admin_client.post(undo_page(flat, change))
+    assert (asked.status_code, state(flat)) == (200, before)
+    values = dict(asked.context["values"])
+    assert values == {"It was": "Flat", "This change made it": "House", "It is now": "Villa"}
+    admin_client.post(undo_page(flat, change), {"seen": asked.context["seen"]})
+    flat.refresh_from_db()
+    assert flat.desired["title"] == "Flat"
+
+
+def test_what_changes_while_somebody_is_asked_is_asked_for_again(admin_client, flat):
+    change = last("title")
+    edit(flat, {"title": "Villa"}, origin="FEED", now=now())
+    seen = admin_client.get(undo_page(flat, change)).context["seen"]
+    edit(flat, {"title": "Castle"}, origin="FEED", now=now())
+    before = state(flat)
+    asked = admin_client.post(undo_page(flat, change), {"seen": seen})
+    assert (asked.status_code, state(flat)) == (200, before)
+    assert dict(asked.context["values"])["It is now"] == "Castle"
+
+
+def test_what_a_person_saw_cannot_be_forged_or_taken_from_another_change(admin_client, flat):
+    change = last("title")
+    edit(flat, {"title": "Villa"}, origin="FEED", now=now())
+    other = admin_client.get(undo_page(flat, last("heatingType"))).context["seen"]
+    before = state(flat)
+    for seen in ("forged", other):
+        assert admin_client.post(undo_page(flat, change), {"seen": seen}).status_code == 403
+    assert state(flat) == before
+
+
+def test_what_stands_there_already_is_not_changed_again(flat, admin_user):
+    change = last("title")
+    edit(flat, {"title": "Flat"}, origin="ADMIN", now=now())
+    before = state(flat)
+    assert undo(change, seen="House", actor=admin_user, now=now()) is False
+    assert state(flat) == before
+
+
+def test_undo_refuses_what_it_was_not_shown(flat, admin_user):
+    change = last("title")
+    edit(flat, {"title": "Villa"}, origin="ADMIN", now=now())
+    with pytest.raises(ChangedSince) as caught:
+        undo(change, seen="House", actor=admin_user, now=now())
+    assert caught.value.current == "Villa"
+
+
+def test_an_old_value_that_may_not_be_set_stays_undone(admin_client, flat):
+    change = Change.objects.create(
+        real_estate_property=flat, path="heatingType", old="UNKNOWN", new="DISTRICT", revision=9
+    )
+    before = state(flat)
+    response = admin_client.post(undo_page(flat, change), follow=True)
+    (text,) = told(response)
+    assert text.startswith("Heating type stays as it is: ")
+    assert state(flat) == before
+
+
+def test_the_reference_is_chosen_once(admin_client, flat):
+    change = last("objectReferenceId")
+    assert admin_client.post(undo_page(flat, change)).status_code == 404
+    entries = admin_client.get(history(flat)).context["entries"]
+    assert [entry.undo for entry in entries if entry.path == "objectReferenceId"] == [""]
+
+
+def test_a_change_of_another_property_is_not_undone_here(admin_client, flat, main):
+    other = make(main, "B-1", title="Other")
+    change = Change.objects.get(real_estate_property=other, path="title")
+    assert admin_client.post(undo_page(flat, change)).status_code == 404
+
+
+def test_the_permission_to_change_is_the_permission_to_undo(flat):
+    user = User.objects.create(username="agent", is_staff=True)
+    user.user_permissions.set(
+        Permission.objects.filter(codename__in=["view_property", "change_property"])
+    )
+    client = Client()
+    client.force_login(user)
+    client.post(undo_page(flat, last("title")))
+    flat.refresh_from_db()
+    assert (flat.desired["title"], last("title").actor) == ("Flat", user)
+    # S17: who may not see properties learns nothing.
+    user.user_permissions.clear()
+    assert client.get(history(flat)).status_code == 403

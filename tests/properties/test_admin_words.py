@@ -1,0 +1,42 @@
+"""Values in words: labels and units of the catalog, never a code where there is a word."""
+
+import pytest
+
+from properties.admin.words import in_one_line, worded, worded_change
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "text"),
+    [
+        ("title", None, "—"),
+        ("title", "Flat", "Flat"),
+        ("propertyType", "APARTMENT", "Apartment"),
+        ("propertyType", "CASTLE_NEW", "CASTLE_NEW"),
+        ("characteristics.hasBalcony", "DOES_NOT_APPLY", "Does not apply"),
+        ("isFurnished", True, "Yes"),
+        ("areaBwf", 84.0, "84 m²"),
+        ("numberOfRooms", 3.5, "3.5"),
+        ("availabilityStartAt", "2026-08-01T09:30:00Z", "2026-08-01 09:30 UTC"),
+        ("availabilityStartAt", "soon", "soon"),
+        ("conditions", ["REFURBISHED", "NEW_WORD"], "Refurbished, NEW_WORD"),
+        ("prices.rent", {"gross": 100, "interval": "MONTH"}, "Gross: 100\nInterval: Month"),
+        ("address", {"geo": {"latitude": 47.5}}, "Geo · Latitude: 47.5 °"),
+        ("customFields", {"our key": "x"}, "our key: x"),
+        (
+            "localizations",
+            [{"languageCode": "de", "title": "Haus"}],
+            "1 · Language code: de\n1 · Title: Haus",
+        ),
+        ("newerField", {"a": [1, 2]}, "A: 1, 2"),
+    ],
+)
+def test_a_value_is_told_in_words(path, value, text):
+    assert worded(path, value) == text
+
+
+def test_of_two_objects_only_what_differs_is_told():
+    old, new = {"gross": 100, "net": 80}, {"gross": 120, "net": 80}
+    assert worded_change("prices.rent", old, new) == ("Gross: 100", "Gross: 120")
+    assert worded_change("prices.rent", old, {"gross": 100}) == ("Net: 80", "(not there)")
+    assert worded_change("prices.rent", None, new) == ("—", "Gross: 120\nNet: 80")
+    assert in_one_line("prices.rent", new) == "Gross: 120, Net: 80"

@@ -1,0 +1,162 @@
+"""How a feed is imported: once through the file, in batches, with the same result as one by one."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from properties.feeds import NotAFeed
+from properties.imports import import_feed
+from properties.models import Change, Property
+from properties.sync import create, edit
+from tests.properties.test_feeds_stock import EXAMPLES, TEN, as_json, as_xml
+
+NOW = datetime(2026, 5, 4, 6, tzinfo=UTC)
+
+
+@pytest.fixture
+def load(main, tmp_path):
+    """Import a feed with the given content; the report."""
+
+    def load_(content, **options):
+        path = tmp_path / "feed"
+        path.write_text(content)
+        return list(import_feed(main, path, now=NOW, **options))[-1]
+
+    return load_
+
+
+def queries(action):
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
+        action()
+    return len(captured)
+
+
+def told(row):
+    """Return all that a row holds but its keys, with its history."""
+    columns = Property.objects.filter(pk=row.pk).values().get()
+    unlike = {"id", "object_reference_id", "created_at", "fed", "fed_digest", "fed_by", "leftover"}
+    history = Change.objects.filter(real_estate_property=row).order_by("path")
+    return {k: v for k, v in columns.items() if k not in unlike}, [
+        {k: v for k, v in change.items() if k not in {"id", "real_estate_property_id"}}
+        for change in history.values()
+    ]
+
+
+@pytest.mark.parametrize("name", ["swissrets.xml", "swissrets.json", "idx/unload.txt"])
+def test_properties_that_are_made_at_once_are_those_that_are_made_one_by_one(load, main, name):
+    report = load((EXAMPLES / name).read_text("utf-8" if name[-1] != "t" else "cp1252"))
+    for reference in report.new:
+        row = Property.objects.get(object_reference_id=reference)
+        row_told = told(row)
+        fed = row.fed
+        Property.objects.filter(pk=row.pk).delete()
+        assert told(create(main, reference, fed, origin=Change.Origin.FEED, now=NOW)) == row_told
+
+
+def test_what_is_unchanged_costs_no_query_of_its_own(load):
+    few, many = ([f"R-{n}" for n in range(count)] for count in (5, 300))
+    load(as_json(few))
+    assert queries(lambda: load(as_json(few))) == 1
+    load(as_json(many))
+    assert queries(lambda: load(as_json(many))) == 1
+
+
+def test_new_records_cost_a_few_queries_for_a_hundred(load):
+    few, many = ([f"{letter}-{n}" for n in range(100)] for letter in "AB")
+    once = queries(lambda: load(as_json(few)))
+    assert queries(lambda: load(as_xml(many[:50]))) <= once <= 12
+
+
+def test_another_mapping_of_the_same_file_is_taken_up(load):
+    load(as_json(TEN))
+    Property.objects.update(fed_digest="what another release made of it")
+    row = Property.objects.get(object_reference_id="R-3")
+    Property.objects.filter(pk=row.pk).update(fed={**row.fed, "title": "what it led to then"})
+    edit(row, {"title": "what it led to then"}, origin=Change.Origin.FEED, now=NOW)
+    assert load(as_json(TEN)).changed == {"R-3": ["title"]}
+
+
+def test_only_what_is_left_over_may_be_new(load):
+    load(as_json(["R-1"]))
+    feed = json.loads(as_json(["R-1"]))
+    feed["properties"][0]["modified"] = "2026-05-04"
+    assert load(json.dumps(feed)).unchanged == ["R-1"]
+    assert Property.objects.get().leftover == {"id": "R-1", "modified": "2026-05-04"}
+    assert Property.objects.get().revision == 1
+
+
+def test_a_property_that_somebody_else_makes_meanwhile_gets_the_record_as_an_edit(
+    main, tmp_path, load
+):
+    load(as_json(["R-0"]))
+    Property.objects.update(fed_digest="")
+    path = tmp_path / "feed"
+    path.write_text(as_json(TEN))
+    steps = import_feed(main, path, now=NOW)
+    next(steps)  # R-0 is known; the nine others are about to be made
+    create(main, "R-5", {"title": "Made by hand"}, origin=Change.Origin.ADMIN, now=NOW)
+    report = list(steps)[-1]
+    assert report.new == [r for r in TEN if r not in {"R-0", "R-5"}]
+    assert report.changed == {
+        "R-5": ["localizations", "propertyCategories", "propertyType", "title"]
+    }
+    assert Property.objects.get(object_reference_id="R-5").desired["title"] == "Wohnung"
+    assert Property.objects.count() == 10
+
+
+def test_what_was_read_is_imported_though_the_file_is_replaced_meanwhile(main, tmp_path, load):
+    load(as_json(["R-0"]))
+    path = tmp_path / "feed"
+    path.write_text(as_json(TEN))
+    steps = import_feed(main, path, now=NOW)
+    next(steps)
+    path.write_text("gone")
+    assert list(steps)[-1].new == TEN[1:]
+
+
+def test_a_feed_that_breaks_off_writes_nothing(load):
+    with pytest.raises(NotAFeed):
+        load(as_json([f"R-{n}" for n in range(300)])[:-2])
+    assert not Property.objects.exists()
+
+
+def test_a_report_knows_how_many_records_there_are(load):
+    assert load(as_json([*TEN, "R-0"])).total == 11
+
+
+def test_cells_are_laid_over_what_stands_there_when_their_row_comes(load, main, tmp_path):
+    address = {"street": "Old 1", "locality": "Bern"}
+    for reference in ("R-1", "R-2"):
+        wanted = {"address": address}
+        create(main, reference, wanted, origin=Change.Origin.ADMIN, now=NOW)
+    path = tmp_path / "feed"
+    path.write_text("objectReferenceId,address.street\nR-1,New 2\nR-2,New 2\n")
+    steps = import_feed(main, path, now=NOW)
+    next(steps)
+    row = Property.objects.get(object_reference_id="R-2")
+    moved = {"address": {**address, "locality": "Thun"}}
+    edit(row, moved, origin=Change.Origin.ADMIN, now=NOW)
+    assert list(steps)[-1].changed == {"R-1": ["address"], "R-2": ["address"]}
+    row.refresh_from_db()
+    assert row.desired["address"] == {"street": "New 2", "locality": "Thun"}
+
+
+def test_a_new_row_of_a_table_says_nothing_where_it_clears_and_is_refused_where_it_is_no_whole(
+    load,
+):
+    report = load(
+        "objectReferenceId,title,floor,seller.organization.website.label\n"
+        "R-1,One,<empty>,\nR-2,Two,,Our site\n"
+    )
+    assert (report.new, [(r.reference, r.reasons) for r in report.refused]) == (
+        ["R-1"],
+        [("R-2", ["seller.organization.website.url: seller.organization.website.url is missing"])],
+    )
+    row = Property.objects.get()
+    assert row.desired == {"objectReferenceId": "R-1", "title": "One"}
+    assert sorted(Change.objects.values_list("path", flat=True)) == ["objectReferenceId", "title"]

@@ -1,0 +1,271 @@
+"""Feeds by upload in the admin: who may, what the pages say, and that nothing in a file runs."""
+
+import csv
+import io
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from crm_sync.models import Workspace
+from properties import uploads
+from properties.models import Import, Property
+from tests.crm_sync.admin_pages import client_of, queries_of
+from tests.properties.test_feeds_stock import as_json
+from tests.properties.uploaded import CANARY, fresh, table, upload, work
+
+LIST = reverse("admin:properties_import_changelist")
+ADD = reverse("admin:properties_import_add")
+MAY = ("view_import", "add_import", "change_property", "view_property")
+State = Import.State
+
+
+@pytest.fixture(autouse=True)
+def data_dir(settings, tmp_path) -> Path:
+    settings.DATA_DIR = tmp_path
+    return tmp_path
+
+
+def page_at(row: Import) -> str:
+    return reverse("admin:properties_import_change", args=[row.pk])
+
+
+def person(*permissions: str) -> Client:
+    return client_of(*(f"properties.{name}" for name in permissions))
+
+
+def hand_in(client, workspace, content: bytes, name: str = "stock.csv", **more):
+    file = SimpleUploadedFile(name, content)
+    return client.post(ADD, {"workspace": workspace.pk, "file": file, **more})
+
+
+def act(client, action: str, *rows: Import):
+    keys = [row.pk for row in rows]
+    return client.post(LIST, {"action": action, "_selected_action": keys})
+
+
+def files(data_dir: Path) -> list[Path]:
+    folder = data_dir / "imports"
+    return list(folder.iterdir()) if folder.exists() else []
+
+
+# --- the way through ---
+def test_a_file_is_handed_in_looked_at_released_and_imported(main, admin_client):
+    response = hand_in(admin_client, main, table(["A1", "bad2"]), force="on")
+    row = Import.objects.get()
+    assert (response.status_code, response["Location"]) == (302, page_at(row))
+    assert (row.state, row.name, row.force, row.uploaded_by.username) == (
+        *(State.PREVIEWING, "stock.csv", True, "admin"),
+    )
+    assert not Property.objects.exists()
+    work(row)
+    page = admin_client.get(page_at(row)).content.decode()
+    for text in ("This is what the import would do", "A1", "line 3", "must be a number"):
+        assert text in page
+    assert act(admin_client, "release", row)["Location"] == page_at(row)
+    assert not Property.objects.exists()
+    work(row)
+    page = admin_client.get(page_at(row)).content.decode()
+    assert "Some records could not be taken; all others were imported." in page
+    assert Property.objects.get().object_reference_id == "A1"
+    said = list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True))
+    assert said[-1] == "Released."
+
+
+def test_a_request_never_reads_the_file(main, admin_client):
+    assert hand_in(admin_client, main, b"no feed at all").status_code == 302
+    row = Import.objects.get()
+    assert (row.state, row.total, row.preview) == (State.PREVIEWING, None, {})
+    assert act(admin_client, "release", row).status_code == 302
+    assert fresh(row).state == State.PREVIEWING
+
+
+def test_the_page_asks_how_far_it_is(main, admin_client, admin_user):
+    row = upload(main, admin_user, table(["A1", "A2", "A3"]), released=True)
+    url = reverse("admin:import_progress", args=[row.pk])
+    page = admin_client.get(page_at(row)).content.decode()
+    assert f'data-progress="{url}"' in page
+    work(row, until=0.0)
+    response = admin_client.get(url)
+    assert response.json() == {
+        **{"state": "RUNNING", "cancelling": False, "done": 1, "total": 3},
+        "text": "Imported 1 of 3 records",
+    }
+    assert "no-store" in response["Cache-Control"]
+    work(row)
+    assert admin_client.get(url).json()["state"] == "DONE"
+    assert "data-progress" not in admin_client.get(page_at(row)).content.decode()
+
+
+def test_without_a_worker_the_page_says_that_it_waits_for_one(main, admin_client, admin_user):
+    row = upload(main, admin_user, table(["A1", "A2"]), released=True)
+    work(row, until=0.0)
+    url = reverse("admin:import_progress", args=[row.pk])
+    assert admin_client.get(url).json()["text"] == "Imported 1 of 2 records"
+    long_ago = timezone.now() - timedelta(seconds=20)
+    Import.objects.update(due_at=long_ago)
+    assert admin_client.get(url).json()["text"] == "Waits for a worker, after 1 record."
+    Import.objects.update(lease_until=long_ago)
+    assert admin_client.get(url).json()["text"] == "Waits for a worker, after 1 record."
+
+
+def test_what_was_cancelled_in_the_middle_says_what_stays(main, admin_client, admin_user):
+    row = upload(main, admin_user, table(["A1", "A2", "A3"]), released=True)
+    work(row, until=0.0)
+    assert act(admin_client, "cancel", row)["Location"] == page_at(row)
+    page = admin_client.get(page_at(row)).content.decode()
+    assert (
+        "It was cancelled after 1 of 3 records."
+        " What was imported until then stays: 1 record new or changed."
+    ) in page
+    assert LogEntry.objects.latest("pk").change_message == "Cancelled."
+
+
+def test_several_are_cancelled_from_the_list(main, admin_client, admin_user):
+    first, second = (upload(main, admin_user, table(["A1"])) for _ in range(2))
+    act(admin_client, "cancel", first, second)
+    assert {fresh(row).state for row in (first, second)} == {State.CANCELLED}
+
+
+# --- what is refused at the door ---
+def test_a_file_that_is_too_large_is_not_kept(main, admin_client, settings, data_dir):
+    settings.IMPORT_FILE_LIMIT = 1000
+    response = hand_in(admin_client, main, b"x" * 1001)
+    assert "The file is larger than 1000\xa0bytes" in response.content.decode()
+    assert (Import.objects.count(), files(data_dir)) == (0, [])
+    assert hand_in(admin_client, main, b"x" * 1000).status_code == 302
+
+
+@pytest.mark.parametrize("missing", ["workspace", "file"])
+def test_both_the_workspace_and_the_file_are_needed(main, admin_client, data_dir, missing):
+    data = {"workspace": main.pk, "file": SimpleUploadedFile("a.csv", b"x")}
+    response = admin_client.post(ADD, {k: v for k, v in data.items() if k != missing})
+    assert "This field is required" in response.content.decode()
+    assert (Import.objects.count(), files(data_dir)) == (0, [])
+
+
+def test_the_form_offers_workspaces_without_reading_a_secret(admin_client, settings):
+    Workspace.objects.create(slug="main", base_url="http://x.test", fixed_token="canary")
+    settings.SECRET_KEYS_AT_REST = ["-o_Fsu4QcVHYqVAfJ8S6-PL8wAGOmNS8vL93e2XW6mQ="]  # another key
+    page = admin_client.get(ADD).content.decode()
+    assert ("main</option>" in page, "canary" in page) == (True, False)
+
+
+# --- who may what ---
+@pytest.mark.parametrize("missing", ["add_import", "change_property"])
+def test_importing_needs_both_permissions(main, admin_user, missing):
+    client = person(*(name for name in MAY if name != missing))
+    row = upload(main, admin_user, table(["A1"]))
+    work(row)
+    assert client.get(ADD).status_code == 403
+    assert hand_in(client, main, table(["A2"])).status_code == 403
+    page = client.get(page_at(row)).content.decode()
+    assert ('value="release"' in page, 'value="cancel"' in page) == (False, False)
+    assert "Import a feed" not in client.get(LIST).content.decode()
+    for action in ("release", "cancel"):
+        act(client, action, row)
+    assert (fresh(row).state, Import.objects.count()) == (State.PREVIEWED, 1)
+
+
+def test_who_has_both_permissions_may(main):
+    client = person(*MAY)
+    assert hand_in(client, main, table(["A1"])).status_code == 302
+    row = Import.objects.get()
+    work(row)
+    act(client, "release", row)
+    assert fresh(row).state == State.RUNNING
+    act(client, "cancel", row)
+    assert fresh(row).state == State.CANCELLED
+
+
+def test_who_may_not_see_imports_sees_none_of_them(main, admin_user):
+    row = upload(main, admin_user, table(["A1"]))
+    client = person("view_property", "change_property")
+    views = ("import_progress", "import_refused")
+    pages = [LIST, ADD, page_at(row), *(reverse(f"admin:{v}", args=[row.pk]) for v in views)]
+    assert [client.get(url).status_code for url in pages] == [403, 403, 403, 404, 404]
+    assert all(Client().get(url).status_code == 302 for url in pages)
+
+
+def test_nothing_changes_by_a_get_or_without_the_token(main, admin_client, admin_user):
+    row = upload(main, admin_user, table(["A1"]))
+    work(row)
+    admin_client.get(f"{LIST}?action=release&_selected_action={row.pk}")
+    forged = Client(enforce_csrf_checks=True)
+    forged.force_login(admin_user)
+    assert act(forged, "release", row).status_code == 403
+    assert hand_in(forged, main, table(["A1"])).status_code == 403
+    assert admin_client.post(page_at(row), {"state": "RUNNING"}).status_code == 403
+    assert admin_client.post(f"{page_at(row)}../delete/", {"post": "yes"}).status_code == 403
+    assert (fresh(row).state, Import.objects.count()) == (State.PREVIEWED, 1)
+
+
+# --- hostile text ---
+def test_what_a_file_says_and_is_called_is_text_and_nothing_else(main, admin_client, admin_user):
+    content = f'objectReferenceId,title,numberOfRooms\n"{CANARY}",x,1\n"b{CANARY}",x,{CANARY}\n'
+    row = upload(main, admin_user, content.encode(), name=f"{CANARY}.csv", released=True)
+    work(row)
+    broken = upload(main, admin_user, f"title,{CANARY}\n".encode(), name=f"{CANARY}.csv")
+    work(broken)
+    assert CANARY in fresh(broken).name
+    for url in (LIST, page_at(row), page_at(broken)):
+        page = admin_client.get(url).content.decode()
+        assert ("&lt;svg onload" in page, "<svg onload" in page) == (True, False)
+
+
+def test_the_list_of_refusals_is_an_attachment_without_a_formula(main, admin_client, admin_user):
+    content = 'objectReferenceId,numberOfRooms\n"=1+1","@SUM(1)"\n'
+    row = upload(main, admin_user, content.encode(), name='"x\r\ny".csv')
+    work(row)
+    response = admin_client.get(reverse("admin:import_refused", args=[row.pk]))
+    assert response["Content-Disposition"] == f'attachment; filename="refused-{row.pk}.csv"'
+    assert response["X-Content-Type-Options"] == "nosniff"
+    lines = list(csv.reader(io.StringIO(response.content.decode("utf-8-sig"))))
+    assert lines[0] == ["record", "reference", "reasons"]
+    assert lines[1][:2] == ["line 2", "'=1+1"]
+
+
+def test_a_cut_list_of_refusals_says_how_many_are_missing(main, admin_client, admin_user):
+    row = upload(main, admin_user, table(f"bad{n}" for n in range(1003)))
+    work(row)
+    text = admin_client.get(reverse("admin:import_refused", args=[row.pk])).content.decode()
+    assert len(text.splitlines()) == 1002
+    assert text.splitlines()[-1] == "and 3 more,,"
+    assert "and 803 more" in admin_client.get(page_at(row)).content.decode()
+
+
+# --- bounded ---
+def test_the_list_asks_the_database_the_same_however_many_there_are(main, admin_user, admin_client):
+    upload(main, admin_user, table(["A1"]))
+    few = queries_of(admin_client, LIST)
+    for _ in range(8):
+        upload(main, admin_user, table(["A1"]))
+    assert queries_of(admin_client, LIST) == few
+
+
+def test_before_the_first_upload_the_list_says_what_to_do(db, admin_client):
+    page = admin_client.get(LIST).content.decode()
+    assert "No feed was uploaded yet" in page
+    assert ADD in page or "hand_in" in page
+
+
+def test_a_feed_that_lacks_most_of_the_stock_says_so_before_it_is_imported(
+    main, admin_client, admin_user
+):
+    work(
+        upload(
+            main, admin_user, as_json(["A1", "A2", "A3"]).encode(), name="stock.json", released=True
+        )
+    )
+    row = upload(main, admin_user, as_json(["A1"]).encode(), name="stock.json")
+    assert work(row) == State.PREVIEWED
+    page = admin_client.get(page_at(row)).content.decode()
+    assert "it lacks 2 of the 3 properties that the last feed held" in page
+    assert "Not in the feed any more: they stay as they are" in page
+    uploads.release(Import.objects.filter(pk=row.pk), actor=admin_user, now=timezone.now())
+    assert work(row) == State.FAILED

@@ -1,0 +1,57 @@
+"""Uploads without a browser: files in a folder of the test's own, and what a worker does."""
+
+from collections.abc import Iterable
+
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
+
+from crm_sync import due
+from properties import importing, uploads
+from properties.models import Import, Property
+
+PACE = importing.Pace(save=0.0, least=0.0, together=1)  # writes and may stop after each record
+CANARY = "<svg onload=alert(1)>"
+
+
+def table(references: Iterable[str], title: str = "House") -> bytes:
+    """A feed of one line for each property; "bad…" has a number that is none."""
+    lines = ["objectReferenceId,title,numberOfRooms"]
+    lines += [f"{r},{title} {r},{'many' if r.startswith('bad') else 3}" for r in references]
+    return "\n".join(lines).encode()
+
+
+def upload(workspace, user, content: bytes, *, name: str = "stock.csv", released=False) -> Import:
+    file = SimpleUploadedFile(name, content)
+    row = uploads.receive(Import(workspace=workspace), file, actor=user, now=timezone.now())
+    if released:
+        while fresh(row).state == Import.State.PREVIEWING:
+            work(row)
+        uploads.release(rows(row), actor=user, now=timezone.now())
+    return row
+
+
+def rows(row: Import):
+    return Import.objects.filter(pk=row.pk)
+
+
+def fresh(row: Import) -> Import:
+    return Import.objects.get(pk=row.pk)
+
+
+def claim(row: Import, *, now=None) -> due.Claim[Import]:
+    return due.claim(rows(row), now=now or timezone.now())
+
+
+def work(row: Import, *, until: float = float("inf"), clock=timezone.now, now=None) -> str:
+    return importing.work(claim(row, now=now), until=until, pace=PACE, clock=clock)
+
+
+def stock() -> dict[str, tuple]:
+    """What an import may change, by reference."""
+    found = Property.objects.values_list("object_reference_id", "desired", "fed", "revision")
+    return {reference: rest for reference, *rest in found}
+
+
+def counts(summary: dict) -> tuple[int, ...]:
+    """New, changed, unchanged, refused."""
+    return tuple(summary["counts"][name] for name in ("new", "changed", "unchanged", "refused"))
