@@ -19,8 +19,8 @@ class Channel(filesystem.Channel):
     """Writes aside and renames; what is broken all the same is left out, and the tick comes."""
 
     def _put(self, queue: str, payload: Any, **_: Any) -> None:  # type: ignore[override]
-        # Messages are taken in the order of their names.
-        name = f"{round(time.monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
+        # Messages are taken in the order of their names: these have as many digits until 2286.
+        name = f"{time.time_ns()}_{uuid.uuid4()}.{queue}.msg"
         whole = Path(self.data_folder_out) / name
         aside = whole.with_suffix(".new")
         aside.write_text(json.dumps(payload), encoding="utf-8")

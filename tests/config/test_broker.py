@@ -45,7 +45,7 @@ def test_a_message_that_is_taken_while_others_are_written_is_whole(channel):
 
 
 def test_a_message_that_is_broken_on_the_disk_does_not_end_the_worker(channel, tmp_path: Path):
-    (tmp_path / "1_broken.celery.msg").write_bytes(b"")
+    (tmp_path / "0_broken.celery.msg").write_bytes(b"")
     channel._put("celery", {"number": 1})
     with pytest.raises(Empty):
         channel._get("celery")
