@@ -96,6 +96,7 @@ INSTALLED_APPS = [
     "orders",
 ]
 MIDDLEWARE = [
+    "crm_sync.shortcut.callbacks_first",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -132,6 +133,9 @@ SQLITE_OPTIONS: dict[str, Any] = {
 POSTGRESQL_OPTIONS: dict[str, Any] = {
     "options": "-c lock_timeout=5s -c idle_in_transaction_session_timeout=5s"
     " -c statement_timeout=20s",
+    # A plan is made once for each connection, not at each INSERT: decision 9.
+    "server_side_binding": env.bool("DATABASE_PREPARES", default=True),
+    "prepare_threshold": 5,  # uses of a statement, then it is prepared
 }
 DATABASES: dict[str, dict[str, Any]] = {
     "default": env.db_url("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'db.sqlite3'}")

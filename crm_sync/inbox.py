@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import DatabaseError, connection, transaction
-from django.db.models import F, QuerySet
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections, transaction
+from django.db.models import F, Model, QuerySet
 from django.utils import timezone
 
 from crm_sync import due, watch
@@ -18,7 +18,8 @@ from crm_sync.causes import cause_of
 from crm_sync.dispatch import HANDLERS, Effect, doorbell
 from crm_sync.due import Claim, Tally
 from crm_sync.events import Event, NotUnderstood, canonical_digest, parse, parse_document
-from crm_sync.models import Delivery
+from crm_sync.gate import Gate
+from crm_sync.models import Delivery, Workspace
 from crm_sync.text import clean
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,10 @@ UNDIGESTED = 100  # so many of the newest deliveries are looked into whose diges
 STUCK = (Delivery.State.FAILED, Delivery.State.QUARANTINED)  # these wait for a person
 
 
+class GateChanged(Exception):
+    """Who may call the workspace has changed since it was read: nothing is stored."""
+
+
 def store(
     workspace_id: int,
     body: bytes,
@@ -39,31 +44,37 @@ def store(
     method: str,
     source: Delivery.Source,
     now: datetime,
+    gate: Gate | None = None,
 ) -> bool:
     """Store one received callback and ring for the worker.
 
     Args:
         body: the raw bytes, not looked at.
         headers: with every secret masked already.
+        gate: what has let it in, and has to be like that still.
 
     Returns:
         True when it is new, False when the same bytes are there already (only counted).
 
     Raises:
         DatabaseError: it could not be stored; the platform must not get a 2xx (I15).
+        GateChanged: nothing was stored either.
     """
     digest = hashlib.sha256(body).hexdigest()
-    row = Delivery(
-        workspace_id=workspace_id,
-        digest=digest,
-        body=body,
-        headers=dict(headers),
-        method=method,
-        source=source,
-        received_at=now,
-        due_at=now,
-    )
-    if not _insert(row):
+    columns = {
+        "workspace": workspace_id,
+        "digest": digest,
+        "body": body,
+        "headers": dict(headers),
+        "method": method,
+        "source": source,
+        "received_at": now,
+        "due_at": now,
+        "attempts": 0,
+    }
+    if not _insert(columns, gate):
+        if gate is not None and not _is_unchanged(gate):
+            raise GateChanged
         known = Delivery.objects.filter(workspace_id=workspace_id, digest=digest, replay_of=None)
         if not known.update(repeats=F("repeats") + 1):
             raise DatabaseError("the delivery that was there is gone")
@@ -72,37 +83,47 @@ def store(
     return True
 
 
-def _insert(row: Delivery) -> bool:
-    """Insert the row, False where its digest is there; one statement is all of the transaction.
+def _insert(columns: Mapping[str, Any], gate: Gate | None) -> bool:
+    """Insert a row, False where its digest is there or the gate has changed.
 
-    It is `bulk_create(ignore_conflicts=True)` that tells, with SQL that is made once. A caller's
-    transaction, where there is one, survives what the database does not take.
+    One statement is all of the transaction, with SQL that is made once; the database fills in the
+    other columns. A caller's transaction, where there is one, survives what is not taken.
     """
-    values = [field.get_db_prep_save(field.pre_save(row, True), connection) for field in _columns()]
+    database = connections[DEFAULT_DB_ALIAS]  # `connection` looks it up anew each time
+    values = [_field(name).get_db_prep_save(value, database) for name, value in columns.items()]
+    condition, still = ("", []) if gate is None else gate.condition
     mine: AbstractContextManager[Any] = (
-        transaction.atomic() if connection.in_atomic_block else nullcontext()
+        transaction.atomic() if database.in_atomic_block else nullcontext()
     )
-    with mine, connection.cursor() as cursor:
-        cursor.execute(_insertion(connection.vendor), values)
+    with mine, database.cursor() as cursor:
+        cursor.execute(_insertion(tuple(columns), condition), values + still)
         return bool(cursor.rowcount == 1)
 
 
-@functools.cache
-def _insertion(vendor: str) -> str:
-    del vendor  # each quotes in its own way
-    quoted = connection.ops.quote_name
-    columns = [quoted(field.column) for field in _columns()]
-    marks = ", ".join(["%s"] * len(columns))
-    # Names of our own model and nothing else; values travel as parameters.
-    return (
-        f"INSERT INTO {quoted(Delivery._meta.db_table)} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608
-        " ON CONFLICT DO NOTHING"
-    )
+def _is_unchanged(gate: Gate) -> bool:
+    condition, values = gate.condition
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT 1 FROM {_table(Workspace)} WHERE {condition}", values)  # noqa: S608
+        return cursor.fetchone() is not None
 
 
 @functools.cache
-def _columns() -> tuple[Any, ...]:
-    return tuple(field for field in Delivery._meta.concrete_fields if not field.primary_key)
+def _insertion(names: tuple[str, ...], condition: str) -> str:
+    columns = ", ".join(connection.ops.quote_name(_field(name).column) for name in names)
+    marks = ", ".join(["%s"] * len(names))
+    row = f"VALUES ({marks})"
+    # Names of our own models and nothing else; values travel as parameters.
+    if condition:
+        row = f"SELECT {marks} FROM {_table(Workspace)} WHERE {condition}"  # noqa: S608
+    return f"INSERT INTO {_table(Delivery)} ({columns}) {row} ON CONFLICT DO NOTHING"
+
+
+def _table(model: type[Model]) -> str:
+    return connection.ops.quote_name(model._meta.db_table)
+
+
+def _field(name: str) -> Any:
+    return Delivery._meta.get_field(name)
 
 
 def lacking(workspace_id: int, digests: set[str]) -> set[str]:

@@ -1,6 +1,7 @@
 """What comes from outside is stored without the secrets that authenticate it (S3, S5)."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import quote
 
 from crm_sync.models import Workspace
@@ -33,6 +34,7 @@ def _secrets(workspace: Workspace) -> list[str]:
     return [form for secret in known for form in _written_forms(secret)]
 
 
+@lru_cache(maxsize=256)  # each callback needs the same ones
 def _written_forms(secret: str) -> tuple[str, ...]:
     """Return how a header can hold the secret: raw (WSGI reads Latin-1), or in a query."""
     raw = secret.encode().decode("latin-1")

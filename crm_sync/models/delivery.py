@@ -27,31 +27,45 @@ class Delivery(DueModel):
         HISTORY = "HISTORY", "Trigger history"
         REPLAY = "REPLAY", "Replay"
 
-    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    # Each index more makes the endpoint slower: those below serve the foreign keys as well.
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT, db_index=False)
     digest = models.CharField(max_length=64, help_text="SHA-256 of the raw bytes")
-    canonical_digest = models.CharField(max_length=64, blank=True, default="", db_index=True)
+    canonical_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
     body = models.BinaryField()
     headers = models.JSONField(default=dict, help_text="Secrets are masked before they are stored")
     method = models.CharField(max_length=10)
     source = models.CharField(max_length=10, choices=Source, default=Source.CALLBACK)
-    state = models.CharField(max_length=12, choices=State, default=State.RECEIVED)
-    kind = models.CharField("event", max_length=100, blank=True, default="")
-    order_platform_id = models.CharField("order", max_length=255, blank=True, default="")
+    state = models.CharField(
+        max_length=12, choices=State, default=State.RECEIVED, db_default=State.RECEIVED
+    )
+    kind = models.CharField("event", max_length=100, blank=True, default="", db_default="")
+    order_platform_id = models.CharField(
+        "order", max_length=255, blank=True, default="", db_default=""
+    )
     occurred_at = models.DateTimeField(null=True, blank=True)
     received_at = models.DateTimeField(default=timezone.now)
     applied_at = models.DateTimeField(null=True, blank=True)
     repeats = models.PositiveIntegerField(
-        default=0, help_text="How often the same bytes came again"
+        default=0, db_default=0, help_text="How often the same bytes came again"
     )
     effect = models.TextField(
-        blank=True, default="", help_text="What it did, or why it did nothing"
+        blank=True, default="", db_default="", help_text="What it did, or why it did nothing"
     )
     cause = models.CharField(
-        max_length=200, blank=True, default="", help_text="Why it is stuck, alike for all alike"
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Why it is stuck, alike for all alike",
     )
     # What was settled and is played again is a row of its own: the first one's outcome stands.
     replay_of = models.ForeignKey(
-        "self", null=True, blank=True, on_delete=models.CASCADE, related_name="replays"
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="replays",
+        db_index=False,
     )
     cleared_at = models.DateTimeField(
         null=True, blank=True, help_text="When its bytes and headers were removed (S23)"
@@ -74,6 +88,12 @@ class Delivery(DueModel):
                 condition=models.Q(due_at__isnull=False),
             ),
             models.Index(fields=["workspace", "received_at"], name="delivery_received"),
+            models.Index(fields=["canonical_digest"], name="delivery_canonical"),
+            models.Index(
+                fields=["replay_of"],
+                name="delivery_replays",
+                condition=models.Q(replay_of__isnull=False),
+            ),
             models.Index(fields=["state", "received_at"], name="delivery_state"),
             models.Index(
                 fields=["state", "cause"],

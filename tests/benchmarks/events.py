@@ -27,7 +27,7 @@ from tests.journeys.callers import SECRET
 from tests.processes import free_port
 
 NAME = "events"
-ROUNDS, SECONDS, CONNECTIONS = 3, 4.0, 16
+ROUNDS, SECONDS, CONNECTIONS = 9, 2.0, 16  # many and short: a machine is not alike for long
 APPLIED = 2_000  # events that are applied at a time
 MANY = 1_000_000
 SERVER = ("--worker-class", "gthread", "--workers", "2", "--threads", "8", "--log-level", "error")
