@@ -4,7 +4,6 @@ Every kind of work is a table whose rows carry `due_at` and a lease. A claim is 
 UPDATE, so SQLite and PostgreSQL behave alike and two workers never hold one row.
 """
 
-import functools
 import random
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -13,11 +12,14 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from django.conf import settings
-from django.db import connection, models
+from django.db import models
+
+from crm_sync import statements
 
 LEASE = timedelta(seconds=3 * settings.CALL_DEADLINE)  # three calls to their hard end (I13)
 BACKOFF_BASE = 2.0  # seconds
 BACKOFF_LIMIT = 15 * 60.0  # seconds
+RELEASED = {"lease_token": None, "lease_until": None}  # by `Claim.write`, with what else is set
 TRIES = 8  # to claim rows that other workers claim as well
 
 
@@ -62,44 +64,16 @@ class Claim(Generic[Row]):
     def write(self, columns: Mapping[str, Any], **at: Any) -> bool:
         """Write columns as long as the row is ours and the columns of `at` stand like that.
 
-        It is `fenced.filter(**at).update(**columns)`, for plain values, with SQL that is made once:
-        the push of a property writes twice, and making the SQL took longer than running it.
+        It is `fenced.filter(**at).update(**columns)`, for plain values.
         """
         if not columns:  # no SQL says that
             return self.fenced.filter(**at).exists()
-        model = type(self.row)
-        where = {"id": self.row.pk, "lease_token": self.token, **at}
-        values = [_stored(model, name, value) for name, value in (*columns.items(), *where.items())]
-        with connection.cursor() as cursor:
-            cursor.execute(_update(model, tuple(columns), tuple(where)), values)
-            return bool(cursor.rowcount == 1)
+        ours = {"id": self.row.pk, "lease_token": self.token}
+        return statements.update(type(self.row), columns, ours | at) == 1
 
     def release(self, **columns: Any) -> bool:
         """Give the row back and set `columns`; False when it was no longer ours."""
-        return self.fenced.update(lease_token=None, lease_until=None, **columns) == 1
-
-
-@functools.cache
-def _update(model: type[models.Model], columns: tuple[str, ...], where: tuple[str, ...]) -> str:
-    quoted = connection.ops.quote_name
-
-    def equals(name: str) -> str:
-        return f"{quoted(_field(model, name).column)} = %s"
-
-    table = quoted(model._meta.db_table)
-    # Names of our own models and nothing else; values travel as parameters.
-    return (
-        f"UPDATE {table} SET {', '.join(map(equals, columns))}"  # noqa: S608
-        f" WHERE {' AND '.join(map(equals, where))}"
-    )
-
-
-def _stored(model: type[models.Model], name: str, value: Any) -> Any:
-    return _field(model, name).get_db_prep_save(value, connection)
-
-
-def _field(model: type[models.Model], name: str) -> Any:
-    return model._meta.get_field(name)
+        return self.fenced.update(**RELEASED, **columns) == 1
 
 
 def free(now: datetime) -> models.Q:

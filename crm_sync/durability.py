@@ -22,6 +22,26 @@ def relax() -> None:
 
 
 @contextmanager
+def relaxed() -> Iterator[None]:
+    """Let the commits of this block reach the disk with a later one: what it loses comes again."""
+    if connection.in_atomic_block:  # the commit is the caller's
+        yield
+        return
+    if connection.vendor == "sqlite":
+        to, back = "PRAGMA synchronous=NORMAL", "PRAGMA synchronous=FULL"
+    else:
+        to, back = "SET synchronous_commit = off", "RESET synchronous_commit"
+    connection.ensure_connection()
+    ours = connection.connection
+    ours.execute(to)
+    try:
+        yield
+    finally:
+        if connection.connection is ours:  # a new one is not relaxed
+            ours.execute(back)
+
+
+@contextmanager
 def durable() -> Iterator[None]:
     """Wait for the disk in the commits of this block; it holds no open transaction."""
     if not getattr(_local, "is_relaxed", False):

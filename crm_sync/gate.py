@@ -18,6 +18,7 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
 
+from crm_sync import statements
 from crm_sync.models import Workspace
 
 NOT_NEEDED = ("fixed_token", "client_secret")  # to decrypt them would only take time
@@ -60,19 +61,27 @@ class Gate:
         return sum(hmac.compare_digest(one, secret) for one in given for secret in valid) > 0
 
     @functools.cached_property
-    def condition(self) -> tuple[str, list[Any]]:
-        """SQL that is true for one row of the table of workspaces while nothing has changed."""
+    def unchanged(self) -> tuple[str, list[Any]]:
+        """A FROM clause that has one row as long as nothing has changed, and its values."""
         names = tuple(name for name, value in self.columns.items() if value is not None)
-        return _condition(names), [self.columns[name] for name in names]
+        return _unchanged(names), [self.columns[name] for name in names]
+
+    def is_unchanged(self) -> bool:
+        """Tell whether the workspace is still as it was read."""
+        clause, values = self.unchanged
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT 1 {clause}", values)
+            return cursor.fetchone() is not None
 
 
 @functools.cache
-def _condition(names: tuple[str, ...]) -> str:
+def _unchanged(names: tuple[str, ...]) -> str:
     quoted = connection.ops.quote_name
-    absent = [name for name in ("id", *SECRETS, *PLAIN) if name not in names]
-    return " AND ".join(
-        [f"{quoted(name)} = %s" for name in names] + [f"{quoted(name)} IS NULL" for name in absent]
-    )
+    conditions = [
+        f"{quoted(name)} = %s" if name in names else f"{quoted(name)} IS NULL"
+        for name in ("id", *SECRETS, *PLAIN)
+    ]
+    return f"FROM {statements.table(Workspace)} WHERE {' AND '.join(conditions)}"
 
 
 def remembered(uuid: UUID) -> Gate | None:

@@ -1,6 +1,5 @@
 """The inbox: store first, understand later (design §2.2, §5 "A callback becomes a status")."""
 
-import functools
 import hashlib
 import logging
 import time
@@ -9,17 +8,17 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections, transaction
-from django.db.models import F, Model, QuerySet
+from django.db import DatabaseError, connection, transaction
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from crm_sync import due, watch
+from crm_sync import due, durability, statements, watch
 from crm_sync.causes import cause_of
 from crm_sync.dispatch import HANDLERS, Effect, doorbell
 from crm_sync.due import Claim, Tally
 from crm_sync.events import Event, NotUnderstood, canonical_digest, parse, parse_document
 from crm_sync.gate import Gate
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import Delivery
 from crm_sync.text import clean
 
 log = logging.getLogger(__name__)
@@ -72,8 +71,15 @@ def store(
         "due_at": now,
         "attempts": 0,
     }
-    if not _insert(columns, gate):
-        if gate is not None and not _is_unchanged(gate):
+    # A caller's transaction, where there is one, survives what is not taken.
+    mine: AbstractContextManager[Any] = (
+        transaction.atomic() if connection.in_atomic_block else nullcontext()
+    )
+    given = statements.NOWHERE if gate is None else gate.unchanged
+    with mine:
+        is_new = statements.insert(Delivery, columns, source=given)
+    if not is_new:
+        if gate is not None and not gate.is_unchanged():
             raise GateChanged
         known = Delivery.objects.filter(workspace_id=workspace_id, digest=digest, replay_of=None)
         if not known.update(repeats=F("repeats") + 1):
@@ -81,49 +87,6 @@ def store(
         return False
     doorbell.ring(QUEUE, workspace_id)
     return True
-
-
-def _insert(columns: Mapping[str, Any], gate: Gate | None) -> bool:
-    """Insert a row, False where its digest is there or the gate has changed.
-
-    One statement is all of the transaction, with SQL that is made once; the database fills in the
-    other columns. A caller's transaction, where there is one, survives what is not taken.
-    """
-    database = connections[DEFAULT_DB_ALIAS]  # `connection` looks it up anew each time
-    values = [_field(name).get_db_prep_save(value, database) for name, value in columns.items()]
-    condition, still = ("", []) if gate is None else gate.condition
-    mine: AbstractContextManager[Any] = (
-        transaction.atomic() if database.in_atomic_block else nullcontext()
-    )
-    with mine, database.cursor() as cursor:
-        cursor.execute(_insertion(tuple(columns), condition), values + still)
-        return bool(cursor.rowcount == 1)
-
-
-def _is_unchanged(gate: Gate) -> bool:
-    condition, values = gate.condition
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT 1 FROM {_table(Workspace)} WHERE {condition}", values)  # noqa: S608
-        return cursor.fetchone() is not None
-
-
-@functools.cache
-def _insertion(names: tuple[str, ...], condition: str) -> str:
-    columns = ", ".join(connection.ops.quote_name(_field(name).column) for name in names)
-    marks = ", ".join(["%s"] * len(names))
-    row = f"VALUES ({marks})"
-    # Names of our own models and nothing else; values travel as parameters.
-    if condition:
-        row = f"SELECT {marks} FROM {_table(Workspace)} WHERE {condition}"  # noqa: S608
-    return f"INSERT INTO {_table(Delivery)} ({columns}) {row} ON CONFLICT DO NOTHING"
-
-
-def _table(model: type[Model]) -> str:
-    return connection.ops.quote_name(model._meta.db_table)
-
-
-def _field(name: str) -> Any:
-    return Delivery._meta.get_field(name)
 
 
 def lacking(workspace_id: int, digests: set[str]) -> set[str]:
@@ -148,22 +111,26 @@ def digest_of(body: bytes) -> str:
 
 
 def drain(workspace_id: int, budget: float) -> Tally:
-    """Understand and apply what has been received, for at most `budget` seconds."""
+    """Understand and apply what has been received, for at most `budget` seconds.
+
+    A power cut may take back the last of it, the deliveries with what they did: they are due then.
+    """
     tally, end = Tally(), time.monotonic() + budget
     mine = Delivery.objects.filter(workspace_id=workspace_id)
-    while time.monotonic() < end:
-        claims = due.claim_some(mine, now=timezone.now(), limit=AT_ONCE)
-        if not claims:
-            break
-        for claim in sorted(claims, key=lambda one: (one.row.due_at, one.row.pk)):
-            if time.monotonic() >= end:
-                claim.release()
-                continue
-            tally.add(settle(claim, now=timezone.now()))
-            if tally.total % watch.RECEIPTS == 0:
-                watch.received(workspace_id, now=timezone.now())
-    if tally.total % watch.RECEIPTS:
-        watch.received(workspace_id, now=timezone.now())
+    with durability.relaxed():
+        while time.monotonic() < end:
+            claims = due.claim_some(mine, now=timezone.now(), limit=AT_ONCE)
+            if not claims:
+                break
+            for claim in sorted(claims, key=lambda one: (one.row.due_at, one.row.pk)):
+                if time.monotonic() >= end:
+                    claim.release()
+                    continue
+                tally.add(settle(claim, now=timezone.now()))
+                if tally.total % watch.RECEIPTS == 0:
+                    watch.received(workspace_id, now=timezone.now())
+        if tally.total % watch.RECEIPTS:
+            watch.received(workspace_id, now=timezone.now())
     return tally
 
 
@@ -181,8 +148,8 @@ def settle(claim: Claim[Delivery], *, now: datetime) -> str:
     try:
         with transaction.atomic():
             state, text = _apply(delivery, event)
-            columns = {"state": state, "effect": text, "cause": "", **about}
-            if not claim.release(due_at=None, applied_at=now, **columns):
+            columns = {"state": state, "effect": text, "cause": "", "applied_at": now, **about}
+            if not claim.write({**due.RELEASED, "due_at": None, **columns}):
                 raise due.LeaseLost
             return state
     except due.LeaseLost:
@@ -200,9 +167,9 @@ def _apply(delivery: Delivery, event: Event) -> tuple[str, str]:
         same = Delivery.objects.filter(
             workspace_id=delivery.workspace_id, canonical_digest=event.digest
         )
-        twin = same.exclude(pk=delivery.pk).order_by("pk").first()
+        twin = same.exclude(pk=delivery.pk).order_by("pk").values_list("pk", flat=True).first()
         if twin is not None:
-            return Delivery.State.DUPLICATE, f"the same event as delivery {twin.pk}"
+            return Delivery.State.DUPLICATE, f"the same event as delivery {twin}"
     handler = HANDLERS.get(event.kind)
     if handler is None:
         return Delivery.State.IGNORED, f"nothing handles {event.kind}"

@@ -164,7 +164,8 @@ def tell_photographer(told: Told) -> Effect:
 def order_of(told: Told) -> Order:
     """Return the order of the event; one that we do not know is created and due for a read."""
     platform_id = told.word("orderId", 255)
-    order, is_first = Order.objects.get_or_create(
+    # What was read last is long, and no event looks at it.
+    order, is_first = Order.objects.defer("observed").get_or_create(
         workspace_id=told.workspace_id,
         platform_id=platform_id,
         defaults={"created_at": told.now},
@@ -183,7 +184,7 @@ def assignment_of(told: Told) -> tuple[Order, Assignment]:
     """Return the order and the assignment of the event; unknown ones are created and read."""
     order = order_of(told)
     kind = told.word("assignmentType")
-    assignment, is_first = Assignment.objects.get_or_create(
+    assignment, is_first = Assignment.objects.defer("products").get_or_create(
         workspace_id=told.workspace_id,
         platform_id=told.word("assignmentId", 255),
         defaults={"order": order, "assignment_type": kind, "created_at": told.now},

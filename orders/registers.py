@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Model, Q
+from django.db.models import Model
+
+from crm_sync import statements
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,10 @@ class Write:
 
 def write(row: Model, register: Register, value: Any, stamp: Stamp) -> Write:
     """Set the register unless it holds something newer; `row` is as it was loaded before."""
-    older = Q(**{f"{register.at}__lt": stamp.at}) | Q(
-        **{register.at: stamp.at, f"{register.digest}__lt": stamp.digest}
-    )
     columns = {register.value: value, register.at: stamp.at, register.digest: stamp.digest}
+    older = {register.at: stamp.at, register.digest: stamp.digest}
     before = getattr(row, register.value)
-    is_new = _rows(row).filter(older).update(**columns) == 1
+    is_new = statements.update(type(row), columns, {"id": row.pk}, below=older) == 1
     if not is_new:
         row.refresh_from_db(fields=list(columns))
     is_tie = (

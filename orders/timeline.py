@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
+from django.utils import timezone
+
+from crm_sync import statements
 from crm_sync.text import clean
 from orders.models import Assignment, Order, StatusChange
 from orders.registers import Stamp
@@ -33,20 +36,21 @@ def enter(
     """Add one line about an order or one of its assignments; the same event again adds nothing."""
     assignment = subject if isinstance(subject, Assignment) else None
     order_id = subject.order_id if isinstance(subject, Assignment) else subject.pk
-    line = StatusChange(
-        order_id=order_id,
-        assignment=assignment,
-        fact=fact,
-        previous=worded(previous),
-        new=worded(new),
-        occurred_at=origin.stamp.at,
-        digest=origin.stamp.digest,
-        delivery_id=origin.delivery_id,
-        source=origin.source,
-        is_listed=is_listed,
-        was_stale=was_stale,
-    )
-    StatusChange.objects.bulk_create([line], ignore_conflicts=True)
+    line = {
+        "order": order_id,
+        "assignment": None if assignment is None else assignment.pk,
+        "fact": fact,
+        "previous": worded(previous),
+        "new": worded(new),
+        "occurred_at": origin.stamp.at,
+        "digest": origin.stamp.digest,
+        "delivery": origin.delivery_id,
+        "source": origin.source,
+        "is_listed": is_listed,
+        "was_stale": was_stale,
+        "created_at": timezone.now(),
+    }
+    statements.insert(StatusChange, line)
 
 
 def has_grown(workspace_id: int, since: datetime) -> bool:

@@ -39,7 +39,6 @@ MARGIN = 1.25 * DEADLINE  # of the lease, left before each call that changes som
 PARENT_WAIT = timedelta(seconds=5)
 
 Columns = dict[str, Any]
-RELEASED: Columns = {"lease_token": None, "lease_until": None}
 
 
 def push(
@@ -120,7 +119,7 @@ class _Push:
             self.patch = None
             # What a verifying read has settled stays settled.
             known = {"verify_at": self.verify_at, "inflight": self.before}
-            return RELEASED | known | {"due_at": self.clock()}
+            return due.RELEASED | known | {"due_at": self.clock()}
         return {"inflight": self._with_inflight(self.patch.parts)}
 
     # --- read before write ---
@@ -258,7 +257,7 @@ class _Push:
         """
         problem = with_problem(row.problem, ProblemKind.DIFFERS, differs)
         rest = smallest_patch(row, held=row.held | differs.keys())
-        return RELEASED | {
+        return due.RELEASED | {
             # A rest is an edit that came while the PATCH was out.
             "due_at": self.clock() if rest.parts else self.verify_at,
             "verify_at": self.verify_at,
@@ -328,7 +327,7 @@ class _Push:
         if columns.get("problem", self.row.problem) != self.row.problem:
             # Else a form that was opened before would save the problem away.
             columns["revision"] = self.row.revision + 1
-        if self.claim.write(RELEASED | columns, revision=self.row.revision):
+        if self.claim.write(due.RELEASED | columns, revision=self.row.revision):
             return
         if not self.claim.release(**neutral):
             raise LeaseLost
