@@ -33,7 +33,7 @@ def test_they_wait_again_after_an_error():
 def test_a_connection_that_is_made_in_the_block_waits():
     with durability.relaxed():
         connection.close()
-        assert waits() or connection.vendor == "sqlite" and connection.is_in_memory_db()
+        assert waits() or (connection.vendor == "sqlite" and connection.is_in_memory_db())
     assert waits()
 
 

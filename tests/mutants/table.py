@@ -144,8 +144,8 @@ MUTANTS = (
     Mutant(
         "events are applied as they arrive (I22)",
         "orders/registers.py",
-        "is_new = _rows(row).filter(older).update(**columns) == 1",
-        "is_new = _rows(row).update(**columns) == 1",
+        '{"id": row.pk}, below=older) == 1',
+        '{"id": row.pk}) == 1',
         ("tests/orders/test_mirror.py",),
     ),
     Mutant(
@@ -158,16 +158,23 @@ MUTANTS = (
     Mutant(
         "a callback that was not stored is acknowledged (I15)",
         "crm_sync/webhook.py",
-        'return Response({"error": "cannot store it now"}, status=503)',
-        'return Response({"status": "stored"})',
+        'return _error(503, "cannot store it now")',
+        'return HttpResponse(STORED, content_type="application/json")',
         ("tests/crm_sync/test_webhook.py",),
     ),
     Mutant(
         "secrets are compared as text (S1)",
-        "crm_sync/webhook.py",
+        "crm_sync/gate.py",
         "sum(hmac.compare_digest(one, secret) for",
         'sum(hmac.compare_digest(one.decode("latin-1"), secret.decode()) for',
         ("tests/crm_sync/test_webhook.py",),
+    ),
+    Mutant(
+        "who may call is remembered, and not looked at again (S6)",
+        "crm_sync/webhook.py",
+        "gate=known,",
+        "gate=None,",
+        ("tests/crm_sync/test_gate.py",),
     ),
     Mutant(
         "a frozen broker keeps the ring waiting (I25)",
