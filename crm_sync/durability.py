@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import connection
+from django.db import connection, transaction
 
 _local = threading.local()
 
@@ -23,22 +23,26 @@ def relax() -> None:
 
 @contextmanager
 def relaxed() -> Iterator[None]:
-    """Let the commits of this block reach the disk with a later one: what it loses comes again."""
-    if connection.in_atomic_block:  # the commit is the caller's
-        yield
-        return
-    if connection.vendor == "sqlite":
-        to, back = "PRAGMA synchronous=NORMAL", "PRAGMA synchronous=FULL"
+    """Run the block in a transaction whose commit reaches the disk with a later one.
+
+    What a power cut takes back of it has to come again by itself. Inside another transaction the
+    commit is the caller's.
+    """
+    if connection.in_atomic_block:
+        with transaction.atomic():
+            yield
+    elif connection.vendor == "sqlite":
+        _synchronous("NORMAL")
+        try:
+            with transaction.atomic():
+                yield
+        finally:
+            _synchronous("FULL")
     else:
-        to, back = "SET synchronous_commit = off", "RESET synchronous_commit"
-    connection.ensure_connection()
-    ours = connection.connection
-    ours.execute(to)
-    try:
-        yield
-    finally:
-        if connection.connection is ours:  # a new one is not relaxed
-            ours.execute(back)
+        with transaction.atomic():
+            # For this transaction alone: a pool may give the connection to somebody else.
+            connection.connection.execute("SET LOCAL synchronous_commit = off")
+            yield
 
 
 @contextmanager

@@ -111,26 +111,22 @@ def digest_of(body: bytes) -> str:
 
 
 def drain(workspace_id: int, budget: float) -> Tally:
-    """Understand and apply what has been received, for at most `budget` seconds.
-
-    A power cut may take back the last of it, the deliveries with what they did: they are due then.
-    """
+    """Understand and apply what has been received, for at most `budget` seconds."""
     tally, end = Tally(), time.monotonic() + budget
     mine = Delivery.objects.filter(workspace_id=workspace_id)
-    with durability.relaxed():
-        while time.monotonic() < end:
-            claims = due.claim_some(mine, now=timezone.now(), limit=AT_ONCE)
-            if not claims:
-                break
-            for claim in sorted(claims, key=lambda one: (one.row.due_at, one.row.pk)):
-                if time.monotonic() >= end:
-                    claim.release()
-                    continue
-                tally.add(settle(claim, now=timezone.now()))
-                if tally.total % watch.RECEIPTS == 0:
-                    watch.received(workspace_id, now=timezone.now())
-        if tally.total % watch.RECEIPTS:
-            watch.received(workspace_id, now=timezone.now())
+    while time.monotonic() < end:
+        claims = due.claim_some(mine, now=timezone.now(), limit=AT_ONCE)
+        if not claims:
+            break
+        for claim in sorted(claims, key=lambda one: (one.row.due_at, one.row.pk)):
+            if time.monotonic() >= end:
+                claim.release()
+                continue
+            tally.add(settle(claim, now=timezone.now()))
+            if tally.total % watch.RECEIPTS == 0:
+                watch.received(workspace_id, now=timezone.now())
+    if tally.total % watch.RECEIPTS:
+        watch.received(workspace_id, now=timezone.now())
     return tally
 
 
@@ -146,7 +142,8 @@ def settle(claim: Claim[Delivery], *, now: datetime) -> str:
         return Delivery.State.QUARANTINED
     about = _about(event)
     try:
-        with transaction.atomic():
+        # The bytes are on the disk: what a power cut takes back of this is due again.
+        with durability.relaxed():
             state, text = _apply(delivery, event)
             columns = {"state": state, "effect": text, "cause": "", "applied_at": now, **about}
             if not claim.write({**due.RELEASED, "due_at": None, **columns}):

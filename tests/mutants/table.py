@@ -177,6 +177,13 @@ MUTANTS = (
         ("tests/crm_sync/test_gate.py",),
     ),
     Mutant(
+        "the endpoint rings itself, and not within bounds (I25)",
+        "crm_sync/inbox.py",
+        "    doorbell.ring(QUEUE, workspace_id)\n    return True",
+        "    doorbell.publish(QUEUE, workspace_id)\n    return True",
+        ("tests/crm_sync/test_webhook_ring.py",),
+    ),
+    Mutant(
         "a frozen broker keeps the ring waiting (I25)",
         "config/settings.py",
         '"socket_timeout": 0.5,',
