@@ -24,7 +24,9 @@ def callbacks_first(
         if address is None:
             return get_response(request)
         response = take(request, workspace_uuid=UUID(address[1]))
-        # What Django REST framework itself answers (405) is a template that is filled in last.
-        return response.render() if hasattr(response, "render") else response
+        if hasattr(response, "render"):  # Django REST framework's own answers, 405 for one
+            response.render()
+        response.headers["Content-Length"] = str(len(response.content))
+        return response
 
     return serve

@@ -212,6 +212,15 @@ def test_a_length_that_is_none_is_refused(hook, length, answer):
     assert not Delivery.objects.exists()
 
 
+@pytest.mark.parametrize(("method", "status"), [("POST", 200), ("GET", 200), ("DELETE", 405)])
+def test_the_answer_says_how_long_it_is(hook, method, status):
+    headers = {"X-API-Key": SECRET.encode().decode("latin-1")}
+    response = Client().generic(method, path(hook), BODY, headers=headers)
+    length = len(response.content)
+    assert (response.status_code, response.headers["Content-Length"]) == (status, str(length))
+    assert length > 0
+
+
 def test_an_unknown_address_is_not_there(hook):
     address = "/webhooks/00000000-0000-4000-8000-000000000000/"
     response = Client().post(address, BODY, "application/json")
