@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import quote
 
+from crm_sync.authentication import in_header
 from crm_sync.models import Workspace
 
 MASK = "***"
@@ -36,6 +37,5 @@ def _secrets(workspace: Workspace) -> list[str]:
 
 @lru_cache(maxsize=256)  # each callback needs the same ones
 def _written_forms(secret: str) -> tuple[str, ...]:
-    """Return how a header can hold the secret: raw (WSGI reads Latin-1), or in a query."""
-    raw = secret.encode().decode("latin-1")
-    return secret, raw, quote(secret), quote(secret, safe="")
+    """Return how a header can hold the secret: raw, or in a query."""
+    return secret, in_header(secret), quote(secret), quote(secret, safe="")

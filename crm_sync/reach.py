@@ -11,7 +11,7 @@ from typing import Any
 
 from requests.exceptions import SSLError
 
-from crm_sync import transport
+from crm_sync import authentication, transport
 from crm_sync.errors import Passing
 from crm_sync.marks import TEST_HEADER, sign
 from crm_sync.masking import masked_text
@@ -19,7 +19,6 @@ from crm_sync.models import Workspace
 from crm_sync.transport import RawAnswer
 
 DEADLINE = 8.0  # seconds for each of the two calls
-AuthType = Workspace.AuthType
 UNAUTHENTICATED = (401, "not authenticated")
 AUTHENTICATED = (400, "empty body")
 
@@ -39,7 +38,7 @@ def probe(workspace: Workspace) -> list[Step]:
     Returns:
         what was seen, up to the step that says why no callback can arrive.
     """
-    if workspace.auth_type == AuthType.NONE:
+    if workspace.auth_type == Workspace.AuthType.NONE:
         return [_step("A call without a secret is taken", _call(workspace, ""), AUTHENTICATED)]
     if not workspace.auth_secret:
         return [Step("There is a secret", False, "None is stored yet: configure the webhook.")]
@@ -53,25 +52,14 @@ def probe(workspace: Workspace) -> list[Step]:
 
 def _call(workspace: Workspace, secret: str) -> tuple[int, str] | Step:
     """Call once; a step where no endpoint of ours answered."""
-    headers = {"Content-Type": "application/json", TEST_HEADER: sign()}
-    params: dict[str, str] = {}
-    # As bytes: what a header carries is Latin-1 for `requests`, and the secret compares as UTF-8.
-    if workspace.auth_type == AuthType.HEADER:
-        headers[workspace.auth_header_name] = _wire(secret)
-    elif workspace.auth_type == AuthType.BEARER_TOKEN:
-        headers["Authorization"] = f"Bearer {_wire(secret)}"
-    elif workspace.auth_type == AuthType.QUERY_PARAMETER:
-        params[workspace.auth_parameter_name] = secret
+    carried, params = authentication.carrying(workspace, secret)
+    headers = {"Content-Type": "application/json", TEST_HEADER: sign(), **carried}
     url = workspace.callback_url
     try:
         raw = transport.send("POST", url, deadline=DEADLINE, headers=headers, params=params)
     except Passing as error:
         return Step("Our address answers", False, _unreachable(error))
     return _seen(raw, workspace)
-
-
-def _wire(secret: str) -> str:
-    return secret.encode().decode("latin-1")
 
 
 def _unreachable(error: Passing) -> str:

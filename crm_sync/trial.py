@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from crm_sync import samples, transport
+from crm_sync import authentication, samples, transport
 from crm_sync.models import Delivery, Workspace
 from crm_sync.transport import RawAnswer
 
@@ -34,15 +34,8 @@ class Call:
 
 def call(workspace: Workspace, payload: Mapping[str, Any]) -> Call:
     """Return the callback that brings an event to a workspace, with its authentication (§5.2)."""
-    kind, secret = workspace.auth_type, str(workspace.auth_secret)
-    headers = {"Content-Type": "application/json", **samples.headers(payload), **MARK}
-    params: dict[str, str] = {}
-    if kind == Workspace.AuthType.HEADER:
-        headers[workspace.auth_header_name] = secret
-    elif kind == Workspace.AuthType.BEARER_TOKEN:
-        headers["Authorization"] = f"Bearer {secret}"
-    elif kind == Workspace.AuthType.QUERY_PARAMETER:
-        params[workspace.auth_parameter_name] = secret
+    carried, params = authentication.carrying(workspace, workspace.auth_secret)
+    headers = {"Content-Type": "application/json", **samples.headers(payload), **MARK, **carried}
     return Call(workspace.callback_url, headers, params, dict(payload))
 
 

@@ -26,6 +26,13 @@ def test_an_event_of_each_kind_is_applied(platform_workspace, platform_event, ki
     assert Delivery.objects.get() == told
 
 
+@pytest.mark.parametrize("auth_type", ["HEADER", "BEARER_TOKEN", "QUERY_PARAMETER"])
+def test_a_secret_of_any_script_is_taken(platform_workspace, platform_event, auth_type):
+    Workspace.objects.update(auth_type=auth_type, auth_secret="sécret-ключ-🔑")
+    platform_workspace.refresh_from_db()
+    assert platform_event("VISUALS_READY").state == "APPLIED"
+
+
 def test_an_event_says_what_the_test_says_and_when(platform_event):
     at = datetime(2026, 1, 31, 10, tzinfo=UTC)
     told = platform_event("APPOINTMENT_DATE_UPDATED", at=at, scheduledAt=None, assignmentId="7")

@@ -77,6 +77,14 @@ def test_an_event_of_each_kind_goes_through_each_authentication(
     assert str(workspace.auth_secret) not in json.dumps([found, stored.headers])
 
 
+@pytest.mark.parametrize("auth_type", ["HEADER", "BEARER_TOKEN", "QUERY_PARAMETER"])
+def test_a_secret_of_any_script_goes_through_each_authentication(web, workspace, auth_type):
+    Workspace.objects.update(auth_type=auth_type, auth_secret="sécret-ключ-🔑")
+    found = told("VISUALS_READY", "main")
+    assert (found["status"], found["state"]) == (200, "APPLIED")
+    assert "sécret" not in json.dumps(Delivery.objects.get().headers, ensure_ascii=False)
+
+
 def test_by_default_it_is_about_the_newest_order_and_the_truth_comes_back(
     box, web, place, drain_all
 ):
