@@ -135,13 +135,3 @@ def free_from_leases(now: datetime, longest: timedelta = due.LEASE) -> list[Law]
 def never_left(now: datetime) -> Law:
     """Return the law of rows that nobody claims any more, since they are not due."""
     return Law("is held by nobody who lives, and not due", Q(due_at=None, lease_until__lte=now))
-
-
-def live(now: datetime) -> Q:
-    """Rows that a worker holds."""
-    return Q(lease_until__gt=now)
-
-
-def not_live(now: datetime) -> Q:
-    """Rows that no worker holds, or one that never came back."""
-    return Q(lease_until=None) | Q(lease_until__lte=now)

@@ -113,8 +113,8 @@ def places(workspace_id: int, now: datetime) -> Book:
         "slots",
         Slot.objects.filter(workspace=workspace_id),
         {
-            "free": Q(lease_until=None) | Q(lease_until__lte=now),
-            "held": Q(lease_until__gt=now),
+            "free": due.unheld(now),
+            "held": due.held(now),
         },
         free_from_leases(now, slots.LEASE),
     )

@@ -76,9 +76,19 @@ class Claim(Generic[Row]):
         return self.fenced.update(**RELEASED, **columns) == 1
 
 
+def held(now: datetime) -> models.Q:
+    """Rows that a worker holds."""
+    return models.Q(lease_until__gt=now)
+
+
+def unheld(now: datetime) -> models.Q:
+    """Rows that nobody holds, or whose holder never came back."""
+    return models.Q(lease_until=None) | models.Q(lease_until__lte=now)
+
+
 def free(now: datetime) -> models.Q:
     """Rows that are due and that nobody holds."""
-    return models.Q(due_at__lte=now) & (models.Q(lease_until=None) | models.Q(lease_until__lte=now))
+    return models.Q(due_at__lte=now) & unheld(now)
 
 
 def claim_some(queryset: "models.QuerySet[Row]", *, now: datetime, limit: int) -> list[Claim[Row]]:

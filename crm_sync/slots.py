@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Q
 from django.utils import timezone
 
+from crm_sync import due
 from crm_sync.models import Slot, Workspace
 
 LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)  # longer than one call to its hard end
@@ -67,8 +67,7 @@ def _take(workspace: Workspace, wanted: int, most: int, now: datetime) -> Held:
         if not found:
             break
         mine = Slot.objects.filter(pk__in=found)
-        is_free = Q(lease_until=None) | Q(lease_until__lte=now)
-        if mine.filter(is_free).update(lease_token=token, lease_until=until):
+        if mine.filter(due.unheld(now)).update(lease_token=token, lease_until=until):
             # Of those another worker was faster with, we have none.
             taken = list(mine.filter(lease_token=token).values_list("pk", flat=True))
             break

@@ -9,6 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet
 
+from crm_sync import due
 from crm_sync.merge import Leaves
 from crm_sync.models import Workspace
 from properties.difference import planned
@@ -150,13 +151,11 @@ def plan(batch: Batch, *, now: datetime) -> Plan:
 
 def progress(batch: Batch, *, now: datetime) -> Progress:
     """Count where the rows stand, in one query."""
-    held_by_worker = Q(lease_until__gt=now)
-    free = Q(lease_until=None) | Q(lease_until__lte=now)
     counts = batch.properties.aggregate(
         total=Count("pk"),
-        waiting=Count("pk", filter=OPEN & free),
-        delayed=Count("pk", filter=OPEN & free & Q(attempts__gt=0)),
-        under_way=Count("pk", filter=OPEN & held_by_worker),
+        waiting=Count("pk", filter=OPEN & due.unheld(now)),
+        delayed=Count("pk", filter=OPEN & due.unheld(now) & Q(attempts__gt=0)),
+        under_way=Count("pk", filter=OPEN & due.held(now)),
         person=Count("pk", filter=CLOSED & ~Q(problem={})),
     )
     done = counts["total"] - counts["waiting"] - counts["under_way"] - counts["person"]

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db.models import Prefetch, Q, QuerySet
 
-from crm_sync.audit import free_from_leases, live, never_left, not_live
+from crm_sync import due
+from crm_sync.audit import free_from_leases, never_left
 from crm_sync.status import AUDITS, Book, Law, Wrong
 from properties.drift import forgotten
 from properties.models import Conflict, Import, Property
@@ -32,7 +33,7 @@ def books(workspace_id: int, now: datetime) -> list[Book]:
 def properties(workspace_id: int, now: datetime) -> Book:
     """Due = under way + ready + paused + behind a parent + later; the rest says why it is not."""
     is_due, is_done = Q(due_at__isnull=False), Q(due_at=None)
-    waits = is_due & not_live(now)
+    waits = is_due & due.unheld(now)
     paused = Q(workspace__paused_until__gt=now)
     awake = Q(workspace__paused_until=None) | Q(workspace__paused_until__lte=now)
     later = waits & awake & Q(due_at__gt=now)
@@ -40,7 +41,7 @@ def properties(workspace_id: int, now: datetime) -> Book:
         "properties",
         Property.objects.filter(workspace=workspace_id).only(*NAME),
         {
-            "under way": is_due & live(now),
+            "under way": is_due & due.held(now),
             "ready": waits & awake & Q(due_at__lte=now),
             "paused": waits & paused,
             "behind a parent": later & Q(last_answer=PARENT),

@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from crm_sync import merge, slots
+from crm_sync import due, merge, slots
 from crm_sync.dispatch import doorbell
 from crm_sync.errors import NotAllowed, Passing, Refused
 from crm_sync.models import Workspace
@@ -116,7 +116,7 @@ def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -
 
 def idle(now: datetime) -> Q:
     """Rows that nothing is due for and that no worker holds."""
-    return Q(due_at=None) & (Q(lease_until=None) | Q(lease_until__lte=now))
+    return Q(due_at=None) & due.unheld(now)
 
 
 def forgotten(row: Property) -> set[str]:

@@ -11,6 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.files.base import File
 from django.db.models import Q, QuerySet
 
+from crm_sync import due
 from crm_sync.dispatch import doorbell
 from crm_sync.text import clean
 from properties.models import Import
@@ -64,7 +65,7 @@ def cancel(imports: QuerySet[Import], *, now: datetime) -> int:
         how many had not ended yet.
     """
     wanted = imports.filter(state__in=Import.OPEN)
-    free = Q(lease_until=None) | Q(lease_until__lte=now) | Q(state=Import.State.PREVIEWED)
+    free = due.unheld(now) | Q(state=Import.State.PREVIEWED)
     ended = wanted.filter(free).update(
         state=Import.State.CANCELLED,
         ended_at=now,

@@ -122,8 +122,8 @@ MUTANTS = (
     Mutant(
         "a claim takes what is not due",
         "crm_sync/due.py",
-        "models.Q(due_at__lte=now) & (",
-        "(",
+        "models.Q(due_at__lte=now) & unheld(now)",
+        "unheld(now)",
         (DUE,),
     ),
     Mutant(
