@@ -20,7 +20,7 @@ from crm_sync import due, history, inbox, masking, registration, slots, watch
 from crm_sync.due import Claim, Queue, Tally
 from crm_sync.errors import NotThere, Passing, SyncError
 from crm_sync.history import KEPT, Document, Record
-from crm_sync.models import Delivery, Gap, Watch, Workspace
+from crm_sync.models import Delivery, Gap, Watch, Workspace, awake
 from crm_sync.text import clean
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def drain(workspace_id: int, budget: float) -> Tally:
         late.update(due_at=timezone.now())
     with slots.hold(Workspace.objects.get(pk=workspace_id)) as held:
         while held.count and time.monotonic() < end:
-            if not mine.filter(_awake(timezone.now())).exists() or not held.keep(timezone.now()):
+            if not mine.filter(awake(timezone.now())).exists() or not held.keep(timezone.now()):
                 break
             claim = due.claim(mine, now=timezone.now())
             if claim is None:
@@ -273,17 +273,13 @@ def _put_off(claim: Claim[Watch], error: Exception, *, now: datetime) -> str:
 
 def workspaces_due(now: datetime) -> set[int]:
     """Return the ids of the workspaces whose webhook is to be looked at; paused ones wait (A8)."""
-    waiting = Watch.objects.filter(due.free(now) | _is_out_of_reach(now), _awake(now))
+    waiting = Watch.objects.filter(due.free(now) | _is_out_of_reach(now), awake(now))
     return set(waiting.values_list("workspace_id", flat=True))
 
 
 def _is_out_of_reach(now: datetime) -> Q:
     """Find what a clock that went ahead has put off; ours was set back since (I29)."""
     return Q(due_at__gt=now + watch.LATEST + due.LEASE)
-
-
-def _awake(now: datetime) -> Q:
-    return Q(workspace__paused_until=None) | Q(workspace__paused_until__lte=now)
 
 
 due.register(Queue(watch.QUEUE, workspaces_due, drain))

@@ -18,7 +18,7 @@ from crm_sync.client import Client
 from crm_sync.dispatch import doorbell
 from crm_sync.due import Claim, DueModel, Tally
 from crm_sync.errors import NotAllowed, NotThere, Passing, Refused
-from crm_sync.models import Workspace
+from crm_sync.models import Workspace, awake
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +36,8 @@ def ask(rows: "models.QuerySet[Row]", queue: str, workspace_id: int, *, now: dat
 
 def workspaces_due(rows: "models.QuerySet[Row]", now: datetime) -> set[int]:
     """Return the ids of the workspaces that have a row to read and are not paused (A8)."""
-    awake = models.Q(workspace__paused_until=None) | models.Q(workspace__paused_until__lte=now)
-    return set(rows.filter(due.free(now), awake).values_list("workspace_id", flat=True).distinct())
+    waiting = rows.filter(due.free(now), awake(now))
+    return set(waiting.values_list("workspace_id", flat=True).distinct())
 
 
 def drain(

@@ -8,6 +8,7 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from crm_sync import due
 from crm_sync.audit import free_from_leases, never_left
+from crm_sync.models import awake
 from crm_sync.status import AUDITS, Book, Law, Wrong
 from properties.drift import forgotten
 from properties.models import Conflict, Import, Property
@@ -34,16 +35,15 @@ def properties(workspace_id: int, now: datetime) -> Book:
     """Due = under way + ready + paused + behind a parent + later; the rest says why it is not."""
     is_due, is_done = Q(due_at__isnull=False), Q(due_at=None)
     waits = is_due & due.unheld(now)
-    paused = Q(workspace__paused_until__gt=now)
-    awake = Q(workspace__paused_until=None) | Q(workspace__paused_until__lte=now)
-    later = waits & awake & Q(due_at__gt=now)
+    may_go = waits & awake(now)
+    later = may_go & Q(due_at__gt=now)
     return Book(
         "properties",
         Property.objects.filter(workspace=workspace_id).only(*NAME),
         {
             "under way": is_due & due.held(now),
-            "ready": waits & awake & Q(due_at__lte=now),
-            "paused": waits & paused,
+            "ready": may_go & Q(due_at__lte=now),
+            "paused": waits & Q(workspace__paused_until__gt=now),
             "behind a parent": later & Q(last_answer=PARENT),
             "later": later & ~Q(last_answer=PARENT),
             "in step": is_done & Q(problem={}),

@@ -9,7 +9,7 @@ from django.utils import timezone
 from crm_sync import crew, due, slots
 from crm_sync.dispatch import doorbell
 from crm_sync.due import Claim, Tally
-from crm_sync.models import Workspace
+from crm_sync.models import Workspace, awake
 from properties.models import Property
 from properties.push import push
 from properties.sync import QUEUE
@@ -51,7 +51,7 @@ def drain(workspace_id: int, budget: float) -> Tally:
 
 def workspaces_due(now: datetime) -> set[int]:
     """Return the ids of the workspaces with a property to push, without those that are paused."""
-    rows = Property.objects.filter(due.free(now)).exclude(workspace__paused_until__gt=now)
+    rows = Property.objects.filter(due.free(now), awake(now))
     return set(rows.values_list("workspace_id", flat=True).distinct())
 
 

@@ -4,6 +4,6 @@ from crm_sync.models.delivery import Delivery
 from crm_sync.models.gap import Gap
 from crm_sync.models.slot import Slot
 from crm_sync.models.watch import Watch
-from crm_sync.models.workspace import Workspace
+from crm_sync.models.workspace import Workspace, awake
 
-__all__ = ["Delivery", "Gap", "Slot", "Watch", "Workspace"]
+__all__ = ["Delivery", "Gap", "Slot", "Watch", "Workspace", "awake"]

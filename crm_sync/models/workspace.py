@@ -135,6 +135,11 @@ class Workspace(models.Model):
             self._note(paused_until=None, pauses=0, problem="")
 
 
+def awake(now: datetime) -> models.Q:
+    """Rows whose workspace is not paused; see `Workspace.is_paused`."""
+    return models.Q(workspace__paused_until=None) | models.Q(workspace__paused_until__lte=now)
+
+
 def _probing(pauses: int) -> timedelta:
     """Give the pause after so many in a row; a platform that is back is seen within a minute."""
     return min(LEAST_PAUSE + backoff(pauses), LONGEST_PAUSE)
