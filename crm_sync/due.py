@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 
 from crm_sync import statements
 
@@ -74,6 +74,22 @@ class Claim(Generic[Row]):
     def release(self, **columns: Any) -> bool:
         """Give the row back and set `columns`; False when it was no longer ours."""
         return self.fenced.update(**RELEASED, **columns) == 1
+
+    def listen(self) -> None:
+        """Notice from now on when somebody makes the row due again.
+
+        `due_at` moves to the end of the lease; what `give_back` says counts only where it stands.
+        """
+        self.fenced.update(due_at=self.until)
+
+    def give_back(self, *, due_at: datetime | None, **columns: Any) -> bool:
+        """Release the row after `listen`; where somebody made it due meanwhile, it stays due.
+
+        One commit, so that a stop in between does not leave a row that nobody comes to.
+        """
+        with transaction.atomic():
+            self.fenced.filter(due_at=self.until).update(due_at=due_at)
+            return self.release(**columns)
 
 
 def held(now: datetime) -> models.Q:

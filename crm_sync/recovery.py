@@ -75,8 +75,7 @@ def look(claim: Claim[Watch], *, now: datetime) -> str:
     Returns:
         "as before", "looked" (the history was read), "gap", "put off", "lost to another worker".
     """
-    # Somebody may ask again meanwhile: what is given back at the end counts only where nobody did.
-    claim.fenced.update(due_at=claim.until)
+    claim.listen()
     try:
         return _look(claim, Workspace.objects.get(pk=claim.row.workspace_id), now=now)
     except due.LeaseLost:
@@ -149,7 +148,8 @@ def _take_in(claim: Claim[Watch], workspace: Workspace, sight: Sight, *, now: da
             }
         if is_accounted or gaps:
             columns["last_triggered_at"] = sight.attempted_at
-        _give_back(claim, now + watch.pause(workspace.pk, now=now), columns)
+        if not claim.give_back(due_at=now + watch.pause(workspace.pk, now=now), **columns):
+            raise due.LeaseLost
     if gaps:
         return "gap"
     return "as before" if sight.records is None else "looked"
@@ -247,28 +247,13 @@ def _failures(workspace: Workspace, new: list[Record]) -> dict[str, Any]:
     }
 
 
-def _give_back(claim: Claim[Watch], due_at: datetime, columns: dict[str, Any]) -> None:
-    """Write what was seen and when the next look is due.
-
-    Raises:
-        LeaseLost: another worker holds the row; nothing is written.
-    """
-    with transaction.atomic():
-        claim.fenced.filter(due_at=claim.until).update(due_at=due_at)
-        if not claim.release(**columns):
-            raise due.LeaseLost
-
-
 def _put_off(claim: Claim[Watch], error: Exception, *, now: datetime) -> str:
     """Look again between 15 and 60 seconds from now."""
     attempts = claim.row.attempts + 1
     wait = min(max(due.backoff(attempts), watch.SOONEST), watch.LATEST)
     problem = clean(f"{error}")[0][:1000] or type(error).__name__
-    try:
-        _give_back(claim, now + wait, {"attempts": attempts, "problem": problem})
-    except due.LeaseLost:
-        return "lost to another worker"
-    return "put off"
+    is_ours = claim.give_back(due_at=now + wait, attempts=attempts, problem=problem)
+    return "put off" if is_ours else "lost to another worker"
 
 
 def workspaces_due(now: datetime) -> set[int]:

@@ -1,7 +1,6 @@
 """A row that waits for a read from the platform: asked for, held while it is read, given back.
 
-Somebody may ask again while a read is under way. So the reader moves `due_at` to the end of its
-lease first, and what it gives back at the end counts only where nobody has moved it since.
+Somebody may ask again while a read is under way: see `due.Claim.listen`.
 """
 
 import logging
@@ -10,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeVar
 
-from django.db import models, transaction
+from django.db import models
 from django.utils import timezone
 
 from crm_sync import due, slots
@@ -75,12 +74,12 @@ def drain(
 
 def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row]) -> str:
     """Read one row and give it back; the outcome is the word that the tally counts."""
-    claim.fenced.update(due_at=claim.until)
+    claim.listen()
     try:
         columns = read(claim, workspace.client())
     except (NotThere, Refused) as error:
         # Reading it again changes nothing: it waits for a person, or for the next event.
-        _give_back(claim, due_at=None, problem=_text(error))
+        claim.give_back(due_at=None, problem=_text(error))
         return "not there" if isinstance(error, NotThere) else "refused"
     except (Passing, NotAllowed) as error:
         now = timezone.now()
@@ -93,21 +92,13 @@ def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row]) -> str
         _put_off(claim, timezone.now(), error)
         return "failed"
     workspace.answered()
-    _give_back(claim, **{"attempts": 0, "problem": "", **columns})
+    claim.give_back(**{"attempts": 0, "problem": "", **columns})
     return "read"
 
 
 def _put_off(claim: Claim[Row], now: datetime, error: Exception) -> None:
     attempts = claim.row.attempts + 1
-    _give_back(claim, due_at=now + due.backoff(attempts), attempts=attempts, problem=_text(error))
-
-
-def _give_back(claim: Claim[Row], *, due_at: datetime | None, **columns: Any) -> None:
-    # Two writes, so that a row that was asked for meanwhile keeps that: it is due again at once.
-    # One commit, so that a stop in between does not leave a row that nobody comes to.
-    with transaction.atomic():
-        claim.fenced.filter(due_at=claim.until).update(due_at=due_at)
-        claim.release(**columns)
+    claim.give_back(due_at=now + due.backoff(attempts), attempts=attempts, problem=_text(error))
 
 
 def _text(error: Exception) -> str:
