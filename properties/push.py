@@ -140,7 +140,7 @@ class _Push:
 
     def _merge(
         self,
-        document: dict[str, Any] | None,
+        theirs: dict[str, Any] | None,
         *,
         then: Callable[[Property], Columns],
         sent: Leaves | None = None,
@@ -148,10 +148,10 @@ class _Push:
         """Merge what the platform says, and write it with what follows from it in one UPDATE.
 
         Args:
-            document: None where nothing was read.
+            theirs: cleaned text; None where nothing was read.
             then: what else to write of the merged row; asked again when the row was edited.
         """
-        theirs, policy = clean(document)[0], self.workspace.conflict_policy
+        policy = self.workspace.conflict_policy
         while True:
             now, before = self.clock(), self.row
             seen = observe(before, theirs, policy, now=now, sent=sent) if theirs else None
@@ -236,7 +236,7 @@ class _Push:
         """Merge the answer; what reads back different waits for a person, it is never a loop."""
         self.out = False
         wanted = merge.leaves(self.row.desired)
-        document = answer.document if isinstance(answer.document, dict) else {}
+        document = clean(answer.document)[0] if isinstance(answer.document, dict) else {}
         told = merge.leaves(document)
         about: Leaves | None = sent
         if any(path not in told and value not in ([], {}) for path, value in sent.items()):

@@ -589,6 +589,19 @@ def test_without_read_before_write_the_patch_goes_out_at_once(box, row, drain_al
     assert [(method, path) for method, path, _, _ in box.calls] == [("PATCH", BY_REFERENCE)]
 
 
+@pytest.mark.parametrize("reads_before_write", [True, False])
+def test_text_that_no_database_keeps_is_cleaned_wherever_it_is_told(
+    box, row, drain_all, reads_before_write
+):
+    Workspace.objects.update(read_before_write=reads_before_write)
+    box.workspace.properties[row.platform_id] |= {"aNewField": ["a\0b\ud800"]}
+    set_title(row, "Edited")
+    assert drain_all() == {"properties": {"pushed": 1}}
+    row.refresh_from_db()
+    assert (row.observed["aNewField"], row.desired["aNewField"]) == (["ab"], ["ab"])
+    assert (remote(box)[0]["title"], row.problem) == ("Edited", {})
+
+
 def test_a_property_that_is_gone_is_shown_as_gone_and_kept(box, row, drain_all):
     del box.workspace.properties[row.platform_id]
     set_title(row, "Edited")
