@@ -10,7 +10,7 @@ from crm_sync.answers import Answer
 from crm_sync.errors import Passing
 from crm_sync.events import NotUnderstood, canonical_digest, read_day, read_moment
 from crm_sync.text import clean
-from orders import registers, statuses, timeline
+from orders import registers, schedule, statuses, timeline
 from orders.mirror import tie_to_property
 from orders.models import EPOCH, Assignment, Order, StatusChange
 from orders.registers import Register, Stamp
@@ -66,6 +66,17 @@ def observe(before: Known, answer: Answer, *, source: StatusChange.Source, now: 
         _observe_status(order, _word(document, "status", 100), look)
         _keep_detail(order, document, now)
     return look.contradicts
+
+
+def next_read(order: Order, *, contradicts: bool, now: datetime) -> datetime | None:
+    """Say when an order, as it stands after `observe`, is read next; None after the last time."""
+    return schedule.next_read(
+        order.status,
+        since=order.placed_at or order.created_at,
+        status_at=lambda: timeline.reached_at(order),
+        contradicts=contradicts,
+        now=now,
+    )
 
 
 def _observe_status(order: Order, status: str, look: "_Look") -> None:

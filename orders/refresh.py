@@ -10,11 +10,9 @@ from django.utils import timezone
 from crm_sync.client import Client
 from crm_sync.dispatch import doorbell
 from crm_sync.due import Claim
-from orders import timeline
 from orders.mirror import QUEUE
 from orders.models import Order, StatusChange
-from orders.observation import known, observe
-from orders.schedule import next_read
+from orders.observation import known, next_read, observe
 from orders.statuses import ORDER_TERMINAL
 
 
@@ -25,15 +23,7 @@ def read(claim: Claim[Order], client: Client) -> dict[str, Any]:
     now = timezone.now()
     contradicts = observe(before, answer, source=StatusChange.Source.READ, now=now)
     order = Order.objects.get(pk=claim.row.pk)
-    since = order.placed_at or order.created_at
-    due_at = next_read(
-        order.status,
-        since=since,
-        status_at=timeline.reached_at(order),
-        contradicts=contradicts,
-        now=now,
-    )
-    return {"due_at": due_at}
+    return {"due_at": next_read(order, contradicts=contradicts, now=now)}
 
 
 def read_all_open(workspace_id: int, now: datetime) -> int:

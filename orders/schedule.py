@@ -20,18 +20,23 @@ def pause(age: timedelta, *, rng: Callable[[], float] = random.random) -> timede
 
 
 def next_read(
-    status: str, *, since: datetime, status_at: datetime, contradicts: bool, now: datetime
+    status: str,
+    *,
+    since: datetime,
+    status_at: Callable[[], datetime],
+    contradicts: bool,
+    now: datetime,
 ) -> datetime | None:
     """Say when an order that has just been read is read next; None after the last time.
 
     Args:
         since: when it was placed, or when we first heard of it.
-        status_at: when it came to its status, by the platform's clock.
+        status_at: tells when it came to its status, by the platform's clock; asked only at its end.
         contradicts: what was read contradicts something young.
     """
     if contradicts:
         return now + SOON
     if status not in ORDER_TERMINAL:
         return now + pause(now - since)
-    last = max(status_at, since) + LAST
+    last = max(status_at(), since) + LAST
     return last if now < last else None

@@ -7,11 +7,10 @@ from django.db import IntegrityError, models, transaction
 from crm_sync.answers import Answer
 from crm_sync.due import LEASE
 from crm_sync.text import clean
-from orders import timeline
 from orders.mirror import ask_for, tie_to_property
 from orders.models import Order, Placement, StatusChange
-from orders.observation import Known, observe
-from orders.schedule import SOON, next_read
+from orders.observation import Known, next_read, observe
+from orders.schedule import SOON
 
 State = Placement.State
 UNSETTLED = (State.SENDING, State.UNCERTAIN)
@@ -77,12 +76,9 @@ def _complete(order: Order, placement: Placement, *, now: datetime, until_asked:
     )
     unnamed = Order.objects.filter(pk=order.pk, user_platform_id="")
     unnamed.update(user_platform_id=placement.user_platform_id)
-    since = order.placed_at or order.created_at
-    due_at = next_read(
-        order.status, since=since, status_at=timeline.reached_at(order), contradicts=False, now=now
-    )
     unasked = models.Q(due_at=None) | models.Q(due_at=until_asked)
-    Order.objects.filter(unasked, pk=order.pk).update(due_at=due_at)
+    mine = Order.objects.filter(unasked, pk=order.pk)
+    mine.update(due_at=next_read(order, contradicts=False, now=now))
 
 
 def settle(placement: Placement) -> bool:

@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from crm_sync import due
 from orders.models import Assignment, MaterialSet, Order, StatusChange
@@ -26,6 +28,17 @@ def test_an_order_that_is_due_is_read_and_scheduled_again(box, place):
     assert timeline(fact="ORDER_STATUS", source="READ") == [
         ("ORDER_STATUS", "PLACED", "IN_PROGRESS")
     ]
+
+
+@pytest.mark.parametrize(("status", "looks"), [("PLACED", 0), ("COMPLETED", 1)])
+def test_when_an_order_came_to_its_status_is_asked_only_at_its_end(box, place, status, looks):
+    order = place()
+    box.workspace.orders[order.platform_id]["status"] = status
+    read(order)
+    with CaptureQueriesContext(connection) as queries:
+        assert read(order) == {"read": 1}
+    asked = [query for query in queries if 'FROM "orders_statuschange"' in query["sql"]]
+    assert len(asked) == looks
 
 
 def test_an_order_known_by_its_event_alone_is_read_in_full(box, workspace, place, drain_all):

@@ -33,23 +33,23 @@ def test_the_pause_grows_with_the_age_of_the_order(age, minutes):
 def test_an_order_is_read_a_last_time_a_day_after_its_end(status, hours, left):
     ended = NOW - timedelta(hours=hours)
     since = NOW - timedelta(days=9)
-    due_at = next_read(status, since=since, status_at=ended, contradicts=False, now=NOW)
+    due_at = next_read(status, since=since, status_at=lambda: ended, contradicts=False, now=NOW)
     assert due_at == (left and NOW + left)
 
 
 def test_an_order_that_had_ended_when_we_first_heard_of_it_is_read_once_more():
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    due_at = next_read("COMPLETED", since=NOW, status_at=epoch, contradicts=False, now=NOW)
+    due_at = next_read("COMPLETED", since=NOW, status_at=lambda: epoch, contradicts=False, now=NOW)
     assert due_at == NOW + timedelta(hours=24)
 
 
 @pytest.mark.parametrize("status", ["PLACED", "IN_PROGRESS", "UNKNOWN", "SOMETHING_NEW", ""])
 def test_every_other_order_is_read_again(status):
-    due_at = next_read(status, since=NOW, status_at=NOW, contradicts=False, now=NOW)
+    due_at = next_read(status, since=NOW, status_at=lambda: NOW, contradicts=False, now=NOW)
     assert due_at is not None
     assert timedelta(minutes=12) <= due_at - NOW <= timedelta(minutes=18)
 
 
 def test_a_read_that_contradicts_something_young_is_repeated_soon():
-    due_at = next_read("CANCELLED", since=NOW, status_at=NOW, contradicts=True, now=NOW)
+    due_at = next_read("CANCELLED", since=NOW, status_at=lambda: NOW, contradicts=True, now=NOW)
     assert due_at == NOW + timedelta(seconds=15)
