@@ -182,7 +182,7 @@ class _Slice:
     def _count(self) -> int:
         """Read the file once to its end, so that one which breaks off is refused as a whole.
 
-        What `imports.read_whole` does, but seen: it keeps the lease, can be cancelled, and ends.
+        Seen from outside: it keeps the lease, can be cancelled, and ends.
         """
         number, begun = 0, time.monotonic()
         for number, _ in enumerate(open_feed(self.row.path), start=1):

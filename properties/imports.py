@@ -68,15 +68,6 @@ class Stopped(NotAFeed):
         self.report = report
 
 
-def read_whole(path: Path) -> int:
-    """Read the file to its end and return the number of its records, without writing anything.
-
-    Raises:
-        NotAFeed: it is no feed, or breaks off.
-    """
-    return sum(1 for _ in open_feed(path))
-
-
 def import_feed(
     workspace: Workspace,
     path: Path,
