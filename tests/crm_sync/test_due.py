@@ -1,15 +1,15 @@
 """The row is the queue: one holder at a time, the oldest first, never lost (design §2.1, I3)."""
 
-import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crm_sync import due
 from crm_sync.models import Delivery, Workspace
+from tests.together import together
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -110,29 +110,20 @@ def test_of_many_workers_each_row_has_one():
     for n in range(12):
         row(hook, str(n), NOW - n * SECOND)
     taken: list[int] = []
-    start = threading.Barrier(4)
 
     def work() -> None:
-        start.wait(5)
-        try:
-            empty = 0
-            while empty < 3:  # eight rows are looked at, others may have taken all of them
-                try:
-                    claim = take()
-                except OperationalError:  # SQLite in memory, as in tests, has no busy time-out
-                    continue
-                if claim is None:
-                    empty += 1
-                else:
-                    taken.append(claim.row.pk)
-        finally:
-            connections.close_all()
+        empty = 0
+        while empty < 3:  # eight rows are looked at, others may have taken all of them
+            try:
+                claim = take()
+            except OperationalError:  # SQLite in memory, as in tests, has no busy time-out
+                continue
+            if claim is None:
+                empty += 1
+            else:
+                taken.append(claim.row.pk)
 
-    workers = [threading.Thread(target=work) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(30)
+    together(work)
     assert sorted(taken) == sorted(Delivery.objects.values_list("pk", flat=True))
 
 

@@ -1,13 +1,12 @@
 """When the webhook is looked at: 15 s, 60 s, every fifth receipt, start-up (design §5)."""
 
-import threading
 from datetime import timedelta
 from io import StringIO
 
 import pytest
 from celery.signals import worker_ready
 from django.core.management import call_command
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection
 
 from crm_sync import due, watch
 from crm_sync.dispatch import HANDLERS, Effect, Outcome
@@ -23,6 +22,7 @@ from tests.crm_sync.looks import (
     now_utc,
     watch_of,
 )
+from tests.together import together
 
 SECOND = timedelta(seconds=1)
 
@@ -208,20 +208,6 @@ def test_the_tick_asks_with_one_query_however_many_workspaces(db, django_assert_
 )
 def test_of_many_workers_one_looks(box, workspace):
     watch.ask(Watch.objects.all(), now=now_utc())
-    outcomes: list[dict[str, int]] = []
-    start = threading.Barrier(4)
-
-    def work() -> None:
-        start.wait(5)
-        try:
-            outcomes.append(due.QUEUES["triggers"].drain(workspace.pk, 20.0).counts)
-        finally:
-            connections.close_all()
-
-    workers = [threading.Thread(target=work) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(30)
+    outcomes = together(lambda: due.QUEUES["triggers"].drain(workspace.pk, 20.0).counts)
     assert sorted(outcomes, key=len) == [{}, {}, {}, {"looked": 1}]
     assert calls(box) == [CONFIGURATION, HISTORY]

@@ -1,11 +1,10 @@
 """At most so many reads of orders in any minute, whoever makes them; a gap reads all of them."""
 
-import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
-from django.db import OperationalError, connections
+from django.db import OperationalError
 
 from crm_sync import due, recovery, watch
 from crm_sync.models import Gap, Workspace
@@ -13,6 +12,7 @@ from orders import pace
 from orders.models import Order, Pace, StatusChange
 from tests.crm_sync.looks import happen, look, watch_of
 from tests.orders.conftest import calls, now
+from tests.together import together
 
 NOW = datetime(2026, 1, 31, 10, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -73,26 +73,17 @@ def test_several_workers_together_take_no_more(settings):
     hook = Workspace.objects.create(slug="race", base_url="http://x.test")
     Pace.objects.create(workspace=hook)
     taken: list[bool] = []
-    start = threading.Barrier(4)
 
     def work() -> None:
-        start.wait(5)
-        try:
-            for _ in range(20):
-                while True:
-                    try:
-                        taken.append(pace.take(hook.pk, now=NOW))
-                        break
-                    except OperationalError:  # SQLite in memory, as in tests, does not wait
-                        continue
-        finally:
-            connections.close_all()
+        for _ in range(20):
+            while True:
+                try:
+                    taken.append(pace.take(hook.pk, now=NOW))
+                    break
+                except OperationalError:  # SQLite in memory, as in tests, does not wait
+                    continue
 
-    workers = [threading.Thread(target=work) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(30)
+    together(work)
     assert (len(taken), sum(taken)) == (80, 10)
 
 
