@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
-import psycopg
-
+from tests.benchmarks.drain import databases
 from tests.benchmarks.figures import Figure
-from tests.postgresql import URL
 
 NAME = "imports"
 ROOT = Path(__file__).parents[2]
@@ -39,13 +34,8 @@ def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         feed = Path(folder) / "feed.json"
         write_feed(feed)
-        for database, url in (("SQLite", ""), ("PostgreSQL", URL)):
-            try:
-                with prepared(Path(folder) / database, url) as environment:
-                    figures += _twice(feed, database, environment)
-            except psycopg.OperationalError as error:
-                reason = str(error).splitlines()[0]
-                print(f"{NAME}: skipped: no PostgreSQL at TEST_DATABASE_URL ({reason})")
+        for database, url in databases():
+            figures += _twice(feed, database, installed(Path(folder) / database, url))
     return figures
 
 
@@ -81,29 +71,17 @@ def timed(environment: dict[str, str], *command: str) -> tuple[float, float, str
     return seconds, usage.ru_maxrss / 1024, printed.splitlines()[-1] if printed else ""
 
 
-@contextmanager
-def prepared(folder: Path, url: str) -> Iterator[dict[str, str]]:
-    """The environment of a fresh installation with one workspace; `url` is a PostgreSQL or ""."""
+def installed(folder: Path, url: str) -> dict[str, str]:
+    """Prepare an installation with one workspace, on SQLite where `url` is ""; its environment."""
     folder.mkdir()
-    environment = os.environ | {"DATA_DIR": str(folder), "TMPDIR": str(folder)}
-    environment.pop("DATABASE_URL", None)
-    name = f"bench_{secrets.token_hex(4)}"
-    if url:
-        administer(url, f"CREATE DATABASE {name}")
-        environment["DATABASE_URL"] = urlsplit(url)._replace(path=f"/{name}").geturl()
-    try:
-        timed(environment, "migrate", "--verbosity", "0")
-        timed(environment, "shell", "--verbosity", "0", "--command", WORKSPACE)
-        yield environment
-    finally:
-        if url:
-            administer(url, f"DROP DATABASE {name} WITH (FORCE)")
-
-
-def administer(url: str, statement: str) -> None:
-    url = url.replace("postgres://", "postgresql://")
-    with psycopg.connect(url, connect_timeout=3, autocommit=True) as connection:
-        connection.execute(statement)
+    environment = os.environ | {
+        "DATA_DIR": str(folder),
+        "DATABASE_URL": url or f"sqlite:///{folder}/db.sqlite3",
+        "TMPDIR": str(folder),
+    }
+    timed(environment, "migrate", "--verbosity", "0")
+    timed(environment, "shell", "--verbosity", "0", "--command", WORKSPACE)
+    return environment
 
 
 def write_feed(path: Path) -> None:
