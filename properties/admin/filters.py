@@ -7,7 +7,6 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from crm_sync.admin_base import DropdownFilter
-from crm_sync.models import Workspace
 from properties.catalog import FIELDS, label
 from properties.forms.values import choice_name
 from properties.models import Property
@@ -59,23 +58,6 @@ class ProblemFilter(DropdownFilter):
         for kind in ProblemKind:
             found |= Q(**{f"problem__{kind.value}__has_key": value})
         return queryset.filter(found)
-
-
-class WorkspaceFilter(DropdownFilter):
-    """By workspace; only the slugs are read, since the admin loads no secret (S5)."""
-
-    title = "workspace"
-    parameter_name = "workspace"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the slugs."""
-        slugs = Workspace.objects.order_by("slug").values_list("slug", flat=True)
-        return [(slug, slug) for slug in slugs]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
-        """Narrow the list by the slug."""
-        value = self.value()
-        return queryset.filter(workspace__slug=value) if value else None
 
 
 class TypeFilter(DropdownFilter):

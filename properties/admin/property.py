@@ -17,9 +17,10 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin_base import ModelAdmin, action, display
 from crm_sync.admin_cells import EMPTY, moment, shortened, two_lines
+from crm_sync.admin_filters import WorkspaceFilter
 from properties.admin.batch import ask, batch_page, batch_progress
 from properties.admin.exporting import EXPORTS, ExportActions
-from properties.admin.filters import ProblemFilter, StateFilter, TypeFilter, WorkspaceFilter
+from properties.admin.filters import ProblemFilter, StateFilter, TypeFilter
 from properties.admin.history import history, undo_change
 from properties.admin.sync_tab import state_badge, sync_tab
 from properties.batches import read_now
