@@ -4,15 +4,12 @@ No HTTP inside a transaction; every write is fenced by the lease; every ending h
 revision it is about, so an edit that came meanwhile stays due.
 """
 
-import copy
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.utils import timezone
 
 from crm_sync import due, merge
@@ -26,9 +23,9 @@ from crm_sync.models import Workspace
 from crm_sync.text import clean
 from properties.catalog import READ_ONLY
 from properties.difference import cannot_say, leaf_of, reads_back_different, smallest_patch
+from properties.holder import Columns, Holder
 from properties.models import Property
 from properties.models.property import ProblemKind, with_problem
-from properties.observation import observe
 from properties.parents import waits_for_parent
 from properties.reading import goes_by_id, read
 
@@ -37,8 +34,6 @@ CREATE_WAIT = 6 * DEADLINE  # how long an unclear POST may still be on its way (
 LATE_EFFECT = 1.5 * DEADLINE  # how long a PATCH without an answer may still land (I2)
 MARGIN = 1.25 * DEADLINE  # of the lease, left before each call that changes something (I13)
 PARENT_WAIT = timedelta(seconds=5)
-
-Columns = dict[str, Any]
 
 
 def push(
@@ -59,29 +54,34 @@ def push(
 
 @dataclass
 class _Push:
-    """One push under way; `row` is the newest state that was read."""
+    """One push under way."""
 
     claim: Claim[Property]
     workspace: Workspace
     clock: Callable[[], datetime]
 
     def __post_init__(self) -> None:
-        self.row = self.claim.row
+        self.holder = Holder(self.claim, self.workspace, self.clock)
         self.out = False  # a call that changes the platform is out
         self.patch: Patch | None = None
         self.by_id = goes_by_id(self.row)
         # I3: a holder that never gave the row back may stand still with a PATCH in its hands.
         if self.claim.abandoned:
-            self._write(verify_at=self.clock() + due.LEASE)
+            self.holder.write(verify_at=self.clock() + due.LEASE)
         self.verifying = self.row.verify_at is not None and self.row.verify_at <= self.clock()
         self.verify_at = None if self.verifying else self.row.verify_at
         # What earlier calls may yet do; past the verifying read that is nothing any more.
         self.before: dict[str, list[Any]] = {} if self.verifying else self.row.inflight
 
+    @property
+    def row(self) -> Property:
+        """The newest state that was read."""
+        return self.holder.row
+
     def run(self) -> str:
         """Run the push and write its ending, whatever it is."""
         if waits_for_parent(self.row):
-            self._end(due_at=self.clock() + PARENT_WAIT, last_answer="waits for its parent")
+            self.holder.end(due_at=self.clock() + PARENT_WAIT, last_answer="waits for its parent")
             return "waiting"
         try:
             outcome = self._go(self.workspace.client())
@@ -101,7 +101,7 @@ class _Push:
             if found is None:
                 return self._gone() if self.row.platform_id else self._create(client)
         # What they say and what we shall send are one write (I2, I4).
-        self._merge(found, then=self._after_read)
+        self.holder.merge(found, then=self._after_read)
         if self.patch is None:
             return "put back"
         if not self.patch.parts:
@@ -138,65 +138,22 @@ class _Push:
         self.by_id = found.by_id
         return found.document
 
-    def _merge(
-        self,
-        theirs: dict[str, Any] | None,
-        *,
-        then: Callable[[Property], Columns],
-        sent: Leaves | None = None,
-    ) -> None:
-        """Merge what the platform says, and write it with what follows from it in one UPDATE.
-
-        Args:
-            theirs: cleaned text; None where nothing was read.
-            then: what else to write of the merged row; asked again when the row was edited.
-        """
-        policy = self.workspace.conflict_policy
-        while True:
-            now, before = self.clock(), self.row
-            seen = observe(before, theirs, policy, now=now, sent=sent) if theirs else None
-            row = copy.copy(before)
-            columns = dict(_set(row, seen.columns if seen else {}))
-            columns |= then(row)
-            if "desired" in columns or columns.get("problem", before.problem) != before.problem:
-                # Else a form that was opened before would save them away.
-                columns["revision"] = before.revision + 1
-            with ExitStack() as around:
-                if columns.get("inflight"):
-                    around.enter_context(durable())  # a PATCH follows that cannot be called back
-                if seen and seen.leaves_traces:
-                    around.enter_context(transaction.atomic())
-                if seen:
-                    seen.make_way()
-                done = self.claim.write(_changed(before, columns), revision=before.revision)
-                if done and seen and seen.leaves_traces:
-                    seen.keep(policy, now=now)
-                elif seen and seen.ghost:
-                    transaction.set_rollback(True)
-            if done:
-                _set(row, columns)
-                self.row = row
-                return
-            self.row = self._fresh()
-
-    def _fresh(self) -> Property:
-        row = self.claim.fenced.first()
-        if row is None:
-            raise LeaseLost
-        return row
-
     # --- create, I8 ---
     def _create(self, client: Client) -> str:
         sent_at = self.row.create_sent_at
         if sent_at is not None and self.clock() < sent_at + CREATE_WAIT:
-            self._end(due_at=sent_at + CREATE_WAIT, last_answer="waits: its creation is unclear")
+            self.holder.end(
+                due_at=sent_at + CREATE_WAIT, last_answer="waits: its creation is unclear"
+            )
             return "waiting"
         if self._is_late():
-            self._end(due_at=self.clock())
+            self.holder.end(due_at=self.clock())
             return "put back"
         patch = smallest_patch(self.row, inflight=self.before)
         with durable():  # I8
-            self._write(inflight=self._with_inflight(patch.parts), create_sent_at=self.clock())
+            self.holder.write(
+                inflight=self._with_inflight(patch.parts), create_sent_at=self.clock()
+            )
         self.out = True
         try:
             answer = client.create_property(patch.body)
@@ -208,7 +165,7 @@ class _Push:
             tried = self.row.attempts
             wait = due.backoff(tried) if tried else timedelta()
             columns = {"due_at": self.clock() + wait, "attempts": tried + 1, **self._undone()}
-            self._end(last_answer=str(error)[:500], **columns)
+            self.holder.end(last_answer=str(error)[:500], **columns)
             return "waiting"
         self._take_answer(client, "POST", answer, patch.parts)
         return "created"
@@ -243,7 +200,7 @@ class _Push:
             # The answer does not show what we sent: only a read can say what became of it.
             document, about = self._read(client) or document, None
         columns = {"pushed_at": self.clock(), "last_answer": f"{method} answered {answer.status}"}
-        self._merge(
+        self.holder.merge(
             document,
             sent=about,
             then=lambda row: self._settled(row, reads_back_different(row, sent, wanted), **columns),
@@ -278,7 +235,7 @@ class _Push:
         held = self.row.held | named.keys()
         rest = smallest_patch(self.row, held=held)
         problem = with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(self.row, rest))
-        self._end(
+        self.holder.end(
             due_at=self.clock() if named and rest.parts else self.verify_at,
             verify_at=self.verify_at,
             problem=problem,
@@ -300,53 +257,19 @@ class _Push:
             if self.row.create_sent_at:
                 waits.append(self.row.create_sent_at + CREATE_WAIT)
         due_at = max(wait for wait in waits if wait)
-        self._end(due_at=due_at, attempts=attempts, last_answer=str(error)[:500], **columns)
+        self.holder.end(due_at=due_at, attempts=attempts, last_answer=str(error)[:500], **columns)
         return "delayed"
 
     def _gone(self) -> str:
         text = "the platform has no such property any more; an edit creates it again"
         problem = with_problem(self.row.problem, ProblemKind.GONE, {"": text})
         gone: dict[str, Any] = {"observed": {}, "platform_id": None, "inflight": {}}
-        self._end(due_at=None, verify_at=None, problem=problem, **gone)
+        self.holder.end(due_at=None, verify_at=None, problem=problem, **gone)
         return "gone"
 
     def _undone(self) -> dict[str, Any]:
         """Return the columns after a plain no: nothing of the call is on its way."""
         return {"inflight": self.before, "create_sent_at": None} if self.out else {}
-
-    def _write(self, **columns: Any) -> None:
-        """Write columns that the holder owns; the revision stays the one that was read."""
-        if not self.claim.fenced.update(**columns):
-            raise LeaseLost
-        for name, value in columns.items():
-            setattr(self.row, name, value)
-
-    def _end(self, **columns: Any) -> None:
-        """Give the row back with its ending; one that was edited meanwhile stays due."""
-        neutral = {k: v for k, v in columns.items() if k not in ("due_at", "problem")}
-        if columns.get("problem", self.row.problem) != self.row.problem:
-            # Else a form that was opened before would save the problem away.
-            columns["revision"] = self.row.revision + 1
-        if self.claim.write(due.RELEASED | columns, revision=self.row.revision):
-            return
-        if not self.claim.release(**neutral):
-            raise LeaseLost
-
-
-def _set(row: Property, columns: Columns) -> Columns:
-    """Set the columns on the row as they will be written; returns them."""
-    for name, value in columns.items():
-        setattr(row, name, value)
-    return columns
-
-
-def _changed(row: Property, columns: Columns) -> Columns:
-    """Leave out what stands there already; `due_at` is not the holder's alone, so it is written."""
-    return {
-        name: value
-        for name, value in columns.items()
-        if name == "due_at" or repr(getattr(row, name)) != repr(value)
-    }
 
 
 def _unsaid(row: Property, rest: Patch) -> dict[str, str]:

@@ -87,7 +87,7 @@ MUTANTS = (
     Mutant(
         "the row of a stalled worker is not read again (I3)",
         "properties/push.py",
-        "            self._write(verify_at=self.clock() + due.LEASE)",
+        "            self.holder.write(verify_at=self.clock() + due.LEASE)",
         "            pass",
         (PUSH, MACHINE),
     ),
@@ -100,16 +100,16 @@ MUTANTS = (
     ),
     Mutant(
         "the answer settles a revision that it is not about (I1)",
-        "properties/push.py",
+        "properties/holder.py",
         "self.claim.write(_changed(before, columns), revision=before.revision)",
         "self.claim.write(_changed(before, columns))",
         (PUSH, MACHINE),
     ),
     Mutant(
         "an ending holds for a revision that it is not about (I1)",
-        "properties/push.py",
-        "self.claim.write(RELEASED | columns, revision=self.row.revision)",
-        "self.claim.write(RELEASED | columns)",
+        "properties/holder.py",
+        "self.claim.write(due.RELEASED | columns, revision=self.row.revision)",
+        "self.claim.write(due.RELEASED | columns)",
         (PUSH,),
     ),
     Mutant(
