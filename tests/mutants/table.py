@@ -80,8 +80,8 @@ MUTANTS = (
     Mutant(
         "the lease is not fenced (I3)",
         "crm_sync/due.py",
-        '{"id": self.row.pk, "lease_token": self.token, **at}',
-        '{"id": self.row.pk, **at}',
+        '{"id": self.row.pk, "lease_token": self.token}',
+        '{"id": self.row.pk}',
         (DUE, PUSH),
     ),
     Mutant(
