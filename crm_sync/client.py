@@ -1,72 +1,21 @@
 """The platform's endpoints, one method each (platform interface §4)."""
 
-import base64
-import json
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Protocol
-from urllib.parse import quote, urlsplit
+from typing import Any
+from urllib.parse import quote
 
-from crm_sync import references, transport
-from crm_sync.answers import Answer, read_answer
+from crm_sync import calls, references
+from crm_sync.answers import Answer
+from crm_sync.credentials import Credentials, FixedToken
 from crm_sync.errors import NotAllowed, Passing, Refused
 
 DEADLINE = 20.0  # seconds for one call, first byte to last, where nobody says otherwise
 PAGE_SIZE = 100  # §8: at most 100
-TOKEN_LIFE = 55 * 60  # seconds, where the token does not tell its end (A6)
-TOKEN_MARGIN = 60  # seconds before its end in which a token is not used any more
 
 Document = dict[str, Any]
 Body = dict[str, Any]
-
-
-class Credentials(Protocol):
-    """Gives the JWT of a call within `deadline` seconds; `fresh` asks for a new one (A6)."""
-
-    def token(self, base_url: str, *, deadline: float, fresh: bool = False) -> str: ...
-
-
-@dataclass(frozen=True)
-class FixedToken:
-    """A JWT that somebody entered; there is no newer one to fetch."""
-
-    value: str
-
-    def token(self, base_url: str, *, deadline: float, fresh: bool = False) -> str:
-        return self.value
-
-
-@dataclass(frozen=True)
-class ClientCredentials:
-    """A client id and secret that buy a JWT for about an hour (A6)."""
-
-    client_id: str
-    secret: str
-
-    def token(self, base_url: str, *, deadline: float, fresh: bool = False) -> str:
-        key = (base_url, self.client_id, self.secret)
-        kept = _tokens.get(key)
-        if kept and not fresh and kept[1] - TOKEN_MARGIN > time.time():
-            return kept[0]
-        answer = _call(
-            "POST",
-            f"{base_url}/auth/token",
-            deadline=deadline,
-            json={"clientId": self.client_id, "secret": self.secret},
-        )
-        token = answer.document.get("token") if isinstance(answer.document, dict) else None
-        if not isinstance(token, str) or not token:
-            raise NotAllowed("POST /auth/token answered without a token")
-        _tokens[key] = (token, _expiry(token))
-        return token
-
-
-_tokens: dict[
-    tuple[str, str, str], tuple[str, float]
-] = {}  # process-wide; lost on restart, cheaply
 
 
 class Client:
@@ -233,7 +182,7 @@ class Client:
 
         def call(token: str) -> Answer:
             headers = {"Authorization": _bearer(token)}
-            return _call(method, url, deadline=_left(end), headers=headers, **kwargs)
+            return calls.call(method, url, deadline=_left(end), headers=headers, **kwargs)
 
         token = self.credentials.token(self.base_url, deadline=self.deadline)
         try:
@@ -259,18 +208,6 @@ def _bearer(token: str) -> str:
     return f"Bearer {token}"
 
 
-def _call(method: str, url: str, *, deadline: float, **kwargs: Any) -> Answer:
-    raw = transport.send(method, url, deadline=deadline, **kwargs)
-    return read_answer(
-        call=f"{method} {urlsplit(url).path}",
-        status=raw.status,
-        headers=raw.headers,
-        body=raw.body,
-        took=raw.took,
-        now=datetime.now(UTC),
-    )
-
-
 def _segment(key: str) -> str:
     """Quote one path segment, or refuse what cannot travel safely (A14)."""
     reason = references.fault(str(key))
@@ -292,13 +229,3 @@ def _documents(value: Any) -> list[Document]:
     if not isinstance(value, list):
         raise Passing("the answer holds no list where one belongs", unclear=False)
     return [item for item in value if isinstance(item, dict)]
-
-
-def _expiry(token: str) -> float:
-    """Read `exp` from a JWT (seconds since the epoch), else assume 55 minutes (A6)."""
-    try:
-        payload = token.split(".")[1]
-        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-        return float(claims["exp"])
-    except (IndexError, ValueError, KeyError, TypeError, OverflowError):
-        return time.time() + TOKEN_LIFE

@@ -8,7 +8,8 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.client import Client, ClientCredentials, Credentials, FixedToken
+from crm_sync.client import Client
+from crm_sync.credentials import ClientCredentials, Credentials, FixedToken
 from crm_sync.due import backoff
 from crm_sync.errors import NotAllowed, Passing, SyncError
 from crm_sync.secrets import EncryptedTextField

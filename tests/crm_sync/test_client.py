@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crm_sync.client import Client, FixedToken
+from crm_sync.client import Client
+from crm_sync.credentials import FixedToken
 from crm_sync.errors import NotThere, Passing, Refused
 from tests.conftest import PLATFORM, TOKEN
 from tests.crm_sync.sockets import answering, serving

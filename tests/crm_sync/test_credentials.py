@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crm_sync import client as client_module
-from crm_sync.client import Client, ClientCredentials, FixedToken
+from crm_sync import credentials
+from crm_sync.client import Client
+from crm_sync.credentials import ClientCredentials, FixedToken
 from crm_sync.errors import NotAllowed
 from tests.conftest import PLATFORM
 from tests.crm_sync.sockets import answering, serving
@@ -16,8 +17,8 @@ PROPERTIES = "/v1/real-estate-properties"
 @pytest.fixture
 def tokens(monkeypatch) -> dict:
     """Return the tokens that this process keeps: none at the start of the test."""
-    monkeypatch.setattr(client_module, "_tokens", {})
-    return client_module._tokens
+    monkeypatch.setattr(credentials, "_tokens", {})
+    return credentials._tokens
 
 
 def calls(box) -> list[tuple[str, str, int]]:

@@ -8,7 +8,8 @@ import zlib
 import pytest
 
 from crm_sync import transport
-from crm_sync.client import Client, ClientCredentials, FixedToken
+from crm_sync.client import Client
+from crm_sync.credentials import ClientCredentials, FixedToken
 from crm_sync.errors import NotAllowed, Passing, Refused
 from tests.crm_sync.sockets import OK, Server, answering, free_port, saying, serving
 

@@ -9,8 +9,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 from django.core.validators import validate_slug
 
-from crm_sync.client import Client, ClientCredentials, FixedToken
+from crm_sync.client import Client
 from crm_sync.commands import USAGE, SyncCommand
+from crm_sync.credentials import ClientCredentials, FixedToken
 from crm_sync.errors import SyncError
 from crm_sync.models import Workspace
 from crm_sync.secrets import SecretUnreadable
