@@ -53,7 +53,8 @@ class Gate:
         scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
         given = (
             request.headers.get(workspace.auth_header_name, "").encode("latin-1", "replace"),
-            bearer.strip().encode("latin-1", "replace") if scheme.lower() == "bearer" else b"",
+            # Blanks of HTTP alone: bytes of UTF-8 may look like others in Latin-1.
+            bearer.strip(" \t").encode("latin-1", "replace") if scheme.lower() == "bearer" else b"",
             request.GET.get(workspace.auth_parameter_name, "").encode("utf-8", "replace"),
         )
         valid = [secret.encode() for secret in workspace.valid_auth_secrets(now)]

@@ -77,6 +77,15 @@ def test_the_address_of_a_workspace_that_is_deleted_is_not_there(hook):
     assert call(hook, b"2", {"X-API-Key": "old"}) == 404
 
 
+@pytest.mark.parametrize("secret", ["clé-à", "Å", "plain"])
+@pytest.mark.parametrize("blanks", ["", " ", "\t "])
+def test_a_bearer_token_may_end_in_any_letter(hook, secret, blanks):
+    Workspace.objects.update(auth_type="BEARER_TOKEN", auth_secret=secret)
+    wire = secret.encode().decode("latin-1")
+    assert call(hook, b"1", {"Authorization": f"Bearer {blanks}{wire}{blanks}"}) == 200
+    assert bodies() == [b"1"]
+
+
 @pytest.mark.parametrize(
     "changed",
     [
