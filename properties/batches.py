@@ -119,8 +119,9 @@ def read_now(rows: QuerySet[Property], *, now: datetime) -> int:
     """
     there = rows.exclude(GONE)
     free = there.filter(verify_at=None, inflight={}, lease_token=None, platform_id__isnull=False)
-    free.filter(workspace__read_before_write=False).update(verify_at=now - timedelta(seconds=1))
-    return due_now(there, now=now)
+    with transaction.atomic():  # marked and not due, nobody would come to it
+        free.filter(workspace__read_before_write=False).update(verify_at=now - timedelta(seconds=1))
+        return due_now(there, now=now)
 
 
 def plan(batch: Batch, *, now: datetime) -> Plan:
