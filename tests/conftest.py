@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 import requests
+from django.db import connection
 from django.test import TestCase
 
 from crm_sync import due, transport
@@ -47,6 +48,16 @@ def _uses_database(item: pytest.Item) -> bool:
     return bool(fixtures & {"db", "transactional_db"} or "django_db" in marks) or (
         is_test_case or on_processes
     )
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Let SQLite have a file, as installations have: in memory nobody waits for a lock."""
+    if connection.vendor == "sqlite":
+        path = tmp_path_factory.mktemp("suite") / "db.sqlite3"
+        connection.settings_dict["TEST"]["NAME"] = str(path)
 
 
 @pytest.fixture(autouse=True)

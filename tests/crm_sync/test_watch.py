@@ -203,9 +203,6 @@ def test_the_tick_asks_with_one_query_however_many_workspaces(db, django_assert_
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(
-    connection.vendor == "sqlite", reason="SQLite in memory has no busy time-out for many workers"
-)
 def test_of_many_workers_one_looks(box, workspace):
     watch.ask(Watch.objects.all(), now=now_utc())
     outcomes = together(lambda: due.QUEUES["triggers"].drain(workspace.pk, 20.0).counts)
