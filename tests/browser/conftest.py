@@ -39,7 +39,7 @@ class Visit:
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=theme, base_url=address
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         self.page: Page = context.new_page()
         self.page.on("request", self._note_request)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
