@@ -42,8 +42,10 @@ def claim(row: Import, *, now=None) -> due.Claim[Import]:
     return due.claim(rows(row), now=now or timezone.now())
 
 
-def work(row: Import, *, until: float = float("inf"), clock=timezone.now, now=None) -> str:
-    return importing.work(claim(row, now=now), until=until, pace=PACE, clock=clock)
+def work(
+    row: Import, *, until: float = float("inf"), clock=timezone.now, now=None, pace=PACE
+) -> str:
+    return importing.work(claim(row, now=now), until=until, pace=pace, clock=clock)
 
 
 def stock() -> dict[str, tuple]:
