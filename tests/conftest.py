@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 import requests
@@ -13,11 +15,13 @@ from crm_sync import due, transport
 from crm_sync.models import Workspace
 from crm_sync.registration import configure
 from sandbox.app import Sandbox
+from tests.databases import Origin, origin
 from tests.wsgi import IN_A_TRANSACTION, WsgiAdapter
 
 PLATFORM = "http://sandbox.test"
 OURS = "http://crm.test"
 TOKEN = "test-token"
+NewDatabase = Callable[[Path], AbstractContextManager[str]]  # for the files of a folder: its URL
 
 
 def pytest_report_header() -> str:
@@ -44,10 +48,7 @@ def _uses_database(item: pytest.Item) -> bool:
     fixtures = set(getattr(item, "fixturenames", ()))
     marks = {mark.name for mark in item.iter_markers()}
     is_test_case = issubclass(getattr(item, "cls", None) or object, TestCase)
-    on_processes = "processes" in marks and "database_url" in fixtures
-    return bool(fixtures & {"db", "transactional_db"} or "django_db" in marks) or (
-        is_test_case or on_processes
-    )
+    return bool(fixtures & {"db", "transactional_db"} or "django_db" in marks or is_test_case)
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +59,28 @@ def django_db_modify_db_settings(
     if connection.vendor == "sqlite":
         path = tmp_path_factory.mktemp("suite") / "db.sqlite3"
         connection.settings_dict["TEST"]["NAME"] = str(path)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker) -> Iterator[Origin]:
+    """Keep the database as the migrations leave it, before a test changes what is in it."""
+    with django_db_blocker.unblock():
+        kept = origin()
+    yield kept
+    kept.close()
+
+
+@pytest.fixture
+def new_database(transactional_db, django_db_setup: Origin) -> NewDatabase:
+    """Return what makes a migrated database, of the kind that the suite runs on."""
+    return django_db_setup.copy
+
+
+@pytest.fixture
+def database_url(new_database: NewDatabase, tmp_path: Path) -> Iterator[str]:
+    """Give the processes of the test a database of their own."""
+    with new_database(tmp_path) as url:
+        yield url
 
 
 @pytest.fixture(autouse=True)

@@ -105,6 +105,8 @@ def serving(folder: str, url: str) -> Iterator[tuple[str, str]]:
         "LOG_LEVEL": "ERROR",
         "PYTHONPATH": str(ROOT),
     }
+    migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(migrate, cwd=ROOT, env=environment, check=True)
     command = [sys.executable, "-m", "tests.journeys.hook"]
     made = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True)
     applications = ("config.wsgi:application", "tests.benchmarks.bare:application")

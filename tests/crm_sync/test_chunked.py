@@ -24,8 +24,6 @@ SECRET = "canary-secret"
 SETUP = f"""
 import django
 django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
 from crm_sync.models import Workspace
 row = Workspace.objects.create(
     slug="main", base_url="http://x.test", auth_secret="{SECRET}", auth_type="QUERY_PARAMETER"
@@ -92,18 +90,17 @@ def python(script: str, environment: dict[str, str]) -> str:
     return done.stdout.strip().splitlines()[-1]
 
 
-@pytest.fixture(scope="module", params=list(COMMANDS))
-def web(request, tmp_path_factory) -> Iterator[tuple[str, Web, Path]]:
-    folder = tmp_path_factory.mktemp(request.param)
+@pytest.fixture(params=list(COMMANDS))
+def web(request, tmp_path: Path, database_url: str) -> Iterator[tuple[str, Web, Path]]:
     environment = os.environ | {
-        "DATA_DIR": str(folder),
-        "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
+        "DATA_DIR": str(tmp_path),
+        "DATABASE_URL": database_url,
         "CELERY_BROKER_URL": "filesystem://localhost",
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "PYTHONUNBUFFERED": "1",
     }
     uuid = python(SETUP, environment)
-    port, log = free_port(), folder / "log"
+    port, log = free_port(), tmp_path / "log"
     command = [word.format(port=port) for word in COMMANDS[request.param]]
     if request.param == "gunicorn":
         command += ACCESS_LOG

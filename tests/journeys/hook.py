@@ -1,6 +1,6 @@
 """A workspace that can be called: python -m tests.journeys.hook [SANDBOX]
 
-Migrates, makes it, sets its webhook where there is a sandbox, and prints its callback address.
+Makes it, sets its webhook where there is a sandbox, and prints its callback address.
 """
 
 import os
@@ -18,7 +18,6 @@ from tests.journeys.callers import SECRET  # noqa: E402
 
 
 def main(sandbox: str = "http://platform.test") -> None:
-    call_command("migrate", verbosity=0)
     token = os.environ["PLATFORM_TOKEN"]
     workspace = Workspace.objects.create(
         slug="main", base_url=sandbox, fixed_token=token, auth_secret=SECRET

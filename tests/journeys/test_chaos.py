@@ -58,7 +58,6 @@ def test_no_edit_of_either_side_is_lost_however_workers_die(tmp_path: Path, data
 
 
 def prepare(installation: Installation, journal: Path, *, seed: int) -> None:
-    installation.manage("migrate", "--verbosity", "0")
     installation.start_sandbox("--journal", str(journal))
     installation.run("-m", "tests.journeys.people", "setup", str(KEYS))
     set_faults(installation, FAULTS, seed=seed)

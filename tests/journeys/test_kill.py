@@ -36,7 +36,6 @@ def held(url: str) -> int:
 def test_a_worker_that_is_killed_in_the_middle_loses_nothing(tmp_path: Path, database_url: str):
     installation = Installation(tmp_path, database_url, CALL_DEADLINE="2")
     try:
-        installation.manage("migrate", "--verbosity", "0")
         installation.start_sandbox(step=1.5)
         installation.start_web()
         installation.run("-m", "tests.journeys.driver", "setup")

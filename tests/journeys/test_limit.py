@@ -61,7 +61,6 @@ def test_several_workers_with_many_threads_keep_to_the_limit(tmp_path: Path, dat
     port = installation.sandbox_port
     with make_server("127.0.0.1", port, platform, Server, Quiet) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        installation.manage("migrate", "--verbosity", "0")
         driver = ("-m", "tests.journeys.driver")
         installation.run(*driver, "rows", str(ROWS), str(LIMIT))
         platform.most, platform.twice = 0, []

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 import requests
 
+from tests.conftest import NewDatabase
 from tests.journeys.callers import PATIENCE, Line, at_a_rate, event
 from tests.journeys.rows import ask, connect, is_sqlite, locked
 from tests.processes import Installation, free_port, wait_until
@@ -96,7 +97,9 @@ def a_full_disk(folder: Path) -> Iterator[None]:
         filler.unlink()
 
 
-def test_with_a_full_disk_nothing_is_acknowledged_and_nothing_lost(tmp_path: Path):
+def test_with_a_full_disk_nothing_is_acknowledged_and_nothing_lost(
+    tmp_path: Path, new_database: NewDatabase
+):
     if os.environ.get("DATABASE_URL", "").startswith("postgres"):
         pytest.skip("the disk of a PostgreSQL server is not ours to fill")
     folder = tmp_path / "small"
@@ -104,12 +107,14 @@ def test_with_a_full_disk_nothing_is_acknowledged_and_nothing_lost(tmp_path: Pat
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
     if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("only root may mount a small file system, where the machine allows it")
-    url = f"sqlite:///{folder / 'db.sqlite3'}"
-    installation = installed(tmp_path, url)
     try:
-        refuses_and_recovers(installation, url, lambda: a_full_disk(folder))
+        with new_database(folder) as url:
+            installation = installed(tmp_path, url)
+            try:
+                refuses_and_recovers(installation, url, lambda: a_full_disk(folder))
+            finally:
+                installation.stop()
     finally:
-        installation.stop()
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
