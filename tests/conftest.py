@@ -109,6 +109,13 @@ def one_thread(settings) -> None:
     settings.PUSH_THREADS = 1
 
 
+@pytest.fixture(autouse=True)
+def nothing_slow_on_purpose(settings) -> None:
+    """Spare each client of a test a walk over all static files, each user a slow digest."""
+    settings.WHITENOISE_AUTOREFRESH = True
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.fixture
 def box(settings) -> Sandbox:
     """Return the platform, mounted under the real client; its callbacks reach our real view."""
