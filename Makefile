@@ -16,7 +16,7 @@ smoke: .venv/runtime  ## run the same processes to a finished order, and check b
 	@$(BIN)/python examples/demo.py --smoke
 
 test: .venv/development  ## run all tests on SQLite, and again on PostgreSQL where there is one
-	$(BIN)/python -m pytest --numprocesses 2
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 	$(BIN)/python -m tests.postgresql
 
 kills: .venv/development  ## kill and stop real workers and the web while both sides work, on both databases

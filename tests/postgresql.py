@@ -25,7 +25,8 @@ def is_there() -> bool:
 def main() -> int:
     if not is_there():
         return 1 if os.environ.get("CI") == "true" else 0
-    which = ("--numprocesses", "2", "--database-only", "-m", "not browser and not chaos")
+    which = ("--database-only", "-m", "not browser and not chaos")
+    which += ("--numprocesses", "2", "--dist", "worksteal")
     command = [sys.executable, "-m", "pytest", *(sys.argv[1:] or which)]
     return subprocess.run(command, env=os.environ | {"DATABASE_URL": URL}, check=False).returncode
 
