@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,10 @@ class Installation:
     def is_connected(self, name: str) -> bool:
         """Tell whether the process has a connection to the sandbox open (Linux)."""
         opened = Path(f"/proc/{self.processes[name].pid}/fd")
-        mine = {os.readlink(one) for one in opened.iterdir() if one.is_symlink()}
+        mine = set()
+        for one in opened.iterdir():
+            with suppress(FileNotFoundError):  # it was closed just now
+                mine.add(os.readlink(one))
         for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
             words = line.split()
             port, is_open = int(words[2].partition(":")[2], 16), words[3] == "01"
