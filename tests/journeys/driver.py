@@ -1,11 +1,11 @@
 """What a person does while a test kills the worker: python -m tests.journeys.driver STEP
 
-setup    a workspace with its webhook, ten properties, three orders
-edit N   N edits, one every 50 ms; prints the last value of each field
-rows N M a workspace with at most M requests under way, and N properties in step that are edited
-left     prints as JSON what is left of the work
-moment   prints as JSON what one snapshot sees before and after another connection writes
-verdict  prints as JSON what is due, what is held, and what differs from the sandbox
+setup      a workspace with its webhook, ten properties, three orders; prints as JSON what one
+           snapshot sees before and after another connection writes
+edit FILE  edits, one every 50 ms, until the file is there
+audit FILE audits, five in a second, until the file is there, and one more; prints how many
+rows N M   a workspace with at most M requests under way, and N properties in step that are edited
+verdict    prints as JSON what is due, what is held, and what differs from the sandbox
 """
 
 import json
@@ -15,6 +15,8 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
 
 import django
 import requests
@@ -26,12 +28,13 @@ from django.core.management import call_command  # noqa: E402 - Django is set up
 from django.db import connection  # noqa: E402
 
 from crm_sync import audit, due  # noqa: E402
-from crm_sync.models import Delivery, Slot, Workspace  # noqa: E402
+from crm_sync.models import Delivery, Workspace  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
 from properties.models import Conflict, Property  # noqa: E402
 from properties.sync import create, edit  # noqa: E402
 
 COUNT = 10
+START = {"title": "New", "numberOfRooms": 1}
 
 
 def now() -> datetime:
@@ -44,7 +47,7 @@ def setup() -> None:
     call_command("configure_webhook", "main")
     workspace = Workspace.objects.get()
     for n in range(COUNT):
-        create(workspace, f"K-{n}", {"title": f"House {n}"}, origin="API", now=now())
+        create(workspace, f"K-{n}", START, origin="API", now=now())
     call_command("push_properties", "main")
     for n in range(3):
         order = f"main --reference K-{n} --user AGENT-1 --product GROUND_PHOTO --product FLOOR_PLAN"
@@ -62,29 +65,24 @@ def rows(count: int, limit: int) -> None:
         edit(row, {"title": "Edited"}, origin="API", now=now())
 
 
-def left() -> None:
-    held = {"lease_token__isnull": False}
-    print(
-        json.dumps(
-            {
-                "due": Property.objects.filter(due_at__isnull=False).count(),
-                "held": Property.objects.filter(**held).count(),
-                "slots": Slot.objects.filter(**held).count(),
-            }
-        )
-    )
-
-
-def edit_properties(count: int) -> None:
+def edit_until(stop: Path) -> None:
     rng = random.Random(20)
-    for n in range(count):
+    while not stop.exists():
         row = Property.objects.get(object_reference_id=f"K-{rng.randrange(COUNT)}")
         # Few values, so that an edit often goes back to what an unclear PATCH left (I2).
         changes = {"title": f"Title {rng.randrange(2)}", "numberOfRooms": rng.randrange(1, 3)}
         edit(row, changes, origin="API", now=now())
         time.sleep(0.05)
-        if n == count - 1:
-            print("edited")
+
+
+def audit_until(stop: Path) -> None:
+    count, is_last = 0, False
+    while not is_last:
+        is_last = stop.exists()
+        call_command("audit", stdout=StringIO())
+        count += 1
+        time.sleep(0.2)
+    print(count)
 
 
 def moment() -> None:
@@ -148,14 +146,13 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["setup"]:
             setup()
-        case ["edit", count]:
-            edit_properties(int(count))
+            moment()
+        case ["edit", stop]:
+            edit_until(Path(stop))
+        case ["audit", stop]:
+            audit_until(Path(stop))
         case ["rows", count, limit]:
             rows(int(count), int(limit))
-        case ["left"]:
-            left()
-        case ["moment"]:
-            moment()
         case ["verdict"]:
             verdict()
         case _:
