@@ -206,7 +206,7 @@ def test_no_page_asks_the_platform_or_another_host_fails_or_is_too_wide(
 ):
     box.calls.clear()
     window = visit(width=width, theme=theme)
-    page = window.log_in()
+    page = window.log_in_by_form()
     wide = {}
     for address in every_page():
         page.goto(address, wait_until="load")
@@ -218,7 +218,7 @@ def test_no_page_asks_the_platform_or_another_host_fails_or_is_too_wide(
 
 
 def test_before_there_is_a_workspace_the_first_page_says_what_to_do(visit, transactional_db):
-    page = visit().log_in()
+    page = visit().log_in_by_form()
     text = page.inner_text("body")
     assert "add_workspace" in text
     assert "configure_webhook" in text

@@ -105,7 +105,7 @@ def test_an_import_that_ends_shows_what_it_did_without_a_click(visit, main, work
 @pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (390, "dark")])
 def test_no_page_is_too_wide_or_asks_another_host(visit, main, worker, tmp_path, width, theme):
     window = visit(width=width, theme=theme)
-    page = window.log_in()
+    page = window.log_in_by_form()
     wide = {}
     names = [f"{'x' * 200}-{n}" for n in range(3)]
     feed = tmp_path / f"{'long' * 40}.csv"
