@@ -15,6 +15,8 @@ demo: .venv/runtime  ## start everything on this machine, with a sandbox of the 
 smoke: .venv/runtime  ## run the same processes to a finished order, and check both sides
 	@$(BIN)/python examples/demo.py --smoke
 
+# A hundred processes start, and each would compile all of it anew.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/development  ## run all tests on SQLite, and again on PostgreSQL where there is one
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 	$(BIN)/python -m tests.postgresql
