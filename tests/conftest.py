@@ -32,23 +32,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--database-only",
         action="store_true",
-        help="only tests that use the database: what to run again on another one",
+        help="only tests of what hangs on the database: what to run again on another one",
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("--database-only"):
         return
-    needed = [item for item in items if _uses_database(item)]
+    needed = [item for item in items if _hangs_on_database(item)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(needed)])
     items[:] = needed
 
 
-def _uses_database(item: pytest.Item) -> bool:
+def _hangs_on_database(item: pytest.Item) -> bool:
     fixtures = set(getattr(item, "fixturenames", ()))
     marks = {mark.name for mark in item.iter_markers()}
     is_test_case = issubclass(getattr(item, "cls", None) or object, TestCase)
-    return bool(fixtures & {"db", "transactional_db"} or "django_db" in marks or is_test_case)
+    uses_it = fixtures & {"db", "transactional_db"} or "django_db" in marks or is_test_case
+    return bool(uses_it) and "once" not in marks
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from tests.crm_sync.admin_pages import CANARY, ESCAPED, SECRETS, client_of, make
 from tests.crm_sync.sockets import saying, serving
 from tests.platforms import Between, lost
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 ACTIONS = ["look", "try", "configure", "rotate", "enable", "disable"]
 
 

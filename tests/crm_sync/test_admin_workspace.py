@@ -19,7 +19,7 @@ from tests.crm_sync.admin_pages import (
     queries_of,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 LIST = "/admin/crm_sync/workspace/"
 
 

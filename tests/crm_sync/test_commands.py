@@ -292,6 +292,7 @@ def test_a_dry_run_of_the_webhook_calls_nobody_and_changes_nothing(box, workspac
     assert (list(box.calls), Workspace.objects.values().get()) == ([], before)
 
 
+@pytest.mark.once
 def test_a_database_that_is_not_ready_is_one_line_that_says_what_to_do(tmp_path):
     environment = os.environ | {"DATA_DIR": str(tmp_path), "DATABASE_URL": ""}
     environment.pop("DATABASE_URL")

@@ -174,6 +174,7 @@ def server() -> Iterator[redis.Redis]:
     connection.close()
 
 
+@pytest.mark.once
 @pytest.mark.processes
 def test_a_ring_reaches_redis_as_a_task_that_carries_ids_alone(server, tmp_path):
     _, log = ring_through(REDIS, tmp_path)
@@ -188,6 +189,7 @@ def test_a_ring_reaches_redis_as_a_task_that_carries_ids_alone(server, tmp_path)
     )
 
 
+@pytest.mark.once
 @pytest.mark.processes
 @pytest.mark.parametrize("kind", ["refused", "frozen"])
 def test_a_broker_that_is_away_costs_a_moment_and_only_once(kind, tmp_path):

@@ -97,6 +97,7 @@ def a_full_disk(folder: Path) -> Iterator[None]:
         filler.unlink()
 
 
+@pytest.mark.once
 def test_with_a_full_disk_nothing_is_acknowledged_and_nothing_lost(
     tmp_path: Path, new_database: NewDatabase
 ):

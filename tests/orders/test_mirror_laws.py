@@ -5,6 +5,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
@@ -141,6 +142,7 @@ class MirrorLaws(TestCase):
         assert self.after(again) == expected
         assert self.heard() == heard
 
+    @pytest.mark.once
     def test_every_permutation_of_a_reschedule_cycle_ends_at_its_last_event(self) -> None:
         expected = self.after(CYCLE)
         for history in itertools.permutations(CYCLE):

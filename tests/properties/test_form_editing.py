@@ -6,6 +6,7 @@ from django.contrib.admin.models import LogEntry
 from properties.models import Change, Property
 from tests.properties.form_page import address, force, make, opened, save, state
 
+pytestmark = pytest.mark.once
 LOCALIZATIONS = [
     {"languageCode": "de", "title": "Helle Wohnung", "description": "Eine\nzweite Zeile"},
     {"languageCode": "en", "title": "Bright flat", "newerMember": 7},

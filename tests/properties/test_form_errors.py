@@ -6,6 +6,8 @@ from properties.difference import planned
 from properties.models import Property
 from tests.properties.form_page import address, errors, force, make, opened, post, save, state
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def flat(main) -> Property:
