@@ -1,5 +1,6 @@
 """The real client against the sandbox, in process: nothing of ours is replaced."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -42,6 +43,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     needed = [item for item in items if _hangs_on_database(item)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(needed)])
     items[:] = needed
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over all that is imported by now: a tenth of the time."""
+    gc.freeze()
 
 
 def _hangs_on_database(item: pytest.Item) -> bool:
