@@ -40,5 +40,6 @@ class Transport(filesystem.Transport):
 
 
 def use() -> None:
-    """Make `filesystem://` mean this transport."""
+    """Make the brokers' addresses mean our transports."""
     TRANSPORT_ALIASES["filesystem"] = "config.broker:Transport"
+    TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "config.redis_broker:Transport"

@@ -3,8 +3,9 @@
 import os
 
 from celery import Celery
+from celery.signals import beat_init, worker_init
 
-from config import broker
+from config import broker, orphan
 
 broker.use()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -12,3 +13,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("crm_sync")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+worker_init.connect(orphan.watch)
+beat_init.connect(orphan.watch)

@@ -9,12 +9,14 @@ from urllib.parse import urlsplit
 import environ
 from cryptography.fernet import Fernet
 
+from config import data_dir
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 env.read_env(str(BASE_DIR / ".env"))
 
 DATA_DIR = Path(env.str("DATA_DIR", default=str(BASE_DIR / "var")))
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+data_dir.prepare(DATA_DIR)
 
 
 def kept_secret(name: str, fresh: str) -> str:
@@ -103,6 +105,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "properties.upload_limit.known_people_only",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -132,7 +135,10 @@ SQLITE_OPTIONS: dict[str, Any] = {
 }
 POSTGRESQL_OPTIONS: dict[str, Any] = {
     "options": "-c lock_timeout=5s -c idle_in_transaction_session_timeout=5s"
-    " -c statement_timeout=20s",
+    " -c statement_timeout=20s"
+    # A backlog is claimed in the order of its index, not sorted at each claim, and no short
+    # statement is compiled first: `python -m tests.benchmarks claims tick`.
+    " -c random_page_cost=1.1 -c jit=off",
     # A plan is made once for each connection, not at each INSERT: decision 9.
     "server_side_binding": env.bool("DATABASE_PREPARES", default=True),
     "prepare_threshold": 5,  # uses of a statement, then it is prepared
@@ -168,6 +174,7 @@ STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
 WHITENOISE_USE_FINDERS = True  # no collectstatic step before the first start
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000  # the property form has one input a field of the catalog
+DATA_UPLOAD_MAX_NUMBER_FILES = 1  # an import has one, nothing else has any
 FILE_UPLOAD_HANDLERS = [
     "properties.upload_limit.UploadLimit",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
@@ -204,11 +211,15 @@ elif CELERY_BROKER_URL.startswith("redis"):
     }
 CELERY_BROKER_CONNECTION_TIMEOUT = 0.3
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# For ever: a worker works without a broker, and by default it would give up at the hundredth try.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 0}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# Seconds for which a worker that ends waits for its timer: honcho kills after five in all.
+CELERY_WORKER_TIMER_PRECISION = 0.2
 CELERY_TASK_TIME_LIMIT = 60
 CELERY_TASK_SOFT_TIME_LIMIT = 40
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 500

@@ -12,8 +12,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 django_application = get_wsgi_application()
 
-CHUNKED_BODY_LIMIT = 8 * 1024 * 1024
-
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     """Serve one request; a chunked body gets the CONTENT_LENGTH that Django reads by.
@@ -23,8 +21,8 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     """
     chunked = "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
     if chunked and environ.get("wsgi.input_terminated"):
-        # One byte more than any view of ours takes: what is cut here is refused there.
-        body = environ["wsgi.input"].read(max(CHUNKED_BODY_LIMIT, settings.CALLBACK_BODY_LIMIT) + 1)
+        # One byte more than the only view takes that gets chunks: what is cut is refused there.
+        body = environ["wsgi.input"].read(settings.CALLBACK_BODY_LIMIT + 1)
         environ["wsgi.input"] = BytesIO(body)
         environ["CONTENT_LENGTH"] = str(len(body))
     elif chunked:

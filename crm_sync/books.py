@@ -6,8 +6,9 @@ from django.db.models import Count, F, Q
 
 from crm_sync import due, slots, watch
 from crm_sync.audit import CLOCKS, free_from_leases, never_left
-from crm_sync.inbox import TRIES
+from crm_sync.inbox import STUCK
 from crm_sync.models import Delivery, Slot, Watch, Workspace
+from crm_sync.settling import TRIES
 from crm_sync.status import AUDITS, Book, Law
 
 State = Delivery.State
@@ -22,7 +23,10 @@ def books(workspace_id: int, now: datetime) -> list[Book]:
 
 
 def deliveries(workspace_id: int, now: datetime) -> Book:
-    """Received = applied + duplicate + stale + ignored + not understood + pending + failed."""
+    """Received = applied + duplicate + stale + ignored + not understood + pending + early + failed.
+
+    Early: dated ahead of the platform's clock (S11).
+    """
     is_due, is_done = Q(due_at__isnull=False), Q(due_at=None)
     given_up = Q(attempts__gte=TRIES)
     mine = Delivery.objects.filter(workspace=workspace_id)
@@ -40,6 +44,7 @@ def deliveries(workspace_id: int, now: datetime) -> Book:
         {
             **{state.label.lower(): Q(state=state) & is_done for state in SETTLED},
             "pending": Q(state=State.RECEIVED) & is_due,
+            State.EARLY.label.lower(): Q(state=State.EARLY) & is_due,
             "failed": Q(state=State.FAILED) & (is_due | given_up),
         },
         [
@@ -49,15 +54,20 @@ def deliveries(workspace_id: int, now: datetime) -> Book:
                 "failed and has tries left, but is not due",
                 Q(state=State.FAILED) & is_done & ~given_up,
             ),
+            Law("is dated ahead, but not due", Q(state=State.EARLY) & is_done),
             Law("is settled, but due", Q(state__in=SETTLED) & is_due),
-            Law("is due later than any wait", Q(due_at__gt=now + LONGEST_WAIT + CLOCKS)),
+            Law(
+                "is due later than any wait",
+                Q(due_at__gt=now + LONGEST_WAIT + CLOCKS)
+                & ~Q(state=State.EARLY, due_at__lt=F("occurred_at")),
+            ),
             Law(
                 "was understood, but has no digest to tell a copy by",
                 Q(state__in=UNDERSTOOD, canonical_digest=""),
             ),
             Law(
                 "was not applied, but its digest makes a copy a duplicate",
-                Q(state__in=(State.FAILED, State.QUARANTINED)) & ~Q(canonical_digest=""),
+                Q(state__in=STUCK) & ~Q(canonical_digest=""),
             ),
             Law(
                 "was applied, and so was another delivery of this event",

@@ -6,10 +6,14 @@ from urllib.parse import urlsplit
 
 from crm_sync import transport
 from crm_sync.answers import Answer, read_answer
+from crm_sync.redaction import Redactor
 
 
-def call(method: str, url: str, *, deadline: float, **kwargs: Any) -> Answer:
+def call(method: str, url: str, *, deadline: float, hide: Redactor, **kwargs: Any) -> Answer:
     """Send one request and read its answer; `kwargs` as `transport.send` takes them.
+
+    Args:
+        hide: takes our secrets out of the answer and of the errors: no other place does it.
 
     Raises:
         Passing, Refused, NotThere, NotAllowed: see `errors`.
@@ -22,4 +26,5 @@ def call(method: str, url: str, *, deadline: float, **kwargs: Any) -> Answer:
         body=raw.body,
         took=raw.took,
         now=datetime.now(UTC),
+        hide=hide,
     )

@@ -2,14 +2,16 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
 from crm_sync import calls, references
 from crm_sync.answers import Answer
+from crm_sync.clock import Reading
 from crm_sync.credentials import Credentials, FixedToken
 from crm_sync.errors import NotAllowed, Passing, Refused
+from crm_sync.redaction import Redactor
 
 DEADLINE = 20.0  # seconds for one call, first byte to last, where nobody says otherwise
 PAGE_SIZE = 100  # §8: at most 100
@@ -26,11 +28,23 @@ class Client:
     """
 
     def __init__(
-        self, base_url: str, credentials: Credentials, *, deadline: float = DEADLINE
+        self,
+        base_url: str,
+        credentials: Credentials,
+        *,
+        deadline: float = DEADLINE,
+        hear: Callable[[Reading], None] = lambda _: None,
+        secrets: tuple[str, ...] = (),
     ) -> None:
+        """Keep what a call needs; `hear` is told what each good answer says of the clock (I29).
+
+        No answer and no error shows the credentials, or one of `secrets` (S5).
+        """
         self.base_url = base_url.rstrip("/")
         self.credentials = credentials
         self.deadline = deadline
+        self.hear = hear
+        self.secrets = secrets
 
     # --- webhook management, §4.1 ---
     def get_webhook(self) -> Answer:
@@ -180,17 +194,27 @@ class Client:
         end = time.monotonic() + self.deadline
         url = f"{self.base_url}{path}"
 
-        def call(token: str) -> Answer:
-            headers = {"Authorization": _bearer(token)}
-            return calls.call(method, url, deadline=_left(end), headers=headers, **kwargs)
+        known = Redactor((*self.credentials.secrets, *self.secrets))
 
-        token = self.credentials.token(self.base_url, deadline=self.deadline)
+        def call(token: str, *older: str) -> Answer:
+            headers = {"Authorization": _bearer(token)}
+            hide = Redactor((token, *older, *known.secrets))
+            return calls.call(
+                method, url, deadline=_left(end), hide=hide, headers=headers, **kwargs
+            )
+
+        token = self.credentials.token(self.base_url, deadline=self.deadline, hide=known)
         try:
-            return call(token)
+            answer = call(token)
         except NotAllowed as refusal:
             if not refusal.expired or isinstance(self.credentials, FixedToken):
                 raise
-        return call(self.credentials.token(self.base_url, deadline=_left(end), fresh=True))
+            left = _left(end)
+            fresh = self.credentials.token(self.base_url, deadline=left, hide=known, fresh=True)
+            answer = call(fresh, token)
+        if answer.clock is not None:
+            self.hear(answer.clock)
+        return answer
 
 
 def _left(end: float) -> float:

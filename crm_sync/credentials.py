@@ -3,20 +3,29 @@
 import base64
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from crm_sync import calls
 from crm_sync.errors import NotAllowed
+from crm_sync.redaction import Redactor
 
 TOKEN_LIFE = 55 * 60  # seconds, where the token does not tell its end (A6)
 TOKEN_MARGIN = 60  # seconds before its end in which a token is not used any more
 
 
 class Credentials(Protocol):
-    """Gives the JWT of a call within `deadline` seconds; `fresh` asks for a new one (A6)."""
+    """Gives the JWT of a call within `deadline` seconds; `fresh` asks for a new one (A6).
 
-    def token(self, base_url: str, *, deadline: float, fresh: bool = False) -> str: ...
+    `secrets` are what no text may show, but for the tokens that it gives; `hide` takes them out.
+    """
+
+    @property
+    def secrets(self) -> tuple[str, ...]: ...
+
+    def token(
+        self, base_url: str, *, deadline: float, hide: Redactor, fresh: bool = False
+    ) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,11 @@ class FixedToken:
 
     value: str
 
-    def token(self, base_url: str, *, deadline: float, fresh: bool = False) -> str:
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return (self.value,)
+
+    def token(self, base_url: str, *, deadline: float, hide: Redactor, fresh: bool = False) -> str:
         return self.value
 
 
@@ -36,7 +49,11 @@ class ClientCredentials:
     client_id: str
     secret: str
 
-    def token(self, base_url: str, *, deadline: float, fresh: bool = False) -> str:
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return (self.secret,)
+
+    def token(self, base_url: str, *, deadline: float, hide: Redactor, fresh: bool = False) -> str:
         key = (base_url, self.client_id, self.secret)
         kept = _tokens.get(key)
         if kept and not fresh and kept[1] - TOKEN_MARGIN > time.time():
@@ -45,6 +62,8 @@ class ClientCredentials:
             "POST",
             f"{base_url}/auth/token",
             deadline=deadline,
+            # The platform may give the same token again, and may name it where it gives none.
+            hide=replace(hide, in_texts=(kept[0],) if kept else ()),
             json={"clientId": self.client_id, "secret": self.secret},
         )
         token = answer.document.get("token") if isinstance(answer.document, dict) else None

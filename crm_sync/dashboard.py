@@ -11,7 +11,7 @@ from django.templatetags.static import static
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 
-from crm_sync import inbox
+from crm_sync import clock, health, inbox, standstill
 from crm_sync.admin.live import live
 from crm_sync.admin.states import state_badge
 from crm_sync.admin.workspace import connection, without_secrets
@@ -26,17 +26,23 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     sees_workspaces = request.user.has_perm("crm_sync.view_workspace")
     sees_deliveries = request.user.has_perm("crm_sync.view_delivery")
     workspaces = _workspaces() if sees_workspaces else []
-    attention = _workspace_troubles(workspaces, now)
+    reports = health.reports(now)
+    attention = standstill.lines(workspaces, reports, now) if sees_workspaces else []
+    attention += _workspace_troubles(workspaces, now)
     if sees_deliveries:
         attention += _stuck_deliveries(now)
     for find in reversed(ATTENTION):
         attention += [line for line in find(now) if _may_see(request, line.link)]
+    is_new = not Workspace.objects.exists()
     return context | {
         "live": live(now) if sees_deliveries else None,
         "live_url": reverse("admin:crm_sync_delivery_live"),
-        "is_new": not Workspace.objects.exists(),
+        "is_new": is_new,
         "groups": _groups(request),
-        "attention": attention,
+        "attention": sorted(attention, key=lambda line: not line.is_urgent),
+        "stands_still": any(line.is_urgent for line in attention),
+        "reports": reports,
+        "attention_tells": sees_workspaces and not is_new,
         "connections": [_connection(workspace, now) for workspace in workspaces],
         "sees_workspaces": sees_workspaces,
     }
@@ -109,9 +115,28 @@ def _workspace_troubles(workspaces: list[Any], now: datetime) -> list[Attention]
         link = page_of(workspace)
         text, tone = connection(workspace, now)
         if tone != "good":
-            until = moment(workspace.paused_until, now) if workspace.is_paused(now) else ""
-            reason = shortened(workspace.problem, 140) if workspace.problem else ""
-            found.append(Attention(badge(text, tone), reason, workspace.slug, until, link))
+            is_paused = workspace.is_paused(now)
+            found.append(
+                Attention(
+                    badge(text, tone),
+                    shortened(workspace.problem, 140) if workspace.problem else "",
+                    workspace.slug,
+                    link=link,
+                    remedy=_remedy(workspace),
+                    next_try=moment(workspace.paused_until, now) if is_paused else "",
+                )
+            )
+        if difference := clock.difference(workspace.clock_ahead):
+            found.append(
+                Attention(
+                    badge("Clock", "warning"),
+                    f"The platform's clock is {difference}; events are compared with it",
+                    workspace.slug,
+                    moment(workspace.clock_noted_at, now),
+                    link,
+                    remedy="Synchronise this machine's clock; if it is right, tell the platform",
+                )
+            )
         if workspace.refused_callbacks:
             text = f"{workspace.refused_callbacks} callbacks, last {workspace.last_refusal}"
             since = moment(workspace.last_refusal_at, now)
@@ -123,12 +148,18 @@ def _workspace_troubles(workspaces: list[Any], now: datetime) -> list[Attention]
     return found
 
 
+def _remedy(workspace: Any) -> str:
+    if not workspace.has_fixed_token and not workspace.has_client_secret:
+        return f"manage.py add_workspace {workspace.slug} with its credentials"
+    return ""
+
+
 def _stuck_deliveries(now: datetime) -> list[Attention]:
     """Return the newest few; the tiles say how many there are."""
     stuck = (
         Delivery.objects.filter(Q(state__in=inbox.STUCK))
         .select_related("workspace")
-        .only("workspace__slug", "state", "kind", "effect", "received_at")
+        .only("workspace__slug", "state", "kind", "effect", "received_at", "due_at")
         .order_by("-received_at", "-pk")[:NEWEST]
     )
     return [
@@ -138,6 +169,7 @@ def _stuck_deliveries(now: datetime) -> list[Attention]:
             delivery.workspace.slug,
             moment(delivery.received_at, now),
             page_of(delivery),
+            next_try=moment(delivery.due_at, now) if delivery.due_at else "",
         )
         for delivery in stuck
     ]

@@ -9,17 +9,18 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import models
 
-from crm_sync import statements
+from crm_sync import commits
+from crm_sync.statements import Change
 
 LEASE = timedelta(seconds=3 * settings.CALL_DEADLINE)  # three calls to their hard end (I13)
 BACKOFF_BASE = 2.0  # seconds
 BACKOFF_LIMIT = 15 * 60.0  # seconds
-RELEASED = {"lease_token": None, "lease_until": None}  # by `Claim.write`, with what else is set
+RELEASED = {"lease_token": None, "lease_until": None}
 TRIES = 8  # to claim rows that other workers claim as well
 
 
@@ -61,6 +62,10 @@ class Claim(Generic[Row]):
         """The row as long as it is ours: every write of the holder goes through this."""
         return type(self.row)._default_manager.filter(pk=self.row.pk, lease_token=self.token)
 
+    @property
+    def _ours(self) -> dict[str, Any]:
+        return {"id": self.row.pk, "lease_token": self.token}
+
     def write(self, columns: Mapping[str, Any], **at: Any) -> bool:
         """Write columns as long as the row is ours and the columns of `at` stand like that.
 
@@ -68,28 +73,42 @@ class Claim(Generic[Row]):
         """
         if not columns:  # no SQL says that
             return self.fenced.filter(**at).exists()
-        ours = {"id": self.row.pk, "lease_token": self.token}
-        return statements.update(type(self.row), columns, ours | at) == 1
+        return commits.update(type(self.row), Change(columns, self._ours | at)) == 1
 
-    def release(self, **columns: Any) -> bool:
-        """Give the row back and set `columns`; False when it was no longer ours."""
-        return self.fenced.update(**RELEASED, **columns) == 1
+    def finish(self, **columns: Any) -> None:
+        """Give the row back with its ending; see `finish_if`.
 
-    def listen(self) -> None:
-        """Notice from now on when somebody makes the row due again.
-
-        `due_at` moves to the end of the lease; what `give_back` says counts only where it stands.
+        Raises:
+            LeaseLost: it was no longer ours, and nothing was written.
         """
-        self.fenced.update(due_at=self.until)
+        if not self.finish_if(columns):
+            raise LeaseLost
 
-    def give_back(self, *, due_at: datetime | None, **columns: Any) -> bool:
-        """Release the row after `listen`; where somebody made it due meanwhile, it stays due.
+    def finish_if(self, columns: Mapping[str, Any], **at: Any) -> bool:
+        """Give the row back where it is ours and the columns of `at` stand like that.
 
-        One commit, so that a stop in between does not leave a row that nobody comes to.
+        Args:
+            columns: what to write, `due_at` among it: that counts only where nobody has made the
+                row due while we held it. Then it stays as they set it.
+
+        Returns:
+            False when nothing was written.
         """
-        with transaction.atomic():
-            self.fenced.filter(due_at=self.until).update(due_at=due_at)
-            return self.release(**columns)
+        return commits.update(type(self.row), self.ending(columns, **at)) == 1
+
+    def ending(self, columns: Mapping[str, Any], **at: Any) -> Change:
+        """Return what `finish_if` writes."""
+        others = RELEASED | {name: value for name, value in columns.items() if name != "due_at"}
+        return Change(others, self._ours | at, {"due_at": (self.until, columns["due_at"])})
+
+    def give_back(self) -> None:
+        """Give the row back as it was; of one that is not ours any more nothing is written.
+
+        One that was abandoned stays so, with a lease that is over: whoever works on it next has to
+        know that a call of the holder before us may still be on its way (I3).
+        """
+        kept = {"lease_token": self.token, "lease_until": self.until - LEASE}
+        self.finish_if({"due_at": self.row.due_at, **(kept if self.abandoned else {})})
 
 
 def held(now: datetime) -> models.Q:
@@ -102,27 +121,53 @@ def unheld(now: datetime) -> models.Q:
     return models.Q(lease_until=None) | models.Q(lease_until__lte=now)
 
 
-def free(now: datetime) -> models.Q:
-    """Rows that are due and that nobody holds."""
-    return models.Q(due_at__lte=now) & unheld(now)
+def free(now: datetime, *, wait: timedelta | None = None) -> models.Q:
+    """Rows that are due and that nobody holds.
+
+    Args:
+        wait: the longest that a row of this queue ever waits: what is due later than that was
+            written by a clock that went ahead, and is due now (I29).
+    """
+    is_due = models.Q(due_at__lte=now)
+    if wait is not None:
+        is_due |= models.Q(due_at__gt=now + wait)
+    return is_due & unheld(now)
 
 
-def claim_some(queryset: "models.QuerySet[Row]", *, now: datetime, limit: int) -> list[Claim[Row]]:
+def claim_some(
+    queryset: "models.QuerySet[Row]",
+    *,
+    now: datetime,
+    limit: int,
+    wait: timedelta | None = None,
+) -> list[Claim[Row]]:
     """Take up to `limit` rows, those that have been due for longest; empty when none is free.
 
     Three statements for all of them. Where another worker is faster, its rows are left out.
+    In the database `due_at` moves to the end of the lease, so that the holder can tell whether
+    somebody makes the row due meanwhile; `row.due_at` is what it was.
     """
-    waiting = queryset.filter(free(now)).order_by("due_at", "pk").values_list("pk", "lease_token")
+    is_free = free(now, wait=wait)
+    # Each statement leaves one index to take. With another column of order, or with conditions
+    # for two indexes, a planner may read the whole backlog at each claim.
+    waiting = queryset.filter(is_free).order_by("due_at")
+    everything = queryset.model._default_manager
     for _ in range(TRIES):
-        found = dict(waiting[:limit])
+        found = {
+            pk: (due_at, token)
+            for pk, due_at, token in waiting.values_list("pk", "due_at", "lease_token")[:limit]
+        }
         if not found:
             break
         token, until = uuid.uuid4(), now + LEASE
-        mine = queryset.filter(free(now), pk__in=found)
-        if mine.update(lease_token=token, lease_until=until):
-            ours = queryset.model._default_manager.filter(pk__in=found, lease_token=token)
-            # A token that was given back meanwhile counts as abandoned: one read too many.
-            return [Claim(row, token, until, abandoned=found[row.pk] is not None) for row in ours]
+        mine = everything.filter(is_free, pk__in=found)
+        if mine.update(lease_token=token, lease_until=until, due_at=until):
+            claims = []
+            for row in everything.filter(pk__in=found, lease_token=token):
+                # A token that was given back meanwhile counts as abandoned: one read too many.
+                row.due_at, before = found[row.pk]
+                claims.append(Claim(row, token, until, abandoned=before is not None))
+            return sorted(claims, key=lambda one: (one.row.due_at, one.row.pk))
     return []
 
 
@@ -139,9 +184,16 @@ def backoff(attempts: int, *, rng: Callable[[], float] = random.random) -> timed
 
 @dataclass
 class Tally:
-    """What a drain did: outcome to number of rows, in the words of the queue."""
+    """What a drain did: outcome to number of rows, in the words of the queue.
+
+    Attributes:
+        busy: another worker is at it, and nothing was done.
+        more: its time was over before the work was.
+    """
 
     counts: dict[str, int] = field(default_factory=dict)
+    busy: bool = False
+    more: bool = False
 
     def add(self, outcome: str) -> None:
         """Count one row."""
@@ -153,28 +205,28 @@ class Tally:
         return sum(self.counts.values())
 
 
-@dataclass(frozen=True)
-class Queue:
-    """One kind of due work.
+class Queue(Protocol):
+    """One kind of due work."""
 
-    Attributes:
-        workspaces: ids of the workspaces that have a row due at that time.
-        drain: does what is due in one workspace, at most `budget` seconds of it.
-    """
+    @property
+    def name(self) -> str:
+        """The word by which a ring names it."""
 
-    name: str
-    workspaces: Callable[[datetime], Iterable[int]]
-    drain: Callable[[int, float], Tally]
+    def workspaces(self, now: datetime) -> Iterable[int]:
+        """Return the ids of the workspaces that have a row due at that time."""
+
+    def drain(self, workspace_id: int, budget: float) -> Tally:
+        """Do what is due in one workspace, at most `budget` seconds of it."""
 
 
 QUEUES: dict[str, Queue] = {}  # filled when the apps load
 
 
 def register(queue: Queue) -> None:
-    """Make a queue known to the tick, the doorbell and `manage.py drain`."""
+    """Make a queue known to the workers, the doorbell and `manage.py drain`."""
     QUEUES[queue.name] = queue
 
 
 def waiting(now: datetime) -> list[tuple[str, int]]:
-    """Return every (queue name, workspace id) with something due; one query for each queue."""
+    """Return (queue, workspace id) for everything that is due; one query for each queue."""
     return [(queue.name, pk) for queue in QUEUES.values() for pk in queue.workspaces(now)]

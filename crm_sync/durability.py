@@ -11,14 +11,30 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
-_local = threading.local()
+
+class _Local(threading.local):
+    is_crew = False
+    waits = True
+
+
+_local = _Local()
 
 
 def relax() -> None:
-    """Let the commits of this thread's connection reach the disk with a later one."""
+    """Make this thread one of a crew, whose commits reach the disk with a later one."""
+    _local.is_crew, _local.waits = True, False
     if connection.vendor == "sqlite":
-        _local.is_relaxed = True
         _synchronous("NORMAL")
+
+
+def is_crew() -> bool:
+    """Tell whether this thread is one of a crew."""
+    return _local.is_crew
+
+
+def waits() -> bool:
+    """Tell whether a commit of this thread has to wait for the disk now."""
+    return _local.waits
 
 
 @contextmanager
@@ -37,7 +53,7 @@ def relaxed() -> Iterator[None]:
             with transaction.atomic():
                 yield
         finally:
-            _synchronous("FULL")
+            _synchronous("FULL" if _local.waits else "NORMAL")
     else:
         with transaction.atomic():
             # For this transaction alone: a pool may give the connection to somebody else.
@@ -48,14 +64,18 @@ def relaxed() -> Iterator[None]:
 @contextmanager
 def durable() -> Iterator[None]:
     """Wait for the disk in the commits of this block; it holds no open transaction."""
-    if not getattr(_local, "is_relaxed", False):
+    if _local.waits:
         yield
         return
-    _synchronous("FULL")
+    _local.waits = True
+    if connection.vendor == "sqlite":
+        _synchronous("FULL")
     try:
         yield
     finally:
-        _synchronous("NORMAL")
+        _local.waits = False
+        if connection.vendor == "sqlite":
+            _synchronous("NORMAL")
 
 
 def _synchronous(how: str) -> None:

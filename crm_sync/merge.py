@@ -29,11 +29,15 @@ def leaves(document: Mapping[str, Any]) -> Leaves:
     """Cut a document into its leaves, path to value; null says the same as absent (rule 1)."""
     found: Leaves = {}
     for name, value in document.items():
-        if name in MERGED and isinstance(value, Mapping):
-            found.update({f"{name}.{member}": inner for member, inner in value.items()})
-        elif name not in MERGED:
+        if value is None:
+            continue
+        if name not in MERGED:
             found[name] = value
-    return {path: value for path, value in found.items() if value is not None}
+        elif isinstance(value, Mapping):
+            for member, inner in value.items():
+                if inner is not None:
+                    found[f"{name}.{member}"] = inner
+    return found
 
 
 def document(parts: Mapping[str, Any]) -> Document:

@@ -6,21 +6,21 @@ of it that we did not receive goes through the same inbox. What a look cannot ac
 """
 
 import logging
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import timezone
 
-from crm_sync import due, history, inbox, masking, registration, slots, watch
-from crm_sync.due import Claim, Queue, Tally
+from crm_sync import due, history, inbox, masking, registration, watch
+from crm_sync.due import Claim
 from crm_sync.errors import NotThere, Passing, SyncError
 from crm_sync.history import KEPT, Document, Record
-from crm_sync.models import Delivery, Gap, Watch, Workspace, awake
+from crm_sync.models import Delivery, Gap, Watch, Workspace
+from crm_sync.queues import Drain, RowQueue
 from crm_sync.text import clean
 
 log = logging.getLogger(__name__)
@@ -52,34 +52,19 @@ class Sight:
         return history.moment((self.configuration or {}).get("lastTriggeredAt"))
 
 
-def drain(workspace_id: int, budget: float) -> Tally:
-    """Look at the webhook of a workspace if that is due, again if it was asked for meanwhile."""
-    tally, end = Tally(), time.monotonic() + budget
-    mine = Watch.objects.filter(workspace_id=workspace_id)
-    if (late := mine.filter(_is_out_of_reach(timezone.now()))).exists():
-        late.update(due_at=timezone.now())
-    with slots.hold(Workspace.objects.get(pk=workspace_id)) as held:
-        while held.count and time.monotonic() < end:
-            if not mine.filter(awake(timezone.now())).exists() or not held.keep(timezone.now()):
-                break
-            claim = due.claim(mine, now=timezone.now())
-            if claim is None:
-                break
-            tally.add(look(claim, now=timezone.now()))
-    return tally
-
-
 def look(claim: Claim[Watch], *, now: datetime) -> str:
     """Look once and write what came of it.
 
     Returns:
-        "as before", "looked" (the history was read), "gap", "put off", "lost to another worker".
+        "as before", "looked" (the history was read), "gap", "put off".
+
+    Raises:
+        LeaseLost: another worker has it now.
     """
-    claim.listen()
     try:
         return _look(claim, Workspace.objects.get(pk=claim.row.workspace_id), now=now)
     except due.LeaseLost:
-        return "lost to another worker"
+        raise
     except SyncError as error:
         return _put_off(claim, error, now=now)
     except Exception as error:
@@ -131,14 +116,14 @@ def _take_in(claim: Claim[Watch], workspace: Workspace, sight: Sight, *, now: da
     with transaction.atomic():
         Gap.objects.bulk_create(gaps)
         drift = _drift(known, workspace, sight, new)
+        failed = [one for one in new if one.is_success is False]
         columns: dict[str, Any] = {
             "attempts": 0,
             "problem": "",
             "looked_at": now,
-            "recovered": F("recovered") + recovered,
             "drift": drift,
             "drift_since": (known.drift_since or now) if drift else None,
-            **_failures(workspace, new),
+            **_last_failure(workspace, failed),
         }
         if sight.records is not None:
             times = [one.at for one in sight.records if one.at]
@@ -148,8 +133,9 @@ def _take_in(claim: Claim[Watch], workspace: Workspace, sight: Sight, *, now: da
             }
         if is_accounted or gaps:
             columns["last_triggered_at"] = sight.attempted_at
-        if not claim.give_back(due_at=now + watch.pause(workspace.pk, now=now), **columns):
-            raise due.LeaseLost
+        # Counters that a person sets back meanwhile.
+        claim.fenced.update(recovered=F("recovered") + recovered, failed=F("failed") + len(failed))
+        claim.finish(due_at=now + watch.pause(workspace.pk, now=now), **columns)
     if gaps:
         return "gap"
     return "as before" if sight.records is None else "looked"
@@ -235,13 +221,11 @@ def _drift(
     return found
 
 
-def _failures(workspace: Workspace, new: list[Record]) -> dict[str, Any]:
-    """Count the attempts that did not reach us, and keep the words of the last."""
-    failed = [one for one in new if one.is_success is False]
+def _last_failure(workspace: Workspace, failed: list[Record]) -> dict[str, Any]:
+    """Keep the words of the last attempt that did not reach us."""
     if not failed:
         return {}
     return {
-        "failed": F("failed") + len(failed),
         "last_failure": masking.masked_text(failed[-1].failure, workspace)[: history.SHOWN],
         "last_failure_at": failed[-1].at,
     }
@@ -252,19 +236,20 @@ def _put_off(claim: Claim[Watch], error: Exception, *, now: datetime) -> str:
     attempts = claim.row.attempts + 1
     wait = min(max(due.backoff(attempts), watch.SOONEST), watch.LATEST)
     problem = clean(f"{error}")[0][:1000] or type(error).__name__
-    is_ours = claim.give_back(due_at=now + wait, attempts=attempts, problem=problem)
-    return "put off" if is_ours else "lost to another worker"
+    claim.finish(due_at=now + wait, attempts=attempts, problem=problem)
+    return "put off"
 
 
-def workspaces_due(now: datetime) -> set[int]:
-    """Return the ids of the workspaces whose webhook is to be looked at; paused ones wait (A8)."""
-    waiting = Watch.objects.filter(due.free(now) | _is_out_of_reach(now), awake(now))
-    return set(waiting.values_list("workspace_id", flat=True))
+def _look_at_each(claims: Sequence[Claim[Watch]], _: Drain) -> list[str]:
+    return [look(claim, now=timezone.now()) for claim in claims]
 
 
-def _is_out_of_reach(now: datetime) -> Q:
-    """Find what a clock that went ahead has put off; ours was set back since (I29)."""
-    return Q(due_at__gt=now + watch.LATEST + due.LEASE)
+TRIGGERS = RowQueue(
+    name=watch.QUEUE,
+    rows=lambda now: Watch.objects.all(),
+    work=_look_at_each,
+    reason="problem",
+    wait=watch.LATEST + due.LEASE,
+)
 
-
-due.register(Queue(watch.QUEUE, workspaces_due, drain))
+due.register(TRIGGERS)

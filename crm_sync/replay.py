@@ -12,7 +12,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from crm_sync import due, inbox
+from crm_sync import due, inbox, settling
 from crm_sync.dispatch import WITNESSES, doorbell
 from crm_sync.events import NotUnderstood, parse
 from crm_sync.models import Delivery
@@ -118,7 +118,7 @@ def _play(group: list[Delivery], now: datetime) -> dict[int, Foreseen]:
     rows = Delivery.objects.filter(pk__in=played)
     while claim := due.claim(rows, now=now):
         before = _witnessed(claim.row)
-        inbox.settle(claim, now=now)
+        settling.settle(claim, now=now)
         after = _witnessed(claim.row)
         claim.row.refresh_from_db(fields=["state", "effect"])
         one = by_key[played[claim.row.pk]]

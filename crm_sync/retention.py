@@ -26,19 +26,19 @@ def clear(keep_days: Mapping[str, int], *, now: datetime, budget: float) -> dict
         how many there were, by state; states with none are left out.
     """
     end, counts = time.monotonic() + budget, dict.fromkeys(keep_days, 0)
-    for state in keep_days:
-        while time.monotonic() < end:
-            batch = old(state, keep_days, now=now).order_by("received_at")[:BATCH]
-            rows = list(batch.only("pk", "canonical_digest", "body"))
-            if not rows:
-                break
+    states = list(keep_days)
+    while states and time.monotonic() < end:
+        state = states.pop(0)  # in turn: no state keeps the others waiting
+        batch = old(state, keep_days, now=now).order_by("received_at")[:BATCH]
+        if rows := list(batch.only("pk", "canonical_digest", "body")):
             counts[state] += _clear(rows, state, now)
+            states.append(state)
     return {state: count for state, count in counts.items() if count}
 
 
 def old(state: str, keep_days: Mapping[str, int], *, now: datetime) -> QuerySet[Delivery]:
     """Return the deliveries of a state whose bytes have had their time."""
-    uncleared = Delivery.objects.filter(state=state, cleared_at=None)
+    uncleared = Delivery.objects.filter(state=state, cleared_at=None, due_at=None)
     days = keep_days[state]
     return (
         uncleared.filter(received_at__lt=now - timedelta(days=days))

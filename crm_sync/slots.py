@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from crm_sync import due
+from crm_sync.durability import relaxed
 from crm_sync.models import Slot, Workspace
 
 LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)  # longer than one call to its hard end
@@ -32,14 +33,16 @@ class Held:
         if self.until - now > LEASE / 2:
             return True
         until = now + LEASE
-        if self._mine.update(lease_until=until) < self.count:
-            return False
+        with relaxed():
+            if self._mine.update(lease_until=until) < self.count:
+                return False
         self.until = until
         return True
 
     def release(self) -> None:
         """Give back what is still ours."""
-        self._mine.update(lease_token=None, lease_until=None)
+        with relaxed():
+            self._mine.update(lease_token=None, lease_until=None)
 
 
 @contextmanager
@@ -67,7 +70,9 @@ def _take(workspace: Workspace, wanted: int, most: int, now: datetime) -> Held:
         if not found:
             break
         mine = Slot.objects.filter(pk__in=found)
-        if mine.filter(due.unheld(now)).update(lease_token=token, lease_until=until):
+        with relaxed():  # a power cut ends those who held one as well
+            count = mine.filter(due.unheld(now)).update(lease_token=token, lease_until=until)
+        if count:
             # Of those another worker was faster with, we have none.
             taken = list(mine.filter(lease_token=token).values_list("pk", flat=True))
             break

@@ -27,13 +27,23 @@ class Tile:
 
 @dataclass(frozen=True)
 class Attention:
-    """One line of what waits for a person: its state as a badge, why, where, since when."""
+    """One line of what waits for a person: its state as a badge, why, where, since when.
+
+    Attributes:
+        link: the admin page of it; "" where there is none.
+        remedy: what a person can do about it.
+        next_try: when it is tried again by itself; "" where nothing is.
+        is_urgent: something stands still as long as this is so; shown first.
+    """
 
     badge: SafeString
     text: SafeString | str
-    where: str
-    since: SafeString | str
-    link: str
+    where: str = ""
+    since: SafeString | str = ""
+    link: str = ""
+    remedy: str = ""
+    next_try: SafeString | str = ""
+    is_urgent: bool = False
 
 
 TILES: list[Callable[[], list[Tile]]] = []

@@ -3,52 +3,107 @@
 import logging
 from typing import Any
 
-from celery import shared_task
-from celery.signals import worker_ready
+from celery import bootsteps, shared_task, signals
 from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
-from crm_sync import due, retention, watch
+from crm_sync import due, heartbeat, lanes, queues, retention, watch
+from crm_sync.dispatch import doorbell
 from crm_sync.models import Watch
+from crm_sync.ticker import BUDGET, Ticker
 
 log = logging.getLogger(__name__)
 
-BUDGET = 20.0  # seconds; a lease and a broker's visibility time-out are several times longer
+tickers: list[Ticker] = []  # the one of this process, once it is a worker
 
 
 @shared_task(name="crm_sync.drain")
 def drain(queue: str, workspace_id: int) -> dict[str, int]:
-    """Do what is due in one queue of one workspace."""
-    return due.QUEUES[queue].drain(workspace_id, BUDGET).counts
-
-
-@shared_task(name="crm_sync.tick")
-def tick() -> int:
-    """Ring for every workspace that has something due; what was not rung for is found here.
+    """Do what is due in one queue of one workspace; what is left goes behind other rings.
 
     Returns:
-        how many queues of workspaces had work.
+        outcome → number of rows; nothing where another worker is at it.
     """
-    found = due.waiting(timezone.now())
-    for queue, workspace_id in found:
-        # expires: a drain that waited for a whole minute has been overtaken by later ticks.
-        drain.apply_async(args=[queue, workspace_id], expires=60)
-    return len(found)
+    lanes.ring_taken(queue, workspace_id)
+    tally = due.QUEUES[queue].drain(workspace_id, BUDGET)
+    if tally.more:
+        doorbell.ring(queue, workspace_id)
+    return tally.counts
 
 
 def publish(queue: str, workspace_id: int) -> None:
-    """Hand one ring of the doorbell to the broker, bounded in time."""
-    drain.apply_async(args=[queue, workspace_id], expires=60, retry=True)
+    """Hand one ring of the doorbell to the broker, bounded in time, unless one waits there."""
+    if not lanes.may_ring(queue, workspace_id, now=timezone.now()):
+        return
+    lasts = lanes.RING_LASTS.total_seconds()
+    try:
+        drain.apply_async(args=[queue, workspace_id], expires=lasts, retry=True)
+    except Exception:
+        lanes.ring_taken(queue, workspace_id)
+        raise
 
 
-@worker_ready.connect
-def start(**_: Any) -> None:
-    """Look at once at what came while no worker was there; the tick does the rest."""
+def look_at_once() -> None:
+    """Have the history read of what came while no worker was there."""
     try:
         watch.ask(Watch.objects.all(), now=timezone.now())
     except DatabaseError:
         log.exception("the history could not be asked for; the regular look does it")
+
+
+@signals.worker_ready.connect
+def worker_is_ready(**_: Any) -> None:
+    """Catch up with what was missed."""
+    look_at_once()
+
+
+class SayThatItLives(bootsteps.StartStopStep):  # type: ignore[misc] # Celery has no types
+    """Begins the heartbeat when the pool is forked, and before the broker has been reached."""
+
+    requires = {"celery.worker.components:Pool"}
+
+    def start(self, parent: Any) -> None:
+        """Beat until this worker ends."""
+        heartbeat.keep(heartbeat.Kind.WORKER, parent.hostname)
+
+
+@signals.celeryd_init.connect
+def worker_begins(instance: Any, **_: Any) -> None:
+    """Add our step to those by which a worker starts."""
+    instance.app.steps["worker"].add(SayThatItLives)
+
+
+@signals.celeryd_after_setup.connect
+def tick_in_worker(instance: Any, **_: Any) -> None:
+    """Tick in a worker whose pool are threads; one that forks ticks in its children.
+
+    Before it has reached the broker, since the tick needs none.
+    """
+    if "prefork" not in str(getattr(instance.pool_cls, "__module__", instance.pool_cls)):
+        tick_in_process()
+
+
+@signals.worker_process_init.connect
+def tick_in_process(**_: Any) -> None:
+    """Tick in this process until it ends."""
+    if not tickers:
+        tickers.append(Ticker())
+        tickers[0].start()
+
+
+@signals.worker_shutting_down.connect
+def end_what_is_begun(**_: Any) -> None:
+    """End each drain of this process after the rows that it has begun."""
+    queues.ending.set()
+
+
+@signals.worker_process_shutdown.connect
+@signals.worker_shutdown.connect
+def stop_ticking(**_: Any) -> None:
+    """Wait for the drains of this process to give back what they hold."""
+    for ticker in tickers:
+        ticker.stop()
 
 
 @shared_task(name="crm_sync.clear_deliveries")

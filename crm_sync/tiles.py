@@ -1,5 +1,6 @@
 """The figures that this app adds to the dashboard."""
 
+from dataclasses import replace
 from datetime import datetime, time
 
 from django.db.models import Sum
@@ -8,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin_cells import badge, list_of, moment, page_of, shortened
 from crm_sync.models import Delivery, Gap, Watch, Workspace
+from crm_sync.registration import GONE
 from crm_sync.status import ATTENTION, NEWEST, TILES, Attention, Tile
 
 State = Delivery.State
@@ -22,6 +24,7 @@ def tiles() -> list[Tile]:
     received = came.filter(replay_of=None).count()
     quarantined = Delivery.objects.filter(state=State.QUARANTINED).count()
     failed = Delivery.objects.filter(state=State.FAILED).count()
+    early = Delivery.objects.filter(state=State.EARLY).count()
     unseen = Gap.objects.filter(acknowledged_at=None).count()
     changed = Watch.objects.exclude(drift_since=None).count()
     failed_attempts = Watch.objects.aggregate(total=Sum("failed"))["total"] or 0
@@ -41,6 +44,19 @@ def tiles() -> list[Tile]:
             "danger",
             f"{deliveries}?state__exact={State.FAILED}",
             "understood, but not applied",
+        ),
+        *(
+            [
+                Tile(
+                    "Dated ahead",
+                    early,
+                    "warning",
+                    f"{deliveries}?state__exact={State.EARLY}",
+                    "of the platform's clock: each is applied when its time comes",
+                )
+            ]
+            if early
+            else []
         ),
         Tile("Refused callbacks", refused, "warning", workspaces, "wrong secret, or no body"),
         Tile(
@@ -71,7 +87,13 @@ def attention(now: datetime) -> list[Attention]:
     """Return the webhooks that differ or cannot be reached, and the newest gaps."""
     unsettled = Watch.objects.exclude(drift_since=None) | Watch.objects.filter(failed__gt=0)
     watches = unsettled.select_related("workspace").only(
-        "workspace__slug", "drift", "drift_since", "failed", "last_failure", "last_failure_at"
+        "workspace__slug",
+        "due_at",
+        "drift",
+        "drift_since",
+        "failed",
+        "last_failure",
+        "last_failure_at",
     )
     gaps = (
         Gap.objects.filter(acknowledged_at=None)
@@ -81,8 +103,7 @@ def attention(now: datetime) -> list[Attention]:
     lines = []
     for seen in watches.order_by("-drift_since", "pk")[:NEWEST]:
         if seen.drift:
-            text = shortened(f"The webhook was changed on the platform: {_drift(seen)}", 140)
-            lines.append(_line(badge("Changed", "danger"), text, seen, seen.drift_since, now))
+            lines.append(_differing(seen, now))
         if seen.failed:
             text = shortened(f"{seen.failed} did not reach us; the last: {seen.last_failure}", 140)
             lines.append(
@@ -92,6 +113,21 @@ def attention(now: datetime) -> list[Attention]:
         text = f"{gap.get_why_display()}: {gap.interval} UTC may hide events"
         lines.append(_line(badge("Gap", "danger"), text, gap, gap.noticed_at, now))
     return lines
+
+
+def _differing(seen: Watch, now: datetime) -> Attention:
+    if GONE in seen.drift:
+        mark, text = "No webhook", "The webhook is not there any more: no event arrives"
+    else:
+        mark, text = "Changed", f"The webhook was changed on the platform: {_drift(seen)}"
+    line = _line(badge(mark, "danger"), shortened(text, 140), seen, seen.drift_since, now)
+    slug = seen.workspace.slug
+    return replace(
+        line,
+        remedy=f"Mend on its page, or manage.py configure_webhook {slug}",
+        next_try=moment(seen.due_at, now) if seen.due_at else "",
+        is_urgent=GONE in seen.drift,
+    )
 
 
 def _drift(seen: Watch) -> str:

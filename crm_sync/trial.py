@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
+
 from crm_sync import authentication, samples, transport
+from crm_sync.events import canonical_digest
 from crm_sync.models import Delivery, Workspace
 from crm_sync.transport import RawAnswer
 
@@ -56,9 +59,10 @@ def send(one: Call, *, deadline: float = DEADLINE) -> RawAnswer:
 
 
 def delivery_of(workspace: Workspace, one: Call) -> Delivery | None:
-    """Return what was stored of it in this database."""
-    digest = hashlib.sha256(one.body).hexdigest()
-    return Delivery.objects.filter(workspace=workspace, digest=digest).first()
+    """Return what was stored of it in this database; the last one, where it was sent before."""
+    waiting = Q(digest=hashlib.sha256(one.body).hexdigest(), canonical_digest="", replay_of=None)
+    settled = Q(canonical_digest=canonical_digest(one.payload))
+    return Delivery.objects.filter(waiting | settled, workspace=workspace).order_by("pk").last()
 
 
 def outcome(workspace: Workspace, one: Call, *, seconds: float) -> Delivery | None:

@@ -69,21 +69,26 @@ class WebhookView(APIView):
         """Leave out the user that nobody asks for: the secret is compared in `Gate`."""
 
     def post(self, request: Request, workspace_uuid: UUID) -> HttpResponse:
-        """Store the callback: 200, or a refusal that the platform records."""
-        try:
-            answer = _take_in(Call(request._request, workspace_uuid, timezone.now()))
-        except Exception as error:
-            # I15: never a 2xx for what is not stored; the trigger history still has it.
-            _missed.add(workspace_uuid)
-            if not isinstance(error, DatabaseError | SecretUnreadable):
-                raise  # a bug of ours: Django answers 500
-            log.exception("a callback could not be stored")
-            return _error(503, "cannot store it now")
-        if _missed:
-            _ask_for_missed()
-        return answer
+        """Take it; only behind `shortcut`, which serves these methods itself, does it get here."""
+        return take(request._request, workspace_uuid)
 
     get = put = post
+
+
+def take(request: HttpRequest, workspace_uuid: UUID) -> HttpResponse:
+    """Store a callback: 200, or a refusal that the platform records."""
+    try:
+        answer = _take_in(Call(request, workspace_uuid, timezone.now()))
+    except Exception as error:
+        # I15: never a 2xx for what is not stored; the trigger history still has it.
+        _missed.add(workspace_uuid)
+        if not isinstance(error, DatabaseError | SecretUnreadable):
+            raise  # a bug of ours: Django answers 500
+        log.exception("a callback could not be stored")
+        return _error(503, "cannot store it now")
+    if _missed:
+        _ask_for_missed()
+    return answer
 
 
 @dataclass

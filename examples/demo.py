@@ -1,7 +1,8 @@
 """Start the product and a sandbox of the platform on this machine, with embedded defaults.
 
-    python examples/demo.py            until Ctrl-C; a second start goes on where this one stopped
-    python examples/demo.py --smoke    on free ports, to a finished order, then checked and removed
+    python -m examples.demo            until Ctrl-C; what dies is started again, and a second start
+                                       goes on where this one stopped
+    python -m examples.demo --smoke    on free ports, to a finished order, then checked and removed
 
 Exit code: with --smoke 0 when both sides agree, else 1.
 """
@@ -10,12 +11,13 @@ import argparse
 import os
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from examples.supervisor import Supervisor
 
 ROOT = Path(__file__).resolve().parent.parent
 WEB_PORT, SANDBOX_PORT = 8000, 8900
@@ -37,12 +39,12 @@ def main() -> int:
 
 
 def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: bool = False) -> int:
-    """Prepare the database, then let honcho run the processes until one of them ends."""
+    """Prepare the database, then run the processes until somebody stops them; start what dies."""
     for name, port in (("web", web_port), ("sandbox", sandbox_port)):
         if not is_free(port):
             print(f"port {port} ({name}) is taken: is the demo running already?", file=sys.stderr)
             return 1
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "PYTHONPATH": str(ROOT),
@@ -58,32 +60,15 @@ def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: b
         "ADMIN_PASSWORD": kept(folder / "admin.password"),
         "DEMO_UNTIL_FINISHED": "1" if smoke else "",
         "LOG_LEVEL": "WARNING",
-        "WORKER_SOFT_SHUTDOWN_TIMEOUT": "2",  # honcho kills after five seconds
+        "WORKER_SOFT_SHUTDOWN_TIMEOUT": "2",  # killed after five
         "FORKED_BY_MULTIPROCESSING": "1",
     }
     manage = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
     if subprocess.run(manage, cwd=ROOT, env=environment, check=False).returncode:
         return 1
-    honcho = [sys.executable, "-m", "honcho", "--app-root", str(ROOT), "--env", os.devnull]
-    command = [*honcho, "--procfile", str(ROOT / "examples" / "Procfile"), "start"]
-    return supervise(command, environment, limit=SMOKE_LIMIT if smoke else None)
-
-
-def supervise(command: list[str], environment: dict[str, str], *, limit: float | None) -> int:
-    """Run honcho, and never leave it running behind: it stops its own processes on SIGTERM."""
-    honcho = subprocess.Popen(command, cwd=ROOT, env=environment)
-    # Ctrl-C reaches honcho by itself; a signal to this process alone is passed on.
-    signal.signal(signal.SIGINT, lambda *_: honcho.terminate())
-    signal.signal(signal.SIGTERM, lambda *_: honcho.terminate())
-    try:
-        code = honcho.wait(timeout=limit)
-    except subprocess.TimeoutExpired:
-        print(f"the order was not finished after {limit:g} s", file=sys.stderr)
-        honcho.terminate()
-        honcho.wait()
-        return 1
-    stopped_by_a_person = limit is None and code in (128 + signal.SIGINT, 128 + signal.SIGTERM)
-    return 0 if stopped_by_a_person else code
+    procfile = ROOT / "examples" / "Procfile"
+    supervisor = Supervisor(procfile, environment, restarts=not smoke)
+    return supervisor.run(limit=SMOKE_LIMIT if smoke else None)
 
 
 def kept(path: Path) -> str:

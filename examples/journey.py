@@ -1,6 +1,6 @@
 """The main job, as a person would do it: connect, import, push, configure, order, follow.
 
-Started by examples/demo.py beside the web server, the worker and the sandbox. Each step is a
+Started by examples/demo.py beside web server, worker, beat and sandbox. Each step is a
 command that works the same against the real platform.
 """
 

@@ -31,14 +31,19 @@ COLUMNS = (
 
 
 def announce_visuals(
-    assignment: Assignment, *, product: str, visual_type: str, at: datetime, now: datetime
+    order: Order,
+    assignment: Assignment,
+    *,
+    product: str,
+    visual_type: str,
+    at: datetime,
+    now: datetime,
 ) -> bool:
     """Make the visuals of an assignment due to be fetched (VISUALS_READY).
 
     Returns:
         False when the same or a later announcement is known already.
     """
-    order = assignment.order
     ready, is_first = MaterialSet.objects.get_or_create(
         assignment=assignment,
         product=product,
@@ -83,7 +88,12 @@ def expect(order: Order, *, now: datetime) -> None:
         told = set(assignment.material_sets.values_list("product", flat=True))
         for product in sorted(set(assignment.products) - told):
             announce_visuals(
-                assignment, product=product, visual_type="", at=assignment.status_at, now=now
+                order,
+                assignment,
+                product=product,
+                visual_type="",
+                at=assignment.status_at,
+                now=now,
             )
 
 

@@ -1,38 +1,41 @@
 """What an event tells about orders and assignments becomes rows (design §5, I22-I24).
 
-A mirror records what the platform says, also what §3 does not list, and flags it. Locks are taken
-in one order everywhere: an assignment before its order.
+A mirror records what the platform says, also what §3 does not list, and flags it.
 """
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
 from crm_sync.dispatch import Effect, Outcome
 from crm_sync.events import Event
-from crm_sync.text import clean
-from orders import reading, registers, statuses, timeline
+from orders import reading, registers, rows, statuses, timeline
 from orders.models import Assignment, Order, StatusChange
 from orders.registers import Register, Stamp, Write
+from orders.rows import Rows
 from properties.models import Property
 
-QUEUE = "orders"
+QUEUE = rows.QUEUE
 Fact = StatusChange.Fact
 
 
 @dataclass(frozen=True)
 class Told:
-    """One event of one workspace on its way into the mirror; `now` only schedules reads (I29)."""
+    """One event on its way into the mirror."""
 
-    workspace_id: int
+    rows: Rows
     event: Event
     delivery_id: int | None
-    now: datetime
 
     def word(self, name: str, limit: int = 100) -> str:
         """Return a text field as a column of that width holds it (A7)."""
-        text: str = clean(self.event.text(name))[0]
-        return text[:limit]
+        return rows.word(self.event, name, limit)
+
+    def enter(self, subject: Order | Assignment, fact: StatusChange.Fact, **what: Any) -> None:
+        """Add a line to the timeline, with `what` of `timeline.line`."""
+        self.rows.enter(timeline.line(subject, fact, origin=self.origin, **what))
 
     @property
     def origin(self) -> timeline.Origin:
@@ -47,17 +50,16 @@ def tell_order_status(told: Told) -> Effect:
     previous, new = told.word("previousStatus"), told.word("newStatus")
     is_listed = statuses.is_listed(previous, new, statuses.ORDER_TRANSITIONS)
     write = _write(told, order, registers.STATUS, new)
-    timeline.enter(
+    told.enter(
         order,
         Fact.ORDER_STATUS,
         previous=previous,
         new=new,
-        origin=told.origin,
         is_listed=is_listed,
         was_stale=not write.is_new,
     )
     if write.is_tie or _is_gap(write, previous, is_listed) or _has_ended(write, new):
-        ask_for(order, now=told.now)
+        told.rows.ask_for(order)
     return _effect([write], f"{order}: {_move(previous, new, is_listed)}")
 
 
@@ -68,18 +70,17 @@ def tell_assignment_status(told: Told) -> Effect:
     tables = statuses.assignment_tables(assignment.assignment_type)
     is_listed = statuses.is_nudge(previous, new) or statuses.is_listed(previous, new, *tables)
     write = _write(told, assignment, registers.STATUS, new)
-    timeline.enter(
+    told.enter(
         assignment,
         Fact.ASSIGNMENT_STATUS,
         previous=previous,
         new=new,
-        origin=told.origin,
         is_listed=is_listed,
         was_stale=not write.is_new,
     )
     writes = [write, *_tell_logistics(told, assignment, new)]
     if any(one.is_tie for one in writes) or _is_gap(write, previous, is_listed):
-        ask_for(order, now=told.now)
+        told.rows.ask_for(order)
     return _effect(writes, f"{order}, {assignment}: {_move(previous, new, is_listed)}")
 
 
@@ -103,14 +104,7 @@ def _tell_fact(
     """Write a date or another fact; a line only where it is news: two events tell the same date."""
     write = _write(told, assignment, register, value)
     if write.before != value:
-        timeline.enter(
-            assignment,
-            fact,
-            previous=write.before,
-            new=value,
-            origin=told.origin,
-            was_stale=not write.is_new,
-        )
+        told.enter(assignment, fact, previous=write.before, new=value, was_stale=not write.is_new)
     return write
 
 
@@ -130,7 +124,7 @@ def _tell_date(told: Told, register: Register, fact: Fact, value: date | None) -
     order, assignment = assignment_of(told)
     write = _tell_fact(told, assignment, register, fact, value)
     if write.is_tie:
-        ask_for(order, now=told.now)
+        told.rows.ask_for(order)
     what = f"{fact.label.lower()} {timeline.worded(value) or 'cleared'}"
     return _effect([write], f"{order}, {assignment}: {what}")
 
@@ -141,91 +135,77 @@ def tell_photographer(told: Told) -> Effect:
     photographer_id = told.word("photographerId", 255)
     subject: Order | Assignment = order
     write = Write(before=None, is_new=True, is_tie=False)
-    if told.event.text("assignmentId"):
+    if rows.names_assignment(told.event):
         _, subject = assignment_of(told)
         known = subject.photographer
         # The same creative again keeps the name and contact that a read brought.
         value = known if known.get("id") == photographer_id else {"id": photographer_id}
         write = _write(told, subject, registers.PHOTOGRAPHER, value)
-    timeline.enter(
+    told.enter(
         subject,
         Fact.PHOTOGRAPHER,
         previous=None,
         new=photographer_id,
-        origin=told.origin,
         was_stale=not write.is_new,
     )
     if write.is_new or write.is_tie:
-        ask_for(order, now=told.now)
+        told.rows.ask_for(order)
     where = str(order) if subject is order else f"{order}, {subject}"
     return _effect([write], f"{where}: photographer {photographer_id} booked")
 
 
 def order_of(told: Told) -> Order:
-    """Return the order of the event; one that we do not know is created and due for a read."""
-    platform_id = told.word("orderId", 255)
-    # What was read last is long, and no event looks at it.
-    order, is_first = Order.objects.defer("observed").get_or_create(
-        workspace_id=told.workspace_id,
-        platform_id=platform_id,
-        defaults={"created_at": told.now},
-    )
-    if is_first:
-        ask_for(order, now=told.now)
-    tie_to_property(
+    """Return the order of the event, with what the event says of its property."""
+    order = told.rows.orders[rows.order_id(told.event)]
+    ties = _ties(
         order,
         reference=told.word("objectReferenceId", 255),
         property_id=told.word("realEstatePropertyId", 255),
+        find=told.rows.find_property,
     )
+    if ties:
+        told.rows.set(order, **ties)
     return order
 
 
 def assignment_of(told: Told) -> tuple[Order, Assignment]:
-    """Return the order and the assignment of the event; unknown ones are created and read."""
+    """Return the order and the assignment of the event."""
     order = order_of(told)
+    assignment = told.rows.assignments[rows.assignment_id(told.event)]
     kind = told.word("assignmentType")
-    assignment, is_first = Assignment.objects.defer("products").get_or_create(
-        workspace_id=told.workspace_id,
-        platform_id=told.word("assignmentId", 255),
-        defaults={"order": order, "assignment_type": kind, "created_at": told.now},
-    )
     if kind and not assignment.assignment_type:
-        mine = Assignment.objects.filter(pk=assignment.pk, assignment_type="")
-        mine.update(assignment_type=kind)
-        assignment.assignment_type = kind
-    if is_first:
-        ask_for(order, now=told.now)
+        told.rows.set(assignment, assignment_type=kind)
     return order, assignment
 
 
 def tie_to_property(order: Order, *, reference: str, property_id: str) -> None:
     """Note what names the order's property, and link it once it is known here (A43)."""
-    for column, value in (
-        ("object_reference_id", reference),
-        ("property_platform_id", property_id),
-    ):
-        if value and not getattr(order, column):
-            Order.objects.filter(pk=order.pk, **{column: ""}).update(**{column: value})
-            setattr(order, column, value)
+    find = functools.partial(rows.find_property, order.workspace_id)
+    ties = _ties(order, reference=reference, property_id=property_id, find=find)
+    for column, value in ties.items():
+        untied = {column: getattr(order, column)}
+        Order.objects.filter(pk=order.pk, **untied).update(**{column: value})
+        setattr(order, column, value)
+
+
+def _ties(
+    order: Order,
+    *,
+    reference: str,
+    property_id: str,
+    find: Callable[[str, str], Property | None],
+) -> dict[str, Any]:
+    """Return the columns that tie the order to its property and are not filled yet."""
+    told = {"object_reference_id": reference, "property_platform_id": property_id}
+    ties: dict[str, Any] = {
+        column: value for column, value in told.items() if value and not getattr(order, column)
+    }
     if order.real_estate_property_id is None:
-        found = find_property(
-            order.workspace_id,
-            reference=order.object_reference_id,
-            property_id=order.property_platform_id,
-        )
+        known = {column: getattr(order, column) for column in told} | ties
+        found = find(known["object_reference_id"], known["property_platform_id"])
         if found is not None:
-            unlinked = Order.objects.filter(pk=order.pk, real_estate_property=None)
-            unlinked.update(real_estate_property=found)
-            order.real_estate_property = found
-
-
-def find_property(workspace_id: int, *, reference: str, property_id: str) -> Property | None:
-    """Return our property by the platform's id, else by our reference, or None."""
-    mine = Property.objects.filter(workspace_id=workspace_id)
-    by_id = mine.filter(platform_id=property_id).first() if property_id else None
-    if by_id is not None or not reference:
-        return by_id
-    return mine.filter(object_reference_id=reference).first()
+            ties["real_estate_property_id"] = found.pk
+    return ties
 
 
 def ask_for(order: Order, *, now: datetime) -> None:
@@ -234,7 +214,7 @@ def ask_for(order: Order, *, now: datetime) -> None:
 
 
 def _write(told: Told, row: Order | Assignment, register: Register, value: Any) -> Write:
-    return registers.write(row, register, value, told.origin.stamp)
+    return told.rows.tell(row, register, value, told.origin.stamp)
 
 
 def _is_gap(write: Write, previous: str, is_listed: bool) -> bool:

@@ -1,5 +1,7 @@
 """What a read of an order says, written only where nothing newer has come since (I23, I29)."""
 
+import functools
+import math
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,7 +11,6 @@ from django.db import transaction
 from crm_sync.answers import Answer
 from crm_sync.errors import Passing
 from crm_sync.events import NotUnderstood, canonical_digest, read_day, read_moment
-from crm_sync.text import clean
 from orders import registers, schedule, statuses, timeline
 from orders.mirror import tie_to_property
 from orders.models import EPOCH, Assignment, Order, StatusChange
@@ -54,14 +55,13 @@ def observe(before: Known, answer: Answer, *, source: StatusChange.Source, now: 
     Raises:
         Passing: the answer is no order.
     """
-    order, document = before.order, clean(answer.document)[0]
+    order, document = before.order, answer.cleaned
     if not isinstance(document, dict):
         raise Passing(f"the detail of {order} is no JSON object", unclear=False)
     look = _Look(answer.as_of, source, now)
     with transaction.atomic():
-        # Assignments before their order, in one sequence: see `mirror`.
         items = [item for item in _list(document, "assignments") if _word(item, "id", 255)]
-        for item in sorted(items, key=lambda one: _word(one, "id", 255)):
+        for item in sorted(items, key=functools.partial(_in_sequence, before)):
             _observe_assignment(before, item, look)
         _observe_status(order, _word(document, "status", 100), look)
         _keep_detail(order, document, now)
@@ -84,6 +84,13 @@ def _observe_status(order: Order, status: str, look: "_Look") -> None:
         is_listed = statuses.is_reachable(order.status, status, statuses.ORDER_TRANSITIONS)
         fact = StatusChange.Fact.ORDER_STATUS
         look.write(order, registers.STATUS, fact, status, is_listed=is_listed)
+
+
+def _in_sequence(before: Known, item: dict[str, Any]) -> tuple[float, str]:
+    """Say when an assignment is locked: as events do it, so that no two wait for each other."""
+    platform_id = _word(item, "id", 255)
+    known = before.assignments.get(platform_id)
+    return (math.inf if known is None else known.pk), platform_id
 
 
 def _observe_assignment(before: Known, item: dict[str, Any], look: "_Look") -> None:
@@ -160,7 +167,9 @@ class _Look:
             return
         stamp = Stamp(self.as_of or self.now, self._digest(row, register, value))
         origin = timeline.Origin(stamp, self.source)
-        timeline.enter(row, fact, previous=before, new=value, origin=origin, is_listed=is_listed)
+        timeline.enter(
+            timeline.line(row, fact, previous=before, new=value, origin=origin, is_listed=is_listed)
+        )
         if mark > EPOCH and (self.as_of is None or self.as_of < mark + LAG):
             self.contradicts = True
 

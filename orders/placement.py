@@ -93,7 +93,7 @@ def draft(
         created_by=actor,
     )
     try:
-        session = clean(client.open_session(session_body(placement)).document)[0]
+        session = client.open_session(session_body(placement)).cleaned
     except NotThere as error:
         hint = "push it first" if mine else "import and push it first"
         raise NoSuchChoice(
@@ -139,7 +139,7 @@ def add_instructions(
 ) -> None:
     """Choose the instructions, the first option where one is left out (A32)."""
     answer = _reader(placement).get_instructions(placement.session_id, _lines(placement))
-    document = clean(answer.document)[0]
+    document = answer.cleaned
     options = document if isinstance(document, dict) else {}
     picked = {part: _option(part, chosen.get(part), options.get(part)) for part in PARTS}
     placement.instructions = {part: key for part, key in picked.items() if key is not None}

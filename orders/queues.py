@@ -1,25 +1,22 @@
 """What the workers do for orders: read them, fetch what is ready, look after placements."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from crm_sync import due, recovery, watch
 from crm_sync.client import Client
-from crm_sync.due import Claim, Queue, Tally
+from crm_sync.due import Claim, Tally
+from crm_sync.queues import RowQueue
 from orders import materials, mirror, pace, reading, refresh, settlement, timeline
 from orders.models import MaterialSet, Order
 
-PLACEMENTS = "placements"
 
-
-def drain_orders(workspace_id: int, budget: float) -> Tally:
-    """Read the orders that are due; an order that was read may settle an uncertain placement."""
-    tally = reading.drain(Order.objects.all(), workspace_id, budget, _read, may_read=_may_read)
-    for _ in range(settlement.settle_all(workspace_id)):
-        tally.add("settled a placement")
-    return tally
+def _may_be_read(now: datetime) -> QuerySet[Order]:
+    return Order.objects.exclude(workspace_id__in=pace.exhausted(now).values("workspace_id"))
 
 
 def _read(claim: Claim[Order], client: Client) -> dict[str, Any]:
@@ -29,36 +26,44 @@ def _read(claim: Claim[Order], client: Client) -> dict[str, Any]:
     return columns
 
 
-def _may_read(workspace_id: int, now: datetime) -> bool:
-    return pace.take(workspace_id, now=now)
+def _settle(workspace_id: int) -> list[str]:
+    """Settle uncertain placements: an order that was read may be theirs."""
+    return ["settled a placement"] * settlement.settle_all(workspace_id)
 
 
-def drain_materials(workspace_id: int, budget: float) -> Tally:
-    """Fetch what was announced as ready."""
-    return reading.drain(MaterialSet.objects.all(), workspace_id, budget, materials.fetch)
+class Placements:
+    """Calls placements uncertain whose sender never came back."""
+
+    name = "placements"
+
+    def workspaces(self, now: datetime) -> Iterable[int]:
+        """Return the ids of the workspaces with such a placement."""
+        return settlement.workspaces_waiting(now)
+
+    def drain(self, workspace_id: int, _budget: float) -> Tally:
+        """End them with one statement, whatever their number."""
+        tally = Tally()
+        for _ in range(settlement.give_up_waiting(workspace_id, now=timezone.now())):
+            tally.add("uncertain")
+        return tally
 
 
-def drain_placements(workspace_id: int, budget: float) -> Tally:
-    """Call placements uncertain whose sender never came back."""
-    tally = Tally()
-    for _ in range(settlement.give_up_waiting(workspace_id, now=timezone.now())):
-        tally.add("uncertain")
-    return tally
+ORDERS = RowQueue(
+    name=mirror.QUEUE,
+    rows=_may_be_read,
+    work=reading.one_by_one(_read, may_read=lambda pk, now: pace.take(pk, now=now)),
+    reason="problem",
+    after=_settle,
+)
+MATERIALS = RowQueue(
+    name=materials.QUEUE,
+    rows=lambda now: MaterialSet.objects.all(),
+    work=reading.one_by_one(materials.fetch),
+    reason="problem",
+)
 
-
-def orders_due(now: datetime) -> set[int]:
-    """Return the ids of the workspaces with an order that may be read now."""
-    spent = pace.exhausted(now).values("workspace_id")
-    return reading.workspaces_due(Order.objects.exclude(workspace_id__in=spent), now)
-
-
-def materials_due(now: datetime) -> set[int]:
-    """Return the ids of the workspaces with something to fetch."""
-    return reading.workspaces_due(MaterialSet.objects.all(), now)
-
-
-due.register(Queue(mirror.QUEUE, orders_due, drain_orders))
-due.register(Queue(materials.QUEUE, materials_due, drain_materials))
-due.register(Queue(PLACEMENTS, settlement.workspaces_waiting, drain_placements))
+due.register(ORDERS)
+due.register(MATERIALS)
+due.register(Placements())
 watch.MOVES.append(timeline.has_grown)
 recovery.AFTER_GAP.append(refresh.read_all_open)

@@ -1,25 +1,19 @@
-"""A row that waits for a read from the platform: asked for, held while it is read, given back.
+"""A row that waits for a read from the platform: asked for, read, given back."""
 
-Somebody may ask again while a read is under way: see `due.Claim.listen`.
-"""
-
-import logging
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db import models
 from django.utils import timezone
 
-from crm_sync import due, slots
+from crm_sync import queues, runner
 from crm_sync.client import Client
 from crm_sync.dispatch import doorbell
-from crm_sync.due import Claim, DueModel, Tally
+from crm_sync.due import Claim, DueModel
 from crm_sync.errors import NotAllowed, NotThere, Passing, Refused
-from crm_sync.models import Workspace, awake
-
-log = logging.getLogger(__name__)
+from crm_sync.models import Workspace
+from crm_sync.queues import Drain
 
 Row = TypeVar("Row", bound=DueModel)
 # Reads one row, writes what it found, and returns the columns that it leaves with, `due_at` among
@@ -33,73 +27,35 @@ def ask(rows: "models.QuerySet[Row]", queue: str, workspace_id: int, *, now: dat
     doorbell.ring(queue, workspace_id)
 
 
-def workspaces_due(rows: "models.QuerySet[Row]", now: datetime) -> set[int]:
-    """Return the ids of the workspaces that have a row to read and are not paused (A8)."""
-    waiting = rows.filter(due.free(now), awake(now))
-    return set(waiting.values_list("workspace_id", flat=True).distinct())
+def one_by_one(
+    read: Reader[Row], *, may_read: Callable[[int, datetime], bool] | None = None
+) -> Callable[[Sequence[Claim[Row]], Drain], Sequence[str]]:
+    """Make a queue's `work` of a reader.
 
-
-def drain(
-    rows: "models.QuerySet[Row]",
-    workspace_id: int,
-    budget: float,
-    read: Reader[Row],
-    *,
-    may_read: Callable[[int, datetime], bool] = lambda workspace_id, now: True,
-) -> Tally:
-    """Read what is due in a workspace, one row after the other, for at most `budget` seconds.
-
-    A row for which `may_read` has nothing left stays due.
+    Args:
+        may_read: pays for one read in a workspace; where it has nothing left, rows stay due.
     """
-    tally, end = Tally(), time.monotonic() + budget
-    workspace = Workspace.objects.get(pk=workspace_id)
-    mine = rows.filter(workspace_id=workspace_id)
-    with slots.hold(workspace) as held:
 
-        def goes_on() -> bool:
-            now = timezone.now()
-            return time.monotonic() < end and not workspace.is_paused(now) and held.keep(now)
+    def work(claims: Sequence[Claim[Row]], drain: Drain) -> Sequence[str]:
+        if may_read is not None and not may_read(drain.workspace_id, timezone.now()):
+            raise runner.Stop
+        return [_read_one(claim, drain.workspace, read) for claim in claims]
 
-        while held.count and goes_on():
-            claim = due.claim(mine, now=timezone.now())
-            if claim is None:
-                break
-            if not may_read(workspace_id, timezone.now()):
-                claim.release()
-                break
-            tally.add(_read_one(claim, workspace, read))
-            workspace.refresh_from_db(fields=["paused_until", "pauses", "problem"])
-    return tally
+    return work
 
 
 def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row]) -> str:
     """Read one row and give it back; the outcome is the word that the tally counts."""
-    claim.listen()
     try:
         columns = read(claim, workspace.client())
     except (NotThere, Refused) as error:
         # Reading it again changes nothing: it waits for a person, or for the next event.
-        claim.give_back(due_at=None, problem=_text(error))
+        claim.finish(due_at=None, problem=queues.told(error))
         return "not there" if isinstance(error, NotThere) else "refused"
     except (Passing, NotAllowed) as error:
-        now = timezone.now()
-        workspace.pause_for(error, now)
-        _put_off(claim, now, error)
+        workspace.pause_for(error, timezone.now())
+        queues.put_off(claim, error, problem=queues.told(error))
         return "put off"
-    except Exception as error:
-        # A bug of ours, or a value that the database refuses, must not stop the rows behind it.
-        log.exception("%s could not be read", claim.row)
-        _put_off(claim, timezone.now(), error)
-        return "failed"
     workspace.answered()
-    claim.give_back(**{"attempts": 0, "problem": "", **columns})
+    claim.finish(**{"attempts": 0, "problem": "", **columns})
     return "read"
-
-
-def _put_off(claim: Claim[Row], now: datetime, error: Exception) -> None:
-    attempts = claim.row.attempts + 1
-    claim.give_back(due_at=now + due.backoff(attempts), attempts=attempts, problem=_text(error))
-
-
-def _text(error: Exception) -> str:
-    return f"{error}"[:1000] or type(error).__name__

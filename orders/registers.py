@@ -1,7 +1,8 @@
 """A mirrored fact is a last-writer register on the platform's clock (design §5, I22, I23, I29).
 
 The order of two writes is that of (occurredAt, digest of the event), so whatever order, repetition
-or replay they come in, the same one stays. One conditional UPDATE, no lock, on any database.
+or replay they come in, the same one stays. Events write rows that they have locked (`rows`); what a
+read says is one conditional UPDATE, since a call lies between.
 """
 
 from dataclasses import dataclass
@@ -9,8 +10,6 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Model
-
-from crm_sync import statements
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Write:
     """What became of a fact.
 
     Attributes:
-        before: the value that the row had when it was loaded.
+        before: the value that the row had until then.
         is_new: it is the value now.
         is_tie: another event tells another value for the very same moment; only a read can tell
             which of them is true.
@@ -54,18 +53,15 @@ class Write:
 
 
 def write(row: Model, register: Register, value: Any, stamp: Stamp) -> Write:
-    """Set the register unless it holds something newer; `row` is as it was loaded before."""
-    columns = {register.value: value, register.at: stamp.at, register.digest: stamp.digest}
-    older = {register.at: stamp.at, register.digest: stamp.digest}
-    before = getattr(row, register.value)
-    is_new = statements.update(type(row), columns, {"id": row.pk}, below=older) == 1
-    if not is_new:
-        row.refresh_from_db(fields=list(columns))
-    is_tie = (
-        getattr(row, register.at) == stamp.at
-        and getattr(row, register.digest) != stamp.digest
-        and getattr(row, register.value) != value
-    )
+    """Set the register of a row that is locked, in memory, unless it holds something newer."""
+    before, mark = getattr(row, register.value), getattr(row, register.at)
+    digest = getattr(row, register.digest)
+    is_new = (mark, digest) < (stamp.at, stamp.digest)
+    is_tie = mark == stamp.at and digest != stamp.digest and before != value
+    if is_new:
+        columns = {register.value: value, register.at: stamp.at, register.digest: stamp.digest}
+        for name, new in columns.items():
+            setattr(row, name, new)
     return Write(before, is_new, is_tie)
 
 

@@ -6,7 +6,6 @@ from django.db import IntegrityError, models, transaction
 
 from crm_sync.answers import Answer
 from crm_sync.due import LEASE
-from crm_sync.text import clean
 from orders.mirror import ask_for, tie_to_property
 from orders.models import Order, Placement, StatusChange
 from orders.observation import Known, next_read, observe
@@ -38,7 +37,7 @@ def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
 
     The order's first callbacks may have come before this answer: then they count, see `observe`.
     """
-    document = clean(answer.document)[0]
+    document = answer.cleaned
     order_id = str(document.get("id") or "")[:255] if isinstance(document, dict) else ""
     if not order_id:
         uncertain(placement, "The platform's good answer names no order.")

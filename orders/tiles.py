@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import Any
 
+from django.utils.safestring import SafeString
+
 from crm_sync.admin_cells import badge, list_of, moment, page_of, shortened
 from crm_sync.status import ATTENTION, NEWEST, TILES, Attention, Tile
 from orders.models import Assignment, MaterialSet, Order, Placement
@@ -53,7 +55,41 @@ def tiles() -> list[Tile]:
 
 
 def attention(now: datetime) -> list[Attention]:
-    """Return the placements whose outcome nobody knows, and the orders that cannot be read."""
+    """Return the orders for whose answer the platform waits, and those with a problem."""
+    return [*_acting(now), *_troubled(now)]
+
+
+def _acting(now: datetime) -> list[Attention]:
+    is_open = Order.objects.exclude(status__in=ORDER_TERMINAL)
+    waiting = (
+        Assignment.objects.filter(
+            status=AssignmentStatus.ACTION_REQUIRED, order__in=is_open.values("pk")
+        )
+        .select_related("order__workspace")
+        .only("action_required", "status_at", *(f"order__{name}" for name in ACTING))
+        .order_by("-status_at", "-pk")[:NEWEST]
+    )
+    return [
+        Attention(
+            badge("Action required", "warning"),
+            shortened(f"{one.order}: {_reason(one)}", 140),
+            one.order.workspace.slug,
+            moment(one.status_at, now),
+            page_of(one.order),
+            remedy="Give a new date or cancel it: manage.py reschedule_order, cancel_order",
+            next_try=moment(one.order.due_at, now) if one.order.due_at else "",
+            is_urgent=True,
+        )
+        for one in waiting
+    ]
+
+
+def _reason(assignment: Assignment) -> str:
+    words = assignment.action_required.replace("_", " ").lower()
+    return f"the platform waits for an answer: {words}" if words else "the platform waits"
+
+
+def _troubled(now: datetime) -> list[Attention]:
     uncertain = Placement.objects.filter(state=Placement.State.UNCERTAIN)
     troubled = Order.objects.exclude(problem="")
     found: list[tuple[str, Placement | Order]] = [
@@ -67,9 +103,17 @@ def attention(now: datetime) -> list[Attention]:
             row.workspace.slug,
             moment(row.created_at, now),
             page_of(row),
+            remedy=REMEDIES[word],
+            next_try=_next_try(row, now),
         )
         for word, row in found
     ]
+
+
+def _next_try(row: Placement | Order, now: datetime) -> SafeString | str:
+    if isinstance(row, Placement):
+        return "Not by itself"
+    return moment(row.due_at, now) if row.due_at else ""
 
 
 def _newest(rows: Any) -> Any:
@@ -81,8 +125,14 @@ def _newest(rows: Any) -> Any:
 
 # What `__str__` of each needs; secrets of the workspace stay in the database (S5).
 KEYS: dict[type[Any], tuple[str, ...]] = {
-    Order: ("platform_id",),
+    Order: ("platform_id", "due_at"),
     Placement: ("object_reference_id", "state"),
+}
+
+ACTING = ("platform_id", "due_at", "workspace__slug")
+REMEDIES = {
+    "Uncertain": "Look on the platform, then say here whether it was placed",
+    "Problem": "Read again on its page, once the reason is mended",
 }
 
 TILES.append(tiles)

@@ -1,5 +1,6 @@
 """The timeline: every fact that we are told becomes one line, stale ones too."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -23,7 +24,7 @@ class Origin:
     delivery_id: int | None = None
 
 
-def enter(
+def line(
     subject: Order | Assignment,
     fact: StatusChange.Fact,
     *,
@@ -32,11 +33,11 @@ def enter(
     origin: Origin,
     is_listed: bool = True,
     was_stale: bool = False,
-) -> None:
-    """Add one line about an order or one of its assignments; the same event again adds nothing."""
+) -> dict[str, Any]:
+    """Return one line about an order or one of its assignments, as columns."""
     assignment = subject if isinstance(subject, Assignment) else None
     order_id = subject.order_id if isinstance(subject, Assignment) else subject.pk
-    line = {
+    return {
         "order": order_id,
         "assignment": None if assignment is None else assignment.pk,
         "fact": fact,
@@ -50,6 +51,10 @@ def enter(
         "was_stale": was_stale,
         "created_at": timezone.now(),
     }
+
+
+def enter(line: Mapping[str, Any]) -> None:
+    """Add a line to the timeline; the same event again adds nothing."""
     statements.insert(StatusChange, line)
 
 

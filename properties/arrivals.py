@@ -5,72 +5,119 @@ The rows and the history are those of `sync.create`, in two INSERTs and one tran
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection, models, transaction
 
 from crm_sync import merge, references
 from crm_sync.dispatch import doorbell
-from crm_sync.merge import Leaves
-from properties.catalog import Fault, equal, validate
+from crm_sync.models import Workspace
+from properties import sync
+from properties.catalog import Fault, is_empty
 from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.sync import QUEUE, REFERENCE
 
-# How each database reads rows of (property, path, new value as JSON) from one JSON document.
+# How each database reads rows of values from one JSON document: a text, or JSON as it stands there.
 _ROWS = {
-    "sqlite": "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'),"
-    " json_extract(value, '$[2]'), {same} FROM json_each(%s)",
-    "postgresql": "SELECT (value->>0)::bigint, value->>1, (value->>2)::jsonb, {same}"
-    " FROM jsonb_array_elements(%s::jsonb) AS item(value)",
+    "sqlite": ("value->>{}", "value->{}", "json_each(%s)"),
+    "postgresql": ("value->>{}", "value->{}", "jsonb_array_elements(%s::jsonb) AS item(value)"),
 }
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A property to be made.
+
+    Attributes:
+        wanted: what is wanted of it, leaf by leaf: clean, and without `faults`.
+        columns: what else its row holds, by column of the model; the same ones for all.
+    """
+
+    reference: str
+    wanted: Mapping[str, Any]
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
 
 def faults(reference: str, wanted: Mapping[str, Any]) -> list[Fault]:
     """Return why a property cannot be made: its reference (A14), or its values (§4.6, §7)."""
     fault = references.fault(reference)
     found = [Fault(REFERENCE, f"the reference {fault}")] if fault else []
-    return found + [f for path, value in wanted.items() for f in validate(path, value)]
+    return found + sync.faults(dict(wanted), {})
 
 
 def create_all(
-    arrivals: Sequence[tuple[Property, Mapping[str, Any]]], *, origin: Origin, now: datetime
+    workspace: Workspace, arrivals: Sequence[Arrival], *, origin: Origin, now: datetime
 ) -> None:
-    """Make the properties; they are due for a push at once.
-
-    Args:
-        arrivals: rows that are not saved yet, each with what is wanted of it, leaf by leaf: clean,
-            and without `faults`.
+    """Make properties; they are due for a push at once.
 
     Raises:
         IntegrityError: one of the references is there already; nothing was made.
     """
-    real = [(row, _said(row, wanted)) for row, wanted in arrivals]
-    for row, leaves in real:
-        row.desired, row.revision, row.due_at = merge.document(leaves), 1, now
+    rows = [
+        {"object_reference_id": one.reference, "desired": _document(one), **one.columns}
+        for one in arrivals
+    ]
     with transaction.atomic():
-        Property.objects.bulk_create([row for row, _ in real])
-        _record(real, origin=origin, now=now)
-        for workspace_id in {row.workspace_id for row, _ in real}:
-            doorbell.ring(QUEUE, workspace_id)
+        keys = _insert(Property(workspace=workspace, revision=1, due_at=now), rows)
+        _record(keys, Change(path=Change.CREATION, origin=origin, revision=1, at=now))
+        doorbell.ring(QUEUE, workspace.pk)
 
 
-def _record(real: Sequence[tuple[Property, Leaves]], *, origin: Origin, now: datetime) -> None:
-    """Write the history straight from the leaves: a record has dozens, and a model each costs."""
-    same = {"origin": origin.value, "note": "", "revision": 1, "at": now}
-    fields = {field.name: field for field in Change._meta.concrete_fields}
-    names = [fields[name].column for name in ("real_estate_property", "path", "new", *same)]
-    columns = ", ".join(connection.ops.quote_name(str(name)) for name in names)
-    table = connection.ops.quote_name(Change._meta.db_table)
-    values = [fields[name].get_db_prep_save(value, connection) for name, value in same.items()]
-    rows = _ROWS[connection.vendor].format(same=", ".join(["%s"] * len(values)))
-    leaves = [(row.pk, path, json.dumps(v)) for row, said in real for path, v in said.items()]
+def _document(arrival: Arrival) -> merge.Document:
+    """Return the leaves that say something, the reference among them, put together."""
+    whole = {**arrival.wanted, REFERENCE: arrival.reference}
+    return merge.document({path: v for path, v in whole.items() if not is_empty(path, v)})
+
+
+def _insert(like: Property, rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Insert rows that are like one but for their own columns; return their keys.
+
+    They travel as one JSON document: a parameter for each value costs more than all the rest.
+    """
+    own = list(rows[0])
+    names, shared = _shared(like, leave_out={*own, "id"})
+    text, document, source = _ROWS[connection.vendor]
+    kinds = [isinstance(_field(like, name), models.JSONField) for name in own]
+    values = [(document if kind else text).format(n) for n, kind in enumerate(kinds)]
+    columns = ", ".join(_quoted(like, name) for name in (*names, *own))
+    selected = ", ".join([*(["%s"] * len(shared)), *values])
+    table = connection.ops.quote_name(like._meta.db_table)
+    head = f"INSERT INTO {table} ({columns})"  # names of our models, no value
+    sql = f"{head} SELECT {selected} FROM {source} RETURNING id"  # noqa: S608
+    sent = json.dumps([list(row.values()) for row in rows])
     with connection.cursor() as cursor:
-        cursor.execute(f"INSERT INTO {table} ({columns}) {rows}", [*values, json.dumps(leaves)])
+        cursor.execute(sql, [*shared, sent])
+        return [key for (key,) in cursor.fetchall()]
 
 
-def _said(row: Property, wanted: Mapping[str, Any]) -> Leaves:
-    """Return the leaves that say something, the reference among them."""
-    whole = {**wanted, REFERENCE: row.object_reference_id}
-    return {path: value for path, value in whole.items() if not equal(path, value, None)}
+def _record(keys: Sequence[int], like: Change) -> None:
+    """Write a creation for each property, straight from its row."""
+    names, shared = _shared(like, leave_out={"id", "real_estate_property", "new"})
+    columns = ", ".join(_quoted(like, n) for n in (*names, "real_estate_property", "new"))
+    marks, table = ", ".join(["%s"] * len(shared)), connection.ops.quote_name(like._meta.db_table)
+    made = Property.objects.filter(pk__in=keys).order_by("pk").values("pk", "desired")
+    inner, parameters = made.query.sql_with_params()
+    head = f"INSERT INTO {table} ({columns})"  # names of our models, no value
+    sql = f"{head} SELECT {marks}, made.* FROM ({inner}) AS made"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*shared, *parameters])
+
+
+def _shared(row: models.Model, leave_out: set[str]) -> tuple[list[str], list[Any]]:
+    """Return the columns that are written, by name, and their values as the database has them."""
+    fields = [
+        one for one in row._meta.concrete_fields if not one.generated and one.name not in leave_out
+    ]
+    values = [one.get_db_prep_save(getattr(row, one.attname), connection) for one in fields]
+    return [one.name for one in fields], values
+
+
+def _field(row: models.Model, name: str) -> Any:
+    return row._meta.get_field(name)
+
+
+def _quoted(row: models.Model, name: str) -> str:
+    return connection.ops.quote_name(str(_field(row, name).column))

@@ -35,7 +35,7 @@ def properties(workspace_id: int, now: datetime) -> Book:
     """Due = under way + ready + paused + behind a parent + later; the rest says why it is not."""
     is_due, is_done = Q(due_at__isnull=False), Q(due_at=None)
     waits = is_due & due.unheld(now)
-    may_go = waits & awake(now)
+    may_go = waits & awake(now, at="workspace__")
     later = may_go & Q(due_at__gt=now)
     return Book(
         "properties",

@@ -6,7 +6,7 @@ from typing import Any
 
 from crm_sync import merge
 from crm_sync.merge import Leaves, Patch
-from properties.catalog import equal, find, sendable
+from properties.catalog import equal, find, leaf_of, sendable
 from properties.models import Property
 
 
@@ -36,13 +36,11 @@ def smallest_patch(
     )
 
 
-def leaf_of(path: str, row: Property) -> str:
-    """Return the leaf in which a refused path lies ("prices.rent.gross" → "prices.rent"), or ""."""
-    name, _, rest = path.replace("[", ".").partition(".")
-    if name in merge.MERGED and rest:
-        return f"{name}.{rest.partition('.')[0]}"
-    known = find(name) is not None or name in merge.leaves(row.desired)
-    return name if known else ""
+def refused_leaf(path: str, row: Property) -> str:
+    """Return the leaf in which a refused path lies; "" where neither we nor the row know it."""
+    leaf = leaf_of(path)
+    known = "." in leaf or find(leaf) is not None or leaf in merge.leaves(row.desired)
+    return leaf if known else ""
 
 
 def reads_back_different(row: Property, sent: Leaves, wanted: Leaves) -> dict[str, str]:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser
 
+from crm_sync import merge
 from crm_sync.merge import Clash, Leaves
 from crm_sync.models import Workspace
 from properties.models import Change, Conflict, Property
@@ -27,7 +28,12 @@ def record(
     actor: AbstractBaseUser | None = None,
     note: str = "",
 ) -> None:
-    """Write one Change for each leaf of `changes`, as of the revision after the present one."""
+    """Write a Change for each leaf of `changes`, as of the revision after the present one.
+
+    The first changes of a property, which held nothing before, are one Change: its creation.
+    """
+    begins = not property_.revision and not before
+    told = {Change.CREATION: merge.document(changes)} if begins and changes else changes
     Change.objects.bulk_create(
         Change(
             real_estate_property=property_,
@@ -40,7 +46,7 @@ def record(
             revision=property_.revision + 1,
             at=now,
         )
-        for path, value in changes.items()
+        for path, value in told.items()
     )
 
 

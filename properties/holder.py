@@ -13,11 +13,11 @@ from typing import Any
 
 from django.db import transaction
 
-from crm_sync import due
 from crm_sync.due import Claim, LeaseLost
 from crm_sync.durability import durable
 from crm_sync.merge import Document, Leaves
 from crm_sync.models import Workspace
+from properties.catalog import identical
 from properties.models import Property
 from properties.observation import observe
 
@@ -66,7 +66,9 @@ class Holder:
                     around.enter_context(transaction.atomic())
                 if seen:
                     seen.make_way()
-                done = self.claim.write(_changed(before, columns), revision=before.revision)
+                changed = _changed(before, columns)
+                write = self.claim.finish_if if "lease_token" in columns else self.claim.write
+                done = write(changed, revision=before.revision)
                 if done and seen and seen.leaves_traces:
                     seen.keep(policy, now=now)
                 elif seen and seen.ghost:
@@ -89,10 +91,8 @@ class Holder:
         if columns.get("problem", self.row.problem) != self.row.problem:
             # Else a form that was opened before would save the problem away.
             columns["revision"] = self.row.revision + 1
-        if self.claim.write(due.RELEASED | columns, revision=self.row.revision):
-            return
-        if not self.claim.release(**neutral):
-            raise LeaseLost
+        if not self.claim.finish_if(columns, revision=self.row.revision):
+            self.claim.finish(due_at=self.claim.row.due_at, **neutral)
 
     def _fresh(self) -> Property:
         row = self.claim.fenced.first()
@@ -113,5 +113,5 @@ def _changed(row: Property, columns: Columns) -> Columns:
     return {
         name: value
         for name, value in columns.items()
-        if name == "due_at" or repr(getattr(row, name)) != repr(value)
+        if name == "due_at" or not identical(getattr(row, name), value)
     }

@@ -3,16 +3,14 @@
 from typing import Any
 
 from crm_sync.text import clean
-from properties.imports import Report
+from properties.import_report import KEPT, KEPT_REFUSED, Report
 
 Summary = dict[str, Any]
 
 OUTCOMES = ("new", "changed", "unchanged", "refused")
-KEPT = 200  # references of one kind
-KEPT_REFUSED = 1_000
+COUNTED = (*OUTCOMES, "aside")
 FIELDS = 20  # names for one record
 REASONS, LENGTH = 8, 240  # reasons for one record, characters of a text that came from the file
-OF_THE_RECORD = {"id", "created", "modified"}  # kept, but nobody misses them on the platform
 
 
 def added(summary: Summary, report: Report) -> Summary:
@@ -23,19 +21,17 @@ def added(summary: Summary, report: Report) -> Summary:
         [reference, fields];
         "refused": [position, reference, reasons]; the lists are cut at KEPT and KEPT_REFUSED.
     """
-    counts = {name: count(summary, name) + len(getattr(report, name)) for name in OUTCOMES}
-    aside = [
-        [reference, names]
-        for reference, rest in report.leftover.items()
-        if (names := _names(rest.keys() - OF_THE_RECORD))
-    ]
-    counts["aside"] = count(summary, "aside") + len(aside)
-    changed = [[reference, _names(fields)] for reference, fields in _first(report.changed.items())]
+    counts = {name: count(summary, name) + getattr(report, name).count for name in COUNTED}
     refused = [
         [one.position, one.reference, [_text(reason) for reason in one.reasons[:REASONS]]]
-        for one in report.refused[:KEPT_REFUSED]
+        for one in report.refused.first
     ]
-    fresh = {"new": report.new[:KEPT], "changed": changed, "aside": aside, "refused": refused}
+    fresh = {
+        "new": report.new.first,
+        "changed": [[reference, _names(fields)] for reference, fields in report.changed.first],
+        "aside": [[reference, _names(names)] for reference, names in report.aside.first],
+        "refused": refused,
+    }
     limits = {"refused": KEPT_REFUSED}
     lists = {
         name: (summary.get(name, []) + items)[: limits.get(name, KEPT)]
@@ -64,11 +60,7 @@ def handled(summary: Summary) -> int:
     return sum(count(summary, name) for name in OUTCOMES)
 
 
-def _first(items: Any) -> list[Any]:
-    return [item for item, _ in zip(items, range(KEPT), strict=False)]
-
-
-def _names(names: Any) -> list[str]:
+def _names(names: list[str]) -> list[str]:
     found = [_text(name) for name in sorted(names)]
     more = len(found) - FIELDS
     return found if more <= 0 else [*found[:FIELDS], f"and {more} more"]

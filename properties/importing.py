@@ -7,7 +7,7 @@ second, and doing it again changes nothing (I1): such a record then counts as un
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,11 +17,13 @@ from django.utils import timezone
 
 from crm_sync import due
 from crm_sync.dispatch import doorbell
-from crm_sync.due import Claim, LeaseLost, Tally
+from crm_sync.due import Claim, LeaseLost
+from crm_sync.queues import Drain, RowQueue
 from crm_sync.text import clean
-from properties.feeds import NotAFeed, open_feed
+from properties.feeds import NotAFeed, open_lines
+from properties.import_report import Report
 from properties.import_summary import Summary, accepted, added, count, handled
-from properties.imports import CHUNK, Report, import_feed
+from properties.imports import CHUNK, import_feed
 from properties.models import Import
 from properties.models.import_ import ImportState as State
 from properties.uploads import QUEUE
@@ -54,23 +56,6 @@ class _Cancelled(Exception):
         self.columns = columns
 
 
-def drain(workspace_id: int, budget: float) -> Tally:
-    """Work on the uploads of one workspace, for about `budget` seconds."""
-    tally, end = Tally(), time.monotonic() + budget
-    while time.monotonic() < end:
-        claim = due.claim(ready().filter(workspace_id=workspace_id), now=timezone.now())
-        if claim is None:
-            break
-        tally.add(work(claim, until=end))
-    return tally
-
-
-def workspaces_due(now: datetime) -> set[int]:
-    """Return the ids of the workspaces with an upload to work on."""
-    rows = ready().filter(due.free(now))
-    return set(rows.values_list("workspace_id", flat=True).distinct())
-
-
 def ready() -> QuerySet[Import]:
     """Return what may be worked on: of the released imports of a workspace the first only.
 
@@ -85,7 +70,15 @@ def ready() -> QuerySet[Import]:
     return Import.objects.filter(~Q(state=State.RUNNING) | ~Exists(earlier))
 
 
-due.register(due.Queue(QUEUE, workspaces_due, drain))
+def _slices(claims: Sequence[Claim[Import]], drain: Drain) -> list[str]:
+    return [work(claim, until=drain.ends_at) for claim in claims]
+
+
+IMPORTS = RowQueue(
+    name=QUEUE, rows=lambda now: ready(), work=_slices, reason="problem", calls=False
+)
+
+due.register(IMPORTS)
 
 
 def work(
@@ -101,13 +94,12 @@ def work(
         until: when to give it back unfinished, on the monotonic clock.
 
     Returns:
-        what happened: the state that it came to, "goes on", "put off", "file removed", or "lost"
-        when another worker or a person has it now and nothing more was written.
+        what happened: the state that it came to, "goes on", "put off" or "file removed".
+
+    Raises:
+        LeaseLost: another worker or a person has it now, and nothing more was written.
     """
-    try:
-        return _Slice(claim, until, pace, clock).run()
-    except LeaseLost:
-        return "lost"
+    return _Slice(claim, until, pace, clock).run()
 
 
 def steps(row: Import, now: datetime, together: int) -> Iterator[Report]:
@@ -185,7 +177,7 @@ class _Slice:
         Seen from outside: it keeps the lease, can be cancelled, and ends.
         """
         number, begun = 0, time.monotonic()
-        for number, _ in enumerate(open_feed(self.row.path), start=1):
+        for number, _ in enumerate(open_lines(self.row.path), start=1):
             if self._is_time():
                 self._write(done=number)
             if time.monotonic() - begun > READ_LIMIT:
@@ -199,7 +191,7 @@ class _Slice:
         worked = False
         for report in steps(self.row, self.clock(), self.pace.together):
             self.report = report
-            if not worked and _handled(report):
+            if not worked and report.handled:
                 worked, self.until = True, max(self.until, time.monotonic() + self.pace.least)
             if self._is_time():
                 self._write(**self._progress())
@@ -230,26 +222,32 @@ class _Slice:
     # --- writing ---
     def _write(self, **columns: Any) -> None:
         """Write, and renew the lease."""
-        self._update(columns, lease_until=self.clock() + due.LEASE)
+        lease = {"lease_until": self.clock() + due.LEASE}
+        if not self.claim.write(columns | lease, **self._wanted()):
+            raise self._lost(columns)
         for name, value in columns.items():
             setattr(self.row, name, value)
 
     def _leave(self, **columns: Any) -> None:
         """Give the row back."""
-        self._update(columns, lease_token=None, lease_until=None)
+        if not self.claim.finish_if(columns, **self._wanted()):
+            raise self._lost(columns)
 
-    def _update(self, columns: dict[str, Any], **lease: Any) -> None:
-        mine = self._mine()
-        wanted = mine.filter(cancel_asked=False) if self.row.state in Import.OPEN else mine
-        if not wanted.update(**columns, **lease):
-            if mine.exists():
-                raise _Cancelled({k: v for k, v in columns.items() if k in {self.column, "done"}})
-            raise LeaseLost
+    def _wanted(self) -> dict[str, Any]:
+        """Return how the row has to stand for work on it to go on."""
+        state = self.row.state
+        return {"state": state} | ({"cancel_asked": False} if state in Import.OPEN else {})
+
+    def _lost(self, columns: dict[str, Any]) -> Exception:
+        if self.claim.fenced.filter(state=self.row.state).exists():
+            return _Cancelled({k: v for k, v in columns.items() if k in {self.column, "done"}})
+        return LeaseLost()
 
     def _end(self, state: State, **columns: Any) -> str:
         now = self.clock()
-        ending = {"state": state, "ended_at": now, "due_at": now}  # due: its file is to be removed
-        if not self._mine().update(lease_token=None, lease_until=None, **ending, **columns):
+        # Due, since its file is to be removed.
+        ending = {"state": state, "ended_at": now, "due_at": now, **columns}
+        if not self.claim.finish_if(ending, state=self.row.state):
             raise LeaseLost
         return state
 
@@ -264,7 +262,7 @@ class _Slice:
             return self._fail(reason)
         later = {"due_at": self.clock() + due.backoff(attempts), "attempts": attempts}
         later |= self._progress() | {"problem": self._told(reason)}
-        if not self._mine().update(lease_token=None, lease_until=None, **later):
+        if not self.claim.finish_if(later, state=self.row.state):
             raise LeaseLost
         return "put off"
 
@@ -272,13 +270,6 @@ class _Slice:
         """Return a reason with the file's name as people know it, as the database can keep it."""
         text: str = clean(reason.replace(self.row.stored_as, self.row.name))[0]
         return text[:1000]
-
-    def _mine(self) -> QuerySet[Import]:
-        return self.claim.fenced.filter(state=self.row.state)
-
-
-def _handled(report: Report) -> int:
-    return report.accepted + len(report.refused)
 
 
 def _ending(summary: Summary) -> State:

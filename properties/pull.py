@@ -7,6 +7,7 @@ while somebody adds or removes properties: what is shown twice is read once, wha
 by itself and so never called gone by mistake.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -29,7 +30,10 @@ from properties.sync import QUEUE, REFERENCE
 FULL_READ = timedelta(hours=24)  # how old a full read may be
 LISTED = ("title", "propertyType", "address")  # what an item of the list shows besides its keys
 
+LONGEST = 255  # characters of a key (§7)
+
 Item = dict[str, Any]
+log = logging.getLogger(__name__)
 
 
 def pull(
@@ -37,22 +41,26 @@ def pull(
     *,
     clock: Callable[[], datetime] = timezone.now,
     size: int = PAGE_SIZE,
+    deadline: float | None = None,
 ) -> Iterator[Walk]:
     """Walk the platform's list, going on where an unfinished walk stopped; yields after each page.
 
     The last one yielded is finished. What is to be read is due afterwards, and read by whoever
     drains the queue of properties.
 
+    Args:
+        deadline: seconds for each page, by default those of the settings.
+
     Raises:
         SyncError: the platform does not answer, or the workers leave no room for a call (A8); the
             walk goes on at the same page next time.
     """
-    client = workspace.client()
+    client = workspace.client(deadline=deadline)
     walk, _ = Walk.objects.get_or_create(
         workspace=workspace, finished_at=None, defaults={"started_at": clock()}
     )
-    is_last, before = False, None
-    while not is_last:
+    before = None
+    while walk.finished_at is None:
         items, is_last = _page(workspace, client, walk, size)
         if items and items == before:  # a platform that does not know `page` would never end
             raise Passing(f"page {walk.page} of the list repeats the one before", unclear=False)
@@ -68,13 +76,28 @@ def _page(workspace: Workspace, client: Client, walk: Walk, size: int) -> tuple[
         if not held.count:
             raise Passing("the workers use all calls that the workspace allows", unclear=False)
         items, is_last = client.property_page(walk.page, size=size)
-    return [item for item in clean(items)[0] if item.get("id") is not None], is_last
+    return [item for item in clean(items)[0] if _fits(item, workspace)], is_last
+
+
+def _fits(item: Item, workspace: Workspace) -> bool:
+    """Tell whether an item has an id, and keys that our columns hold: else no page would end."""
+    too_long = [key for key in ("id", REFERENCE) if len(str(item.get(key) or "")) > LONGEST]
+    if too_long:
+        text = "%s: a property of the list is left out, its %s is longer than %d characters: %.80s"
+        log.warning(text, workspace, too_long[0], LONGEST, item.get("id"))
+    return item.get("id") is not None and not too_long
 
 
 def _take(walk: Walk, items: list[Item], *, is_last: bool, now: datetime) -> None:
-    """Write one page in one transaction: a stop loses at most the page that was being read."""
+    """Write one page in one transaction: a stop loses at most the page that was being read.
+
+    A page that another worker has written meanwhile is left to that one.
+    """
     by_id = {str(item["id"]): item for item in items}
     with transaction.atomic():
+        unwritten = Walk.objects.filter(pk=walk.pk, page=walk.page, finished_at=None)
+        if not unwritten.update(page=F("page") + 1):
+            return
         mine = Property.objects.filter(workspace_id=walk.workspace_id)
         known = {row.platform_id: row for row in mine.filter(platform_id__in=by_id)}
         added = _add(walk, [item for key, item in by_id.items() if key not in known], now=now)
@@ -83,7 +106,6 @@ def _take(walk: Walk, items: list[Item], *, is_last: bool, now: datetime) -> Non
         mine.filter(platform_id__in=by_id).update(listed_in=walk)
         missing = _ask_for_missing(walk, now=now) if is_last else 0
         Walk.objects.filter(pk=walk.pk).update(
-            page=F("page") + 1,
             listed=F("listed") + len(by_id),
             added=F("added") + added,
             asked=F("asked") + asked + added,

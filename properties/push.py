@@ -15,14 +15,13 @@ from django.utils import timezone
 from crm_sync import due, merge
 from crm_sync.answers import Answer
 from crm_sync.client import Client
-from crm_sync.due import Claim, LeaseLost
+from crm_sync.due import Claim
 from crm_sync.durability import durable
 from crm_sync.errors import NotAllowed, NotThere, Passing, Refused
 from crm_sync.merge import Leaves, Patch
 from crm_sync.models import Workspace
-from crm_sync.text import clean
 from properties.catalog import READ_ONLY
-from properties.difference import cannot_say, leaf_of, reads_back_different, smallest_patch
+from properties.difference import cannot_say, reads_back_different, refused_leaf, smallest_patch
 from properties.holder import Columns, Holder
 from properties.models import Property
 from properties.models.property import ProblemKind, with_problem
@@ -43,13 +42,12 @@ def push(
 
     Returns:
         what happened: "created", "pushed", "in sync", "refused", "delayed", "waiting", "gone",
-        "put back" when too little of the lease was left for a call that changes something, or
-        "lost" when another worker holds the row now and nothing more was written.
+        or "put back" when too little of the lease was left for a call that changes something.
+
+    Raises:
+        LeaseLost: another worker holds the row now, and nothing more was written.
     """
-    try:
-        return _Push(claim, workspace, clock).run()
-    except LeaseLost:
-        return "lost"
+    return _Push(claim, workspace, clock).run()
 
 
 @dataclass
@@ -106,6 +104,8 @@ class _Push:
             return "put back"
         if not self.patch.parts:
             return "in sync"
+        if self._is_late(DEADLINE):
+            return self._unsent(verify_at=self.verify_at)
         self.out = True
         self._take_answer(client, "PATCH", self._send_patch(client, self.patch), self.patch.parts)
         return "pushed"
@@ -154,6 +154,8 @@ class _Push:
             self.holder.write(
                 inflight=self._with_inflight(patch.parts), create_sent_at=self.clock()
             )
+        if self._is_late(DEADLINE):
+            return self._unsent(create_sent_at=None)
         self.out = True
         try:
             answer = client.create_property(patch.body)
@@ -171,9 +173,14 @@ class _Push:
         return "created"
 
     # --- the PATCH ---
-    def _is_late(self) -> bool:
+    def _is_late(self, needs: timedelta = MARGIN) -> bool:
         """Tell whether the lease might end before a call that begins now (I13)."""
-        return self.clock() + MARGIN > self.claim.until
+        return self.clock() + needs > self.claim.until
+
+    def _unsent(self, **columns: Any) -> str:
+        """Give the row back whose record waited too long for the database: no call left."""
+        self.holder.end(due_at=self.clock(), inflight=self.before, **columns)
+        return "put back"
 
     def _with_inflight(self, parts: Leaves) -> dict[str, list[Any]]:
         """Return what may reach the platform, to be written before it can (I2)."""
@@ -193,7 +200,7 @@ class _Push:
         """Merge the answer; what reads back different waits for a person, it is never a loop."""
         self.out = False
         wanted = merge.leaves(self.row.desired)
-        document = clean(answer.document)[0] if isinstance(answer.document, dict) else {}
+        document = answer.cleaned if isinstance(answer.document, dict) else {}
         told = merge.leaves(document)
         about: Leaves | None = sent
         if any(path not in told and value not in ([], {}) for path, value in sent.items()):
@@ -227,7 +234,7 @@ class _Push:
 
     def _refused(self, error: Refused) -> str:
         """Put the platform's words at the field; the other fields go out without it (§7)."""
-        paths = {leaf_of(field.path, self.row): field.message for field in error.fields}
+        paths = {refused_leaf(field.path, self.row): field.message for field in error.fields}
         named = {path: text for path, text in paths.items() if path}
         problem = with_problem(
             self.row.problem, ProblemKind.REFUSED, named or {"": str(error)[:1000]}

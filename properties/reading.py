@@ -6,7 +6,6 @@ from typing import Any
 from crm_sync.answers import Answer
 from crm_sync.client import Client
 from crm_sync.errors import NotThere, Passing
-from crm_sync.text import clean
 from properties.models import Property
 from properties.sync import REFERENCE
 
@@ -63,5 +62,5 @@ def _by_id(client: Client, row: Property) -> Document | None:
 def _document(answer: Answer) -> Document:
     if not isinstance(answer.document, dict):
         raise Passing("the platform's answer is no property", unclear=False)
-    document: Document = clean(answer.document)[0]
+    document: Document = answer.cleaned
     return document

@@ -3,6 +3,7 @@
 import time
 from datetime import timedelta
 
+from django.conf import settings
 from django.utils import timezone
 
 from crm_sync.models import Workspace
@@ -22,9 +23,9 @@ def take_sample(workspace: Workspace, *, seconds: float, size: int = SIZE) -> Dr
         None when not one property could be looked at.
     """
     started_at, end = timezone.now(), time.monotonic() + seconds
-    report = Report()
+    report, deadline = Report(), min(DEADLINE, settings.CALL_DEADLINE)
     try:
-        for finding in compare(workspace, keys(workspace, sample=size), deadline=DEADLINE):
+        for finding in compare(workspace, keys(workspace, sample=size), deadline=deadline):
             report.add(finding)
             if time.monotonic() > end:
                 report.stopped = "the time of one run was up"

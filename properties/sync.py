@@ -15,10 +15,11 @@ from django.utils import timezone
 
 from crm_sync import merge, references
 from crm_sync.dispatch import doorbell
+from crm_sync.merge import Leaves
 from crm_sync.models import Workspace
 from crm_sync.text import clean
 from properties import history
-from properties.catalog import Fault, equal, new_faults
+from properties.catalog import Fault, equal, misplaced, new_faults
 from properties.models import Property
 from properties.models.change import Origin
 from properties.models.property import without_problems
@@ -55,19 +56,18 @@ def edit(
         the leaves that really changed; empty when all values stood there already.
 
     Raises:
-        Invalid: nothing was changed, the faults name each field.
+        Invalid: nothing was changed; the faults name each field, and the leaf in which a path lies
+            that is none.
     """
     cleaned = {path: clean(value)[0] for path, value in changes.items()}
     while True:
         before = merge.leaves(property_.desired)
         real = {p: v for p, v in cleaned.items() if not equal(p, v, before.get(p))}
+        asked = {p: v for p, v in cleaned.items() if p in real or p not in before}
+        if found := faults(asked, before):
+            raise Invalid(found)
         if not real:
             return set()
-        faults = [
-            f for path, value in real.items() for f in new_faults(path, value, before.get(path))
-        ]
-        if faults:
-            raise Invalid(faults)
         with transaction.atomic():
             done = Property.objects.filter(pk=property_.pk, revision=property_.revision).update(
                 desired=merge.changed(property_.desired, real),
@@ -84,6 +84,21 @@ def edit(
         if done:
             doorbell.ring(QUEUE, property_.workspace_id)
             return set(real)
+
+
+def faults(changes: Leaves, before: Leaves) -> list[Fault]:
+    """Return why `edit` refuses these changes of what stood there before: no leaves, no values.
+
+    What stands at a path that is no leaf was written past the product, and may be cleared.
+    """
+    found: list[Fault] = []
+    for path, value in changes.items():
+        is_cleaned_up = value is None and path in before
+        if not is_cleaned_up and (fault := misplaced(path)):
+            found.append(fault)
+        else:
+            found += new_faults(path, value, before.get(path))
+    return found
 
 
 def create(

@@ -5,16 +5,18 @@ import time
 from datetime import timedelta
 
 from celery import shared_task
-from django.db.models import F, Max, Q, QuerySet
+from django.conf import settings
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from crm_sync.errors import SyncError
 from crm_sync.models import Workspace
-from crm_sync.tasks import BUDGET
-from properties.models import DriftCheck, Walk
+from crm_sync.ticker import BUDGET
+from properties.models import DriftCheck, Turn, Walk
 from properties.pull import pull
+from properties.rounds import go_round, longest_ago, take_turn
 from properties.sampling import forget_old, take_sample
-from properties.sweep import sweep
+from properties.sweep import CHUNK, sweep
 
 Kind = DriftCheck.Kind
 log = logging.getLogger(__name__)
@@ -23,6 +25,10 @@ EVERY = timedelta(hours=1)  # from the end of one walk to the beginning of the n
 SAMPLE_EVERY = timedelta(hours=1)
 SWEEP_EVERY = timedelta(hours=24)  # from one beginning to the next
 SWEEP_ROWS = 2000  # in one run, of all workspaces together: half a million a day
+# Seconds. What begins last and hangs ends before the limit of a task all the same: one page, or the
+# wait for room and the two calls of a sample.
+PAGE_DEADLINE = 15.0
+SAMPLE_BUDGET = 15.0
 
 
 @shared_task(name="properties.pull")
@@ -30,21 +36,22 @@ def pull_properties() -> dict[str, str]:
     """Walk on in every workspace whose last walk is unfinished or an hour old.
 
     Returns:
-        what happened, by slug of the workspace.
+        what happened, by slug of the workspace; nothing of those that have nothing to do.
     """
-    return {workspace.slug: _pull(workspace) for workspace in Workspace.objects.order_by("slug")}
+    since = timezone.now() - EVERY
+    lately = Walk.objects.filter(workspace=OuterRef("pk"), finished_at__gt=since)
+    waiting = Workspace.objects.filter(~Exists(lately))
+    return go_round(Turn.Task.PULL, waiting, _pull, budget=BUDGET)
 
 
-def _pull(workspace: Workspace) -> str:
+def _pull(workspace: Workspace, until: float) -> str:
     now = timezone.now()
     if workspace.is_paused(now):
         return "paused"
-    if Walk.objects.filter(workspace=workspace, finished_at__gt=now - EVERY).exists():
-        return "not yet"
-    end = time.monotonic() + BUDGET
+    deadline = min(PAGE_DEADLINE, settings.CALL_DEADLINE)
     try:
-        for walk in pull(workspace):
-            if walk.finished_at is None and time.monotonic() > end:
+        for walk in pull(workspace, deadline=deadline):
+            if walk.finished_at is None and time.monotonic() > until:
                 return f"stopped at page {walk.page}"
     except SyncError as error:
         log.warning("the pull of %s goes on later: %s", workspace.slug, error)
@@ -58,20 +65,17 @@ def sample_drift() -> dict[str, str]:
     """Compare a sample in every workspace whose last one is an hour old, within one budget.
 
     Returns:
-        what happened, by slug of the workspace.
+        what happened, by slug of the workspace; nothing of those that have nothing to do.
     """
     forget_old()
-    end = time.monotonic() + BUDGET
-    return {workspace.slug: _sample(workspace, end) for workspace in _longest_ago(Kind.SAMPLE)}
+    waiting = Workspace.objects.filter(~Exists(_begun(Kind.SAMPLE, SAMPLE_EVERY)))
+    return go_round(Turn.Task.SAMPLE, waiting, _sample, budget=SAMPLE_BUDGET)
 
 
-def _sample(workspace: Workspace, end: float) -> str:
-    now, seconds = timezone.now(), end - time.monotonic()
-    if workspace.is_paused(now):
+def _sample(workspace: Workspace, until: float) -> str:
+    if workspace.is_paused(timezone.now()):
         return "paused"
-    if _checks(workspace, Kind.SAMPLE).filter(started_at__gt=now - SAMPLE_EVERY).exists():
-        return "not yet"
-    check = take_sample(workspace, seconds=seconds) if seconds > 0 else None
+    check = take_sample(workspace, seconds=until - time.monotonic())
     if check is None:
         return "put off"
     return f"{check.differing} of {check.compared} differ, {check.unexplained} unexplained"
@@ -82,26 +86,30 @@ def sweep_properties() -> dict[str, str]:
     """Sweep on in every workspace whose last sweep is unfinished or began a day ago (I7).
 
     Returns:
-        what happened, by slug of the workspace.
+        what happened, by slug of the workspace; nothing of those that have nothing to do.
     """
-    rows, told = SWEEP_ROWS, {}
-    for workspace in _longest_ago(Kind.SWEEP):
-        told[workspace.slug], looked = _sweep(workspace, rows)
-        rows -= looked
+    begun = _begun(Kind.SWEEP, SWEEP_EVERY).filter(finished_at__isnull=False)
+    waiting = list(longest_ago(Turn.Task.SWEEP, Workspace.objects.filter(~Exists(begun))))
+    left, told = SWEEP_ROWS, dict[str, str]()
+
+    def step(workspace: Workspace) -> str:
+        nonlocal left
+        text, looked = _sweep(workspace, max(CHUNK, left // (len(waiting) - len(told))))
+        left -= looked
+        return text
+
+    for workspace in waiting:
+        is_over = left <= 0
+        told[workspace.slug] = "put off" if is_over else take_turn(Turn.Task.SWEEP, workspace, step)
     return told
 
 
 def _sweep(workspace: Workspace, rows: int) -> tuple[str, int]:
     """Look at about so many rows; returns what happened, and how many there were."""
-    checks = _checks(workspace, Kind.SWEEP)
-    begun = checks.filter(finished_at=None).first()
-    since = timezone.now() - SWEEP_EVERY
-    if begun is None and checks.filter(started_at__gt=since).exists():
-        return "not yet", 0
-    before = looked = begun.compared if begun else 0
-    text = "put off"
-    steps = sweep(workspace) if rows > 0 else ()
-    for check in steps:
+    begun = DriftCheck.objects.filter(workspace=workspace, kind=Kind.SWEEP, finished_at=None)
+    before = looked = begun.values_list("compared", flat=True).first() or 0
+    text = "left to another worker"
+    for check in sweep(workspace):
         looked = check.compared
         text = f"{looked} {'in all' if check.finished_at else 'so far'}, {check.unexplained} found"
         if looked - before >= rows:
@@ -109,12 +117,7 @@ def _sweep(workspace: Workspace, rows: int) -> tuple[str, int]:
     return text, looked - before
 
 
-def _checks(workspace: Workspace, kind: str) -> QuerySet[DriftCheck]:
-    return DriftCheck.objects.filter(workspace=workspace, kind=kind)
-
-
-def _longest_ago(kind: str) -> QuerySet[Workspace]:
-    """Return the workspaces, first the one whose last check of this kind is oldest."""
-    last = Max("driftcheck__started_at", filter=Q(driftcheck__kind=kind))
-    checked = Workspace.objects.annotate(checked_at=last)
-    return checked.order_by(F("checked_at").asc(nulls_first=True), "slug")
+def _begun(kind: str, ago: timedelta) -> QuerySet[DriftCheck]:
+    """Return the checks of a kind that began since then, for each workspace of an outer query."""
+    since = timezone.now() - ago
+    return DriftCheck.objects.filter(workspace=OuterRef("pk"), kind=kind, started_at__gt=since)

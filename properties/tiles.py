@@ -28,6 +28,12 @@ SHOWN = (
 )
 TONES = {state: tone for state, tone, _ in SHOWN} | {SyncState.PUSHING: "info"}
 ALWAYS = frozenset({SyncState.IN_SYNC, SyncState.PENDING, SyncState.CONFLICT, SyncState.REFUSED})
+REMEDIES = {
+    SyncState.CONFLICT: "Decide whose value stands, or edit the field",
+    SyncState.CANNOT_CLEAR: "Clear it on the platform, or enter a value",
+    SyncState.DUPLICATE: "Give one of them another reference on the platform",
+    SyncState.GONE: "Leave it, or edit it: an edit creates it again",
+}
 NAMED = 3  # fields that the hint of a tile has room for
 
 
@@ -109,6 +115,8 @@ def attention(now: datetime) -> list[Attention]:
             row.workspace_slug,
             moment(row.read_at, now),
             page_of(row),
+            remedy=REMEDIES.get(row.sync_state, "Edit the field"),
+            next_try=moment(row.due_at, now) if row.due_at else "With the next edit",
         )
         for row in waiting
     ]

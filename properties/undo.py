@@ -31,6 +31,7 @@ def undo(change: Change, *, seen: Any, actor: AbstractBaseUser, now: datetime) -
     """Set the field back to what stood there before the change; None clears it.
 
     Args:
+        change: of one leaf; of a creation a part of it.
         seen: the value that the person takes to stand there now.
 
     Returns:

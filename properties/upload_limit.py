@@ -1,16 +1,39 @@
 """No upload fills the disk: what is too large is thrown away while it still arrives (S7)."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.defaultfilters import filesizeformat
 
 _MARK = "upload_was_too_large"
 
 
+def known_people_only(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Take a body that is larger than a callback may be from whoever is logged in, else 413.
+
+    Django reads a form, and spools its files, before a view asks who sends them. What is smaller
+    stays in memory.
+    """
+
+    def serve(request: HttpRequest) -> HttpResponse:
+        limit = settings.CALLBACK_BODY_LIMIT
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        is_large = not (length.isdecimal() and int(length) <= limit)
+        if is_large and not request.user.is_authenticated:
+            text = f"Log in first: without that a request holds at most {filesizeformat(limit)}."
+            return HttpResponse(text, status=413, content_type="text/plain; charset=utf-8")
+        return get_response(request)
+
+    return serve
+
+
 class UploadLimit(FileUploadHandler):
-    """First of the handlers, for every request: Django reads a body before anybody is known."""
+    """First of the handlers, for every request: Django reads a body before a view is asked."""
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
         """Hand a chunk on, or leave the file out of the request and read on to its end."""

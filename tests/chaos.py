@@ -43,6 +43,7 @@ PARTS = (
         {"CHAOS_KILLS": 100, "CHAOS_STOPS": 40},
     ),
     Part("web", "I15, I16", ("tests/journeys/test_web_kill.py",), {"CHAOS_WEB_KILLS": 40}),
+    Part("redis", "I12", ("tests/journeys/test_redis_restart.py",), {"CHAOS_REDIS_RESTARTS": 40}),
     Part(
         "storms",
         "I18 to I21, I23, I29 to I31",

@@ -62,15 +62,17 @@ class Installation:
         self._wait_for(f"{self.sandbox}/_sandbox/state")
 
     def start_web(self) -> None:
-        bind = f"127.0.0.1:{self.web_port}"
-        options = ("--bind", bind, "--worker-class", "gthread", "--threads", "4")
+        options = ("--config", "config/gunicorn.py", "--bind", f"127.0.0.1:{self.web_port}")
         self._start("web", "gunicorn", "config.wsgi", *options, "--log-level", "error")
         self._wait_for(f"http://127.0.0.1:{self.web_port}/healthz")
 
-    def start_worker(self, name: str = "worker") -> None:
-        pool = ("--beat", "--pool", "threads", "--concurrency", "4", "--hostname", f"{name}@%h")
+    def start_worker(self, name: str = "worker", *options: str, pool: str = "threads") -> None:
+        kind = ("--pool", pool, "--concurrency", "4", "--hostname", f"{name}@%h")
         quiet = ("--without-gossip", "--without-mingle", "--loglevel", "ERROR")
-        self._start(name, "celery", "-A", "config", "worker", *pool, *quiet)
+        self._start(name, "celery", "-A", "config", "worker", *kind, *quiet, *options)
+
+    def start_beat(self) -> None:
+        self._start("beat", "celery", "-A", "config", "beat", "--loglevel", "ERROR")
 
     def start_loop(self, name: str) -> None:
         """Start a worker that needs no broker."""
@@ -120,15 +122,28 @@ class Installation:
         return done.stdout
 
     def state(self) -> dict[str, Any]:
-        return requests.get(f"{self.sandbox}/_sandbox/state", timeout=10).json()
+        return requests.get(f"{self.sandbox}/_sandbox/state", timeout=60).json()
+
+    def start_procfile(self, name: str) -> None:
+        """Start what the Procfile has under the name, as `honcho start` does."""
+        lines = (ROOT / "Procfile").read_text().splitlines()
+        command = dict(line.split(": ", 1) for line in lines)[name]
+        here = f"{Path(sys.executable).parent}{os.pathsep}{self.environment.get('PATH', '')}"
+        self.environment |= {"PATH": here, "WEB_BIND": f"127.0.0.1:{self.web_port}"}
+        self._start_command(name, "sh", "-c", f"exec {command}")
+        if name == "web":
+            self._wait_for(f"http://127.0.0.1:{self.web_port}/healthz")
 
     def _start(self, name: str, module: str, *arguments: str) -> None:
         self._start_python(name, "-m", module, *arguments)
 
     def _start_python(self, name: str, *arguments: str) -> None:
+        self._start_command(name, sys.executable, *arguments)
+
+    def _start_command(self, name: str, *command: str) -> None:
         log = (self.folder / f"{name}.log").open("ab")
         self.processes[name] = subprocess.Popen(
-            [sys.executable, *arguments],
+            command,
             cwd=ROOT,
             env=self.environment,
             stdout=log,

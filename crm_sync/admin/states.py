@@ -12,6 +12,7 @@ TONES = {
     State.DUPLICATE: "muted",
     State.STALE: "muted",
     State.IGNORED: "muted",
+    State.EARLY: "warning",
     State.QUARANTINED: "warning",
     State.FAILED: "danger",
 }

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from crm_sync import clock
 from crm_sync.admin import webhook
 from crm_sync.admin.watch import webhook_cell
 from crm_sync.admin_base import ModelAdmin, ModelForm, display
@@ -100,6 +101,7 @@ class WorkspaceAdmin(ModelAdmin):
         "state",
         "paused",
         "reason",
+        "platform_clock",
         "callback_address",
         "callbacks",
         "webhook",
@@ -120,6 +122,7 @@ class WorkspaceAdmin(ModelAdmin):
                     "state",
                     "paused",
                     "reason",
+                    "platform_clock",
                     "since",
                 ),
                 "description": "Changed by manage.py add_workspace.",
@@ -206,6 +209,14 @@ class WorkspaceAdmin(ModelAdmin):
     def reason(self, workspace: Workspace) -> str:
         """Show what the platform said."""
         return workspace.problem or "None"
+
+    @display(description="the platform's clock")
+    def platform_clock(self, workspace: Workspace) -> str:
+        """Say how it differs from ours, by the `Date` of its answers (I29)."""
+        if workspace.clock_ahead is None:
+            return "Not known yet: no answer has told it"
+        difference = clock.difference(workspace.clock_ahead)
+        return f"Its clock is {difference}" if difference else "As ours, within a minute"
 
     @display(description="callback address")
     def callback_address(self, workspace: Workspace) -> str:

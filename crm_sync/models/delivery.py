@@ -17,6 +17,7 @@ class Delivery(DueModel):
         DUPLICATE = "DUPLICATE", "Duplicate"
         STALE = "STALE", "Stale"
         IGNORED = "IGNORED", "Ignored"
+        EARLY = "EARLY", "Dated ahead"  # due when its date is no longer ahead of the clock (S11)
         QUARANTINED = "QUARANTINED", "Not understood"
         FAILED = "FAILED", "Failed"
 
@@ -58,6 +59,7 @@ class Delivery(DueModel):
         db_default="",
         help_text="Why it is stuck, alike for all alike",
     )
+    attempts = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     # What was settled and is played again is a row of its own: the first one's outcome stands.
     replay_of = models.ForeignKey(
         "self",
@@ -77,7 +79,7 @@ class Delivery(DueModel):
             models.UniqueConstraint(
                 fields=["workspace", "digest"],
                 name="one_delivery_per_digest",
-                condition=models.Q(replay_of=None),
+                condition=models.Q(replay_of=None, canonical_digest=""),
             )
         ]
         indexes = [
@@ -98,12 +100,12 @@ class Delivery(DueModel):
             models.Index(
                 fields=["state", "cause"],
                 name="delivery_cause",
-                condition=models.Q(state__in=["FAILED", "QUARANTINED"]),
+                condition=models.Q(state__in=["EARLY", "FAILED", "QUARANTINED"]),
             ),
             models.Index(
                 fields=["state", "received_at"],
                 name="delivery_uncleared",
-                condition=models.Q(cleared_at=None),
+                condition=models.Q(cleared_at=None, due_at=None),
             ),
         ]
 

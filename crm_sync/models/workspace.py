@@ -1,22 +1,31 @@
 """One connection to the platform."""
 
+import logging
 import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import models
+from django.core.exceptions import ValidationError
+from django.db import DatabaseError, models, transaction
 from django.utils import timezone
 
+from crm_sync import addresses
 from crm_sync.client import Client
+from crm_sync.clock import Reading
 from crm_sync.credentials import ClientCredentials, Credentials, FixedToken
 from crm_sync.due import backoff
 from crm_sync.errors import NotAllowed, Passing, SyncError
+from crm_sync.models.delivery import Delivery
 from crm_sync.secrets import EncryptedTextField
+
+log = logging.getLogger(__name__)
 
 # Where a busy platform does not say how long: one probe in this time, with jitter (I11).
 LEAST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(seconds=60)
 NOT_ALLOWED_PAUSE = timedelta(seconds=60)  # a wrong token does not get better by asking faster
+# Between two notes of the platform's clock: its machines may not agree on the time.
+CLOCK_PACE = timedelta(seconds=10)
 
 
 class Workspace(models.Model):
@@ -70,6 +79,10 @@ class Workspace(models.Model):
     pauses = models.PositiveIntegerField(default=0, editable=False)
     problem = models.TextField(blank=True, default="", editable=False)
 
+    # How far the platform's clock is ahead of ours; None before the first answer that tells (I29).
+    clock_ahead = models.DurationField(null=True, blank=True, editable=False)
+    clock_noted_at = models.DateTimeField(null=True, blank=True, editable=False)
+
     refused_callbacks = models.PositiveIntegerField(default=0, editable=False)
     last_refusal = models.CharField(max_length=255, blank=True, default="", editable=False)
     last_refusal_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -77,6 +90,11 @@ class Workspace(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+    def clean(self) -> None:
+        """Refuse a base address to which the token must not go."""
+        if fault := addresses.fault(self.base_url):
+            raise ValidationError({"base_url": f"{self.base_url} {fault}."})
 
     @property
     def callback_url(self) -> str:
@@ -97,8 +115,47 @@ class Workspace(models.Model):
         raise NotAllowed(f"workspace {self.slug} has no credentials: see `manage.py add_workspace`")
 
     def client(self, *, deadline: float | None = None) -> Client:
-        """Return the client of this workspace; `deadline` in seconds for each call."""
-        return Client(self.base_url, self.credentials, deadline=deadline or settings.CALL_DEADLINE)
+        """Return the client of this workspace; `deadline` in seconds for each call.
+
+        Raises:
+            NotAllowed: there are no credentials, or the base address must not get them.
+        """
+        if fault := addresses.fault(self.base_url):
+            how = f"change it by `manage.py add_workspace {self.slug}`"
+            raise NotAllowed(f"the base address {self.base_url} {fault}; {how}")
+        return Client(
+            self.base_url,
+            self.credentials,
+            deadline=deadline or settings.CALL_DEADLINE,
+            hear=self.hear_clock,
+            secrets=self.secrets,
+        )
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """All that authenticates us or the platform; no text may show one of them (S5)."""
+        stored = (self.fixed_token, self.client_secret, self.auth_secret, self.previous_auth_secret)
+        return tuple(secret for secret in stored if secret)
+
+    def hear_clock(self, reading: Reading) -> None:
+        """Note how far the platform's clock is ahead of ours, where that has changed (I29, S11).
+
+        Events that wait because they are dated ahead of it are looked at again at once.
+        """
+        noted_at, now = self.clock_noted_at, reading.ours
+        is_fresh = noted_at is not None and abs(now - noted_at) < CLOCK_PACE
+        if is_fresh or not reading.differs_from(self.clock_ahead):
+            return
+        unmoved = {"pk": self.pk, "clock_noted_at": noted_at}
+        try:
+            with transaction.atomic():
+                mine = Workspace.objects.filter(**unmoved)
+                if mine.update(clock_ahead=reading.ahead, clock_noted_at=now):
+                    early = Delivery.objects.filter(workspace=self, state=Delivery.State.EARLY)
+                    early.update(due_at=now)
+            self.refresh_from_db(fields=["clock_ahead", "clock_noted_at"])
+        except DatabaseError:  # the answer that brought it must not be lost for that
+            log.exception("the clock of the platform of %s could not be noted", self)
 
     def valid_auth_secrets(self, now: datetime) -> list[str]:
         """Return the secrets that a callback may carry at `now`: one, or two in a rotation (S6)."""
@@ -136,9 +193,13 @@ class Workspace(models.Model):
             self._note(paused_until=None, pauses=0, problem="")
 
 
-def awake(now: datetime) -> models.Q:
-    """Rows whose workspace is not paused; see `Workspace.is_paused`."""
-    return models.Q(workspace__paused_until=None) | models.Q(workspace__paused_until__lte=now)
+def awake(now: datetime, *, at: str = "") -> models.Q:
+    """Workspaces that are not paused; see `Workspace.is_paused`.
+
+    Args:
+        at: where the workspace stands, such as `workspace__` for rows of one.
+    """
+    return models.Q(**{f"{at}paused_until": None}) | models.Q(**{f"{at}paused_until__lte": now})
 
 
 def _probing(pauses: int) -> timedelta:

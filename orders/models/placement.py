@@ -52,12 +52,8 @@ class Placement(models.Model):
 
     class Meta:
         indexes = [
-            # Each read order asks which placements still wait for theirs: almost none do.
-            models.Index(
-                fields=["workspace", "property_platform_id", "user_platform_id"],
-                name="placement_unsettled",
-                condition=models.Q(state__in=["SENDING", "UNCERTAIN"]),
-            ),
+            # Each tick and each read order ask for the few that are not settled yet.
+            models.Index(fields=["state", "workspace"], name="placement_state"),
         ]
 
     def __str__(self) -> str:

@@ -1,7 +1,9 @@
 """The history of one property: who changed which field from what to what, and its undo."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, cast
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser
@@ -35,17 +37,19 @@ class Entry:
     Attributes:
         since: the value that stands there now, where it is another than the change set.
         undo: where the undo is posted to; "" where there is nothing to undo.
+        fields: of a creation, each field that it set.
     """
 
     when: SafeString | str
     name: str
     path: str
-    values: tuple[str, str]
     origin: SafeString
     who: str
     note: str
+    values: tuple[str, str] = ("", "")
     since: str = ""
     undo: str = ""
+    fields: tuple["Entry", ...] = ()
 
 
 def entries(row: Property, changes: list[Change]) -> list[Entry]:
@@ -54,32 +58,51 @@ def entries(row: Property, changes: list[Change]) -> list[Entry]:
     return [_entry(change, ours, now) for change in changes]
 
 
-def _entry(change: Change, ours: merge.Leaves, now: Any) -> Entry:
-    path, current = change.path, ours.get(change.path)
-    is_current = equal(path, current, change.new)
-    is_back = equal(path, current, change.old)
-    address = reverse(
-        "admin:properties_property_undo", args=[change.real_estate_property_id, change.pk]
-    )
-    return Entry(
+def _entry(change: Change, ours: merge.Leaves, now: datetime) -> Entry:
+    entry = Entry(
         when=moment(change.at, now),
-        name=label(path),
-        path=path,
-        values=worded_change(path, change.old, change.new),
+        name="Created" if change.is_creation else label(change.path),
+        path=change.path,
         origin=badge(change.get_origin_display(), ORIGIN_TONES.get(change.origin, "muted")),
         who=str(change.actor) if change.actor else "",
         note=change.note,
-        since="" if is_current or not can_undo(change) else in_one_line(path, current),
-        undo=address if can_undo(change) and not is_back else "",
     )
+    if not change.is_creation:
+        return _with_undo(entry, change, ours.get(change.path))
+    parts = sorted(change.parts(), key=lambda part: label(part.path))
+    return replace(entry, fields=tuple(_entry(part, ours, now) for part in parts))
+
+
+def _with_undo(entry: Entry, change: Change, current: Any) -> Entry:
+    path = change.path
+    entry = replace(entry, values=worded_change(path, change.old, change.new))
+    if not can_undo(change):
+        return entry
+    is_current, is_back = (equal(path, current, value) for value in (change.new, change.old))
+    return replace(
+        entry,
+        since="" if is_current else in_one_line(path, current),
+        undo="" if is_back else _address(change),
+    )
+
+
+def _address(change: Change) -> str:
+    """Return where the undo of one field is posted to; a creation has many."""
+    keys = [change.real_estate_property_id, change.pk]
+    query = urlencode({"field": change.path})
+    return f"{reverse('admin:properties_property_undo', args=keys)}?{query}"
 
 
 def history(admin: ModelAdmin, request: HttpRequest, row: Property) -> HttpResponse:
     """Show one page of the changes, of all fields or of one (`?field=`)."""
     mine = Change.objects.filter(real_estate_property=row)
-    paths = sorted(mine.order_by().values_list("path", flat=True).distinct(), key=label)
+    creation = mine.filter(path=Change.CREATION).first()
+    paths = set(mine.order_by().values_list("path", flat=True).distinct())
+    paths |= {part.path for part in creation.parts()} if creation else set()
     chosen = request.GET.get("field", "")
-    found = mine.filter(path=chosen) if chosen else mine
+    found = mine.filter(path__in=[chosen, Change.CREATION]) if chosen else mine
+    if creation and chosen and not creation.part(chosen):
+        found = found.exclude(pk=creation.pk)
     page = Paginator(found.select_related("actor").order_by("-at", "-pk"), PER_PAGE).get_page(
         request.GET.get("page")
     )
@@ -87,8 +110,8 @@ def history(admin: ModelAdmin, request: HttpRequest, row: Property) -> HttpRespo
         "title": f"History of {row}",
         "page": page,
         "pages": _numbers(page),
-        "entries": entries(row, list(page)),
-        "fields": [(path, label(path)) for path in paths],
+        "entries": entries(row, [change.part(chosen) or change for change in page]),
+        "fields": [(path, label(path)) for path in sorted(paths - {Change.CREATION}, key=label)],
         "chosen": chosen,
         "can_change": admin.has_change_permission(request, row),
     }
@@ -103,7 +126,8 @@ def undo_change(
     admin: ModelAdmin, request: HttpRequest, row: Property, change_id: int
 ) -> HttpResponse:
     """Undo a change (POST); where another value stands there by now, show it and ask first."""
-    change = Change.objects.filter(pk=change_id, real_estate_property=row).first()
+    found = Change.objects.filter(pk=change_id, real_estate_property=row).first()
+    change = found and (found.part(request.GET.get("field", "")) if found.is_creation else found)
     if change is None or not can_undo(change):
         raise Http404
     if not admin.has_change_permission(request, row):
@@ -156,7 +180,7 @@ def _undo(request: HttpRequest, change: Change) -> HttpResponse:
 
 def _signer(change: Change) -> signing.Signer:
     """Sign for this change only, so that no page can be posted for another one."""
-    return signing.Signer(salt=f"properties.undo.{change.pk}")
+    return signing.Signer(salt=f"properties.undo.{change.pk}.{change.path}")
 
 
 def _render(

@@ -10,11 +10,20 @@ lookup      find a field, name it for people
 """
 
 from crm_sync.merge import MERGED, UNSENDABLE
-from properties.catalog.comparison import equal, is_empty
+from properties.catalog.comparison import equal, identical, is_empty
 from properties.catalog.field import SHORT_TEXT, Field, Kind, Source
-from properties.catalog.lookup import FIELDS, GROUPS, READ_ONLY, TOP_LEVEL, children, find, label
+from properties.catalog.lookup import (
+    FIELDS,
+    GROUPS,
+    READ_ONLY,
+    TOP_LEVEL,
+    children,
+    find,
+    label,
+    leaf_of,
+)
 from properties.catalog.sending import UNKNOWN, sendable
-from properties.catalog.validation import Fault, new_faults, validate, validate_document
+from properties.catalog.validation import Fault, misplaced, new_faults, validate, validate_document
 
 __all__ = [
     "FIELDS",
@@ -32,8 +41,11 @@ __all__ = [
     "children",
     "equal",
     "find",
+    "identical",
     "is_empty",
     "label",
+    "leaf_of",
+    "misplaced",
     "new_faults",
     "sendable",
     "validate",

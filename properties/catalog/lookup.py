@@ -1,7 +1,9 @@
 """Find a field in the table, and name it for people."""
 
 import re
+from functools import lru_cache
 
+from crm_sync.merge import MERGED
 from properties.catalog.field import Field
 from properties.catalog.fields import ROWS
 
@@ -15,7 +17,9 @@ for _row in ROWS:
         GROUPS.setdefault(_row.group, []).append(_row)
     else:
         _CHILDREN.setdefault(_row.parent, []).append(_row)
+_REQUIRED = {path: [row for row in rows if row.required] for path, rows in _CHILDREN.items()}
 
+_SHORT = 200  # characters of a path that is worth keeping
 _INDEX = re.compile(r"\[\d+\]|\.\d+(?=\.|$)")
 
 # Names that no rule can make readable.
@@ -57,6 +61,12 @@ def find(path: str) -> Field | None:
     field = FIELDS.get(path)
     if field is not None:
         return field
+    return _find_inside(path) if len(path) < _SHORT else _find_inside.__wrapped__(path)
+
+
+@lru_cache(maxsize=4096)  # every record of a stock has the same few
+def _find_inside(path: str) -> Field | None:
+    """Find a field by a path with the numbers of list items."""
     general = _INDEX.sub("[]", path)
     if not general.endswith("[]"):
         return FIELDS.get(general)
@@ -64,10 +74,26 @@ def find(path: str) -> Field | None:
     return field if field and field.kind.is_list else None  # an object may have a member "0"
 
 
+def leaf_of(path: str) -> str:
+    """Return the leaf in which a path lies: `prices.rent.net` lies in `prices.rent` (A10).
+
+    Works for paths that the catalog does not know. A merged object lies in itself, and is no leaf.
+    """
+    name, _, rest = path.replace("[", ".").partition(".")
+    member = rest.partition(".")[0]
+    return f"{name}.{member}" if name in MERGED and member else name
+
+
 def children(path: str) -> list[Field]:
     """Return the fields that an object, or an item of a list, holds directly; in table order."""
     field = find(path)
     return list(_CHILDREN.get(field.path, [])) if field else []
+
+
+def required(path: str) -> list[Field]:
+    """Return those of its children that it must have."""
+    field = find(path)
+    return _REQUIRED.get(field.path, []) if field else []
 
 
 def label(path: str) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from crm_sync import references
+from crm_sync.merge import MERGED
 from properties.catalog.comparison import is_empty
 from properties.catalog.field import Field, Kind
 from properties.catalog.instants import read_date, read_datetime
-from properties.catalog.lookup import children, find
+from properties.catalog.lookup import find, leaf_of, required
 from properties.catalog.sending import UNKNOWN
 
 # Line breaks and tabs are text; other control characters travel badly and PostgreSQL stores no NUL.
@@ -46,6 +47,19 @@ def new_faults(path: str, value: object, stored: object) -> list[Fault]:
     return [fault for fault in validate(path, value) if fault not in known]
 
 
+def misplaced(path: str) -> Fault | None:
+    """Say why no value can be set at a path: it is no leaf, so no PATCH sends it by itself (A10).
+
+    An unknown top-level field is a leaf, and so is an unknown member of a merged object.
+    """
+    leaf = leaf_of(path)
+    if leaf in MERGED:
+        return Fault(path, f"{leaf} is merged member by member (§4.6 rule 3): name a member of it")
+    if leaf != path:
+        return Fault(path, f"is a part of {leaf}, which is sent as a whole: set {leaf}")
+    return None if leaf else Fault(path, "a field without a name")
+
+
 def validate_document(document: dict[str, object]) -> list[Fault]:
     """Return all that is wrong with the top-level fields of a document, in its order."""
     return [fault for path, value in document.items() for fault in _faults(path, value)]
@@ -62,11 +76,15 @@ def _faults(path: str, value: object) -> Iterator[Fault]:
         if value not in ([], {}):
             yield Fault(path, f"{path} is read-only: the platform sets it (§4.6 rule 5)")
     elif field.kind.is_scalar:
-        message = _scalar_fault(field, value)
-        if message:
+        if message := _message(field, value):
             yield Fault(path, f"{path} {message}")
     else:
         yield from _container_faults(field, path, value)
+
+
+def _message(field: Field, value: object) -> str | None:
+    """Return what is wrong with a single value, or None; nothing said is never wrong."""
+    return None if value is None or value == "" else _scalar_fault(field, value)
 
 
 def _unstorable(path: str, value: object) -> Iterator[Fault]:
@@ -175,10 +193,17 @@ def _item_faults(field: Field, path: str, item: object) -> Iterator[Fault]:
 def _members(path: str, value: dict[str, object]) -> Iterator[Fault]:
     """Yield the faults of the members of an object, and those that it must have and has not."""
     for name, member in value.items():
-        yield from _unstorable(path, name)
-        yield from _faults(f"{path}.{name}", member)
-    for child in children(path):
-        if child.required and value.get(child.name) in (None, ""):
+        inner = f"{path}.{name}"
+        field = find(inner)
+        if field is None:
+            yield from _unstorable(path, name)
+            yield from _faults(inner, member)
+        elif not field.kind.is_scalar or field.read_only:
+            yield from _faults(inner, member)
+        elif message := _message(field, member):
+            yield Fault(inner, f"{inner} {message}")
+    for child in required(path):
+        if value.get(child.name) in (None, ""):
             yield Fault(f"{path}.{child.name}", f"{path}.{child.name} is missing")
 
 

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from properties import catalog
+from properties.feeds import limits
 
 # Anything with at least seven digits and the usual separators; feeds spell phones in all ways.
 _PHONE = re.compile(r"\+?(?:[ ()./-]*\d){7,}[ ()./-]*")
-_BREAK = re.compile(r"\s*[\r\n\t]\s*")  # how a file was laid out is no part of a short text
+_BREAK = re.compile(r"[\r\n\t]")  # how a file was laid out is no part of a short text
+_BLANKS = re.compile(r"\s+")
+_LEADS_ON = re.compile(r"[.\[]")
 _PHONE_FIELDS = ("phone", "mobile")
 
 Fitted = tuple[Any, Any]  # what fits, and the rest of it; None where there is nothing
@@ -24,6 +27,9 @@ def fit(path: str, value: Any) -> Fitted:
     Words become constants (`heatpump-air-and-water`: HEATPUMP_AIR_AND_WATER), texts numbers where
     the field is a number, texts are trimmed, empty values and UNKNOWN of an enum are left out
     (outside `characteristics`, where it is a value).
+
+    Raises:
+        TooLong: a text is longer than any field of any feed.
     """
     field = catalog.find(path)
     if field is None:
@@ -48,8 +54,9 @@ def constant(word: Any) -> Any:
 
 def is_odd_phone(path: str, value: Any) -> bool:
     """Say whether a value is a phone number that nobody could dial; it is kept all the same."""
-    is_phone = path.rpartition(".")[2] in _PHONE_FIELDS and isinstance(value, str)
-    return is_phone and not _PHONE.fullmatch(value)
+    if not isinstance(value, str) or not path.endswith(_PHONE_FIELDS):
+        return False
+    return path.rpartition(".")[2] in _PHONE_FIELDS and not _PHONE.fullmatch(value)
 
 
 def flatten(prefix: str, rest: Any) -> Iterator[tuple[str, Any]]:
@@ -59,6 +66,8 @@ def flatten(prefix: str, rest: Any) -> Iterator[tuple[str, Any]]:
             joint = "" if name.startswith("[") or not prefix else "."
             yield from flatten(f"{prefix}{joint}{name}", member)
     elif rest not in (None, "", []):
+        if isinstance(rest, str):
+            limits.check(prefix, rest)
         yield prefix, rest
 
 
@@ -67,7 +76,8 @@ def _object(path: str, value: dict[str, Any]) -> Fitted:
     fitted, rest = {}, {}
     for name, member in value.items():
         member_path = f"{path}.{name}"
-        good, left = fit(member_path, member)
+        # "rent.net" is the name of a member, and not the way to one.
+        good, left = (None, member) if _LEADS_ON.search(name) else fit(member_path, member)
         if good is not None:
             fitted[name] = good
         if is_odd_phone(member_path, good):
@@ -92,6 +102,7 @@ def fit_item(path: str, item: Any) -> Fitted:
 def _scalar(field: catalog.Field, value: Any) -> Any:
     """Fit a single value; None where it says nothing."""
     if isinstance(value, str):
+        limits.check(field.path, value)
         value = value.strip()
     if value is None or value == "":
         return None
@@ -102,11 +113,21 @@ def _scalar(field: catalog.Field, value: Any) -> Any:
         case catalog.Kind.INTEGER | catalog.Kind.DECIMAL:
             return _number(value)
         case catalog.Kind.STRING:
-            return _BREAK.sub(" ", value) if isinstance(value, str) else _text(value)
+            return _in_one_line(value) if isinstance(value, str) else _text(value)
         case catalog.Kind.TEXT:
             return _text(value)
         case _:
             return value
+
+
+def _in_one_line(text: str) -> str:
+    """Return a text with one blank for each run of blanks that breaks the line.
+
+    In time that grows with the text: one pattern for the whole would try each blank of a run anew.
+    """
+    if not _BREAK.search(text):
+        return text
+    return _BLANKS.sub(lambda run: " " if _BREAK.search(run[0]) else run[0], text)
 
 
 def _text(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 from crm_sync.text import clean
 from properties import catalog
+from properties.feeds import limits
 from properties.feeds.fitting import fit, is_odd_phone
 from properties.feeds.idx_columns import (
     CATEGORIES,
@@ -27,7 +28,7 @@ VERSION = "IDX3.01"
 # The format has no column for the language of its texts; its home is German-speaking Switzerland.
 LANGUAGE = "de"
 MAX_LINE = 256 * 1024  # bytes; all columns filled to the limits of the field list take 60,000
-_LINE_BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
+_LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _DATE_FORMAT = "%d.%m.%Y"
 
 Texts = dict[str, str]  # what is not blank in a line, by column name
@@ -95,7 +96,7 @@ def _take(cells: list[str], position: str, seen: set[str]) -> Record | Refusal:
         name = NAME_OF.get(fault.path.replace("[0]", ""), "")
         reasons.append(f"{name}: {fault.message}" if name else fault.message)
     if reasons or reference is None:
-        return Refusal(position, reference, reasons)
+        return Refusal(position, reference, limits.told(reasons))
     if cleaned:
         leftover["(cleaned)"] = "characters that no database can keep were removed"
     return Record(document["objectReferenceId"], document, leftover, position)
@@ -114,6 +115,11 @@ def _faults(texts: Texts, seen: set[str]) -> list[str]:
     for name, known in (("object_category", PROPERTY_TYPES), ("offer_type", OFFER_TYPES)):
         if texts.get(name, "").upper() not in known:
             faults.append(f"{name} is {texts.get(name)!r}; it is one of {', '.join(known)}")
+    faults += [
+        f"{name} is longer than {limits.MAX_TEXT:,} characters"
+        for name, text in texts.items()
+        if len(text) > limits.MAX_TEXT
+    ]
     if not texts.keys() & {"object_title", "object_description"}:
         faults.append("object_title and object_description are missing")
     return faults
@@ -149,7 +155,7 @@ def _value(read: As, path: str, text: str) -> Any:
         case As.TEXT:
             return text
         case As.LINES:
-            return _LINE_BREAK.sub("\n", text)
+            return "\n".join(line.strip() for line in _LINE_BREAK.split(text))
         case As.DATE:
             return _date(text)
         case As.FLAG | As.LABEL:

@@ -4,13 +4,14 @@ What a table of `swissrets` moves is taken out of the record; what is left at th
 in the property model.
 """
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from crm_sync.text import clean
 from properties import catalog
-from properties.feeds import swissrets
+from properties.feeds import limits, swissrets
 from properties.feeds.fitting import fit, fit_item, flatten
 from properties.feeds.records import Record, Refusal
 from properties.feeds.swissrets import Units
@@ -26,15 +27,16 @@ class Intake:
 
     find_units: Callable[[], Units]
     _units: Units | None = None
-    _seen: set[tuple[str, str]] = field(default_factory=set)
+    _seen: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def take(self, raw: Any, position: str) -> Record | Refusal:
         """Return one record of the file, or why it is refused; `raw` is used up.
 
         Refused: without id, reference, category, localization or its language, with an id or a
-        reference that came before, pointing to a unit that is not there, or with any value that
-        the platform would refuse (§4.6, §7). So the smallest file that the SwissRETS schema
-        allows, which has no category, is a feed whose one record is refused.
+        reference that came before, pointing to a unit that is not there, with a text that is too
+        long for any field, or with any value that the platform would refuse (§4.6, §7). So the
+        smallest file that the SwissRETS schema allows, which has no category, is a feed whose one
+        record is refused.
         """
         if not isinstance(raw, dict):
             return Refusal(position, None, ["the record is no object"])
@@ -42,6 +44,11 @@ class Intake:
             return self._take(raw, position)
         except RecursionError:
             return Refusal(position, None, ["the record is nested too deeply"])
+        except limits.TooLong as error:
+            reference = raw.get("referenceId")
+            return Refusal(
+                position, reference if isinstance(reference, str) else None, [str(error)]
+            )
 
     def _take(self, raw: dict[str, Any], position: str) -> Record | Refusal:
         raw, cleaned = clean(raw)
@@ -55,7 +62,8 @@ class Intake:
                 reasons.append(f"{name} is missing")
         reasons += [fault.message for fault in catalog.validate_document(document)]
         if reasons:
-            return Refusal(position, None if reference is None else str(reference), reasons)
+            known_as = None if reference is None else str(reference)
+            return Refusal(position, known_as, limits.told(reasons))
         leftover = dict(flatten("", raw))
         if cleaned:
             leftover["(cleaned)"] = "characters that no database can keep were removed"
@@ -75,9 +83,9 @@ class Intake:
             if value is None or str(value).strip() == "":
                 faults.append(f"{name} is missing")
                 continue
-            if (name, str(value)) in self._seen:
+            if str(value) in self._seen[name]:
                 faults.append(f'{name} "{value}" is a duplicate: an earlier record has it')
-            self._seen.add((name, str(value)))
+            self._seen[name].add(str(value))
         return faults
 
     def _document(self, raw: dict[str, Any]) -> dict[str, Any]:
@@ -129,7 +137,7 @@ def _move(raw: dict[str, Any], source: str, document: dict[str, Any], target: st
 
 def _holder(raw: dict[str, Any], source: str) -> tuple[dict[str, Any], str]:
     """Return the object that holds the last segment of a path, empty where there is none."""
-    *parents, name = source.split(".")
+    *parents, name = source.split(".") if "." in source else (source,)
     holder: Any = raw
     for parent in parents:
         holder = holder.get(parent) if isinstance(holder, dict) else None
@@ -139,20 +147,28 @@ def _holder(raw: dict[str, Any], source: str) -> tuple[dict[str, Any], str]:
 def _move_links(raw: dict[str, Any], document: dict[str, Any]) -> None:
     """Collect the tours and videos of all languages, each address once."""
     texts = raw.get("localizations")
-    for text in texts if isinstance(texts, list) else []:
-        attachments = text.get("attachments") if isinstance(text, dict) else None
-        if not isinstance(attachments, dict):
-            continue
-        for source, target in swissrets.LINKS:
-            items = attachments.pop(source, None)
-            links = document.get(target, [])
-            known = {link["url"] for link in links if isinstance(link, dict) and "url" in link}
-            for item in items if isinstance(items, list) else []:
-                link, _ = fit_item(target, item)
-                if link and not (isinstance(link, dict) and link.get("url") in known):
-                    links.append(link)
-            if links:
-                document[target] = links
+    attachments = [
+        text["attachments"]
+        for text in (texts if isinstance(texts, list) else [])
+        if isinstance(text, dict) and isinstance(text.get("attachments"), dict)
+    ]
+    for source, target in swissrets.LINKS:
+        lists = [holder.pop(source, None) for holder in attachments]
+        items = [item for found in lists if isinstance(found, list) for item in found]
+        if links := list(_links(target, items)):
+            document[target] = links
+
+
+def _links(target: str, items: list[Any]) -> Iterator[Any]:
+    """Yield the links that have something to say and whose address was not there before."""
+    known: set[str] = set()
+    for item in items:
+        link, _ = fit_item(target, item)
+        address = link.get("url") if isinstance(link, dict) else None
+        if link and not (isinstance(address, str) and address in known):
+            yield link
+        if isinstance(address, str):
+            known.add(address)
 
 
 def _derive(document: dict[str, Any]) -> None:
@@ -164,7 +180,8 @@ def _derive(document: dict[str, Any]) -> None:
     categories = document.get("propertyCategories")
     if isinstance(categories, list) and categories:
         document["propertyType"] = swissrets.PROPERTY_TYPE_OF.get(categories[0], "OTHER")
-    flags = document.get("characteristics", {})
+    found = document.get("characteristics")
+    flags = found if isinstance(found, dict) else {}
     applying = [c for flag, c in swissrets.CONDITIONS if flags.get(flag) == "APPLIES"]
     if applying:
         document["conditions"] = list(dict.fromkeys(applying))

@@ -10,7 +10,16 @@ from pathlib import Path
 
 from properties import catalog
 from properties.catalog import Field, Kind, Source
-from properties.feeds import idx_columns, swissrets
+from properties.feeds import (
+    idx,
+    idx_columns,
+    limits,
+    swissrets,
+    swissrets_xml,
+    table,
+    table_csv,
+    workbook,
+)
 from properties.feeds.idx_columns import As
 from properties.feeds.overlay import LOCALIZATIONS
 from properties.feeds.table import COLUMNS, TEXTS
@@ -112,7 +121,43 @@ def _swissrets() -> Iterator[str]:
             yield f"| `characteristics.{name}` | `{name}` |"
 
 
+_LIMITS = (
+    ("any", "a text", f"{limits.MAX_TEXT:,} characters", "the record; in CSV the file"),
+    ("any", "reasons of one refusal", f"{limits.MAX_REASONS}", "the others are counted"),
+    ("any", "one record", f"{limits.MAX_SECONDS} s of the processor", "the file"),
+    ("any", "the process that reads", f"{limits.MAX_MEMORY:,} bytes of data", "the file"),
+    ("SwissRETS", "a record", f"{limits.MAX_RECORD:,} characters (see below)", "the file"),
+    ("SwissRETS", "a name", f"{limits.MAX_NAME} characters", "the file"),
+    ("SwissRETS", "what is open at a time", f"{limits.MAX_DEPTH} levels", "the file"),
+    ("SwissRETS XML", "a tag or comment", f"{swissrets_xml.MAX_TOKEN:,} bytes", "the file"),
+    ("IDX", "a line", f"{idx.MAX_LINE:,} bytes", "the file"),
+    ("CSV", "a row", f"{table_csv.MAX_ROW:,} characters", "the file"),
+    ("CSV, Excel", "columns", f"{table.MAX_COLUMNS}", "the file"),
+    ("Excel", "rows, shared texts", f"{workbook.MAX_ROWS:,}", "the file"),
+    ("Excel", "a row, a shared text", f"{workbook.MAX_ROW:,} bytes", "the file"),
+    (
+        "Excel",
+        "elements of a row, or beside rows",
+        f"{workbook.MAX_ELEMENTS:,}",
+        "the file",
+    ),
+    ("Excel", "a tag or comment", f"{workbook.MAX_TOKEN:,} bytes", "the file"),
+    ("Excel", "a sheet, unpacked", f"{workbook.MAX_SHEET:,} bytes", "the file"),
+    ("Excel", "all shared texts, unpacked", f"{workbook.MAX_STRINGS:,} bytes", "the file"),
+    ("Excel", "another part, or beside rows", f"{workbook.MAX_OTHER:,} bytes", "the file"),
+    ("Excel", "parts", f"{workbook.MAX_PARTS:,}", "the file"),
+)
+
+
+def _limits() -> Iterator[str]:
+    """Yield how much of a file may be one thing, and what is refused beyond it."""
+    yield from ("| format | what | at most | refused beyond it |", "|---|---|---|---|")
+    for row in _LIMITS:
+        yield f"| {' | '.join(row)} |"
+
+
 TABLES = {
+    "limits": _limits,
     "columns": _columns,
     "characteristics": _characteristics,
     "idx": _idx,

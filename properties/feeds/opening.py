@@ -1,4 +1,4 @@
-"""Open a feed by what is in it, whatever its name says."""
+"""Tell the format of a feed by what is in it, whatever its name says."""
 
 import codecs
 from collections.abc import Callable, Iterator
@@ -24,14 +24,13 @@ _ZIP = b"PK\x03\x04"
 _OLE2 = b"\xd0\xcf\x11\xe0"  # Excel until 2003, and workbooks with a password
 
 
-def open_feed(path: Path) -> Iterator[Record | Refusal]:
-    """Return the records and refusals of a file as a stream, in its order.
+def read_feed(path: Path) -> Iterator[Record | Refusal]:
+    """Return the records and refusals of a file, read in this process.
 
-    Raises NotAFeed at once for a file that cannot be read or is in no format of ours; while it is
-    read, NotAFeed for one that turns out to be another format or hostile, and Truncated where it
-    breaks off after records. Nothing of such a file should be imported.
+    Raises:
+        NotAFeed, Truncated: as `isolation.open_feed` does.
     """
-    return _reader_of(path)(path)
+    return reader_of(path)(path)
 
 
 def stock_format(path: Path) -> str | None:
@@ -39,10 +38,10 @@ def stock_format(path: Path) -> str | None:
 
     Raises NotAFeed as `open_feed` does at once.
     """
-    return _FULL_LOADS.get(_reader_of(path))
+    return _FULL_LOADS.get(reader_of(path))
 
 
-def _reader_of(path: Path) -> Reader:
+def reader_of(path: Path) -> Reader:
     """Return the reader for a file; NotAFeed where there is none."""
     try:
         with path.open("rb") as file:

@@ -4,8 +4,6 @@ NotAFeed         import nothing: the file is not in a format that we read
  └─ Truncated    import nothing: it began well and breaks off, so it lacks records
 """
 
-import hashlib
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,12 +50,3 @@ class NotAFeed(Exception):
 
 class Truncated(NotAFeed):
     """The file breaks off after some records: import nothing, it would look like a full load."""
-
-
-def digest(document: dict[str, Any]) -> str:
-    """Return the SHA-256 of a document's canonical JSON; equal documents, equal digests.
-
-    The change detection of an import: SwissRETS itself says not to trust `modified`.
-    """
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -1,26 +1,14 @@
 """Records of a feed on disk, for as long as nobody knows whether the feed is whole."""
 
-import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
-from typing import IO, Any
+from typing import IO
 
-from properties.feeds.overlay import Part
-from properties.feeds.records import Record, Refusal
+from properties.feeds import lines
+from properties.feeds.lines import Line
 
-
-@dataclass(frozen=True)
-class Same:
-    """A record that is as it was in the last feed."""
-
-    reference: str
-    leftover: dict[str, Any]
-
-
-Item = Record | Refusal | Same
+CHARACTERS = 8 * 1024 * 1024  # of the lines of one chunk, or a single line that is longer
 
 
 @contextmanager
@@ -30,43 +18,30 @@ def open_shelf() -> Iterator["Shelf"]:
     What was read and found good is what is imported, even when the feed is replaced meanwhile; and
     nothing is read twice. The file is in TMPDIR, about as large as the feed.
     """
-    with tempfile.TemporaryFile("w+", encoding="ascii") as file:
+    with tempfile.TemporaryFile("w+b") as file:
         yield Shelf(file)
 
 
 class Shelf:
     """Holds what was read in a file, one item a line."""
 
-    def __init__(self, file: IO[str]) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
-    def put(self, item: Item) -> None:
-        """Add an item behind the others."""
-        self._file.write(json.dumps(_fields(item), separators=(",", ":")) + "\n")
+    def put(self, line: Line) -> None:
+        """Add a line behind the others."""
+        self._file.write(line.text)
 
-    def chunks(self, size: int) -> Iterator[list[Item]]:
-        """Yield all items in their order, at most `size` at a time."""
+    def chunks(self, size: int) -> Iterator[list[Line]]:
+        """Yield all lines in their order, at most `size` and about CHARACTERS at a time."""
         self._file.seek(0)
-        while lines := list(islice(self._file, size)):
-            yield [_item(*json.loads(line)) for line in lines]
-
-
-def _fields(item: Item) -> tuple[Any, ...]:
-    match item:
-        case Same():
-            return ("same", item.reference, item.leftover)
-        case Refusal():
-            return ("refused", item.position, item.reference, item.reasons)
-        case Record():
-            fields = (item.reference, item.document, item.leftover, item.position, item.parts)
-            return ("record", *fields)
-
-
-def _item(kind: str, *fields: Any) -> Item:
-    if kind == "same":
-        return Same(*fields)
-    if kind == "refused":
-        return Refusal(*fields)
-    reference, document, leftover, position, parts = fields
-    places: tuple[Part, ...] = tuple((leaf, tuple(way), value) for leaf, way, value in parts)
-    return Record(reference, document, leftover, position, places)
+        found: list[Line] = []
+        room = CHARACTERS
+        for text in self._file:
+            if found and (len(found) == size or len(text) > room):
+                yield found
+                found, room = [], CHARACTERS
+            found.append(lines.read(text))
+            room -= len(text)
+        if found:
+            yield found

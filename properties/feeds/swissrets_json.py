@@ -1,124 +1,170 @@
 """Read SwissRETS JSON 3.x as a stream: one record in memory at a time."""
 
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import ijson
 
+from properties.feeds import limits
 from properties.feeds.intake import Intake
 from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
 from properties.feeds.swissrets import Units, units_of
 
-PROPERTIES, PROJECTS = "properties.item", "projects.item"
 CHUNK = 64 * 1024
-MAX_RECORD = 16 * 1024 * 1024  # bytes of one record, and of what stands between two
-MAX_DEPTH = 1_000  # brackets that may be open at a time
 _BOM = b"\xef\xbb\xbf"
+_CONTAINERS: dict[str, type[Any]] = {"start_map": dict, "start_array": list}
+_ENDS = frozenset({"end_map", "end_array"})
 
 
 def read_json(path: Path) -> Iterator[Record | Refusal]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
     intake = Intake(lambda: _find_units(path))
+    builder = _Builder(path.name, "properties", "record")
     number = 0
     try:
-        for raw in _items(path, PROPERTIES):
-            number += 1
+        for number, raw in enumerate(_items(path, builder), start=1):
             yield intake.take(raw, f"record {number}")
     except ijson.JSONError as error:
         broken = f"{path.name}: broken JSON after record {number}: {_first_line(error)}"
         raise (Truncated if number else NotAFeed)(broken) from error
-    if not number and not _has_properties(path):
+    if not builder.is_there:
         raise NotAFeed(f'{path.name}: JSON, but no SwissRETS: it has no "properties"')
-
-
-def _items(path: Path, prefix: str) -> Iterator[Any]:
-    """Yield the values at a prefix, each within the bounds of a record.
-
-    Properties and projects are both built, whichever is asked for: the bounds are those of one
-    item, and a file may have any number of the others before, between and behind.
-    """
-    found = {name: ijson.sendable_list() for name in (PROPERTIES, PROJECTS)}
-    parsers = [ijson.items_coro(items, name, use_float=True) for name, items in found.items()]
-    with _open(path) as source:
-        chunk = b"-"
-        while chunk:
-            chunk = source.read(CHUNK)
-            failure = _feed(parsers, chunk)
-            if any(found.values()):
-                source.start_record()
-            yield from found[prefix]
-            if failure is not None:
-                raise failure
-            for items in found.values():
-                items.clear()
-
-
-def _feed(parsers: list[Any], chunk: bytes) -> ijson.JSONError | None:
-    """Give the parsers a piece of the file, or its end; return what is wrong with it."""
-    try:
-        for parser in parsers:
-            if chunk:
-                parser.send(chunk)
-            else:
-                parser.close()
-    except ijson.JSONError as error:
-        return error
-    return None
 
 
 def _find_units(path: Path) -> Units:
     """Return the units of all projects in the file."""
     units: Units = {}
-    for project in _items(path, PROJECTS):
+    for project in _items(path, _Builder(path.name, "projects", "project")):
         units |= units_of(project)
     return units
 
 
-def _has_properties(path: Path) -> bool:
-    """Say whether a file without records is at least an empty list of them."""
-    with _open(path) as source:
-        events = ijson.parse(source)
-        return any((prefix, event) == ("properties", "start_array") for prefix, event, _ in events)
+def _items(path: Path, builder: "_Builder") -> Iterator[Any]:
+    """Yield what a builder builds of a file; JSONError behind the items before it."""
+    parser = ijson.basic_parse_coro(builder, use_float=True)
+    with path.open("rb") as file:
+        if file.read(len(_BOM)) != _BOM:
+            file.seek(0)
+        chunk = b"-"
+        while chunk:
+            chunk = file.read(CHUNK)
+            failure = _feed(parser, chunk)
+            yield from builder.taken()
+            if failure is not None:
+                raise failure
+            builder.watch(len(chunk))
+
+
+def _feed(parser: Any, chunk: bytes) -> ijson.JSONError | None:
+    """Give the parser a piece of the file, or its end; return what is wrong with it."""
+    try:
+        if chunk:
+            parser.send(chunk)
+        else:
+            parser.close()
+    except ijson.JSONError as error:
+        return error
+    return None
 
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-@contextmanager
-def _open(path: Path) -> Iterator["_Bounded"]:
-    with path.open("rb") as file:
-        if file.read(len(_BOM)) != _BOM:
-            file.seek(0)
-        yield _Bounded(file, path.name)
+class _Builder:
+    """The target of the parser: builds the items of one top-level list, within bounds.
 
-
-class _Bounded:
-    """A file that stops a record from filling the memory, by its size or by its nesting.
-
-    The parser builds what it reads before anyone can look at it, so the bounds stand in front of
-    it. Brackets are counted without a look at texts: a text that holds a few does no harm.
+    What is built is weighed while it grows, with its path: no longer path is made of it later.
     """
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
-        self._file = file
-        self._name = name
-        self._size = 0
+    def __init__(self, file_name: str, wanted: str, what: str) -> None:
+        self._file_name = file_name
+        self._wanted = wanted
+        self._what = what
+        self.is_there = False  # the list, empty or not
         self._depth = 0
+        self._name = ""
+        self._in_root = self._in_list = False
+        # Of the item under way: what holds the next value, how long the path to that is, and the
+        # same of all that is open around it.
+        self._holder: Any = None
+        self._path = 0
+        self._open: list[tuple[Any, int]] = []
+        self._weight = 0
+        self._number = 0
+        self._silence = 0
+        self._ready: deque[Any] = deque()
 
-    def read(self, size: int) -> bytes:
-        """Return the next bytes of the file; NotAFeed when a record outgrows its bounds."""
-        chunk = self._file.read(size)
-        self._size += len(chunk)
-        self._depth += sum(map(chunk.count, (b"[", b"{"))) - sum(map(chunk.count, (b"]", b"}")))
-        if self._size > MAX_RECORD:
-            raise NotAFeed(f"{self._name}: a record is larger than {MAX_RECORD:,} bytes")
-        if self._depth > MAX_DEPTH:
-            raise NotAFeed(f"{self._name}: nested deeper than {MAX_DEPTH:,} levels")
-        return chunk
+    def send(self, event: tuple[str, Any]) -> None:
+        """Take an event: a name, a value, or the begin or end of an object or list."""
+        kind, value = event
+        self._silence = 0
+        if kind == "map_key":
+            if len(value) > limits.MAX_NAME:
+                raise self._refusal(limits.NAME)
+            self._name = value
+        elif kind in _ENDS:
+            self._end()
+        elif kind in _CONTAINERS:
+            self._start(kind, _CONTAINERS[kind]())
+        elif self._in_list:
+            self._put(value, len(value) if kind == "string" else 0)
 
-    def start_record(self) -> None:
-        """Begin to count anew: a record has been read."""
-        self._size = self._depth = 0
+    def watch(self, size: int) -> None:
+        """Count the bytes that led to nothing, before one giant text fills the memory."""
+        self._silence += size
+        if self._silence > limits.MAX_RECORD:
+            raise self._refusal(limits.RECORD)
+
+    def taken(self) -> Iterator[Any]:
+        """Yield the items that are ready, and forget them."""
+        while self._ready:
+            yield self._ready.popleft()
+
+    def _start(self, kind: str, container: Any) -> None:
+        if self._depth >= limits.MAX_DEPTH:
+            raise self._refusal(limits.DEPTH)
+        if self._in_list:
+            path = self._put(container, 0)
+            self._open.append((self._holder, self._path))
+            self._holder, self._path = container, path
+        elif self._depth == 0:
+            self._in_root = kind == "start_map"
+        elif self._depth == 1 and self._in_root and kind == "start_array":
+            self._in_list = self._name == self._wanted
+            self.is_there = self.is_there or self._in_list
+        self._depth += 1
+
+    def _end(self) -> None:
+        self._depth -= 1
+        if self._open:
+            item = self._holder
+            self._holder, self._path = self._open.pop()
+            if not self._open:
+                self._ready.append(item)
+        else:
+            self._in_list = False
+
+    def _put(self, value: Any, size: int) -> int:
+        """Put a value where it belongs; returns how long the path to it is."""
+        path = self._path + 1
+        if not self._open:
+            self._number += 1
+            self._weight = 0
+            if not isinstance(value, dict | list):  # no record, but the reader says so
+                self._ready.append(value)
+        elif isinstance(self._holder, dict):
+            self._holder[self._name] = value
+            path += len(self._name)
+        else:
+            self._holder.append(value)
+        self._weight += path + size + limits.VALUE
+        if self._weight > limits.MAX_RECORD:
+            raise self._refusal(limits.RECORD)
+        return path
+
+    def _refusal(self, reason: str) -> NotAFeed:
+        what = f"{self._what} {self._number}" if self._open else "the file"
+        return NotAFeed(f"{self._file_name}: {what} {reason}")

@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
+from properties.feeds import limits
 from properties.feeds.intake import Intake
 from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
 from properties.feeds.swissrets import Units, units_of
@@ -54,9 +55,7 @@ RENAMED = {
 }
 
 CHUNK = 64 * 1024
-MAX_RECORD = 4 * 1024 * 1024  # characters of one record
 MAX_TOKEN = 1024 * 1024  # bytes without a single element or text: a giant tag or comment
-MAX_DEPTH = 40
 PROPERTY = ("export", "properties", "property")
 PROJECT = ("export", "projects", "project")
 
@@ -99,11 +98,12 @@ def _add(value: dict[str, Any], name: str, child: Element, holder: str) -> None:
     content = to_json(child)
     if holder == "attachments":
         value.setdefault(name, []).append(content)
-    elif name in value:
-        known = value[name]
-        value[name] = [*known, content] if isinstance(known, list) else [known, content]
-    else:
+    elif name not in value:
         value[name] = content
+    elif isinstance(value[name], list):
+        value[name].append(content)
+    else:
+        value[name] = [value[name], content]
 
 
 def _find_units(path: Path) -> Units:
@@ -157,7 +157,8 @@ class _Collector:
         self._open: list[str] = []
         self._builder: TreeBuilder | None = None
         self._began = 0
-        self._size = 0
+        self._paths: list[int] = []  # in the record: how long the path to each open element is
+        self._weight = 0
         self._silence = 0
         self._ready: deque[tuple[int, Element]] = deque()
         self.line: Callable[[], int] = int
@@ -169,25 +170,26 @@ class _Collector:
         self._silence = 0
         if len(self._open) == 1 and name != "export":
             raise NotAFeed(f"{self._file_name}: XML, but no SwissRETS: it begins with <{name}>")
-        if len(self._open) > MAX_DEPTH:
-            raise NotAFeed(f"{self._file_name}: nested deeper than {MAX_DEPTH} levels")
+        if len(self._open) > limits.MAX_DEPTH:
+            raise self._refusal(limits.DEPTH)
         if self._builder is None and tuple(self._open) == self._wanted:
-            self._builder, self._began, self._size = TreeBuilder(), self.line(), 0
+            self._builder, self._began, self._weight = TreeBuilder(), self.line(), 0
         if self._builder is not None:
-            self._count(len(name) + sum(len(k) + len(v) for k, v in attributes.items()))
+            self._weigh(name, attributes)
             self._builder.start(name, attributes)
 
     def data(self, text: str) -> None:
         """Take a piece of text."""
         self._silence = 0
         if self._builder is not None:
-            self._count(len(text))
+            self._add(len(text))
             self._builder.data(text)
 
     def end(self, tag: str) -> None:
         """End an element; the one that was wanted is ready."""
         if self._builder is not None:
             element = self._builder.end(tag.rpartition("}")[2])
+            self._paths.pop()
             if len(self._open) == len(self._wanted):
                 self._ready.append((self._began, element))
                 self._builder = None
@@ -209,7 +211,21 @@ class _Collector:
         while self._ready:
             yield self._ready.popleft()
 
-    def _count(self, size: int) -> None:
-        self._size += size
-        if self._size > MAX_RECORD:
-            raise NotAFeed(f"{self._file_name}: a record is larger than {MAX_RECORD:,} characters")
+    def _weigh(self, name: str, attributes: dict[str, str]) -> None:
+        """Count an element and its attributes, each with its path."""
+        if max(map(len, (name, *attributes))) > limits.MAX_NAME:
+            raise self._refusal(limits.NAME)
+        path = (self._paths[-1] if self._paths else 0) + len(name) + 1
+        self._paths.append(path)
+        self._add(path + limits.VALUE)
+        for key, value in attributes.items():
+            self._add(path + len(key) + 1 + len(value) + limits.VALUE)
+
+    def _add(self, size: int) -> None:
+        self._weight += size
+        if self._weight > limits.MAX_RECORD:
+            raise self._refusal(limits.RECORD)
+
+    def _refusal(self, reason: str) -> NotAFeed:
+        what = "the file" if self._builder is None else f"the record in line {self._began}"
+        return NotAFeed(f"{self._file_name}: {what} {reason}")

@@ -16,14 +16,13 @@ from crm_sync.merge import MERGED
 from crm_sync.text import clean
 from properties import catalog
 from properties.catalog import Field, Kind
-from properties.feeds import cells
+from properties.feeds import cells, limits
 from properties.feeds.cells import REFERENCE, Unreadable
 from properties.feeds.fitting import is_odd_phone
 from properties.feeds.overlay import LOCALIZATIONS, Part, nested
 from properties.feeds.records import NotAFeed, Record, Refusal
 
 MAX_COLUMNS = 500  # the catalog has about 220, and six for each language
-MAX_CELL = 131_072  # characters; what Python's csv module takes unless told otherwise
 _LANGUAGE = re.compile(r"localizations\.([a-z]{2})\.(\w+)")
 _CONTAINERS = {Kind.OBJECT, Kind.MERGED}
 
@@ -115,8 +114,8 @@ class Table:
     def _value(self, column_: Column, content: object) -> Any:
         """Return the value of a cell; None when it clears."""
         if isinstance(content, str):
-            if len(content) > MAX_CELL:
-                raise Unreadable(f"is longer than {MAX_CELL:,} characters")
+            if len(content) > limits.MAX_TEXT:
+                raise Unreadable(f"is longer than {limits.MAX_TEXT:,} characters")
             if cells.clears(content):
                 return None
             content = cells.unguard(content, self._guarded)
@@ -137,7 +136,7 @@ class Table:
             ]
         self._seen.add(str(reference))
         if reasons or not isinstance(reference, str):
-            return Refusal(position, reference, reasons)
+            return Refusal(position, reference, limits.told(reasons))
         return Record(reference, document, leftover, position, tuple(parts))
 
 
@@ -157,17 +156,19 @@ def _header(names: Iterable[object], file_name: str) -> list[Column]:
     titles = ["" if name is None else str(name).strip() for name in names]
     while titles and not titles[-1]:
         titles.pop()
-    columns = []
+    columns: dict[str, Column] = {}
     for title in titles:
         found = column(title)
         if found is None:
             raise NotAFeed(f"{file_name}: {_unknown(title)}")
-        if found in columns:
+        if title in columns:
             raise NotAFeed(f'{file_name}: the column "{title}" is there twice')
-        columns.append(found)
-    if REFERENCE not in titles:
+        columns[title] = found
+    if len(columns) > MAX_COLUMNS:
+        raise NotAFeed(f"{file_name}: has more than {MAX_COLUMNS} columns")
+    if REFERENCE not in columns:
         raise NotAFeed(f"{file_name}: a table without the column {REFERENCE}")
-    return columns
+    return list(columns.values())
 
 
 def _unknown(title: str) -> str:

@@ -2,6 +2,7 @@
 
 import codecs
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -11,8 +12,9 @@ from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
 from properties.feeds.table import Table, column
 
 DELIMITERS = ",;\t"
-MAX_LINE = 1024 * 1024  # characters up to a line end
+MAX_ROW = 1024 * 1024  # characters; a row goes on over line ends between quotes
 _CHUNK = 64 * 1024
+_LINE_END = re.compile(r"[\r\n]")
 
 
 def read_csv(path: Path) -> Iterator[Record | Refusal]:
@@ -20,10 +22,10 @@ def read_csv(path: Path) -> Iterator[Record | Refusal]:
     number = 0
     encoding = _encoding(path)
     with path.open(encoding=encoding, newline="") as file:
-        delimiter = _delimiter(file.readline(MAX_LINE))
-        file.seek(0)
         lines = _Lines(file, path.name)
         try:
+            delimiter = _delimiter(file.readline(MAX_ROW))
+            file.seek(0)
             for taken in _rows(csv.reader(lines, delimiter=delimiter, strict=True), lines):
                 yield taken
                 number += 1
@@ -37,7 +39,7 @@ def read_csv(path: Path) -> Iterator[Record | Refusal]:
 
 def names_a_column(head: bytes) -> bool:
     """Say whether a file begins like a header: with a name that we know."""
-    line = head.decode("utf-8-sig", errors="replace").partition("\n")[0]
+    line = _LINE_END.split(head.decode("utf-8-sig", errors="replace"), maxsplit=1)[0]
     return "\0" not in line and _known(line, _delimiter(line)) > 0
 
 
@@ -47,6 +49,7 @@ def _rows(rows: Any, lines: "_Lines") -> Iterator[Record | Refusal]:
     table = Table(header, lines.name, GUARDED_IN_CSV)
     began = rows.line_num
     for row in rows:
+        lines.start_row()
         position, began = f"line {began + 1}", rows.line_num
         if len(row) < len(header) and any(row):
             if not lines.ended:
@@ -64,7 +67,10 @@ def _delimiter(line: str) -> str:
 
 
 def _known(line: str, delimiter: str) -> int:
-    names = next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter), [])
+    try:
+        names = next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter), [])
+    except csv.Error:  # no header of ours; who reads the rows says why
+        return 0
     return sum(column(name.strip()) is not None for name in names)
 
 
@@ -96,16 +102,22 @@ def _encoding(path: Path) -> str:
 
 
 class _Lines:
-    """The lines of a file, within bounds; knows whether the last one had an end."""
+    """The lines of a file, as many as a row may have; knows whether the last one had an end."""
 
     def __init__(self, file: TextIO, name: str) -> None:
         self._file = file
         self.name = name
         self.ended = True
+        self._size = 0
+
+    def start_row(self) -> None:
+        """Begin to count anew: a row has been read."""
+        self._size = 0
 
     def __iter__(self) -> Iterator[str]:
-        while line := self._file.readline(MAX_LINE + 1):
-            if len(line) > MAX_LINE:
-                raise NotAFeed(f"{self.name}: a line is longer than {MAX_LINE:,} characters")
+        while line := self._file.readline(MAX_ROW + 1):
+            self._size += len(line)
+            if self._size > MAX_ROW:
+                raise NotAFeed(f"{self.name}: a row is longer than {MAX_ROW:,} characters")
             self.ended = line[-1] in "\r\n"
             yield line

@@ -16,10 +16,11 @@ from openpyxl.cell import WriteOnlyCell
 from crm_sync import merge
 from properties import catalog
 from properties.catalog import Kind
-from properties.feeds import cells
+from properties.feeds import cells, limits
 from properties.feeds.overlay import LOCALIZATIONS
-from properties.feeds.table import COLUMNS, MAX_CELL, TEXTS, column, localized
-from properties.feeds.table_xlsx import ERRORS, MAX_ROWS
+from properties.feeds.table import COLUMNS, TEXTS, column, localized
+from properties.feeds.table_xlsx import ERRORS
+from properties.feeds.workbook import MAX_ROWS
 
 Document = dict[str, Any]
 Unsaid = list[tuple[str, str]]  # path and reason of what a format cannot say
@@ -145,7 +146,7 @@ class _Rows:
 
 def write_csv(path: Path, documents: Iterable[Document], names: list[str]) -> Iterator[Written]:
     """Write a CSV file; yields after each document what could not be said of it."""
-    rows = _Rows(names, cells.GUARDED_IN_CSV, MAX_CELL)
+    rows = _Rows(names, cells.GUARDED_IN_CSV, limits.MAX_TEXT)
     with path.open("w", encoding="utf-8-sig", newline="") as file:  # Excel knows UTF-8 by its BOM
         writer = csv.writer(file)
         writer.writerow(names)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from crm_sync.merge import MERGED
 from properties.catalog import Kind, find
 
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
@@ -20,12 +19,6 @@ _EMPTY: tuple[Any, ...] = (None, "", {}, [])
 def steps(path: str) -> list[str | int]:
     """Cut a path into member names and list indexes."""
     return [int(index) if index else name for index, name in _STEP.findall(path)]
-
-
-def leaf_of(path: str) -> str:
-    """Return the leaf in which the input at `path` lies."""
-    name, *rest = steps(path)
-    return f"{name}.{rest[0]}" if name in MERGED and rest else str(name)
 
 
 def value_at(document: object, path: str) -> Any:

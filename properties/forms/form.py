@@ -17,7 +17,7 @@ from django.http import QueryDict
 from crm_sync import merge, references
 from crm_sync.admin_base import UnfoldAdminSelectWidget, UnfoldBooleanWidget
 from crm_sync.models import Workspace
-from properties.catalog import READ_ONLY, Fault, Kind, equal, find, label, new_faults
+from properties.catalog import READ_ONLY, Fault, Kind, equal, find, label, leaf_of, new_faults
 from properties.forms import assembly, layout
 from properties.forms.inputs import Input, as_text
 from properties.forms.layout import REFERENCE
@@ -134,7 +134,7 @@ class PropertyForm(forms.Form):
 
     def _stored_at(self, slot: layout.Slot) -> Any:
         """Return what the page shows at an input; the entries of a map have no path of theirs."""
-        leaf = assembly.leaf_of(slot.path)
+        leaf = leaf_of(slot.path)
         field = find(leaf)
         if field and field.kind is Kind.MAP:
             rows = {leaf: assembly.pairs(self.document.get(leaf))}
@@ -170,7 +170,7 @@ class PropertyForm(forms.Form):
         """Return the touched inputs of each leaf, and the rows that are to go."""
         touched: dict[str, tuple[dict[str, Any], set[int]]] = {}
         for name in self.changed_data:
-            leaf = assembly.leaf_of(name.removesuffix(":remove"))
+            leaf = leaf_of(name.removesuffix(":remove"))
             if name in self.inputs:
                 if name != REFERENCE:
                     touched.setdefault(leaf, ({}, set()))[0][name] = self.cleaned_data.get(name)
@@ -219,7 +219,7 @@ class PropertyForm(forms.Form):
 
     def _input_at(self, fault: Fault, rows: tuple[int, ...]) -> str | None:
         """Return the nearest input; the rows of a list moved up where one before them is gone."""
-        leaf = assembly.leaf_of(fault.path)
+        leaf = leaf_of(fault.path)
         at = assembly.steps(fault.path)[len(assembly.steps(leaf)) :]
         path = fault.path
         if at and isinstance(at[0], int) and rows:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.forms import BoundField
 
 from crm_sync.admin_cells import EMPTY
-from properties.catalog import find, label
+from properties.catalog import find, label, leaf_of
 from properties.forms import assembly, layout
 from properties.forms.inputs import as_text
 from properties.models.property import ProblemKind
@@ -118,7 +118,7 @@ def page_tabs(form: PropertyForm) -> list[PageTab]:
 
 def general_problems(form: PropertyForm) -> list[str]:
     """Return the problems of the property as a whole, and of fields that no input shows."""
-    own = {assembly.leaf_of(path) for path in form.inputs}
+    own = {leaf_of(path) for path in form.inputs}
     return [
         f"{label(path)}: {text}" if path else text
         for path, texts in _problems(form).items()
@@ -148,7 +148,7 @@ def _block(form: PropertyForm, block: layout.Block, problems: dict[str, list[str
 
 def _field(form: PropertyForm, name: str, problems: dict[str, list[str]]) -> PageField:
     field = form.fields[name]
-    waiting = problems.pop(assembly.leaf_of(name), [])
+    waiting = problems.pop(leaf_of(name), [])
     unit, wide = getattr(field, "unit", ""), getattr(field, "is_wide", False)
     return PageField(form[name], unit, wide, waiting)
 

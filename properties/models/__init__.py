@@ -6,6 +6,7 @@ from properties.models.conflict import Conflict
 from properties.models.drift import DriftCheck
 from properties.models.import_ import Import
 from properties.models.property import Property
+from properties.models.turn import Turn
 from properties.models.walk import Walk
 
-__all__ = ["Batch", "Change", "Conflict", "DriftCheck", "Import", "Property", "Walk"]
+__all__ = ["Batch", "Change", "Conflict", "DriftCheck", "Import", "Property", "Turn", "Walk"]

@@ -1,8 +1,13 @@
 """Who changed which field from what to what: append-only, and undoing one is an edit."""
 
+from copy import copy
+from typing import Any, Self
+
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+
+from crm_sync import merge
 
 
 class Origin(models.TextChoices):
@@ -15,9 +20,14 @@ class Origin(models.TextChoices):
 
 
 class Change(models.Model):
-    """One leaf of one property, changed once."""
+    """One leaf of one property, changed once; or its creation, which is one row for all leaves.
+
+    A creation has the path CREATION and the whole document in `new`. `parts` tells it leaf by leaf,
+    as if each had a row of its own.
+    """
 
     Origin = Origin
+    CREATION = ""
 
     real_estate_property = models.ForeignKey("properties.Property", on_delete=models.CASCADE)
     path = models.CharField("field", max_length=300)
@@ -38,4 +48,24 @@ class Change(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.path} at revision {self.revision}"
+        return f"{self.path or 'creation'} at revision {self.revision}"
+
+    @property
+    def is_creation(self) -> bool:
+        """Whether it holds all leaves with which a property began."""
+        return self.path == self.CREATION
+
+    def parts(self) -> list[Self]:
+        """Return the change of each leaf, for reading only: those of a creation share its key."""
+        if not self.is_creation:
+            return [self]
+        return [self._part(path, value) for path, value in merge.leaves(self.new or {}).items()]
+
+    def part(self, path: str) -> Self | None:
+        """Return the change of one leaf, or None when this one left it alone."""
+        return next((part for part in self.parts() if part.path == path), None)
+
+    def _part(self, path: str, value: Any) -> Self:
+        part = copy(self)
+        part.path, part.new = path, value
+        return part

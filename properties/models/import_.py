@@ -69,6 +69,8 @@ class Import(DueModel):
                 name="import_due",
                 condition=Q(due_at__isnull=False),
             ),
+            # Each tick asks what is released before those that are due.
+            models.Index(fields=["state", "workspace"], name="import_state"),
         ]
 
     def __str__(self) -> str:

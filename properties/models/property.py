@@ -9,6 +9,7 @@ from django.db.models.fields.json import KT
 from django.utils import timezone
 
 from crm_sync.due import DueModel
+from properties.models.documents import are_objects
 
 
 class SyncState(models.TextChoices):
@@ -130,6 +131,11 @@ class Property(DueModel):
             ),
             models.UniqueConstraint(
                 fields=["workspace", "platform_id"], name="one_property_per_platform_id"
+            ),
+            # One row that no code can read would stop the sweep, the sample and the audit of all.
+            models.CheckConstraint(
+                condition=are_objects("desired", "observed", "inflight", "problem"),
+                name="documents_of_a_property_are_objects",
             ),
         ]
         indexes = [

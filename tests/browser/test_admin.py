@@ -176,14 +176,14 @@ def test_the_counter_counts_like_the_server(visit, stock):
 
 def every_page() -> list[str]:
     row = Property.objects.get(object_reference_id="MH-1001")
-    change = Change.objects.filter(real_estate_property=row).exclude(path="objectReferenceId")
+    change = Change.objects.get(real_estate_property=row)
     Conflict.objects.create(real_estate_property=row, path="title", ours="a" * 200, theirs="b")
     plan, running = (Batch.objects.create(kind="PUSH", confirmed_at=at) for at in (None, now()))
     plan.properties.set(Property.objects.all())
     running.properties.set(Property.objects.all())
     own = [
         reverse("admin:properties_property_history", args=[row.pk]),
-        reverse("admin:properties_property_undo", args=[row.pk, change.earliest("pk").pk]),
+        reverse("admin:properties_property_undo", args=[row.pk, change.pk]) + "?field=title",
         reverse("admin:properties_conflict_decide", args=[row.pk]),
         reverse("admin:properties_property_batch", args=[plan.pk]),
         reverse("admin:properties_property_batch", args=[running.pk]),

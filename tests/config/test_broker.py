@@ -65,3 +65,24 @@ def test_the_embedded_worker_uses_it():
     with Connection("filesystem://") as connection:
         assert isinstance(connection.transport, broker.Transport)
     assert app.connection().transport.__class__ is broker.Transport
+
+
+@pytest.mark.parametrize("scheme", ["redis", "rediss"])
+def test_a_channel_of_a_closed_connection_to_redis_says_so(scheme):
+    broker.use()
+    with Connection(f"{scheme}://127.0.0.1:1") as connection:
+        transport = connection.transport
+        channel = object.__new__(transport.Channel)  # whole ones ask for a server first
+        channel.connection = transport
+        transport.client = None
+        with pytest.raises(transport.connection_errors, match="connection of this channel"):
+            channel._connparams()
+        channel.connection = None
+        with pytest.raises(transport.connection_errors, match="connection of this channel"):
+            channel._connparams()
+
+
+def test_a_worker_never_gives_up_on_its_broker():
+    from config.celery import app
+
+    assert app.conf.broker_connection_max_retries is None  # it works without one meanwhile

@@ -40,7 +40,7 @@ def looked(workspace: Workspace, after: timedelta) -> dict[str, int]:
 
 def apply(workspace: Workspace) -> dict[str, int]:
     """Let the worker understand and apply what was received."""
-    return inbox.drain(workspace.pk, 20.0).counts
+    return inbox.DELIVERIES.drain(workspace.pk, 20.0).counts
 
 
 def calls(box: Sandbox) -> list[tuple[str, str]]:

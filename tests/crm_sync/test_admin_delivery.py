@@ -187,7 +187,7 @@ def test_what_is_applied_again_takes_effect(place, boss):
     )
     delivery = make_delivery(place, body=body, state=State.QUARANTINED, effect="not understood")
     apply_again(boss, delivery)
-    inbox.drain(place.pk, 5.0)
+    inbox.DELIVERIES.drain(place.pk, 5.0)
     state, due_at, _ = state_of(delivery)
     assert (state, due_at, delivery.order_platform_id) == (State.APPLIED, None, "5000")
 
@@ -199,7 +199,7 @@ def test_apply_again_is_written_to_the_log(place, boss):
     assert (entry.object_id, entry.get_change_message()) == (str(failed.pk), "Applied again.")
 
 
-@pytest.mark.parametrize("state", sorted(set(State.values) - {"FAILED", "QUARANTINED"}))
+@pytest.mark.parametrize("state", sorted(set(State.values) - set(inbox.STUCK)))
 def test_apply_again_leaves_every_other_delivery_as_it_is(place, boss, state):
     delivery = make_delivery(place, state=state)
     before = Delivery.objects.values().get()

@@ -74,7 +74,7 @@ def test_a_replay_is_shown_first_and_then_done(place, boss):
         assert part in text
     response = act(boss, "replay", stuck, done, confirmed="1")
     assert (response.status_code, response["Location"]) == (302, LIST)
-    inbox.drain(place.pk, 5.0)
+    inbox.DELIVERIES.drain(place.pk, 5.0)
     stuck.refresh_from_db()
     done.refresh_from_db()
     copy = done.replays.get()

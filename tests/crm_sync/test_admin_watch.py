@@ -47,7 +47,9 @@ def act(client: Client, address: str, action: str, *rows) -> str:
 
 
 def troubles(client: Client) -> list[str]:
-    return [str(line.text) for line in client.get("/admin/").context["attention"]]
+    """Read what waits on the overview, but what stands still because nothing runs in a test."""
+    lines = client.get("/admin/").context["attention"]
+    return [str(line.text) for line in lines if not line.is_urgent]
 
 
 def test_a_changed_webhook_is_shown_and_mended_by_one_action(box, workspace, boss):

@@ -150,7 +150,7 @@ def test_an_attempt_is_matched_however_the_event_was_written(box, workspace, bos
     box.deliver()
     record = box.workspace.history[0]
     record["payload"] = json.dumps(dict(reversed(record["payload"].items())), indent=3)
-    inbox.drain(workspace.pk, 5.0)
+    inbox.DELIVERIES.drain(workspace.pk, 5.0)
     (one,) = press(boss, workspace, "look").context["attempts"]
     assert "Applied" in one["state"]
 

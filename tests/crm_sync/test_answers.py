@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from crm_sync.answers import Answer, read_answer
 from crm_sync.errors import FieldError, NotAllowed, NotThere, Passing, Refused, SyncError
+from crm_sync.text import clean
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -183,3 +184,22 @@ def test_whatever_comes_is_an_answer_or_one_of_our_errors(status, body, date, re
         found = error
     good = (Answer, Passing) if 200 <= status < 300 else SyncError
     assert isinstance(found, good)
+
+
+TEXTS = st.text(st.sampled_from("aé€😀\\u0d8\0\ud800\udfff\ud7ff\ue000"), max_size=6)
+DOCUMENTS = st.recursive(
+    TEXTS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXTS, inner, max_size=2)
+)
+
+
+@given(DOCUMENTS, st.booleans(), st.sampled_from(["utf-8", "utf-16", "utf-32"]))
+def test_an_answer_is_cleaned_however_its_text_is_written(document, is_escaped, encoding):
+    text = json.dumps({"text": document}, ensure_ascii=is_escaped)
+    answer = read(200, text.encode(encoding, "surrogatepass"))
+    assert answer.cleaned == clean(answer.document)[0]
+
+
+@pytest.mark.parametrize("text", ["plain", "Zürich, 5 €", "two\nlines", "한국어 😀"])
+def test_no_walk_over_an_answer_is_needed_to_see_that_it_is_clean(text):
+    answer = read(200, json.dumps({"text": text}, ensure_ascii=False).encode())
+    assert answer.cleaned is answer.document

@@ -247,6 +247,12 @@ PLANTED = [
     (D, "failed and has tries left, but is not due", delivery("QUARANTINED", state="FAILED")),
     (D, "is settled, but due", delivery(due_at=LONG_AGO)),
     (D, "is due later than any wait", delivery("QUARANTINED", state="RECEIVED", due_at=FAR)),
+    (D, "is dated ahead, but not due", delivery("QUARANTINED", state="EARLY", occurred_at=FAR)),
+    (
+        D,
+        "is due later than any wait",
+        delivery("QUARANTINED", state="EARLY", due_at=FAR, occurred_at=LONG_AGO),
+    ),
     (
         D,
         "was understood, but has no digest to tell a copy by",

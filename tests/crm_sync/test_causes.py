@@ -15,10 +15,10 @@ from crm_sync.causes import cause_of
         (["unknown event 'ORDER_ARCHIVED'"], "unknown event 'ORDER_ARCHIVED'"),
         (
             [
-                "dated 2099-01-01 00:00 UTC, which is in the future",
-                "dated 2026-03-01 12:10 UTC, which is in the future",
+                "dated 26,338 days ahead of our clock: applied at 2098-12-31 23:50:00 UTC",
+                "dated 12 days ahead of our clock: applied at 2026-03-13 12:10:59 UTC",
             ],
-            "dated … … UTC, which is in the future",
+            "dated … days ahead of our clock: applied at … … UTC",
         ),
         (
             [

@@ -57,21 +57,73 @@ def test_a_claim_holds_the_row_for_one_lease_and_no_longer(hook):
 
 def test_a_row_that_was_given_back_is_not_abandoned(hook):
     row(hook, "a")
-    assert take().release(due_at=NOW) is True
+    take().finish(due_at=NOW)
     assert take().abandoned is False
+
+
+def test_what_is_given_back_unworked_is_due_as_it_was(hook):
+    row(hook, "a", NOW - SECOND)
+    take().give_back()
+    assert Delivery.objects.values_list("due_at", "lease_token").get() == (NOW - SECOND, None)
+
+
+def test_a_row_whose_holder_died_is_abandoned_until_somebody_works_on_it(hook):
+    row(hook, "a")
+    take()
+    taken = take(NOW + due.LEASE)
+    taken.give_back()  # claimed, and not begun
+    again = take(NOW + due.LEASE)
+    assert again.abandoned is True  # a call of the first may still be on its way (I3)
+    again.finish(due_at=NOW + due.LEASE)
+    assert take(NOW + due.LEASE).abandoned is False
 
 
 def test_who_lost_the_lease_writes_nothing(hook):
     row(hook, "a")
     late, holder = take(), take(NOW + due.LEASE)
     assert late.fenced.update(effect="late") == 0
-    assert late.release(due_at=None, effect="late") is False
+    late.give_back()
+    with pytest.raises(due.LeaseLost):
+        late.finish(due_at=None, effect="late")
     held = Delivery.objects.get()
-    assert (held.effect, held.lease_token, held.due_at) == ("", holder.token, NOW)
-    assert holder.release(due_at=None, effect="done") is True
+    assert (held.effect, held.lease_token) == ("", holder.token)
+    holder.finish(due_at=None, effect="done")
     held.refresh_from_db()
-    assert (held.effect, held.lease_token, held.lease_until) == ("done", None, None)
-    assert holder.release(effect="twice") is False
+    assert (held.effect, held.due_at, held.lease_token, held.lease_until) == (
+        "done",
+        None,
+        None,
+        None,
+    )
+    with pytest.raises(due.LeaseLost):
+        holder.finish(due_at=None, effect="twice")
+    assert Delivery.objects.get().effect == "done"
+
+
+@pytest.mark.parametrize("asked_for", [NOW - SECOND, NOW, NOW + 5 * SECOND])
+def test_who_makes_a_row_due_while_it_is_held_is_not_forgotten(hook, asked_for):
+    row(hook, "a")
+    claim = take()
+    Delivery.objects.update(due_at=asked_for)
+    claim.finish(due_at=None, effect="done")
+    ended = Delivery.objects.get()
+    assert (ended.due_at, ended.effect, ended.lease_token) == (asked_for, "done", None)
+
+
+def test_an_ending_holds_only_where_the_row_stands_as_it_was_read(hook):
+    row(hook, "a")
+    claim = take()
+    assert not claim.finish_if({"due_at": None, "effect": "done"}, attempts=1)
+    assert Delivery.objects.get().lease_token == claim.token
+    assert claim.finish_if({"due_at": None, "effect": "done"}, attempts=0)
+    assert Delivery.objects.values_list("effect", "due_at").get() == ("done", None)
+
+
+def test_what_a_clock_that_went_ahead_put_off_is_due_now(hook):
+    row(hook, "late", NOW + 100 * SECOND)
+    rows = Delivery.objects.all()
+    assert due.claim_some(rows, now=NOW, limit=1, wait=100 * SECOND) == []
+    assert len(due.claim_some(rows, now=NOW, limit=1, wait=99 * SECOND)) == 1
 
 
 def test_a_write_holds_as_long_as_the_row_is_ours_and_stands_as_it_was_read(hook):
@@ -81,7 +133,7 @@ def test_a_write_holds_as_long_as_the_row_is_ours_and_stands_as_it_was_read(hook
     assert not claim.write({"attempts": 3}, attempts=0)
     assert claim.write({}, attempts=2)  # nothing to write, and it is ours
     assert not claim.write({}, attempts=0)
-    claim.release()
+    claim.finish(due_at=None)
     assert not claim.write({"attempts": 4})
     assert not claim.write({})
     assert Delivery.objects.get().attempts == 2

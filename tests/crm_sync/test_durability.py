@@ -5,6 +5,7 @@ from django.db import connection, transaction
 
 from crm_sync import durability
 from crm_sync.models import Workspace
+from tests.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,6 +31,18 @@ def test_it_waits_again_after_an_error():
     with pytest.raises(ValueError, match="bad"), durability.relaxed():
         raise ValueError("bad")
     assert waits()
+
+
+def test_a_thread_that_does_not_wait_does_not_after_a_relaxed_block_either():
+    def work() -> list[bool]:
+        durability.relax()
+        before = waits()
+        with durability.relaxed():
+            pass
+        return [before, waits()]
+
+    [found] = together(work, workers=1)
+    assert found == [connection.vendor == "postgresql"] * 2
 
 
 def test_the_commit_of_a_caller_waits():

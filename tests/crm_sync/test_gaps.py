@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from crm_sync import recovery
+from crm_sync.due import LeaseLost
 from crm_sync.models import Delivery, Gap, Watch
 from crm_sync.replay import replay
 from tests.crm_sync.looks import apply, calls, happen, look, sources, watch_of
@@ -202,5 +203,6 @@ def test_a_look_that_lost_its_lease_writes_no_gap(box, workspace, monkeypatch):
     monkeypatch.setattr(recovery, "AFTER_GAP", [somebody_takes_it])
     happen(box, 11)
     before = watch_of(workspace).window
-    assert look(workspace) == "lost to another worker"
+    with pytest.raises(LeaseLost):
+        look(workspace)
     assert (gaps(), watch_of(workspace).window) == ([], before)

@@ -1,18 +1,38 @@
-"""The two health pages, which need no login and tell nothing about the data."""
+"""The three health pages, which need no login and tell nothing about the data."""
 
+import json
 from datetime import timedelta
+from io import StringIO
 
 import pytest
-from django.db import connection
+from django.core.management import call_command
+from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync.models import Delivery, Workspace
+from crm_sync import heartbeat, lanes
+from crm_sync.health import Report, reports
+from crm_sync.heartbeat import Kind
+from crm_sync.models import Delivery, Heartbeat, Lane, Watch, Workspace
+
+OK = (200, {"status": "ok"})
+CANNOT = (503, {"status": "the database takes nothing"})
+
+
+@pytest.fixture(autouse=True)
+def another_process(monkeypatch) -> None:
+    """Forget what this process has proved."""
+    monkeypatch.setattr(heartbeat, "_written", {})
 
 
 def get(path: str) -> tuple[int, dict]:
     response = Client().get(path, headers={"Host": "localhost"})
     return response.status_code, response.json()
+
+
+def seen(kind: Kind, seconds: int) -> None:
+    at = timezone.now() - timedelta(seconds=seconds)
+    Heartbeat.objects.create(kind=kind, name=f"{kind}@a", started_at=at, seen_at=at)
 
 
 def due_since(seconds: int, **columns) -> None:
@@ -21,26 +41,129 @@ def due_since(seconds: int, **columns) -> None:
     Delivery.objects.create(workspace=workspace, digest="1", body=b"?", due_at=due_at, **columns)
 
 
-def test_a_process_that_answers_is_alive_even_without_a_database(db, settings):
-    with connection.execute_wrapper(_broken):
-        assert get("/healthz") == (200, {"status": "ok"})
-        assert get("/readyz") == (503, {"status": "no database"})
-    assert get("/readyz") == (200, {"status": "ok"})
-
-
 def _broken(execute, sql, params, many, context):
-    from django.db import OperationalError
-
     raise OperationalError("canary: the server closed the connection")
+
+
+def _read_only(execute, sql, params, many, context):
+    if sql.startswith(("INSERT", "UPDATE", "DELETE")):
+        raise OperationalError("canary: attempt to write a readonly database")
+    return execute(sql, params, many, context)
+
+
+def test_a_process_that_answers_is_alive_even_without_a_database(transactional_db):
+    with connection.execute_wrapper(_broken):
+        assert get("/healthz") == OK
+        assert get("/readyz") == CANNOT
+        assert get("/workersz") == (503, {"status": "no database"})
+    assert get("/readyz") == OK
+
+
+def test_a_database_that_can_only_be_read_takes_no_callbacks(transactional_db):
+    with connection.execute_wrapper(_read_only):
+        assert get("/readyz") == CANNOT
+    assert get("/readyz") == OK
+
+
+def test_whoever_asks_often_costs_one_row_and_one_write_a_second(db, django_assert_num_queries):
+    assert get("/readyz") == OK
+    with django_assert_num_queries(0):
+        assert [get("/readyz") for _ in range(5)] == [OK] * 5
+    assert Heartbeat.objects.filter(kind=Kind.WEB).count() == 1
+
+
+def test_a_web_process_without_any_worker_takes_callbacks(db):
+    due_since(3600)
+    assert get("/readyz") == OK
+
+
+def test_where_no_worker_and_no_beat_ever_ran_both_are_missing(db):
+    told = {"status": "work stands still", "missing": ["worker", "beat"], "stalled": []}
+    assert get("/workersz") == (503, told)
+
+
+@pytest.mark.parametrize("kind", [Kind.WORKER, Kind.BEAT])
+def test_the_one_that_fell_silent_is_missing(db, kind):
+    for other in (Kind.WORKER, Kind.BEAT):
+        seen(other, 60 if other == kind else 3)
+    told = {"status": "work stands still", "missing": [str(kind)], "stalled": []}
+    assert get("/workersz") == (503, told)
 
 
 @pytest.mark.parametrize(("seconds", "late"), [(30, False), (90, True)])
 def test_work_that_nobody_does_for_a_minute_is_told(db, seconds, late):
+    seen(Kind.WORKER, 3)
+    seen(Kind.BEAT, 3)
     due_since(seconds)
-    told = {"status": "no worker keeps up", "queues": ["deliveries"]}
-    assert get("/readyz") == ((503, told) if late else (200, {"status": "ok"}))
+    told = {"status": "work stands still", "missing": [], "stalled": ["deliveries"]}
+    assert get("/workersz") == ((503, told) if late else OK)
 
 
 def test_work_that_somebody_does_just_now_is_not_late(db):
+    seen(Kind.WORKER, 3)
+    seen(Kind.BEAT, 3)
     due_since(90, lease_until=timezone.now() + timedelta(seconds=60))
-    assert get("/readyz") == (200, {"status": "ok"})
+    assert get("/workersz") == OK
+
+
+def test_a_long_backlog_that_a_worker_drains_moves(db):
+    seen(Kind.WORKER, 3)
+    seen(Kind.BEAT, 3)
+    due_since(300)
+    workspace = Workspace.objects.get()
+    with lanes.enter("deliveries", workspace.pk) as lane:
+        assert get("/workersz") == OK
+        Lane.objects.update(lease_until=timezone.now() - timedelta(seconds=1))  # it was killed
+        told = {"status": "work stands still", "missing": [], "stalled": ["deliveries"]}
+        assert get("/workersz") == (503, told)
+    assert lane is not None
+
+
+@pytest.mark.parametrize("seconds", [30, 60, 61, 100])
+def test_the_next_look_at_a_webhook_is_not_late_before_its_moment(db, seconds):
+    seen(Kind.WORKER, 3)
+    seen(Kind.BEAT, 3)
+    workspace = Workspace.objects.create(slug="main", base_url="http://x.test")
+    at = timezone.now() + timedelta(seconds=seconds)
+    Watch.objects.create(workspace=workspace, due_at=at)
+    assert get("/workersz") == OK
+
+
+def test_a_person_reads_when_they_were_last_seen(db):
+    seen(Kind.WORKER, 4)
+    seen(Kind.BEAT, 7)
+    assert reports(timezone.now()) == [
+        Report(Kind.WORKER, "Worker last seen 4 s ago"),
+        Report(Kind.BEAT, "Beat last seen 7 s ago"),
+    ]
+
+
+def test_a_person_reads_what_is_missing_and_how_to_start_it(db):
+    seen(Kind.WORKER, 120)
+    worker, beat = reports(timezone.now())
+    assert (worker.text, worker.remedy, worker.tone) == (
+        "No worker for 2 min",
+        "Start one with: celery -A config worker",
+        "danger",
+    )
+    assert (beat.text, beat.remedy, beat.tone) == (
+        "No beat ever ran here",
+        "Start one with: celery -A config beat",
+        "warning",
+    )
+
+
+def test_the_audit_says_where_no_worker_ever_ran_and_holds_all_the_same(db):
+    seen(Kind.BEAT, 4)
+    out = StringIO()
+    call_command("audit", stdout=out)
+    assert out.getvalue().splitlines() == [
+        "No worker ever ran here. Start one with: celery -A config worker"
+    ]
+    out = StringIO()
+    call_command("audit", "--json", stdout=out)
+    assert json.loads(out.getvalue()) == {
+        "holds": True,
+        "books": [],
+        "missing": ["No worker ever ran here"],
+    }

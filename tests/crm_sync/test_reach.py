@@ -2,6 +2,7 @@
 
 import ssl
 import threading
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -138,6 +139,7 @@ def test_a_certificate_that_nobody_vouches_for_is_told(hook, settings, tmp_path)
         text = failing(hook)
         if "cannot connect" not in text:
             break
+        time.sleep(0.1)  # until the server listens
     assert text == "The certificate is not accepted: self-signed certificate"
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
+from django.db import connection
 from django_celery_beat.models import PeriodicTask
 
 from crm_sync import inbox, retention
@@ -69,7 +70,7 @@ def test_what_waits_for_a_person_or_a_worker_is_kept_whatever_its_age(hook):
     one_of_each(hook)
     with at(10_000):
         clear_deliveries()
-    assert set(State.values) - cleared() == {"RECEIVED", "FAILED", "QUARANTINED"}
+    assert set(State.values) - cleared() == {"RECEIVED", "EARLY", "FAILED", "QUARANTINED"}
 
 
 def test_each_state_has_its_own_days_and_0_keeps(hook):
@@ -83,15 +84,15 @@ def test_what_was_cleared_is_still_known_when_it_comes_once_more(hook):
     payload = PAYLOADS["ORDER_STATUS_UPDATED"]
     store(hook, payload)
     with at(0):
-        inbox.drain(hook.pk, 5.0)
+        inbox.DELIVERIES.drain(hook.pk, 5.0)
     with at(91):
         clear_deliveries()
         store(hook, payload)
-        copy = store(hook, payload, indent=1)
-        inbox.drain(hook.pk, 5.0)
-    first, second = Delivery.objects.order_by("pk")
-    assert (first.repeats, bytes(first.body)) == (1, b"")
-    assert (second.pk, second.state) == (copy.pk, "DUPLICATE")
+        store(hook, payload, indent=1)
+        inbox.DELIVERIES.drain(hook.pk, 5.0)
+    first, *copies = Delivery.objects.order_by("pk")
+    assert (first.state, bytes(first.body)) == ("APPLIED", b"")
+    assert [copy.effect for copy in copies] == [f"the same event as delivery {first.pk}"] * 2
 
 
 def store(workspace: Workspace, payload: dict, **how) -> Delivery:
@@ -109,7 +110,7 @@ def store(workspace: Workspace, payload: dict, **how) -> Delivery:
 def test_what_a_person_set_aside_is_known_by_its_digest_afterwards(hook, monkeypatch):
     kept = store(hook, {"event": "NEW_ONE", "orderId": "1"})
     with at(0):
-        inbox.drain(hook.pk, 5.0)
+        inbox.DELIVERIES.drain(hook.pk, 5.0)
     inbox.set_aside(Delivery.objects.all())
     assert Delivery.objects.get().canonical_digest == ""
     with at(91):
@@ -125,6 +126,27 @@ def test_one_run_is_bounded_and_the_next_goes_on(hook, monkeypatch):
     now = START + timedelta(days=91)
     assert retention.clear(DAYS, now=now, budget=0.0) == {}
     assert retention.clear(DAYS, now=now, budget=5.0) == {"APPLIED": 5}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_state_keeps_the_others_waiting(hook, monkeypatch):
+    monkeypatch.setattr(retention, "BATCH", 2)
+    for state in (*[State.APPLIED] * 9, State.STALE, State.IGNORED):
+        make_delivery(hook, b"x", state=state, received_at=START)
+    left = [3]
+
+    def stop_after_three(execute, sql, params, many, context):
+        if sql.startswith("UPDATE") and "cleared_at" in sql:
+            if not left[0]:
+                raise InterruptedError
+            left[0] -= 1
+        return execute(sql, params, many, context)
+
+    now = START + timedelta(days=91)
+    with connection.execute_wrapper(stop_after_three), pytest.raises(InterruptedError):
+        retention.clear(DAYS, now=now, budget=5.0)
+    rows = Delivery.objects.exclude(cleared_at=None).values_list("state", flat=True)
+    assert sorted(rows) == ["APPLIED", "APPLIED", "IGNORED", "STALE"]
 
 
 def test_the_task_is_scheduled_every_hour(db):

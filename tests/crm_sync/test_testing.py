@@ -41,7 +41,7 @@ def test_an_event_says_what_the_test_says_and_when(platform_event):
         "order TRIAL-ORDER, assignment 7: appointment cleared",
     )
     again = platform_event("APPOINTMENT_DATE_UPDATED", at=at, scheduledAt=None, assignmentId="7")
-    assert (again.pk, again.repeats) == (told.pk, 1)
+    assert (again.state, again.effect) == ("DUPLICATE", f"the same event as delivery {told.pk}")
 
 
 def test_it_goes_to_the_workspace_that_is_named(platform_event):

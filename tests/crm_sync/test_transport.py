@@ -1,11 +1,17 @@
 """No call outlives its deadline, no body its limit, no token leaves its host (I13, S15)."""
 
+import io
 import socket
 import time
 import tracemalloc
 import zlib
+from urllib.parse import quote
 
 import pytest
+import requests
+from hypothesis import given
+from hypothesis import strategies as st
+from requests.adapters import BaseAdapter
 
 from crm_sync import transport
 from crm_sync.client import Client
@@ -214,3 +220,42 @@ def _headers(server: Server) -> dict[str, str]:
     """Return the headers of the last request."""
     lines = server.requests[-1].decode().split("\r\n")[1:]
     return {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+
+
+class Recorder(BaseAdapter):
+    """A network that keeps what it is given, and answers 204."""
+
+    def send(self, request, **kwargs):
+        self.request = request
+        response = requests.Response()
+        response.status_code, response.raw = 204, io.BytesIO()
+        return response
+
+    def close(self) -> None:
+        pass
+
+
+ORIGINS = ["http://a.test", "https://A.test:8443", "http://bücher.test", "http://[::1]:8000"]
+ORIGINS += ["http://me:secret@a.test", "HTTP://a.test", "http://127.0.0.1:80"]
+ROOTS = ["", "/api", "/straße/ a", "/%41%2f%zz", "/a?b=c", "#d"]
+
+
+@given(
+    st.sampled_from(ORIGINS),
+    st.sampled_from(ROOTS),
+    st.text(max_size=8).map(lambda text: quote(text.encode("utf-8", "replace"), safe="")),
+    st.sampled_from([None, {"n": [1, "ü"]}]),
+    st.sampled_from([None, {"page": 1, "q": "a b"}]),
+)
+def test_what_is_sent_is_what_requests_makes_of_it(origin, root, segment, json, params):
+    url = f"{origin}{root}/v1/{segment}"
+    network, headers = Recorder(), {"Authorization": "Bearer t"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(transport.MOUNTS, "", network)
+        transport.send("PATCH", url, deadline=DEADLINE, headers=headers, params=params, json=json)
+    headers = {**transport.HEADERS, **headers}
+    theirs = requests.Request("PATCH", url, headers=headers, params=params, json=json).prepare()
+    ours = network.request
+    assert (ours.method, ours.body, ours.headers) == (theirs.method, theirs.body, theirs.headers)
+    # `%41` and `A` are one character of an address (RFC 3986, 2.3).
+    assert requests.utils.requote_uri(ours.url) == theirs.url

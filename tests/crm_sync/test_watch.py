@@ -1,14 +1,11 @@
 """When the webhook is looked at: 15 s, 60 s, every fifth receipt, start-up (design §5)."""
 
 from datetime import timedelta
-from io import StringIO
 
 import pytest
-from celery.signals import worker_ready
-from django.core.management import call_command
 from django.db import OperationalError, connection
 
-from crm_sync import due, watch
+from crm_sync import due, inbox, tasks, watch
 from crm_sync.dispatch import HANDLERS, Effect, Outcome
 from crm_sync.models import Delivery, Watch, Workspace
 from tests.crm_sync.looks import (
@@ -110,14 +107,14 @@ def test_after_every_fifth_callback_the_history_is_read_at_once(box, workspace):
 def test_in_a_long_drain_the_fifth_is_not_waited_for_to_the_end(box, workspace, monkeypatch):
     asked = []
 
-    def handler(workspace_id, event, delivery_id) -> Effect:
+    def handler(batch, event, delivery_id) -> Effect:
         asked.append(watch_of(workspace).is_certain)
         return Effect(Outcome.APPLIED, "")
 
     monkeypatch.setitem(HANDLERS, "MARKETING_MATERIALS_READY", handler)
-    happen(box, 12)
+    happen(box, inbox.AT_ONCE + 2)
     apply(workspace)
-    assert asked == [False] * 5 + [True] * 7
+    assert asked == [False] * inbox.AT_ONCE + [True] * 2
 
 
 def test_what_the_history_brought_is_no_receipt(box, workspace):
@@ -141,7 +138,7 @@ def test_somebody_who_asks_during_a_look_is_not_forgotten(box, workspace, monkey
 
 
 def test_a_worker_that_starts_has_every_history_read(box, workspace):
-    worker_ready.send(sender=None)
+    tasks.look_at_once()
     assert watch_of(workspace).is_certain
     assert due.QUEUES["triggers"].drain(workspace.pk, 20.0).counts == {"looked": 1}
     assert calls(box) == [CONFIGURATION, HISTORY]
@@ -152,23 +149,7 @@ def test_without_a_database_a_worker_starts_all_the_same(db):
         raise OperationalError("canary: the server closed the connection")
 
     with connection.execute_wrapper(broken):
-        assert [error for _, error in worker_ready.send(sender=None)] == [None]
-
-
-def test_the_loop_without_a_broker_begins_by_asking_too(box, workspace, monkeypatch):
-    from crm_sync.management.commands import drain
-
-    class Stopped(Exception):
-        pass
-
-    def stop(seconds: float) -> None:
-        raise Stopped
-
-    monkeypatch.setattr(drain.time, "sleep", stop)
-    out = StringIO()
-    with pytest.raises(Stopped):
-        call_command("drain", "--loop", stdout=out)
-    assert out.getvalue() == "triggers: looked 1\n"
+        tasks.look_at_once()
 
 
 def test_a_paused_workspace_is_left_alone(box, workspace):

@@ -44,7 +44,7 @@ def test_a_broker_that_fails_does_not_reach_the_platform(hook, monkeypatch):
     monkeypatch.setattr(doorbell, "publish", broken)
     assert call(hook) == 200
     assert Delivery.objects.count() == 1
-    assert inbox.workspaces_due(timezone.now()) == {hook.pk}  # the tick finds it
+    assert inbox.DELIVERIES.workspaces(timezone.now()) == {hook.pk}  # the tick finds it
 
 
 def test_a_refused_callback_rings_for_nobody(hook, monkeypatch):

@@ -67,7 +67,12 @@ class Nemesis:
         return self.blows
 
     def _working(self) -> str | None:
-        """One of the workers that have called the platform, while a PATCH is on its way."""
+        """One of the workers that have called the platform, while a PATCH is on its way.
+
+        One that was stopped in the middle of a commit holds SQLite's only write lock, so each goes
+        on when its time has come, also while this is waited for.
+        """
+        self._thaw(time.time())
         ready = [
             name
             for name in self.workers

@@ -89,9 +89,12 @@ def dump() -> dict[str, list]:
     return {
         "rows": list(Property.objects.values(*columns)),
         "conflicts": list(Conflict.objects.values(reference, "path", "ours", "base", "theirs")),
-        "changes": list(
-            Change.objects.order_by("pk").values(reference, "path", "old", "new", "origin")
-        ),
+        "changes": [
+            {name: getattr(part, name) for name in ("path", "old", "new", "origin")}
+            | {reference: part.real_estate_property.object_reference_id}
+            for change in Change.objects.order_by("pk").select_related("real_estate_property")
+            for part in change.parts()
+        ],
     }
 
 

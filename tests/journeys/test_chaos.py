@@ -17,7 +17,7 @@ import requests
 from tests.journeys.judge import Journal, differing
 from tests.journeys.nemesis import Blows, Leases, Nemesis
 from tests.processes import ROOT, Installation, wait_until
-from tests.scale import figures, seed_of, times
+from tests.sizes import figures, seed_of, times
 
 KILLS, STOPS = times("KILLS", 30), times("STOPS", 6)
 KEYS = 24
@@ -78,6 +78,7 @@ def strike(
         "celery-2": installation.start_worker,
         "loop": installation.start_loop,
     }
+    installation.start_beat()
     for name, start in workers.items():
         start(name)
     module = ("-m", "tests.journeys.people", "edit", str(rng.randrange(10_000)), str(stop))

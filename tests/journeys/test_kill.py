@@ -37,6 +37,7 @@ def test_a_worker_that_is_killed_in_the_middle_loses_nothing(tmp_path: Path, dat
         faults = {"rules": [SLOW]}
         assert requests.post(f"{installation.sandbox}/_sandbox/faults", json=faults, timeout=10).ok
         auditor = driver(installation, "audit", str(is_settled))
+        installation.start_beat()
         installation.start_worker()
         in_the_middle = kill_while_editing(installation, database_url)
         final = wait_until("all is settled", lambda: settled(installation, database_url), limit=75)

@@ -9,7 +9,7 @@ import pytest
 from tests.journeys.callers import Callers
 from tests.journeys.rows import ask
 from tests.processes import Installation, wait_until
-from tests.scale import figures, seed_of, times
+from tests.sizes import figures, seed_of, times
 
 KILLS = times("WEB_KILLS", 30)
 CALLERS = 4

@@ -7,7 +7,12 @@ SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 PUSH = "tests/properties/test_push.py"
 MACHINE = "tests/properties/test_push_machine.py"
 DUE = "tests/crm_sync/test_due.py"
+COMMITS = "tests/crm_sync/test_commits.py"
 DISPATCH = "tests/crm_sync/test_dispatch.py"
+DRAINS = "tests/journeys/test_drain_laws.py"
+LANES = "tests/crm_sync/test_lanes.py"
+RUNNER = "tests/crm_sync/test_runner.py"
+TICKER = "tests/crm_sync/test_ticker.py"
 CREATIONS = "tests/properties/test_creation_storm.py"
 OUTAGE = "tests/properties/test_outage.py"
 POISON = "tests/properties/test_poison.py"
@@ -72,9 +77,8 @@ MUTANTS = (
     Mutant(
         "HTTP inside a transaction",
         "properties/push.py",
-        "        return _Push(claim, workspace, clock).run()",
-        "        with transaction.atomic():\n"
-        "            return _Push(claim, workspace, clock).run()",
+        "    return _Push(claim, workspace, clock).run()",
+        "    with transaction.atomic():\n        return _Push(claim, workspace, clock).run()",
         ("tests/journeys/test_property_push.py",),
     ),
     Mutant(
@@ -101,16 +105,23 @@ MUTANTS = (
     Mutant(
         "the answer settles a revision that it is not about (I1)",
         "properties/holder.py",
-        "self.claim.write(_changed(before, columns), revision=before.revision)",
-        "self.claim.write(_changed(before, columns))",
-        (PUSH, MACHINE),
+        "done = write(changed, revision=before.revision)",
+        "done = write(changed)",
+        (MACHINE,),  # alone: an edit that makes the row due would keep it due all the same
     ),
     Mutant(
         "an ending holds for a revision that it is not about (I1)",
         "properties/holder.py",
-        "self.claim.write(due.RELEASED | columns, revision=self.row.revision)",
-        "self.claim.write(due.RELEASED | columns)",
+        "self.claim.finish_if(columns, revision=self.row.revision)",
+        "self.claim.finish_if(columns)",
         (PUSH,),
+    ),
+    Mutant(
+        "one write that fails takes those of other threads with it",
+        "crm_sync/commits.py",
+        "        if len(batch) == 1:",
+        "        if batch:",
+        (COMMITS,),
     ),
     Mutant(
         "slots beyond the limit are taken (A8)",
@@ -122,9 +133,77 @@ MUTANTS = (
     Mutant(
         "a claim takes what is not due",
         "crm_sync/due.py",
-        "models.Q(due_at__lte=now) & unheld(now)",
-        "unheld(now)",
+        "return is_due & unheld(now)",
+        "return unheld(now)",
         (DUE,),
+    ),
+    Mutant(
+        "what was claimed and not begun stays leased",
+        "crm_sync/runner.py",
+        "            self.source.give_back(claim)",
+        "            pass",
+        (RUNNER,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a row that fails stops the loop",
+        "crm_sync/runner.py",
+        "return [self.source.failed(claim, error) for claim in unit.claims]",
+        "raise",
+        (RUNNER, DRAINS),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a drain goes on when its time is over",
+        "crm_sync/queues.py",
+        "return self.clock() >= self.ends_at or ending.is_set()",
+        "return ending.is_set()",
+        (DRAINS,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a worker that is to end goes on",
+        "crm_sync/queues.py",
+        "return self.clock() >= self.ends_at or ending.is_set()",
+        "return self.clock() >= self.ends_at",
+        (DRAINS,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "who makes a row due while it is held is forgotten",
+        "crm_sync/statements.py",
+        "WHEN {0} = %s THEN",
+        "WHEN {0} IS NOT NULL OR {0} = %s THEN",
+        (DUE,),
+    ),
+    Mutant(
+        "any number of workers drain one queue of a workspace",
+        "crm_sync/lanes.py",
+        "is_ours = lane.filter(due.unheld(now)).update(**columns) == 1",
+        "is_ours = lane.update(**columns) == 1",
+        (LANES, DRAINS),
+    ),
+    Mutant(
+        "who rings while a worker is at its last look is forgotten",
+        "crm_sync/lanes.py",
+        "self.mine.filter(again=False).update(**due.RELEASED)",
+        "self.mine.update(**due.RELEASED)",
+        (LANES,),
+    ),
+    Mutant(
+        "each process rings by itself",
+        "crm_sync/lanes.py",
+        "waits = Q(rung_at__gt=now - RING_LASTS, rung_at__lt=now + RING_LASTS)",
+        "waits = Q(pk=None)",
+        (LANES,),
+    ),
+    Mutant(
+        "one workspace takes all threads of the tick",
+        "crm_sync/ticker.py",
+        "taken[pair[1]] < OF_ONE",
+        "True",
+        (TICKER,),
+        (SQLITE,),
     ),
     Mutant(
         "a platform that is down is asked again at once (I11)",
@@ -144,9 +223,30 @@ MUTANTS = (
     Mutant(
         "events are applied as they arrive (I22)",
         "orders/registers.py",
-        '{"id": row.pk}, below=older) == 1',
-        '{"id": row.pk}) == 1',
+        "is_new = (mark, digest) < (stamp.at, stamp.digest)",
+        "is_new = True",
         ("tests/orders/test_mirror.py",),
+    ),
+    Mutant(
+        "an event is of the future by our clock, whatever the platform's shows (S11)",
+        "crm_sync/clock.py",
+        "allowed = LIMIT + max(ahead or _NONE, _NONE)",
+        "allowed = LIMIT",
+        ("tests/crm_sync/test_clock.py",),
+    ),
+    Mutant(
+        "a scheduled task goes over the workspaces by name, whoever was tried last",
+        "properties/rounds.py",
+        'tried.order_by(F("tried_at").asc(nulls_first=True), "slug")',
+        'tried.order_by("slug")',
+        ("tests/properties/test_rounds.py",),
+    ),
+    Mutant(
+        "a value is set below a leaf (A10)",
+        "properties/sync.py",
+        "if not is_cleaned_up and (fault := misplaced(path)):",
+        "if not is_cleaned_up and (fault := None):",
+        ("tests/properties/test_leaves.py",),
     ),
     Mutant(
         "a slow read overwrites a newer event (I23)",
@@ -179,8 +279,8 @@ MUTANTS = (
     Mutant(
         "the endpoint rings itself, and not within bounds (I25)",
         "crm_sync/inbox.py",
-        "    doorbell.ring(QUEUE, workspace_id)\n    return True",
-        "    doorbell.publish(QUEUE, workspace_id)\n    return True",
+        "doorbell.ring(QUEUE, workspace_id)\n            return True",
+        "doorbell.publish(QUEUE, workspace_id)\n            return True",
         ("tests/crm_sync/test_webhook_ring.py",),
     ),
     Mutant(
@@ -191,5 +291,27 @@ MUTANTS = (
         # By itself: the others of the module share one Redis with what runs beside them.
         (f"{DISPATCH}::test_a_broker_that_is_away_costs_a_moment_and_only_once",),
         (SQLITE,),
+    ),
+    Mutant(
+        "a closed connection to Redis ends the worker (I12)",
+        "config/redis_broker.py",
+        "if self.connection is None or self.connection.client is None:",
+        "if False:",
+        ("tests/config/test_broker.py", "tests/journeys/test_redis_restart.py"),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a busy worker turns the web away from the load balancer",
+        "crm_sync/health.py",
+        "heartbeat.prove(Kind.WEB, socket.gethostname(), timezone.now())",
+        "assert not stalled(timezone.now())",
+        ("tests/crm_sync/test_health.py",),
+    ),
+    Mutant(
+        "nobody misses a worker that fell silent",
+        "crm_sync/heartbeat.py",
+        "return self.silence is None or self.silence > MISSING_AFTER",
+        "return False",
+        ("tests/crm_sync/test_standstill.py", "tests/crm_sync/test_health.py"),
     ),
 )

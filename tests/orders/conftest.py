@@ -9,8 +9,8 @@ import pytest
 from django.db import transaction
 
 from crm_sync import transport
-from crm_sync.dispatch import HANDLERS, Effect
-from crm_sync.events import parse
+from crm_sync.dispatch import HANDLERS, Batch, Effect
+from crm_sync.events import Event, parse
 from crm_sync.models import Delivery, Workspace
 from orders import placement
 from orders.models import Assignment, MaterialSet, Order, StatusChange
@@ -45,7 +45,16 @@ def tell(workspace: Workspace, event: str, **fields: Any) -> Effect:
     """Let the handler understand an event, in a transaction as the inbox does it."""
     parsed = parse(json.dumps({"event": event, **fields}).encode())
     with transaction.atomic():
-        return HANDLERS[parsed.kind](workspace.pk, parsed, None)  # type: ignore[arg-type]
+        return handled(workspace.pk, parsed)
+
+
+def handled(workspace_id: int, *events: Event) -> Effect:
+    """Let the handlers understand events together; the effect of the last."""
+    batch = Batch(workspace_id, events, now=now())
+    for event in events:
+        effect = HANDLERS[event.kind](batch, event, None)  # type: ignore[arg-type]
+    batch.write()
+    return effect
 
 
 def mirror() -> dict[str, list[tuple[Any, ...]]]:

@@ -162,7 +162,7 @@ def test_our_clock_changes_nothing_about_what_is_known(workspace, minutes):
                     source=Delivery.Source.CALLBACK,
                     now=now(),
                 )
-            inbox.drain(workspace.pk, 20.0)
+            inbox.DELIVERIES.drain(workspace.pk, 20.0)
         found.append(mirror())
     assert found[0] == found[1]
     assert found[0]["Assignment"][0][2] == "SCHEDULED"

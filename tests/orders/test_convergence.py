@@ -14,7 +14,7 @@ from django.db import transaction
 from sandbox.app import Sandbox
 from sandbox.workspace import Workspace as Platform
 from tests.orders.storm import BLACKOUT, Outcome, Storm, Weather, outages, virtual_clock
-from tests.scale import figures, times
+from tests.sizes import figures, times
 
 FIRST, SEEDS = times("EVENT_SEED", 1), times("EVENT_SEEDS", 100)
 ORDERS, HOURS = times("EVENT_ORDERS", 8), times("EVENT_MINUTES", 30) / 60

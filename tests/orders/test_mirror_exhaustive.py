@@ -14,12 +14,11 @@ import pytest
 from django.db import transaction
 
 from crm_sync import inbox
-from crm_sync.dispatch import HANDLERS
 from crm_sync.events import parse
 from crm_sync.history import record
 from crm_sync.models import Delivery, Workspace
 from orders.models import Assignment, StatusChange
-from tests.orders.conftest import at, mirror
+from tests.orders.conftest import at, handled, mirror
 
 Event = dict[str, Any]
 SOURCES = (Delivery.Source.CALLBACK, Delivery.Source.HISTORY, Delivery.Source.REPLAY)
@@ -113,8 +112,7 @@ def after(workspace: Workspace, history: tuple[Event, ...]) -> tuple[Any, Any]:
     """Tell a history; the mirror that it leaves, and what the timeline heard; nothing stays."""
     with transaction.atomic():
         for fields in history:
-            event = parse(json.dumps(fields).encode())
-            HANDLERS[event.kind](workspace.pk, event, None)  # type: ignore[arg-type]
+            handled(workspace.pk, parse(json.dumps(fields).encode()))
         lines = StatusChange.objects.filter(fact__in=["ORDER_STATUS", "ASSIGNMENT_STATUS"])
         found = mirror(), set(lines.values_list("fact", "previous", "new", "occurred_at"))
         transaction.set_rollback(True)
@@ -177,7 +175,7 @@ def test_the_same_event_by_callback_by_history_and_by_replay_has_one_effect(work
                 Delivery.Source.REPLAY: json.dumps(dict(reversed(fields.items()))).encode(),
             }[way]
             inbox.store(workspace.pk, body, headers={}, method="POST", source=way, now=now)
-        inbox.drain(workspace.pk, 60.0)
+        inbox.DELIVERIES.drain(workspace.pk, 60.0)
     states = list(Delivery.objects.order_by("pk").values_list("state", flat=True))
     assert states == ["APPLIED"] * 6 + ["DUPLICATE"] * 12
     assert StatusChange.objects.filter(fact="ASSIGNMENT_STATUS").count() == 6

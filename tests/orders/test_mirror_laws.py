@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from crm_sync.dispatch import HANDLERS
 from crm_sync.events import parse
 from crm_sync.models import Workspace
 from orders.models import Assignment, MaterialSet, Order, StatusChange
-from tests.orders.conftest import at, mirror
+from tests.orders.conftest import at, handled, mirror
 
 STATUSES = [
     *("CREATED", "PHOTOGRAPHER_ASSIGNED", "SCHEDULED", "RESCHEDULE_IN_PROCESS", "DELIVERED"),
@@ -123,8 +122,7 @@ class MirrorLaws(TestCase):
         for model in (StatusChange, MaterialSet, Assignment, Order):
             model.objects.all().delete()
         for fields in history:
-            event = parse(json.dumps(fields).encode())
-            HANDLERS[event.kind](self.workspace.pk, event, None)  # type: ignore[arg-type]
+            handled(self.workspace.pk, parse(json.dumps(fields).encode()))
         return mirror()
 
     def heard(self) -> set[tuple[str, str, datetime]]:

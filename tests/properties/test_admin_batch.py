@@ -133,7 +133,8 @@ def test_a_push_runs_to_its_end_and_the_page_follows_it(
     assert progress(admin_client, page) == waiting | finished
     there = {p["objectReferenceId"]: p["title"] for p in box.workspace.properties.values()}
     assert [there[f"A-{n}"] for n in range(3)] == ["Changed", "Flat 1", "Flat 2"]
-    assert [call[0] for call in box.calls] == ["GET", "PATCH", "GET"]
+    # Both are due since one moment, so either may come first.
+    assert sorted(call[0] for call in box.calls) == ["GET", "GET", "PATCH"]
 
 
 def test_rows_that_need_a_person_are_counted_and_named(stock, admin_client, drain_all):

@@ -1,6 +1,7 @@
 """The history of a property: readable, narrowed by field, and every change can be undone."""
 
 from datetime import UTC, datetime
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import Permission, User
@@ -23,11 +24,17 @@ def history(row: Property, query: str = "") -> str:
 
 
 def undo_page(row: Property, change: Change) -> str:
-    return f"/admin/properties/property/{row.pk}/history/{change.pk}/undo/"
+    page = f"/admin/properties/property/{row.pk}/history/{change.pk}/undo/"
+    return f"{page}?{urlencode({'field': change.path})}"
 
 
 def last(path: str) -> Change:
     return Change.objects.filter(path=path).latest("pk")
+
+
+def begun(row: Property, path: str) -> Change:
+    """What the creation of a property said of one field."""
+    return Change.objects.get(real_estate_property=row, path=Change.CREATION).part(path)
 
 
 @pytest.fixture
@@ -189,16 +196,98 @@ def test_an_old_value_that_may_not_be_set_stays_undone(admin_client, flat):
 
 
 def test_the_reference_is_chosen_once(admin_client, flat):
-    change = last("objectReferenceId")
+    change = begun(flat, "objectReferenceId")
+    before = state(flat)
     assert admin_client.post(undo_page(flat, change)).status_code == 404
-    entries = admin_client.get(history(flat)).context["entries"]
-    assert [entry.undo for entry in entries if entry.path == "objectReferenceId"] == [""]
+    *_, created = admin_client.get(history(flat)).context["entries"]
+    undo = {entry.path: entry.undo for entry in created.fields}
+    assert (undo["objectReferenceId"], undo["title"] != "", state(flat)) == ("", True, before)
 
 
 def test_a_change_of_another_property_is_not_undone_here(admin_client, flat, main):
     other = make(main, "B-1", title="Other")
-    change = Change.objects.get(real_estate_property=other, path="title")
-    assert admin_client.post(undo_page(flat, change)).status_code == 404
+    assert admin_client.post(undo_page(flat, begun(other, "title"))).status_code == 404
+
+
+def test_a_creation_is_one_row_that_tells_every_field(admin_client, main):
+    row = make(main, title="Flat", heatingType="GAS", prices__rent={"gross": 100})
+    (entry,) = admin_client.get(history(row)).context["entries"]
+    assert (entry.name, entry.undo) == ("Created", "")
+    assert [(field.name, field.values, field.since) for field in entry.fields] == [
+        ("Heating type", ("—", "Gas"), ""),
+        ("Object reference ID", ("—", "A-1"), ""),
+        ("Rent", ("—", "Gross: 100"), ""),
+        ("Title", ("—", "Flat"), ""),
+    ]
+    html = admin_client.get(history(row)).content.decode()
+    for part in ("4 fields", "Gross: 100", undo_page(row, begun(row, "prices.rent"))):
+        assert part in html
+    assert (
+        "4 fields"
+        in admin_client.get(f"/admin/properties/property/{row.pk}/change/").content.decode()
+    )
+
+
+def test_each_field_of_a_creation_has_a_history_of_its_own(admin_client, flat):
+    def values(field: str) -> list[tuple[str, str]]:
+        page = admin_client.get(history(flat, f"?field={field}"))
+        entries = page.context["entries"]
+        assert page.context["page"].paginator.count == len(entries)
+        assert {entry.path for entry in entries} <= {field}
+        return [entry.values for entry in entries]
+
+    edit(flat, {"author": "Somebody"}, origin="ADMIN", now=now())
+    assert values("title") == [("Flat", "House"), ("—", "Flat")]
+    assert values("heatingType") == [("Gas", "District"), ("—", "Gas")]
+    assert values("prices.rent")[0] == ("Gross: 100", "Gross: 120")
+    assert values("author") == [("—", "Somebody")]
+    assert values("prices") == []
+
+
+def test_a_field_of_a_creation_is_undone_alone_and_cleared(admin_client, flat, admin_user):
+    force(flat, due_at=None)
+    change, before = begun(flat, "heatingType"), flat.desired
+    asked = admin_client.post(undo_page(flat, change))
+    assert dict(asked.context["values"]) == {
+        "It was": "—",
+        "This change made it": "Gas",
+        "It is now": "District",
+    }
+    admin_client.post(undo_page(flat, change), {"seen": asked.context["seen"]})
+    flat.refresh_from_db()
+    assert flat.desired == {k: v for k, v in before.items() if k != "heatingType"}
+    undone = last("heatingType")
+    assert (undone.old, undone.new, undone.note) == (
+        "DISTRICT",
+        None,
+        f"undo of change {change.pk}",
+    )
+
+
+def test_a_creation_is_not_undone_as_a_whole_or_at_a_field_that_it_does_not_have(
+    admin_client, flat
+):
+    page, before = undo_page(flat, begun(flat, "title")).partition("?")[0], state(flat)
+    for query in ("", "?field=", "?field=author", "?field=prices", "?other=title"):
+        assert admin_client.post(f"{page}{query}").status_code == 404
+    seen = admin_client.get(undo_page(flat, begun(flat, "title"))).context["seen"]
+    forged = undo_page(flat, begun(flat, "heatingType"))
+    assert admin_client.post(forged, {"seen": seen}).status_code == 403
+    assert state(flat) == before
+
+
+def test_a_history_of_one_row_a_field_from_before_is_shown_and_undone_as_ever(admin_client, flat):
+    """A property whose creation was written field by field."""
+    Change.objects.filter(path=Change.CREATION).delete()
+    told = {"real_estate_property": flat, "revision": 1, "origin": "FEED"}
+    Change.objects.create(path="author", new="Somebody", **told)
+    edit(flat, {"author": "Somebody"}, origin="FEED", now=now())
+    entries = admin_client.get(history(flat, "?field=author")).context["entries"]
+    assert [entry.values for entry in entries] == [("—", "Somebody")] * 2
+    assert "created" not in {entry.name.lower() for entry in entries}
+    admin_client.post(undo_page(flat, Change.objects.filter(path="author").earliest("pk")))
+    flat.refresh_from_db()
+    assert "author" not in flat.desired
 
 
 def test_the_permission_to_change_is_the_permission_to_undo(flat):

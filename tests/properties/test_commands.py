@@ -223,7 +223,7 @@ def test_an_import_that_goes_on_passes_over_what_was_done(workspace, tmp_path):
     table = tmp_path / "stock.csv"
     table.write_text("objectReferenceId,title\nA1,One\nA2,Two\nA3,Three\n")
     steps = [
-        (list(report.new), report.accepted)
+        (list(report.new.first), report.accepted)
         for report in import_feed(workspace, table, now=now(), skip=2)
     ]
     assert steps == [([], 0), ([], 0), ([], 0), (["A3"], 1), (["A3"], 1)]

@@ -10,7 +10,7 @@ from properties.sync import create
 from tests.platforms import Canned, Environ
 from tests.properties.virtual import World
 from tests.properties.workers import Killed
-from tests.scale import figures, seed_of, times
+from tests.sizes import figures, seed_of, times
 
 COUNT = times("CREATES", 150)
 LATE = (20.0, 90.0)  # seconds

@@ -13,7 +13,8 @@ from openpyxl import load_workbook
 
 from crm_sync import merge
 from properties import catalog
-from properties.feeds import NotAFeed, Record, manual, open_feed, swissrets
+from properties.feeds import NotAFeed, Record, manual, swissrets
+from properties.feeds.opening import read_feed
 from properties.feeds.swissrets_writing import WHOLE, write_json
 from properties.feeds.writing import Names, write_csv, write_xlsx
 from properties.models import Property
@@ -43,7 +44,7 @@ def through(path, stock):
             names.need(document)
         write = write_csv if path.suffix == ".csv" else write_xlsx
         written = list(write(path, stock, names.ordered()))
-    return list(open_feed(path)), dict(written)
+    return list(read_feed(path)), dict(written)
 
 
 def differences(known, record):
@@ -261,7 +262,7 @@ def test_a_selection_is_exported_by_reference(stock, capsys, tmp_path):
     wanted = ["--reference", "MH-4001", "--reference", "MH-3002"]
     code, out, _ = run(capsys, "export_properties", "main", path, *wanted)
     assert (code, out) == (0, "exported: 2 properties to two.csv\n")
-    assert {record.reference for record in open_feed(path)} == {"MH-3002", "MH-4001"}
+    assert {record.reference for record in read_feed(path)} == {"MH-3002", "MH-4001"}
 
 
 def test_what_swissrets_has_no_place_for_is_named_with_its_references(stock, capsys, tmp_path):
@@ -381,4 +382,4 @@ def test_the_tables_of_the_manual_are_those_of_the_readers():
 def test_a_feed_of_nothing_is_not_written_as_a_stock(tmp_path):
     (tmp_path / "a.csv").write_text("")
     with pytest.raises(NotAFeed):
-        open_feed(tmp_path / "a.csv")
+        read_feed(tmp_path / "a.csv")

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from properties import catalog
-from properties.feeds import NotAFeed, Record, Refusal, Truncated, idx_columns, open_feed
+from properties.feeds import NotAFeed, Record, Refusal, Truncated, idx_columns
 from properties.feeds.idx_columns import COLUMNS, As
+from properties.feeds.opening import read_feed
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "idx" / "unload.txt"
 NUMBER = {column.name: column.number for column in COLUMNS}
@@ -36,19 +37,19 @@ def feed(tmp_path):
         path = tmp_path / "unload.txt"
         raw = [text if isinstance(text, bytes) else text.encode("latin-1") for text in lines]
         path.write_bytes(b"\r\n".join(raw) + end)
-        return list(open_feed(path))
+        return list(read_feed(path))
 
     return read
 
 
 def test_our_example_imports_without_a_refusal():
-    records = list(open_feed(EXAMPLE))
+    records = list(read_feed(EXAMPLE))
     assert [r.reference for r in records] == ["MH-3001", "MH-3002", "MH-3003"]
     assert [catalog.validate_document(r.document) for r in records] == [[], [], []]
 
 
 def test_a_flat_for_rent_gets_the_names_and_types_of_the_platform():
-    flat = next(iter(open_feed(EXAMPLE)))
+    flat = next(iter(read_feed(EXAMPLE)))
     organization = {
         "id": "MH",
         "legalName": "Musterhaus Immobilien AG",

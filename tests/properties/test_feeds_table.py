@@ -9,13 +9,19 @@ import pytest
 from openpyxl import Workbook
 
 from properties import catalog
-from properties.feeds import NotAFeed, Refusal, Truncated, open_feed, table_xlsx
+from properties.feeds import NotAFeed, Refusal, Truncated, table_xlsx, workbook
 from properties.feeds.cells import EMPTY
+from properties.feeds.opening import read_feed
 from properties.feeds.table import COLUMNS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "properties.csv"
 REF = "objectReferenceId"
 SHEET = "xl/worksheets/sheet1.xml"
+STRINGS, TYPES = "xl/sharedStrings.xml", "[Content_Types].xml"
+STRINGS_TYPE = (
+    b'<Override PartName="/xl/sharedStrings.xml" ContentType="'
+    b'application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"/>'
+)
 
 
 @pytest.fixture
@@ -25,7 +31,7 @@ def read_csv(tmp_path):
     def read(content):
         path = tmp_path / "stock.csv"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return list(open_feed(path))
+        return list(read_feed(path))
 
     return read
 
@@ -40,7 +46,7 @@ def read_xlsx(tmp_path):
         for row in rows:
             book.active.append(row)
         book.save(path)
-        return list(open_feed(path))
+        return list(read_feed(path))
 
     return read
 
@@ -56,9 +62,11 @@ def read_parts(tmp_path):
         book.save(whole)
         path = tmp_path / "stock.xlsx"
         with zipfile.ZipFile(whole) as old, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
-            for name in old.namelist():
-                new.writestr(name, parts.get(name, old.read(name)))
-        return list(open_feed(path))
+            if STRINGS in parts:
+                parts[TYPES] = old.read(TYPES).replace(b"</Types>", STRINGS_TYPE + b"</Types>")
+            for name in {*old.namelist(), *parts}:
+                new.writestr(name, parts[name] if name in parts else old.read(name))
+        return list(read_feed(path))
 
     return read
 
@@ -80,7 +88,7 @@ HEADER = f'<row r="1"><c r="A1" t="inlineStr"><is><t>{REF}</t></is></c></row>'
 
 
 def test_our_example_imports_without_a_refusal():
-    records = list(open_feed(EXAMPLE))
+    records = list(read_feed(EXAMPLE))
     assert [(r.reference, r.position) for r in records] == [
         ("MH-4001", "line 2"),
         ("MH-4002", "line 4"),
@@ -111,6 +119,11 @@ def test_delimiters_and_encodings_are_told_apart(read_csv, delimiter, encoding):
 def test_text_that_begins_as_utf8_and_then_is_none_is_no_feed(read_csv):
     with pytest.raises(NotAFeed, match=r"^stock.csv: begins as UTF-8, but is none at byte 36$"):
         read_csv(f"{REF},title\nR-1,Kü".encode() + b"che R\xf6d")
+
+
+def test_a_header_with_bytes_that_are_no_text_is_no_feed(read_csv):
+    with pytest.raises(NotAFeed, match=r"^stock.csv: no text after 0 records: "):
+        read_csv(f"{REF},title".encode() + b"\x81\nR-1,a\n")
 
 
 @pytest.mark.parametrize(
@@ -408,11 +421,60 @@ def test_a_workbook_with_entities_is_no_feed(read_parts):
         read_parts({SHEET: sheet(rows, bomb)})
 
 
-def test_a_giant_cell_is_no_feed_before_anyone_builds_it(read_parts):
-    text = "x" * (table_xlsx.MAX_ROW + 1)
-    rows = HEADER + f'<row r="2"><c r="A2" t="inlineStr"><is><t>{text}</t></is></c></row>'
-    with pytest.raises(NotAFeed, match=r"^stock.xlsx: a row is larger than 4,194,304 bytes$"):
-        read_parts({SHEET: sheet(rows)})
+MEBIBYTE = 1024**2
+ROW = '<row r="2"><c r="A2" t="inlineStr"><is><t>{}</t></is></c></row>'
+SECOND = "row or text 2 is larger than 4,194,304 bytes"
+MANY = "has more than 250,000 elements"
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        (ROW.format("x" * 5 * MEBIBYTE), SECOND),
+        (ROW.format("<![CDATA[" + "<row r='3'>" * MEBIBYTE + "]]>"), SECOND),
+        (ROW.format("<!--<row>-->" * MEBIBYTE), SECOND),
+        (f"{'<row>' * MEBIBYTE}{'</row>' * MEBIBYTE}", f"row or text 2 {MANY}"),
+        (f"<row>{'<c/>' * 260_000}</row>", f"row or text 2 {MANY}"),
+        (f"<row><row/>{'<row/>' * 260_000}</row>", f"row or text 2 {MANY}"),
+        ('<row xmlns="urn:x"/>' * 260_000, f"what stands beside rows {MANY}"),
+        ("<row/><x/>" * 260_000, f"what stands beside rows {MANY}"),
+        ("<!--xx-->" * 2 * MEBIBYTE, "what stands beside rows is larger than 16,777,216 bytes"),
+        (f"<!--{'x' * 2 * MEBIBYTE}-->", "a tag or comment is larger than 1,048,576 bytes"),
+    ],
+    ids=[
+        "text",
+        "CDATA",
+        "comment",
+        "rows",
+        "cells",
+        "inside",
+        "other rows",
+        "between",
+        "beside",
+        "token",
+    ],
+)
+def test_a_sheet_is_no_feed_before_anyone_builds_what_is_too_large(read_parts, rows, reason):
+    with pytest.raises(NotAFeed, match=f"^stock.xlsx: {SHEET}: {reason}"):
+        read_parts({SHEET: sheet(HEADER + rows)})
+
+
+@pytest.mark.parametrize(
+    ("part", "before", "many", "behind", "reason"),
+    [
+        (STRINGS, "<sst {}>", "<si/>" * 3, "</sst>", "has more rows or texts"),
+        (STRINGS, "<sst {}>", "<r/>" * 260_000, "</sst>", MANY),
+        ("xl/styles.xml", "<styleSheet {}><cellXfs>", "<xf/>" * 260_000, "", MANY),
+        ("xl/workbook.xml", "<workbook {}>", "<x/>" * 260_000, "", MANY),
+    ],
+    ids=["texts", "texts that are none", "styles", "workbook"],
+)
+def test_any_part_is_counted_before_anyone_builds_it(
+    read_parts, monkeypatch, part, before, many, behind, reason
+):
+    monkeypatch.setattr(workbook, "MAX_ROWS", 2)
+    with pytest.raises(NotAFeed, match=f"^stock.xlsx: {part}.* {reason}"):
+        read_parts({part: before.format(f'xmlns="{workbook.SHEET_MAIN_NS}"') + many + behind})
 
 
 @pytest.mark.parametrize(
@@ -423,7 +485,7 @@ def test_a_giant_cell_is_no_feed_before_anyone_builds_it(read_parts):
 def test_a_part_that_unpacks_to_more_than_its_limit_is_no_feed(
     read_parts, monkeypatch, part, limit
 ):
-    monkeypatch.setattr(table_xlsx, limit, 100_000)
+    monkeypatch.setattr(workbook, limit, 100_000)
     with pytest.raises(NotAFeed, match=f"{part} is larger than 100,000 bytes unpacked"):
         read_parts({part: " " * 100_001})
 
@@ -448,7 +510,7 @@ def test_a_cell_far_out_fills_no_memory(read_parts, monkeypatch, cell):
         (b"\xd0\xcf\x11\xe0", "an old or locked Excel file: save it as .xlsx or CSV"),
         (
             f"{REF},title\nR-1,{'x' * 1_100_000}".encode(),
-            "a line is longer than 1,048,576 characters",
+            "a row is longer than 1,048,576 characters",
         ),
         (
             f"{REF},title\nR-1,{'x' * 140_000}".encode(),
@@ -468,7 +530,7 @@ def test_a_zip_without_a_workbook_is_no_feed(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "hello")
     with pytest.raises(NotAFeed, match=r"^stock.xlsx: a zip file, but no Excel workbook$"):
-        list(open_feed(path))
+        list(read_feed(path))
 
 
 def test_a_broken_sheet_is_truncated_behind_its_first_records(read_parts):

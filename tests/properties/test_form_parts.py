@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from properties.catalog import FIELDS, Kind
+from properties.catalog import FIELDS, Kind, leaf_of
 from properties.forms import assembly, layout, values
 
 ZURICH = ZoneInfo("Europe/Zurich")
@@ -77,7 +77,7 @@ def test_a_path_is_cut_into_steps_and_its_leaf():
         "prices.additionalOffers[0].price": "prices.additionalOffers",
         "localizations[1].title": "localizations",
     }
-    assert {path: assembly.leaf_of(path) for path in leaves} == leaves
+    assert {path: leaf_of(path) for path in leaves} == leaves
 
 
 def test_only_touched_members_of_a_leaf_are_written():

@@ -1,21 +1,26 @@
 """An upload by the worker: looked at, released, imported in slices, cancelled, taken up again."""
 
+import io
 import itertools
 import json
+import os
+import signal
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.utils import timezone
+from openpyxl import Workbook
 
 from crm_sync import due
 from crm_sync.dispatch import doorbell
 from crm_sync.models import Workspace
 from properties import import_summary, importing, uploads
 from properties.feeds import Refusal
-from properties.imports import Report
+from properties.import_report import Listed, Report
 from properties.models import Change, Import, Property
 from properties.sync import create, edit
+from tests.properties.test_feeds_isolation import linux, readers
 from tests.properties.uploaded import (
     claim,
     counts,
@@ -97,6 +102,16 @@ def test_every_format_is_taken_whatever_it_is_called(main, admin_user, drain, na
     assert counts(fresh(row).report)[0] == Property.objects.count() > 0
 
 
+def test_a_workbook_is_taken_though_it_is_kept_without_its_ending(main, admin_user, drain):
+    book, content = Workbook(), io.BytesIO()
+    for line in (["objectReferenceId", "title"], ["A1", "House"]):
+        book.active.append(line)
+    book.save(content)
+    row = upload(main, admin_user, content.getvalue(), name="stock.xlsx", released=True)
+    drain()
+    assert (fresh(row).state, sorted(stock())) == (State.DONE, ["A1"])
+
+
 def test_what_is_no_feed_fails_with_the_name_that_people_know(main, admin_user, drain, data_dir):
     row = upload(main, admin_user, b"once upon a time", name="story.txt")
     assert drain() == {"FAILED": 1, "file removed": 1}
@@ -125,7 +140,8 @@ def test_texts_that_no_database_keeps_do_no_harm(main, admin_user, drain):
 
 def test_a_summary_holds_no_text_that_a_database_cannot_keep():
     refused = [Refusal("line 1\x00", "A\ud8001", ["not \x00this"])]
-    summary = import_summary.added({}, Report(new=["A\x001"], refused=refused))
+    report = Report(new=Listed(1, 1, ["A\x001"]), refused=Listed(1, 1, refused))
+    summary = import_summary.added({}, report)
     assert (summary["new"], summary["refused"]) == (["A1"], [["line 1", "A1", ["not this"]]])
 
 
@@ -150,11 +166,54 @@ def test_the_file_is_private_and_its_name_cannot_be_guessed(main, admin_user, da
 def test_a_file_that_nobody_releases_is_given_up_after_a_week(main, admin_user, drain, data_dir):
     row = upload(main, admin_user, table(["A1"]))
     drain()
-    assert importing.workspaces_due(timezone.now() + timedelta(days=6, hours=23)) == set()
+    assert importing.IMPORTS.workspaces(timezone.now() + timedelta(days=6, hours=23)) == set()
     assert work(row, now=timezone.now() + timedelta(days=8)) == "CANCELLED"
     drain()
     assert fresh(row).problem == "Nobody released it for 7 days."
     assert (stock(), kept(data_dir)) == ({}, [])
+
+
+# --- the process that reads ---
+@linux
+@pytest.mark.parametrize(
+    ("number", "outcome", "problem"),
+    [
+        (signal.SIGXCPU, "FAILED", "stock.csv: one record takes more than 30 seconds to read"),
+        (signal.SIGSEGV, "FAILED", "stock.csv: takes too much memory to read: split it"),
+        (
+            signal.SIGKILL,
+            "put off",
+            "ReaderEnded: stock.csv: the process that reads it ended with -9: see the log",
+        ),
+    ],
+)
+def test_a_reader_that_ends_early_ends_the_import_or_puts_it_off(
+    main, admin_user, number, outcome, problem
+):
+    row = upload(main, admin_user, table([f"A{n}" for n in range(5_000)]))
+
+    def clock():
+        for reader in readers():
+            os.kill(reader, number)
+        return timezone.now()
+
+    assert work(row, clock=clock) == outcome
+    assert (fresh(row).problem, stock()) == (problem, {})
+
+
+@linux
+def test_an_import_that_is_cancelled_while_it_is_read_leaves_no_reader_behind(main, admin_user):
+    row = upload(main, admin_user, table([f"A{n}" for n in range(5_000)]))
+    seen = []
+
+    def clock():
+        seen.append(readers())
+        uploads.cancel(rows(row), now=timezone.now())
+        return timezone.now()
+
+    assert work(row, clock=clock) == State.CANCELLED
+    assert any(seen)
+    assert readers() == []
 
 
 # --- in slices ---
@@ -219,7 +278,7 @@ def test_imports_of_two_workspaces_do_not_wait_for_each_other(main, admin_user):
     other = Workspace.objects.create(slug="other", base_url="http://platform.test")
     upload(main, admin_user, table(["A1"]), released=True)
     second = upload(other, admin_user, table(["A1"]), released=True)
-    assert importing.workspaces_due(timezone.now()) == {main.pk, other.pk}
+    assert importing.IMPORTS.workspaces(timezone.now()) == {main.pk, other.pk}
     assert work(second) == "DONE"
 
 
@@ -247,7 +306,7 @@ def test_an_import_whose_worker_dies_is_taken_up_again_and_ends_the_same(
         work(row, clock=dies_at(kill_at))
     dead = fresh(row)
     assert (dead.state, dead.lease_token is None) == (State.RUNNING, False)
-    assert importing.workspaces_due(timezone.now()) == set()  # until the lease is over
+    assert importing.IMPORTS.workspaces(timezone.now()) == set()  # until the lease is over
     assert work(row, now=dead.lease_until + timedelta(seconds=1)) == "PARTLY"
     ended = fresh(row)
     assert (ended.done, sum(counts(ended.report)), ended.attempts) == (5, 5, 1)
@@ -271,10 +330,11 @@ def test_a_look_whose_worker_dies_is_taken_up_again_and_ends_the_same(main, admi
 def test_a_file_that_kills_every_worker_is_given_up(main, admin_user):
     row = upload(main, admin_user, table(["A1"]), released=True)
     for _ in range(importing.TRIES):
-        until = fresh(row).lease_until or timezone.now()
+        until = max(fresh(row).lease_until or fresh(row).due_at, fresh(row).due_at)
         with pytest.raises(SystemExit):
             work(row, clock=dies_at(2), now=until + timedelta(seconds=1))
-    assert work(row, now=fresh(row).lease_until + timedelta(seconds=1)) == "FAILED"
+    until = max(fresh(row).lease_until, fresh(row).due_at)
+    assert work(row, now=until + timedelta(seconds=1)) == "FAILED"
     assert fresh(row).problem == "5 workers began it and never came back."
 
 
@@ -283,7 +343,8 @@ def test_a_worker_that_lost_the_row_stops_and_writes_nothing_more(main, admin_us
     stalled = claim(row)
     assert work(row, now=stalled.until + timedelta(seconds=1)) == "DONE"
     before = rows(row).values().get()
-    assert importing.work(stalled, until=float("inf")) == "lost"
+    with pytest.raises(due.LeaseLost):
+        importing.work(stalled, until=float("inf"))
     assert rows(row).values().get() == before
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from properties.models import Property
 from properties.sync import create, edit
 from tests.properties.virtual import CALL, World, refuses
-from tests.scale import figures, seed_of, times
+from tests.sizes import figures, seed_of, times
 
 COUNT = times("OUTAGE_ROWS", 80)
 OUTAGE = 30 * 60.0  # seconds

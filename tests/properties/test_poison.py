@@ -6,7 +6,7 @@ from properties.models import Property
 from properties.sync import create, edit
 from tests.platforms import Canned, Environ
 from tests.properties.virtual import World, refuses
-from tests.scale import figures, times
+from tests.sizes import figures, times
 
 KEYS = 40
 ROUNDS = times("POISON_ROUNDS", 3)

@@ -260,6 +260,19 @@ def test_a_pull_mirrors_all_where_pushes_do_not_read_first(box, workspace, stock
     }
 
 
+@pytest.mark.parametrize(
+    "bad", [{"id": "9" * 256}, {"objectReferenceId": "x" * 256}, {"id": None}], ids=str
+)
+def test_an_item_whose_keys_no_column_holds_is_left_out_and_the_walk_goes_on(
+    box, workspace, stock, bad, drain_all, caplog
+):
+    box.workspace.properties[stock[3]].update(bad)
+    assert walk(workspace).listed == 24
+    assert Property.objects.count() == 24
+    assert drain_all() == {"properties": {"in sync": 24}}
+    assert ("main: a property of the list is left out" in caplog.text) == (bad != {"id": None})
+
+
 def test_the_command_pulls_and_says_what_it_found(box, workspace, stock, capsys):
     call_command("pull_properties", "main", "--json")
     assert json.loads(capsys.readouterr().out) == {
@@ -267,9 +280,34 @@ def test_the_command_pulls_and_says_what_it_found(box, workspace, stock, capsys)
     }
 
 
+def test_the_command_ends_an_older_walk_says_so_and_walks_anew(box, workspace, stock, capsys):
+    steps = pull(workspace, size=10)
+    next(steps)
+    steps.close()
+    Walk.objects.update(started_at=datetime(2026, 1, 31, 9, tzinfo=UTC))
+    put(box, -1)
+    box.edit_property(stock[0], {"title": "Changed since"})
+    call_command("pull_properties", "main")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "a walk of 2026-01-31 09:00 UTC was unfinished: ended first, 10 listed"
+    assert "listed: 26" in lines
+    assert [one.finished_at is None for one in Walk.objects.order_by("pk")] == [False, False]
+    assert Property.objects.get(platform_id=stock[0]).title == "Changed since"
+    assert Property.objects.count() == 26
+
+
+def test_the_command_tells_of_an_older_walk_in_json_too(box, workspace, stock, capsys):
+    Walk.objects.create(workspace=workspace, started_at=datetime(2026, 1, 31, 9, tzinfo=UTC))
+    call_command("pull_properties", "main", "--json", "--list-only")
+    told = json.loads(capsys.readouterr().out)
+    assert told["ended first"] == {"begun": "2026-01-31T09:00:00+00:00", "listed": 25}
+    assert (told["listed"], told["new"], told["done"]) == (25, 0, {})
+    assert Property.objects.filter(due_at__isnull=False).count() == 25
+
+
 def test_the_scheduled_pull_walks_once_an_hour(box, workspace, stock):
     assert pull_properties() == {"main": "done"}
-    assert pull_properties() == {"main": "not yet"}
+    assert pull_properties() == {}
     with time_machine.travel(now() + timedelta(minutes=61), tick=True):
         assert pull_properties() == {"main": "done"}
     assert Walk.objects.filter(finished_at__isnull=False).count() == 2

@@ -10,7 +10,7 @@ from crm_sync import due
 from crm_sync.models import Workspace
 from properties.models import Change, Conflict, Property
 from properties.push import push
-from properties.queues import drain
+from properties.queues import PROPERTIES
 from properties.sync import create, due_now, edit
 from tests.conftest import PLATFORM
 from tests.platforms import Between, lost
@@ -162,13 +162,36 @@ def test_the_row_of_a_dead_worker_is_taken_up_and_read_once_more_later(row, drai
 def test_a_worker_that_lost_its_lease_writes_nothing_more(box, row, workspace):
     set_title(row, "Edited")
     slow = due.claim(Property.objects.all(), now=now())
-    Property.objects.update(lease_until=now() - timedelta(seconds=1))
-    due.claim(Property.objects.all(), now=now())
+    due.claim(Property.objects.all(), now=slow.until)
     before = Property.objects.values().get()
     box.calls.clear()
-    assert push(slow, workspace) == "lost"
+    with pytest.raises(due.LeaseLost):
+        push(slow, workspace)
     assert Property.objects.values().get() == before
     assert [call[0] for call in box.calls] == ["GET"]
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_no_call_is_begun_when_its_record_waited_too_long_for_the_database(
+    box, row, workspace, drain_all, is_new
+):
+    if is_new:
+        create(workspace, "NEW", {"title": "New"}, origin="ADMIN", now=now())
+        row = Property.objects.get(object_reference_id="NEW")
+    else:
+        set_title(row, "Edited")
+    claim = due.claim(Property.objects.all(), now=now())
+    box.calls.clear()
+
+    def clock():
+        is_recorded = Property.objects.exclude(inflight={}).exists()
+        return now() + timedelta(seconds=45 if is_recorded else 0)
+
+    assert push(claim, workspace, clock=clock) == "put back"
+    assert [call[0] for call in box.calls] == ["GET"]
+    row.refresh_from_db()
+    assert (row.inflight, row.create_sent_at, row.lease_token) == ({}, None, None)
+    assert later(drain_all, 50) == {"properties": {"created" if is_new else "pushed": 1}}
 
 
 def test_no_call_that_changes_is_begun_with_less_lease_than_its_deadline(box, row, workspace):
@@ -641,5 +664,5 @@ def test_after_a_pause_one_property_asks_whether_the_platform_is_back(box, works
     for number in range(5):
         create(workspace, f"P-{number}", {"title": "House"}, origin="FEED", now=now())
     Workspace.objects.update(pauses=3, problem="503 busy")
-    assert drain(workspace.pk, 20.0).counts == {"created": 1}
-    assert drain(workspace.pk, 20.0).counts == {"created": 4}
+    assert PROPERTIES.drain(workspace.pk, 20.0).counts == {"created": 1}
+    assert PROPERTIES.drain(workspace.pk, 20.0).counts == {"created": 4}

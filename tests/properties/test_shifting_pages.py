@@ -8,7 +8,7 @@ from properties.models import Property
 from properties.pull import pull
 from tests.conftest import PLATFORM
 from tests.platforms import Between, Canned, Environ
-from tests.scale import figures, seed_of, times
+from tests.sizes import figures, seed_of, times
 
 COUNT = times("PAGED", 60)
 WALKS = 4

@@ -11,7 +11,7 @@ import time_machine
 
 from crm_sync.models import Workspace
 from properties.models import Property
-from properties.queues import drain
+from properties.queues import PROPERTIES
 from sandbox.app import Sandbox
 from sandbox.workspace import Properties
 from tests.conftest import PLATFORM
@@ -74,7 +74,7 @@ class World:
             while self._late and self._late[0][0] <= self.now:
                 list(self._serve(heapq.heappop(self._late)[2], lambda *_: None))
             try:
-                drain(self.workspace.pk, 20.0)
+                PROPERTIES.drain(self.workspace.pk, 20.0)
             except Killed:
                 self.deaths += 1
         self.clock.move_to(max(end, self.now), tick=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connections
 
-from crm_sync.due import Claim
+from crm_sync.due import Claim, LeaseLost
 from properties.models import Property
 from tests.platforms import Between, Canned, Environ
 
@@ -122,6 +122,8 @@ class Worker:
             self.result = self.work()
         except Killed:
             self.result = None
+        except LeaseLost:
+            self.result = "lost"
         except BaseException as error:  # noqa: BLE001 - raised again in the thread of the test
             self.error = error
         self.point = "end"

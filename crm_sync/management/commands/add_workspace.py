@@ -1,14 +1,13 @@
 """manage.py add_workspace: connect a workspace of the platform."""
 
 import os
-import re
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 from django.core.validators import validate_slug
 
+from crm_sync import addresses
 from crm_sync.client import Client
 from crm_sync.commands import USAGE, SyncCommand
 from crm_sync.credentials import ClientCredentials, FixedToken
@@ -45,8 +44,9 @@ class Command(SyncCommand):
         token, client_id, secret = self._credentials(options)
         if not options["no_check"]:
             credentials = FixedToken(token) if token else ClientCredentials(client_id, secret)
+            client = Client(base_url, credentials, secrets=_known_secrets(slug))
             try:
-                next(Client(base_url, credentials).users(size=1), None)
+                next(client.users(size=1), None)
             except SyncError as error:
                 self.fail(f"{base_url}: {error}")
         # Deferred, so that secrets which no key opens any more can be entered again.
@@ -79,8 +79,8 @@ class Command(SyncCommand):
             validate_slug(slug)
         except ValidationError:
             self.fail(f"{slug!r} is no slug: letters, digits, hyphens and underscores", USAGE)
-        if not _is_address(base_url):
-            self.fail(f"--base-url {base_url!r} is no http(s) address", USAGE)
+        if fault := addresses.fault(base_url):
+            self.fail(f"--base-url {base_url!r} {fault}", USAGE)
 
     def _forget_unreadable(self, workspace: Workspace) -> None:
         """Drop callback secrets that no key opens; configure_webhook then makes a new one."""
@@ -108,11 +108,9 @@ class Command(SyncCommand):
         return value
 
 
-def _is_address(text: str) -> bool:
-    """Tell whether paths can be put behind it: a host, no user, no query, no spaces."""
+def _known_secrets(slug: str) -> tuple[str, ...]:
+    """Return what the workspace has until now, which the platform may repeat."""
     try:
-        parts = urlsplit(text)
-        is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-    return is_web and len(text) <= 500 and not re.search(r"[\s?#@\\]|[^\x21-\x7e]", text)
+        return next((one.secrets for one in Workspace.objects.filter(slug=slug)), ())
+    except SecretUnreadable:
+        return ()

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from crm_sync.audit import Page, books, read, snapshot
 from crm_sync.commands import SyncCommand
+from crm_sync.health import reports
 from crm_sync.models import Workspace
 
 
@@ -16,8 +17,9 @@ class Command(SyncCommand):
 
     help = (
         "Check that every delivery, property, order and upload is counted once and is on its way,"
-        " in step, or with a person. One moment of the database is looked at, also while workers"
-        " run; nobody waits for it. Exit code: 0 all holds, 1 something does not."
+        " in step, or with a person, and say where no worker or beat is alive. One moment of the"
+        " database is looked at, also while workers run; nobody waits for it. Exit code: 0 all"
+        " holds, 1 something does not."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -35,15 +37,25 @@ class Command(SyncCommand):
         with snapshot():
             pages = self._pages(options["slug"], walks=not options["quick"])
         broken = [page for page in pages if not page.holds]
-        document = {"holds": not broken, "books": [_document(page) for page in pages]}
-        self.emit(document, _lines(pages), as_json=options["json"])
+        missing = [one for one in reports(timezone.now()) if one.remedy]
+        document = {
+            "holds": not broken,
+            "books": [_document(page) for page in pages],
+            "missing": [one.text for one in missing],
+        }
+        lines = [*_lines(pages), *(f"{one.text}. {one.remedy}" for one in missing)]
+        self.emit(document, lines, as_json=options["json"])
         if broken:
             names = dict.fromkeys(f"{page.workspace}: {page.title}" for page in broken)
             self.fail(f"the books do not add up: {', '.join(names)}")
 
     def _pages(self, slug: str | None, *, walks: bool) -> list[Page]:
         now = timezone.now()
-        chosen = [self.workspace(slug)] if slug else list(Workspace.objects.order_by("slug"))
+        chosen = (
+            [self.workspace(slug)]
+            if slug
+            else list(Workspace.objects.only("slug").order_by("slug"))
+        )
         wanted = [(book, workspace) for workspace in chosen for book in books(workspace, now)]
         return [
             read(book, workspace, now=now, walks=walks)

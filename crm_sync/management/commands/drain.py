@@ -1,14 +1,17 @@
 """manage.py drain: the work of the Celery tasks with no broker at all (design §2.1)."""
 
-import time
+import signal
+import socket
+from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
-from crm_sync import due, tasks
+from crm_sync import due, heartbeat, queues, tasks
 from crm_sync.commands import SyncCommand
+from crm_sync.due import Tally
+from crm_sync.ticker import BUDGET, Ticker
 
 IDLE = 1.0  # seconds between two looks with --loop
 
@@ -27,6 +30,7 @@ class Command(SyncCommand):
         """Drain every queue of every workspace that has something due."""
         if options["loop"]:
             self._loop()
+            return
         counts = self._once()
         lines = [f"{queue}: {outcome} {n}" for queue, outcome, n in counts] or ["nothing is due"]
         document = {"done": [list(count) for count in counts]}
@@ -35,17 +39,23 @@ class Command(SyncCommand):
     def _once(self) -> list[tuple[str, str, int]]:
         done = []
         for name, workspace_id in due.waiting(timezone.now()):
-            tally = due.QUEUES[name].drain(workspace_id, tasks.BUDGET)
+            tally = due.QUEUES[name].drain(workspace_id, BUDGET)
+            if tally.busy:
+                self.stderr.write(f"{name}: a worker is at it already")
             done += [(name, outcome, count) for outcome, count in sorted(tally.counts.items())]
         return done
 
     def _loop(self) -> None:
-        tasks.start()
-        while True:
-            try:
-                for queue, outcome, count in self._once():
-                    self.stdout.write(f"{queue}: {outcome} {count}")
-            except DatabaseError as error:
-                self.stderr.write(f"the database does not answer ({error}); trying again")
-            close_old_connections()
-            time.sleep(IDLE)
+        tasks.look_at_once()
+        heartbeat.keep(heartbeat.Kind.WORKER, f"drain@{socket.gethostname()}")
+        ticker = Ticker(grace=timedelta(), every=IDLE, told=self._tell)
+        # SIGTERM ends what is begun, as a worker does.
+        signal.signal(signal.SIGTERM, lambda *_: queues.ending.set())
+        try:
+            ticker.run()
+        finally:
+            ticker.stop()
+
+    def _tell(self, queue: str, tally: Tally) -> None:
+        for outcome, count in sorted(tally.counts.items()):
+            self.stdout.write(f"{queue}: {outcome} {count}")

@@ -11,8 +11,8 @@ from crm_sync.commands import PARTLY, USAGE, SyncCommand
 from crm_sync.errors import Passing
 from crm_sync.events import NotUnderstood, parse, read_moment
 from crm_sync.inbox import STUCK
-from crm_sync.masking import MASK
 from crm_sync.models import Delivery, Workspace
+from crm_sync.redaction import MASK
 from crm_sync.trial import Call
 from orders import mirror
 from orders.models import Assignment, Order

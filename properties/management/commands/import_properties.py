@@ -12,10 +12,10 @@ from rich.progress import Progress
 from crm_sync.commands import FAILED, PARTLY, SyncCommand
 from crm_sync.models import Workspace
 from properties.feeds import NotAFeed
-from properties.imports import Report, Stopped, import_feed
+from properties.import_report import Report
+from properties.imports import Stopped, import_feed
 
-OF_THE_RECORD = {"id", "created", "modified"}  # kept, but nobody misses them on the platform
-SHOWN = 20  # lines of each kind that a person reads; --json has them all
+SHOWN = 20  # lines of each kind that a person reads; --json has all that a report keeps
 ADVICE = "if the feed is whole, import it with --force: what it lacks stays as it is"
 
 
@@ -48,9 +48,9 @@ class Command(SyncCommand):
         self.emit(_document(report), _lines(report, dry_run=dry_run), as_json=as_json)
         if report.stopped:
             self.fail(f"{path.name}: {report.stopped}; it would be refused; {ADVICE}")
-        if report.refused:
+        if report.refused.count:
             code = PARTLY if report.accepted else FAILED
-            self.fail(f"{len(report.refused)} of {report.total} records were refused", code)
+            self.fail(f"{report.refused.count} of {report.total} records were refused", code)
 
     def _import(self, workspace: Workspace, path: Path, *, dry_run: bool, force: bool) -> Report:
         report = Report()
@@ -59,44 +59,45 @@ class Command(SyncCommand):
         with Progress(console=Console(stderr=True), transient=True, disable=quiet) as progress:
             bar = progress.add_task(path.name, total=None)  # it pulses while the file is read
             for report in steps:
-                done = report.accepted + len(report.refused)
-                progress.update(bar, completed=done, total=report.total)
+                progress.update(bar, completed=report.handled, total=report.total)
         return report
 
 
 def _document(report: Report) -> dict[str, Any]:
+    names = ("new", "changed", "unchanged", "refused", "aside")
+    counts = {name: getattr(report, name).count for name in names}
     return {
-        "new": report.new,
-        "changed": report.changed,
-        "unchanged": report.unchanged,
+        "counts": counts | {"missing": len(report.missing)},
+        "new": report.new.first,
+        "changed": dict(report.changed.first),
+        "unchanged": report.unchanged.first,
         "refused": [
             {"position": r.position, "reference": r.reference, "reasons": r.reasons}
-            for r in report.refused
+            for r in report.refused.first
         ],
         "missing": report.missing,
         "stopped": report.stopped,
-        "leftover": report.leftover,
+        "aside": dict(report.aside.first),
     }
 
 
 def _lines(report: Report, *, dry_run: bool) -> list[str]:
-    lines = [f"new       {reference}" for reference in report.new[:SHOWN]]
-    for reference, fields in list(report.changed.items())[:SHOWN]:
+    lines = [f"new       {reference}" for reference in report.new.first[:SHOWN]]
+    for reference, fields in report.changed.first[:SHOWN]:
         lines.append(f"changed   {reference}: {', '.join(fields)}")
-    for refusal in report.refused[:SHOWN]:
+    for refusal in report.refused.first[:SHOWN]:
         reasons = "; ".join(refusal.reasons)
         lines.append(
             f"refused   {refusal.position}, {refusal.reference or 'no reference'}: {reasons}"
         )
     lines += _missing(report)
-    for reference, rest in list(report.leftover.items())[:SHOWN]:
-        names = sorted(rest.keys() - OF_THE_RECORD)
-        lines += [f"set aside {reference}: {', '.join(names)}"] if names else []
+    for reference, names in report.aside.first[:SHOWN]:
+        lines.append(f"set aside {reference}: {', '.join(names)}")
     would = "would be " if dry_run else ""
     missing = f", {len(report.missing)} missing" if report.missing else ""
     lines.append(
-        f"{would}imported: {len(report.new)} new, {len(report.changed)} changed,"
-        f" {len(report.unchanged)} unchanged, {len(report.refused)} refused{missing}"
+        f"{would}imported: {report.new.count} new, {report.changed.count} changed,"
+        f" {report.unchanged.count} unchanged, {report.refused.count} refused{missing}"
     )
     return lines
 

@@ -14,9 +14,10 @@ from crm_sync.errors import SyncError
 from crm_sync.models import Workspace
 from properties.models import Walk
 from properties.pull import pull
-from properties.queues import drain
+from properties.queues import PROPERTIES
 
 SLICE = 5.0  # seconds between two looks at the progress bar
+WHILE_BUSY = 0.5  # seconds until it is asked again whether a worker is still at it
 GOOD = {"created", "pushed", "in sync"}
 
 
@@ -34,13 +35,17 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Pull; a stop in the middle is taken up by the next call."""
+        """Pull; a stop in the middle is taken up by the next call, which then walks anew."""
         workspace = self.workspace(options["slug"])
+        older = Walk.objects.filter(workspace=workspace, finished_at=None).first()
         try:
+            if older is not None:  # its first pages were read then, and not now
+                older = self._walk(workspace)
             walk = self._walk(workspace)
         except SyncError as error:
             self.fail(f"{workspace}: {error}; the next pull goes on at the same page")
-        tally = Tally() if options["list_only"] else self._read(workspace, walk)
+        asked = walk.asked + walk.missing + (older.asked + older.missing if older else 0)
+        tally = Tally() if options["list_only"] else self._read(workspace, asked)
         document = {
             "listed": walk.listed,
             "new": walk.added,
@@ -49,6 +54,11 @@ class Command(SyncCommand):
             "done": tally.counts,
         }
         lines = [f"{name}: {value}" for name, value in document.items() if name != "done"]
+        if older is not None:
+            began_at = older.started_at.isoformat()
+            document["ended first"] = {"begun": began_at, "listed": older.listed}
+            began = f"{older.started_at:%Y-%m-%d %H:%M} UTC"
+            lines.insert(0, f"a walk of {began} was unfinished: ended first, {older.listed} listed")
         lines += [f"{outcome}: {count}" for outcome, count in sorted(tally.counts.items())]
         self.emit(document, lines, as_json=options["json"])
         bad = sum(count for outcome, count in tally.counts.items() if outcome not in GOOD)
@@ -62,18 +72,20 @@ class Command(SyncCommand):
                 self.stderr.write(f"page {walk.page}: {walk.listed} listed", ending="\r")
         return walk
 
-    def _read(self, workspace: Workspace, walk: Walk) -> Tally:
+    def _read(self, workspace: Workspace, total: int) -> Tally:
         """Drain the queue of properties here, with a bar where somebody looks."""
-        total, tally = walk.asked + walk.missing, Tally()
+        tally = Tally()
         quiet = not sys.stderr.isatty()
         end = time.monotonic() + max(60.0, total)
         with Progress(console=Console(stderr=True), transient=True, disable=quiet) as progress:
             bar = progress.add_task("reading", total=total or None)
             while time.monotonic() < end:
-                done = drain(workspace.pk, SLICE)
+                done = PROPERTIES.drain(workspace.pk, SLICE)
                 for outcome, count in done.counts.items():
                     tally.counts[outcome] = tally.counts.get(outcome, 0) + count
                 progress.update(bar, completed=tally.total)
-                if not done.total:
+                if done.busy:
+                    time.sleep(WHILE_BUSY)  # a worker reads them
+                elif not done.total:
                     break
         return tally

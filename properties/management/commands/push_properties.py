@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from crm_sync import due
 from crm_sync.commands import FAILED, OK, PARTLY, USAGE, SyncCommand
-from crm_sync.due import Claim
+from crm_sync.due import Claim, LeaseLost
 from crm_sync.merge import document
 from crm_sync.models import Workspace
 from properties.difference import planned
@@ -67,8 +67,7 @@ class Command(SyncCommand):
         # A child waits for its parent to be created: those without a parent go first.
         keys = [pk for pk, parent in sorted(found, key=lambda row: bool(row[1]))]
         for pk in self.track(keys, "pushing"):
-            claim = _claim(pk)
-            outcome = push(claim, workspace) if claim else None
+            outcome = _pushed(pk, workspace)
             row = Property.objects.get(pk=pk)
             outcome = outcome or ("by a worker" if row.due_at is None else "busy")
             yield {
@@ -90,6 +89,15 @@ class Command(SyncCommand):
 
 def _json(body: Any) -> str:
     return json.dumps(body, ensure_ascii=False)
+
+
+def _pushed(pk: int, workspace: Workspace) -> str | None:
+    """Push the row; None where a worker did, or is about to."""
+    claim = _claim(pk)
+    try:
+        return push(claim, workspace) if claim else None
+    except LeaseLost:
+        return None
 
 
 def _claim(pk: int) -> Claim[Property] | None:

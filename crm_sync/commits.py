@@ -1,0 +1,92 @@
+"""One UPDATE of a crew's thread, and the commit that it needs (docs/decisions/0006).
+
+On SQLite one write goes at a time, so those that wait for their turn share the next commit. On
+PostgreSQL many commit at once, and a commit that nobody waits for leaves the disk to a later one.
+"""
+
+import threading
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+from django.db.models import Model
+
+from crm_sync import durability, statements
+from crm_sync.statements import Change
+
+# Last in a condition: it is set once a row is found, and for this one transaction.
+_NOT_WAITED_FOR = "set_config('synchronous_commit', 'off', true) = 'off'"
+
+
+def update(model: type[Model], change: Change) -> int:
+    """Make one change, and commit it as `durability` says; in how many rows that is.
+
+    Inside a transaction the commit is the caller's.
+    """
+    if not durability.is_crew() or connection.in_atomic_block:
+        return statements.update(model, change)
+    sql, values = statements.made(model, change)
+    if connection.vendor == "sqlite":
+        return _shared.run(_Write(sql, values, durability.waits()))
+    if not durability.waits():
+        sql = f"{sql} AND {_NOT_WAITED_FOR}"
+    return statements.run(sql, values)
+
+
+@dataclass(eq=False)
+class _Write:
+    """One UPDATE; `count` or `error` is there once it is over."""
+
+    sql: str
+    values: list[Any]
+    waits: bool
+    count: int | None = None
+    error: Exception | None = None
+
+
+class _Shared:
+    """The writes that wait for their turn; whoever has it commits all of them."""
+
+    def __init__(self) -> None:
+        self._waiting: list[_Write] = []
+        self._list, self._turn = threading.Lock(), threading.Lock()
+
+    def run(self, write: _Write) -> int:
+        """Commit this write, alone or with others; in how many rows that is.
+
+        Raises:
+            Exception: what the database said of this write.
+        """
+        with self._list:
+            self._waiting.append(write)
+        with self._turn:
+            if write.count is None and write.error is None:
+                with self._list:
+                    batch, self._waiting = self._waiting, []
+                _commit(batch)
+        if write.count is None:
+            raise write.error or RuntimeError("the thread that committed for this one has died")
+        return write.count
+
+
+def _commit(batch: list[_Write]) -> None:
+    waits = any(one.waits for one in batch)
+    try:
+        with durability.durable() if waits else nullcontext(), transaction.atomic():
+            counts = [statements.run(one.sql, one.values) for one in batch]
+    except OperationalError as error:  # locked or full: that is nothing of one row
+        for one in batch:
+            one.error = error
+    except Exception as error:  # noqa: BLE001 - raised again in the thread that it belongs to
+        if len(batch) == 1:
+            batch[0].error = error
+        else:  # nothing of it was written; the others must not suffer from one of them
+            for one in batch:
+                _commit([one])
+    else:
+        for one, count in zip(batch, counts, strict=True):
+            one.count = count
+
+
+_shared = _Shared()

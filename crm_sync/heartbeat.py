@@ -1,0 +1,178 @@
+"""Who is alive: each worker and each beat keeps a row in the database that says so.
+
+`beat` may be called from any thread as often as one likes.
+"""
+
+import atexit
+import logging
+import os
+import socket
+import threading
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from celery.signals import beat_embedded_init, beat_init
+from django.db import Error, connection
+from django.db.models import Max
+from django.utils import timezone
+
+from crm_sync.models import Heartbeat
+
+log = logging.getLogger(__name__)
+
+Kind = Heartbeat.Kind
+INTERVAL = timedelta(seconds=5)  # between two writes of one process
+MISSING_AFTER = timedelta(seconds=30)  # six of them: a database that is busy is no death
+GONE_AFTER = timedelta(hours=1)  # then the row of a process that was killed is of no use
+PROOF_LASTS = timedelta(seconds=1)  # whoever asks more often costs no commit
+EXPECTED = (Kind.WORKER, Kind.BEAT)  # an installation needs one of each
+
+# Of this process, which may keep several: since when, the last try, the last one that was written.
+_started: dict[tuple[str, str], datetime] = {}
+_tried: dict[tuple[str, str], datetime] = {}
+_written: dict[tuple[str, str], datetime] = {}
+_failing: set[tuple[str, str]] = set()
+_kept: set[tuple[str, str, int]] = set()  # with the process id: a forked child has none of them
+_ends = threading.Event()  # of this process
+
+
+@dataclass(frozen=True)
+class Presence:
+    """When a process of a kind was last alive, whichever it was.
+
+    Attributes:
+        silence: since then; None where none ever ran here.
+    """
+
+    kind: Heartbeat.Kind
+    silence: timedelta | None
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether none is alive; a restart is no absence."""
+        return self.silence is None or self.silence > MISSING_AFTER
+
+
+def beat(kind: str, name: str, now: datetime) -> bool:
+    """Note that this process is alive; True when a row was written.
+
+    Writes at most once in `INTERVAL`, never inside a transaction of the caller. A database that
+    does not take it is said once in the log, and again when it does.
+
+    Args:
+        name: tells it from others of its kind: Celery's hostname, or host and process id.
+    """
+    key = (kind, name)
+    if _is_early(_tried.get(key), now, INTERVAL) or _ends.is_set() or connection.in_atomic_block:
+        return False
+    _tried[key] = now  # before the write: threads of one process share the pace
+    try:
+        _write(key, now)
+    except Error as error:
+        connection.close_if_unusable_or_obsolete()
+        if key not in _failing:
+            _failing.add(key)
+            log.warning("the heartbeat of %s %s is not written: %s", kind, name, error)
+        return False
+    if key in _failing:
+        _failing.discard(key)
+        log.warning("the heartbeat of %s %s is written again", kind, name)
+    return True
+
+
+def prove(kind: str, name: str, now: datetime) -> None:
+    """Prove that this process can write; what was proved within `PROOF_LASTS` still holds.
+
+    Raises:
+        django.db.Error: it cannot.
+    """
+    if not _is_early(_written.get((kind, name)), now, PROOF_LASTS):
+        _write((kind, name), now)
+
+
+def _is_early(last: datetime | None, now: datetime, pause: timedelta) -> bool:
+    # A clock that was set back counts as time to write.
+    return last is not None and last <= now < last + pause
+
+
+def _write(key: tuple[str, str], now: datetime) -> None:
+    """Write our row, whether it is there or not, and at the first time remove old ones."""
+    kind, name = key
+    is_first = key not in _written
+    started_at = _started.setdefault(key, now)
+    row = Heartbeat(kind=kind, name=name, started_at=started_at, seen_at=now, stopped_at=None)
+    Heartbeat.objects.bulk_create(
+        [row],
+        update_conflicts=True,
+        unique_fields=["kind", "name"],
+        update_fields=["started_at", "seen_at", "stopped_at"],
+    )
+    if is_first:
+        Heartbeat.objects.filter(kind=kind, seen_at__lt=now - GONE_AFTER).delete()
+    _written[key] = now
+
+
+def leave(kind: str, name: str, now: datetime) -> None:
+    """Note that this process ends by itself: nobody has to miss it."""
+    try:
+        Heartbeat.objects.filter(kind=kind, name=name).update(stopped_at=now)
+    except Error as error:
+        log.warning("that %s %s ends is not written: %s", kind, name, error)
+
+
+def presences(now: datetime) -> list[Presence]:
+    """Return for each kind that an installation needs when it was last alive; one query."""
+    rows = Heartbeat.objects.values_list("kind").annotate(Max("seen_at")).order_by()
+    seen: dict[str, datetime] = dict(rows)
+    return [Presence(kind, _since(seen.get(kind), now)) for kind in EXPECTED]
+
+
+def last_seen(kind: str, now: datetime) -> timedelta | None:
+    """Return how long ago the last process of the kind was alive; None when none ever was."""
+    rows = Heartbeat.objects.filter(kind=kind)
+    return _since(rows.aggregate(last=Max("seen_at"))["last"], now)
+
+
+def _since(last: datetime | None, now: datetime) -> timedelta | None:
+    return None if last is None else max(now - last, timedelta(0))
+
+
+def killed(now: datetime) -> list[Heartbeat]:
+    """Return the workers and beats of the last hour that fell silent without an end."""
+    silent = Heartbeat.objects.filter(kind__in=EXPECTED, stopped_at=None)
+    recent = silent.filter(seen_at__lt=now - MISSING_AFTER, seen_at__gte=now - GONE_AFTER)
+    return list(recent.order_by("-seen_at", "pk"))
+
+
+def keep(kind: str, name: str) -> None:
+    """Beat from a thread of its own until this process ends; once for each name."""
+    if (kind, name, os.getpid()) in _kept:
+        return
+    _kept.add((kind, name, os.getpid()))
+    thread = threading.Thread(target=_run, args=(kind, name), name="heartbeat", daemon=True)
+    thread.start()
+    atexit.register(_end, kind, name, thread)
+
+
+def _run(kind: str, name: str) -> None:
+    while True:
+        beat(kind, name, timezone.now())
+        connection.close()  # none is open while a pool forks
+        if _ends.wait(1):
+            return
+
+
+def _end(kind: str, name: str, thread: threading.Thread) -> None:
+    if thread.is_alive():  # not in a child that was forked after `keep`
+        _ends.set()
+        thread.join(timeout=2)
+        leave(kind, name, timezone.now())
+
+
+def _beat_is_ready(**_: Any) -> None:
+    keep(Kind.BEAT, f"beat@{socket.gethostname()}")
+
+
+beat_init.connect(_beat_is_ready)
+beat_embedded_init.connect(_beat_is_ready)

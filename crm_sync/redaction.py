@@ -1,0 +1,97 @@
+"""Pure: what comes from outside loses our secrets, in whatever form it repeats them (S5)."""
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+MASK = "***"
+# Characters of a secret; a shorter one may be any word of a text, and then of a document.
+LEAST_IN_TEXT, LEAST_IN_DOCUMENT = 4, 12
+LEAST_IN_BASE64 = 6
+# Tokens of other times and of other processes, which nobody here knows.
+_UNKNOWN = re.compile(
+    r"(?P<scheme>\b(?:Bearer|Basic)\s+)[\w.~+/=-]{16,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", re.I
+)
+
+
+@dataclass(frozen=True)
+class Redactor:
+    """Masks these secrets; those `in_texts` may stand in a document, which brings them."""
+
+    secrets: tuple[str, ...] = ()
+    in_texts: tuple[str, ...] = ()
+
+    def text(self, text: str) -> str:
+        """Return a text for people without the secrets, and without any other token."""
+        known = (*self.secrets, *self.in_texts)
+        text = _masked(text, _all_forms(_at_least(LEAST_IN_TEXT, known)))
+        return _UNKNOWN.sub(lambda found: (found["scheme"] or "") + MASK, text)
+
+    def document(self, document: Any, body: bytes) -> Any:
+        """Return the JSON document that was read from `body` without the secrets.
+
+        Only what is long enough to be no word by chance: this is what is stored and compared.
+        """
+        forms = _all_forms(_at_least(LEAST_IN_DOCUMENT, self.secrets))
+        # Any character may be written as \u00XX, so that the bytes alone do not tell.
+        if b"\\u00" not in body and not any(form.encode() in body for form in forms):
+            return document
+        return _walked(document, forms)
+
+
+NOTHING = Redactor()
+
+
+def _at_least(length: int, secrets: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(one for one in secrets if len(one) >= length)
+
+
+def _masked(text: str, forms: tuple[str, ...]) -> str:
+    for form in forms:
+        if form in text:
+            text = text.replace(form, MASK)
+    return text
+
+
+def _walked(value: Any, forms: tuple[str, ...]) -> Any:
+    if isinstance(value, str):
+        return _masked(value, forms)
+    if isinstance(value, list):
+        return [_walked(item, forms) for item in value]
+    if isinstance(value, dict):
+        return {_masked(key, forms): _walked(item, forms) for key, item in value.items()}
+    return value
+
+
+@lru_cache(maxsize=256)  # each call and each callback needs the same ones
+def _all_forms(secrets: tuple[str, ...]) -> tuple[str, ...]:
+    found = {form for secret in secrets for form in written_forms(secret)}
+    return tuple(sorted(found, key=len, reverse=True))  # a part of another one comes after it
+
+
+@lru_cache(maxsize=256)
+def written_forms(secret: str) -> frozenset[str]:
+    """Return how a text can hold the secret: raw, in a header, a URL, JSON, HTML or base64."""
+    plain = {secret, secret.encode().decode("latin-1")}
+    urls = {quote(secret), quote(secret, safe=""), quote_plus(secret)}
+    urls |= {re.sub("%..", lambda found: found[0].lower(), url) for url in urls}
+    quoted = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    quoted |= {one.replace("/", "\\/") for one in quoted} | {html.escape(secret)}
+    return frozenset(plain | urls | quoted | set(_in_base64(secret.encode())))
+
+
+def _in_base64(secret: bytes) -> Iterator[str]:
+    """Give the characters that only the secret decides, wherever in the encoded bytes it stands."""
+    if len(secret) < LEAST_IN_BASE64:
+        return
+    for before in range(3):
+        text = base64.b64encode(b"\0" * before + secret).decode("ascii")
+        own = text[-(-before * 8 // 6) : (before + len(secret)) * 8 // 6]
+        yield own
+        yield own.replace("+", "-").replace("/", "_")

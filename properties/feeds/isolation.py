@@ -1,0 +1,95 @@
+"""Read a feed in a process of its own, which ends with whoever asked for it.
+
+A parser holds the whole interpreter for as long as it works, and what it builds is built before
+anyone can look at it. So files of strangers are read where only the reader can freeze or burst.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from properties.feeds import lines
+from properties.feeds.limits import MAX_SECONDS
+from properties.feeds.lines import Line
+from properties.feeds.opening import reader_of
+from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
+
+_END = b'["end",'
+_ROOT = Path(__file__).parents[2]
+_WHY: dict[str, type[NotAFeed]] = {error.__name__: error for error in (NotAFeed, Truncated)}
+# How a parser ends that got no memory and did not look.
+_BURST = frozenset({-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS})
+
+
+class ReaderEnded(Exception):
+    """The process that reads ended without a word: somebody ended it, or a bug of ours did."""
+
+
+def open_feed(path: Path) -> Iterator[Record | Refusal]:
+    """Return the records and refusals of a file as a stream; raises as `open_lines` does."""
+    read = open_lines(path)
+    return (line.item() for line in read)
+
+
+def open_lines(path: Path) -> Iterator[Line]:
+    """Return the records and refusals of a file as a stream of lines, in its order.
+
+    Its process begins with the first of them, waits when nobody takes more, and ends when the
+    stream is closed or its owner is gone.
+
+    Raises NotAFeed at once for a file that cannot be read or is in no format of ours; while it is
+    read, NotAFeed for one that turns out to be another format, hostile, or beyond a limit of
+    `limits`, Truncated where it breaks off after records, and ReaderEnded. Nothing of such a file
+    should be imported.
+    """
+    reader_of(path)
+    return _lines(path)
+
+
+def _lines(path: Path) -> Iterator[Line]:
+    kind, problem = "", ""
+    with _process(path) as process:
+        for line in process.stdout or ():
+            if not line.endswith(b"\n"):  # it ended in the middle
+                break
+            if line.startswith(_END):
+                _, kind, problem = json.loads(line)
+                break
+            yield lines.read(line)
+        code = process.wait()
+    if kind != "whole":
+        raise _error(path.name, kind, problem, code)
+
+
+def _error(name: str, kind: str, problem: str, code: int) -> Exception:
+    """Return why there are no more records."""
+    if kind in _WHY:
+        return _WHY[kind](problem)
+    if code == -signal.SIGXCPU:
+        return NotAFeed(f"{name}: one record takes more than {MAX_SECONDS} seconds to read")
+    if code in _BURST:
+        return NotAFeed(f"{name}: takes too much memory to read: split it")
+    return ReaderEnded(f"{name}: the process that reads it ended with {code}: see the log")
+
+
+@contextmanager
+def _process(path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the process, with nothing of ours but where the code is; end it in any case."""
+    search = os.pathsep.join([str(_ROOT), *filter(None, sys.path)])
+    process = subprocess.Popen(  # noqa: S603 - our own interpreter; the path is one argument
+        [sys.executable, "-m", "properties.feeds.child", str(path.absolute())],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env={"PYTHONPATH": search, "PYTHONUTF8": "1"},
+        start_new_session=True,  # an interrupt of the terminal is for the command
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()

@@ -1,0 +1,75 @@
+"""What was read as one line of text, and back: for the shelf and between processes.
+
+A line says in its head what an import must know of each item; its body is read only where somebody
+needs it, and is in canonical form, so equal bodies are equal contents.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from properties.feeds.overlay import Part
+from properties.feeds.records import Record, Refusal
+
+# What every record has, and nobody misses on the platform: kept, but not told as set aside.
+OF_THE_RECORD = frozenset({"id", "created", "modified"})
+_PLAIN = json.JSONEncoder(separators=(",", ":"))
+_CANONICAL = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
+
+
+Kind = Literal["record", "refusal", "same"]  # the same: a record is as it was in the last feed
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One item as it travels; `aside` names what of a record has no home in the property model."""
+
+    kind: Kind
+    reference: str | None
+    position: str
+    aside: list[str]
+    body: bytes
+
+    @property
+    def text(self) -> bytes:
+        """The line itself, with its end."""
+        head = _PLAIN.encode([self.kind, self.reference, self.position, self.aside])
+        return b"%b\t%b\n" % (head.encode("ascii"), self.body)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all that a record leads to, whatever its place in the file.
+
+        The change detection of an import: SwissRETS itself says not to trust `modified`.
+        """
+        return hashlib.sha256(self.body).hexdigest()
+
+    def without_body(self) -> Self:
+        """Return what is to be known of a record that is as it was in the last feed."""
+        return replace(self, kind="same", body=b"")
+
+    def item(self) -> Record | Refusal:
+        """Return what was read."""
+        if self.kind == "refusal":
+            return Refusal(self.position, self.reference, json.loads(self.body))
+        document, leftover, parts = json.loads(self.body)
+        places: tuple[Part, ...] = tuple((leaf, tuple(way), value) for leaf, way, value in parts)
+        return Record(str(self.reference), document, leftover, self.position, places)
+
+
+def of(item: Record | Refusal) -> Line:
+    """Return the line of an item."""
+    if isinstance(item, Refusal):
+        body = _PLAIN.encode(item.reasons).encode("ascii")
+        return Line("refusal", item.reference, item.position, [], body)
+    aside = sorted(item.leftover.keys() - OF_THE_RECORD)
+    body = _CANONICAL.encode([item.document, item.leftover, item.parts]).encode("ascii")
+    return Line("record", item.reference, item.position, aside, body)
+
+
+def read(text: bytes) -> Line:
+    """Return a line of the given text."""
+    head, _, body = text.rstrip(b"\n").partition(b"\t")  # JSON holds a tab in its escapes only
+    kind, reference, position, aside = json.loads(head)
+    return Line(kind, reference, position, aside, body)

@@ -1,0 +1,55 @@
+"""What an import did, or would do: exact counts and the first of each, however many there are."""
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from properties.feeds import Refusal
+
+KEPT = 200  # references of one outcome
+KEPT_REFUSED = 1_000
+
+T = TypeVar("T")
+
+
+@dataclass
+class Listed(Generic[T]):
+    """Counts all, and keeps the first ones."""
+
+    limit: int = KEPT
+    count: int = 0
+    first: list[T] = field(default_factory=list)
+
+    def add(self, item: T) -> None:
+        """Count one more."""
+        self.count += 1
+        if self.count <= self.limit:
+            self.first.append(item)
+
+
+@dataclass
+class Report:
+    """Records by outcome, and what found no home.
+
+    `changed` and `aside` hold a reference and names: of the fields that changed, and of what has no
+    field. `stopped` says why the feed as a whole is refused, `missing` all that it lacks of the
+    stock, and `total` how many records it has: these are known once the file was read to its end.
+    """
+
+    new: Listed[str] = field(default_factory=Listed)
+    changed: Listed[tuple[str, list[str]]] = field(default_factory=Listed)
+    unchanged: Listed[str] = field(default_factory=Listed)
+    refused: Listed[Refusal] = field(default_factory=lambda: Listed(KEPT_REFUSED))
+    aside: Listed[tuple[str, list[str]]] = field(default_factory=Listed)
+    missing: list[str] = field(default_factory=list)
+    stopped: str = ""
+    total: int | None = None
+
+    @property
+    def accepted(self) -> int:
+        """How many records were taken."""
+        return self.new.count + self.changed.count + self.unchanged.count
+
+    @property
+    def handled(self) -> int:
+        """How many records have an outcome."""
+        return self.accepted + self.refused.count

@@ -1,0 +1,117 @@
+"""No other user of the machine reads DATA_DIR: with the database goes every session (S5)."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.config.web import web
+from tests.processes import ROOT, Installation, wait_until
+
+LOOK = "from config import settings"
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def settings(folder: Path, script: str = LOOK, **options) -> subprocess.CompletedProcess[str]:
+    """Load the settings in a process of its own, which begins with the usual rights."""
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=os.environ | {"DATA_DIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        umask=0o022,
+        **options,
+    )
+
+
+@pytest.mark.processes
+def test_all_that_the_processes_make_is_for_one_user(tmp_path):
+    """Web, worker and beat, with the embedded database and broker."""
+    before = os.umask(0o022)
+    try:
+        folder = tmp_path / "data"
+        url = f"sqlite:///{folder / 'db.sqlite3'}"
+        installation = Installation(folder, url)
+        installation.manage("migrate", "--verbosity", "0")
+        installation.manage(
+            "createsuperuser", "--username", "a", "--email", "a@x.test", "--noinput"
+        )
+        installation.start_worker()
+        with web(installation):
+            wait_until("the WAL", (folder / "db.sqlite3-wal").exists, limit=20)
+        installation.stop()
+    finally:
+        os.umask(before)
+    made = {path for path in [folder, *folder.rglob("*")] if not path.name.endswith(".log")}
+    assert {path.name for path in made} > {"db.sqlite3", "secrets.key", "broker", "queue"}
+    assert [path for path in made if mode(path) & 0o077] == []
+
+
+def test_a_folder_of_an_older_version_is_tightened_once_with_one_line(tmp_path):
+    folder = tmp_path / "data"
+    (folder / "imports").mkdir(parents=True)
+    (folder / "db.sqlite3").write_text("")
+    (folder / "elsewhere").symlink_to("/etc/passwd")
+    for path, rights in (
+        (folder, 0o755),
+        (folder / "imports", 0o770),
+        (folder / "db.sqlite3", 0o644),
+    ):
+        path.chmod(rights)
+    passwd = mode(Path("/etc/passwd"))
+    first, second = settings(folder), settings(folder)
+    (line,) = first.stderr.splitlines()
+    assert line.startswith(
+        f"DATA_DIR {folder} was open to other users of this machine (drwxr-xr-x)"
+    )
+    assert "now 3 files and folders are for " in line
+    assert (second.returncode, second.stderr) == (0, "")
+    found = [mode(folder), mode(folder / "imports"), mode(folder / "db.sqlite3")]
+    assert (found, mode(Path("/etc/passwd"))) == ([0o700, 0o700, 0o600], passwd)
+
+
+def test_a_folder_that_users_share_is_refused_and_left_as_it_is(tmp_path):
+    tmp_path.chmod(0o1777)
+    done = settings(tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith(
+        f"DATA_DIR {tmp_path} is a folder that users share: set DATA_DIR to one of its own."
+    )
+    assert mode(tmp_path) == 0o1777
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
+def test_a_folder_of_somebody_else_is_told_in_words(tmp_path):
+    """By calling the rule as that user, who need not be able to read our packages."""
+    theirs = Path(tempfile.mkdtemp())  # above `tmp_path` nobody else may look
+    theirs.chmod(0o755)
+    os.chown(theirs, 1, 1)
+    script = (
+        "import os; from pathlib import Path; from config import data_dir; os.seteuid(2)\n"
+        f"try: data_dir.prepare(Path({str(theirs)!r}))\nexcept Exception as error: print(error)"
+    )
+    assert settings(tmp_path / "ours", script).stdout.strip() == (
+        f"DATA_DIR {theirs} belongs to daemon, and this runs as bin: run it as daemon,"
+        f" or `chown -R bin {theirs}`."
+    )
+    done = settings(theirs)
+    assert done.returncode == 0
+    assert f"DATA_DIR {theirs} belongs to daemon, and this runs as root" in done.stderr
+    shutil.rmtree(theirs)
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_words(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = settings(tmp_path / "file" / "data")
+    assert done.returncode == 1
+    assert f"DATA_DIR {tmp_path / 'file' / 'data'} cannot be made: Not a directory." in done.stderr

@@ -1,0 +1,66 @@
+"""What must go, and what must stay: a document that is changed by chance would be pushed back."""
+
+import base64
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from crm_sync.answers import read_answer
+from crm_sync.errors import Refused
+from crm_sync.redaction import Redactor
+
+SECRET = 'a-"long"/secret+é'
+
+
+def masked(text: str, *secrets: str) -> str:
+    return Redactor(secrets or (SECRET,)).text(text)
+
+
+def test_a_text_loses_the_longest_of_two_secrets_that_begin_alike():
+    assert masked("x abcdef abcdefgh y", "abcdef", "abcdefgh") == "x *** *** y"
+
+
+@pytest.mark.parametrize("before", ["", "i", "id", "id:", "client:"])
+def test_of_base64_no_more_than_the_ends_are_left(before):
+    encoded = base64.b64encode(f"{before}{SECRET}, and more".encode()).decode()
+    decoded = masked(encoded).split("***")
+    assert len(decoded) == 2
+    for end in decoded:
+        assert SECRET[3:8] not in base64.b64decode(end + "=" * (-len(end) % 4)).decode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Bearer token expired", "Bearer token expired"),
+        ("got Bearer 0123456789abcdef.x", "got Bearer ***"),
+        ("got eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2ln: no", "got ***: no"),
+        ("Basic apartment", "Basic apartment"),
+    ],
+)
+def test_tokens_that_nobody_knows_here_go_too(text, expected):
+    assert Redactor().text(text) == expected
+
+
+def test_a_document_loses_long_secrets_in_names_and_values_however_they_are_escaped():
+    escaped = "".join(f"\\u{ord(one):04x}" for one in SECRET)
+    body = f'{{"a": ["x {escaped} y", 1, null], "{escaped}": {{"b": true}}}}'.encode()
+    found = Redactor((SECRET,)).document(json.loads(body), body)
+    assert found == {"a": ["x *** y", 1, None], "***": {"b": True}}
+
+
+def test_a_document_keeps_what_is_a_secret_by_chance():
+    document = {"title": "The secret garden", "text": "Bearer 0123456789abcdef"}
+    body = json.dumps(document).encode()
+    assert Redactor(("secret", "t")).document(document, body) == document
+    assert Redactor(("t",)).text("a text") == "a text"
+
+
+@pytest.mark.parametrize("length", range(480, 501))
+def test_no_half_of_a_secret_is_left_where_a_long_text_is_cut(length):
+    body = b"x" * length + SECRET.encode()
+    options = {"headers": {}, "took": 0.0, "now": datetime.now(UTC), "hide": Redactor((SECRET,))}
+    with pytest.raises(Refused) as refusal:
+        read_answer(call="GET /", status=400, body=body, **options)
+    assert str(refusal.value) == "GET /: 400 " + ("x" * length + "***")[:500]

@@ -1,0 +1,228 @@
+"""What stands still says so: on every page, and first on the overview."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from django.utils.html import strip_tags
+
+from crm_sync.heartbeat import GONE_AFTER, Kind
+from crm_sync.models import Heartbeat, Watch, Workspace
+from crm_sync.registration import GONE
+from orders.models import Assignment, Order
+from tests.crm_sync.admin_pages import client_of, make_delivery, make_workspace, queries_of
+
+pytestmark = pytest.mark.django_db
+PAGES = ("/admin/", "/admin/crm_sync/delivery/", "/admin/auth/user/add/")
+
+
+@pytest.fixture
+def boss() -> Client:
+    return client_of(superuser=True)
+
+
+def seen(kind: Kind, seconds: float, name: str = "a") -> None:
+    at = timezone.now() - timedelta(seconds=seconds)
+    Heartbeat.objects.create(kind=kind, name=f"{kind}@{name}", started_at=at, seen_at=at)
+
+
+def all_run() -> None:
+    seen(Kind.WORKER, 4)
+    seen(Kind.BEAT, 2)
+
+
+def connected(slug: str = "main", **columns) -> Workspace:
+    workspace = make_workspace(slug)
+    Watch.objects.create(workspace=workspace, **columns)
+    return workspace
+
+
+def words(client: Client, page: str) -> str:
+    return " ".join(strip_tags(client.get(page).content.decode()).split())
+
+
+def urgent(client: Client) -> list[tuple[str, str, str, str, str]]:
+    """Read (badge, why, workspace, remedy, next try) of the lines that come first."""
+    lines = client.get("/admin/").context["attention"]
+    assert [line.is_urgent for line in lines] == sorted(
+        (line.is_urgent for line in lines), reverse=True
+    )
+    return [
+        tuple(
+            strip_tags(str(part))
+            for part in (line.badge, line.text, line.where, line.remedy, line.next_try)
+        )
+        for line in lines
+        if line.is_urgent
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_says_quietly_that_they_run(boss, page):
+    connected()
+    all_run()
+    text = words(boss, page)
+    assert ("Worker last seen 4 s ago" in text, "Beat last seen 2 s ago" in text) == (True, True)
+    assert "cs-missing" not in boss.get(page).content.decode()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_says_loudly_that_none_runs_and_how_to_start_one(boss, page):
+    """The overview of an installation without a workspace among them: it has no list yet."""
+    seen(Kind.WORKER, 125)
+    text = words(boss, page)
+    loud = (
+        "No worker for 2 min. Nothing is pushed, read or applied; nothing is lost."
+        " Start one with: celery -A config worker"
+        " No beat ever ran here. Schedules stand still: the pull, the samples, the cleaning."
+        " Start one with: celery -A config beat"
+    )
+    assert loud in text
+
+
+def test_a_page_for_nobody_says_nothing():
+    assert "ever ran" not in words(Client(), "/admin/login/")
+
+
+def test_the_line_costs_one_query_on_a_page(boss, django_assert_num_queries):
+    connected()
+    before = queries_of(boss, "/admin/auth/user/add/")
+    all_run()
+    for number in range(20):
+        seen(Kind.WORKER, 4, name=str(number))
+    assert queries_of(boss, "/admin/auth/user/add/") == before
+
+
+def test_the_overview_says_it_once(boss):
+    connected()
+    assert words(boss, "/admin/").count("No worker ever ran here") == 1
+
+
+def test_where_all_is_well_nothing_is_urgent(boss):
+    connected()
+    all_run()
+    assert urgent(boss) == []
+
+
+def test_a_worker_that_is_missing_stands_before_what_follows_from_it(boss):
+    workspace = connected()
+    seen(Kind.BEAT, 2)
+    late = timezone.now() - timedelta(seconds=90)
+    make_delivery(workspace, due_at=late)
+    assert urgent(boss) == [
+        (
+            "Not running",
+            "No worker ever ran here. Nothing is pushed, read or applied; nothing is lost.",
+            "",
+            "Start one with: celery -A config worker",
+            "When it runs",
+        ),
+        (
+            "Stands still",
+            "Nobody has taken what is due in deliveries for 60 s or longer",
+            "main",
+            "Start a worker",
+            "When a worker is free",
+        ),
+    ]
+
+
+def test_one_line_tells_of_a_queue_that_stands_still_in_many_workspaces(boss):
+    all_run()
+    late = timezone.now() - timedelta(seconds=90)
+    for number in range(3):
+        make_delivery(connected(f"w{number}"), due_at=late)
+    assert urgent(boss) == [
+        (
+            "Stands still",
+            "Nobody has taken what is due in deliveries for 60 s or longer",
+            "3 workspaces",
+            "Start one more worker, or look at the log of the one that runs",
+            "When a worker is free",
+        )
+    ]
+
+
+def test_a_worker_that_died_is_named_while_others_go_on(boss):
+    connected()
+    all_run()
+    seen(Kind.WORKER, 300, name="dead")
+    seen(Kind.WORKER, GONE_AFTER.total_seconds() + 60, name="long-gone")
+    Heartbeat.objects.create(
+        kind=Kind.WORKER,
+        name="worker@ended",
+        started_at=timezone.now(),
+        seen_at=timezone.now() - timedelta(seconds=300),
+        stopped_at=timezone.now() - timedelta(seconds=299),
+    )
+    assert urgent(boss) == [
+        (
+            "Died",
+            "Worker worker@dead fell silent and did not say that it ends",
+            "",
+            "Look at its log and start it again; its rows are free after a minute",
+            "By the others",
+        )
+    ]
+
+
+def test_a_webhook_that_was_never_set_and_one_that_is_gone_are_urgent(boss):
+    all_run()
+    make_workspace("never")
+    now = timezone.now()
+    drift = {GONE: {"theirs": "none", "ours": "set"}}
+    connected("gone", drift=drift, drift_since=now, due_at=now + timedelta(seconds=41.5))
+    assert urgent(boss) == [
+        (
+            "No webhook",
+            "The platform does not know where to call: no event arrives",
+            "never",
+            "manage.py configure_webhook never",
+            "Not by itself",
+        ),
+        (
+            "No webhook",
+            "The webhook is not there any more: no event arrives",
+            "gone",
+            "Mend on its page, or manage.py configure_webhook gone",
+            "in 41 s",
+        ),
+    ]
+
+
+def test_an_order_for_whose_answer_the_platform_waits_is_urgent_until_it_has_ended(boss):
+    workspace = connected()
+    all_run()
+    now = timezone.now()
+    for number, status in (("1", "IN_PROGRESS"), ("2", "COMPLETED")):
+        order = Order.objects.create(
+            workspace=workspace,
+            platform_id=number,
+            status=status,
+            due_at=now + timedelta(minutes=7, seconds=30),
+        )
+        Assignment.objects.create(
+            workspace=workspace,
+            order=order,
+            platform_id=f"a{number}",
+            status="ACTION_REQUIRED",
+            action_required="CUSTOMER_NOT_REACHED",
+        )
+    assert urgent(boss) == [
+        (
+            "Action required",
+            "order 1: the platform waits for an answer: customer not reached",
+            "main",
+            "Give a new date or cancel it: manage.py reschedule_order, cancel_order",
+            "in 7 min",
+        )
+    ]
+
+
+def test_who_may_not_see_workspaces_is_told_on_the_page_and_not_in_the_list():
+    make_workspace()
+    viewer = client_of("auth.view_user")
+    answer = viewer.get("/admin/")
+    assert answer.context["attention"] == []
+    assert "No worker ever ran here" in answer.content.decode()

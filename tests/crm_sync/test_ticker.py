@@ -1,0 +1,142 @@
+"""The tick: what is due is done within seconds, whatever the broker or a neighbour does (I12)."""
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import pytest
+from django.db import DatabaseError
+from django.utils import timezone
+
+from crm_sync import due, lanes, queues, ticker
+from crm_sync.due import Tally
+from crm_sync.models import Workspace
+from crm_sync.ticker import Ticker
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PATIENCE = 20
+
+
+@dataclass
+class Slow:
+    """A queue whose drains last until the test ends them."""
+
+    name: str
+    due: set[int] = field(default_factory=set)
+    begun: list[int] = field(default_factory=list)
+    budgets: set[float] = field(default_factory=set)
+    asked_for: list[datetime] = field(default_factory=list)
+    end: threading.Event = field(default_factory=threading.Event)
+    error: Exception | None = None
+
+    def workspaces(self, now: datetime) -> set[int]:
+        self.asked_for.append(now)
+        if self.error is not None:
+            raise self.error
+        return self.due - set(self.begun)
+
+    def drain(self, workspace_id: int, budget: float) -> Tally:
+        self.budgets.add(budget)
+        self.begun.append(workspace_id)
+        assert self.end.wait(PATIENCE)
+        return Tally({"done": 1})
+
+
+@pytest.fixture
+def others(monkeypatch) -> dict[str, Slow]:
+    """Put queues of the test in the place of all others."""
+    slow = {name: Slow(name) for name in ("one", "two", "three", "four", "five")}
+    monkeypatch.setattr(due, "QUEUES", slow)
+    return slow
+
+
+@pytest.fixture
+def tick(monkeypatch, others) -> Iterator[Ticker]:
+    monkeypatch.setattr(queues, "ending", threading.Event())
+    one = Ticker(every=0.05)
+    yield one
+    for queue in others.values():
+        queue.end.set()
+    one.stop()
+
+
+def wait_for(done) -> None:
+    end = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < end, "not within 20 seconds"
+        time.sleep(0.01)
+
+
+def test_what_is_due_is_left_to_its_ring_for_a_second(tick, others):
+    now = timezone.now()
+    tick.tick(now)
+    assert others["one"].asked_for == [now - timedelta(seconds=1)]
+
+
+def test_a_workspace_with_work_in_every_queue_leaves_places_to_others(tick, others):
+    for queue in others.values():
+        queue.due = {1}
+    others["five"].due = {1, 2}
+    assert tick.tick(timezone.now()) == 6
+    wait_for(lambda: sum(len(queue.begun) for queue in others.values()) == ticker.OF_ONE + 1)
+    assert 2 in others["five"].begun
+    tick.tick(timezone.now())  # the four of the first are not over
+    assert sum(len(queue.begun) for queue in others.values()) == ticker.OF_ONE + 1
+
+
+def test_more_workspaces_than_threads_take_turns(tick, others):
+    queue = others["one"]
+    queue.due = set(range(3 * ticker.THREADS))
+    tick.tick(timezone.now())
+    wait_for(lambda: len(queue.begun) == ticker.THREADS)
+    tick.tick(timezone.now())
+    assert len(queue.begun) == ticker.THREADS
+    assert queue.budgets == {ticker.TURN}  # others wait
+    queue.end.set()
+    tick.start()
+    wait_for(lambda: set(queue.begun) == queue.due)
+
+
+def test_what_another_worker_is_at_is_left_to_it(tick, others):
+    main = Workspace.objects.create(slug="main", base_url="http://platform.test").pk
+    others["one"].due = {main}
+    with lanes.enter("one", main):
+        assert tick.tick(timezone.now()) == 0
+    assert tick.tick(timezone.now()) == 1
+    wait_for(lambda: others["one"].begun == [main])
+    assert others["one"].budgets == {ticker.BUDGET}
+
+
+def test_a_database_that_is_away_is_told_once_and_asked_again(tick, others, caplog):
+    others["one"].error = DatabaseError("gone away")
+    tick.start()
+    wait_for(lambda: len(others["one"].asked_for) > 3)
+    others["one"].due, others["one"].error = {7}, None
+    wait_for(lambda: others["one"].begun == [7])
+    told = [one.getMessage() for one in caplog.records]
+    assert told == ["the database does not answer (gone away); asking again"]
+
+
+def test_a_drain_that_fails_is_told_and_its_place_is_free_again(tick, others, caplog, monkeypatch):
+    def broken(workspace_id: int, budget: float) -> Tally:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(others["one"], "drain", broken)
+    others["one"].due = {1}
+    tick.start()
+    wait_for(lambda: len(caplog.records) > 2)
+    assert caplog.records[0].getMessage() == "one of workspace 1 could not be drained"
+
+
+def test_a_worker_that_is_to_end_begins_nothing_and_waits_for_what_it_has_begun(tick, others):
+    queue = others["one"]
+    queue.due = {1}
+    tick.start()
+    wait_for(lambda: queue.begun == [1])
+    threading.Timer(0.3, queue.end.set).start()
+    tick.stop()
+    assert queue.end.is_set()
+    queue.due = {1, 2}
+    assert queue.begun == [1]

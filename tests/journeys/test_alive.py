@@ -1,0 +1,65 @@
+"""Real processes: each says that it lives, and what one that was killed leaves behind."""
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes import Installation, free_port, wait_until
+
+pytestmark = pytest.mark.processes
+LIMIT = 30  # seconds for a process to start or to end
+
+Rows = list[tuple[str, str, bool]]
+READ = """
+import django; django.setup()
+from crm_sync.models import Heartbeat
+for one in Heartbeat.objects.order_by("kind", "name"):
+    print(one.kind, one.name.split("@")[0], one.stopped_at is not None, sep=",")
+"""
+
+
+@pytest.fixture
+def installation(tmp_path: Path, database_url: str) -> Iterator[Installation]:
+    environment = {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    running = Installation(tmp_path, database_url, WORKER_SOFT_SHUTDOWN_TIMEOUT="2", **environment)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def rows(installation: Installation) -> Callable[[], Rows]:
+    """Read the heartbeats as (kind, name, whether it ended by itself)."""
+
+    def read() -> Rows:
+        lines = [line.split(",") for line in installation.run("-c", READ).split()]
+        return [(kind, name, ended == "True") for kind, name, ended in lines]
+
+    return read
+
+
+def test_workers_and_beat_say_that_they_live_and_that_they_end(installation, rows):
+    installation.start_worker("threads")
+    installation.start_worker("prefork", pool="prefork")
+    installation.start_loop("loop")
+    installation.start_beat()
+    names = [
+        ("beat", "beat"), ("worker", "drain"), ("worker", "prefork"), ("worker", "threads"),
+    ]  # fmt: skip
+    running = [(kind, name, False) for kind, name in names]
+    wait_until("all four live", lambda: rows() == running, limit=LIMIT)
+    for name in ("threads", "prefork", "beat"):
+        process = installation.processes.pop(name)
+        process.send_signal(signal.SIGTERM)
+        assert (name, process.wait(LIMIT)) == (name, 0)
+    installation.kill("loop")
+    assert rows() == [(kind, name, name != "drain") for kind, name in names]
+
+
+@pytest.mark.parametrize("pool", ["threads", "prefork"])
+def test_a_worker_that_never_reached_its_broker_says_that_it_lives(installation, rows, pool):
+    nobody = f"redis://127.0.0.1:{free_port()}/0"
+    installation.environment |= {"CELERY_BROKER_URL": nobody}
+    installation.start_worker(pool, pool=pool)
+    wait_until("it lives", lambda: rows() == [("worker", pool, False)], limit=LIMIT)

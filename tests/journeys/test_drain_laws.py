@@ -1,0 +1,242 @@
+"""What holds for a drain of every queue, on a clock that moves with the work alone.
+
+It ends within its budget and what one piece of work takes, whatever stops it; it works or gives
+back every row; and what it left is done by the next.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from crm_sync import due, queues
+from crm_sync.models import Delivery, Lane, Slot, Watch, Workspace
+from crm_sync.queues import Drain, RowQueue
+from orders.models import MaterialSet, Order
+from properties.models import Import, Property
+from properties.sync import create
+from tests.properties.uploaded import table, upload
+
+BACKLOG = 12
+BUDGET = 3.0  # seconds, for rows of one second each: less than the backlog takes
+COST = 1.0
+SOMEBODY_ELSE = "12345678-1234-5678-1234-567812345678"
+
+
+@dataclass
+class Clock:
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def fill_properties(workspace, _) -> None:
+    for n in range(BACKLOG):
+        create(workspace, f"L-{n}", {"title": f"House {n}"}, origin="FEED", now=timezone.now())
+
+
+def fill_deliveries(workspace, _) -> None:
+    now = timezone.now()
+    for n in range(BACKLOG):
+        Delivery.objects.create(workspace=workspace, digest=str(n), body=b"?", due_at=now)
+
+
+def fill_orders(workspace, _) -> None:
+    now = timezone.now()
+    for n in range(BACKLOG):
+        Order.objects.create(workspace=workspace, platform_id=f"O-{n}", due_at=now)
+
+
+def fill_materials(workspace, _) -> None:
+    now = timezone.now()
+    for n in range(BACKLOG):
+        MaterialSet.objects.create(
+            workspace=workspace, property_platform_id=str(n), ready_at=now, due_at=now
+        )
+
+
+def fill_triggers(workspace, _) -> None:
+    Watch.objects.filter(workspace=workspace).update(due_at=timezone.now())
+
+
+def fill_imports(workspace, user) -> None:
+    for n in range(5):  # each is read by a process of its own
+        upload(workspace, user, table([f"U-{n}"]), name=f"{n}.csv")
+
+
+FILL = {
+    "properties": (Property, fill_properties),
+    "deliveries": (Delivery, fill_deliveries),
+    "orders": (Order, fill_orders),
+    "materials": (MaterialSet, fill_materials),
+    "triggers": (Watch, fill_triggers),
+    "imports": (Import, fill_imports),
+}
+
+
+def test_every_queue_of_rows_is_among_those_that_are_tried():
+    assert {name for name, one in due.QUEUES.items() if isinstance(one, RowQueue)} == set(FILL)
+
+
+@pytest.fixture(params=sorted(FILL))
+def queue(request, settings, workspace, admin_user, monkeypatch) -> RowQueue:
+    """Return a queue with a backlog larger than the budget."""
+    settings.ORDER_READS_A_MINUTE = 100_000
+    monkeypatch.setattr(queues, "ending", threading.Event())
+    FILL[request.param][1](workspace, admin_user)
+    one = due.QUEUES[request.param]
+    return replace(one, together=min(one.together, 2))
+
+
+def costly(
+    queue: RowQueue, clock: Clock, *, at: int = -1, happens: Callable[[Drain], None] | None = None
+) -> RowQueue:
+    """Let each piece of work take a second, and something happen in the midst of one of them."""
+    begun = []
+
+    def work(claims, drain):
+        begun.append(claims)
+        if len(begun) == at and happens is not None:
+            happens(drain)
+        outcomes = queue.work(claims, drain)
+        clock.now += COST
+        return outcomes
+
+    return replace(queue, work=work)
+
+
+def due_now(queue: RowQueue, workspace: Workspace) -> int:
+    rows = queue.rows(timezone.now()).filter(workspace=workspace)
+    return rows.filter(due.free(timezone.now())).count()
+
+
+def leased(queue: RowQueue) -> int:
+    return FILL[queue.name][0].objects.filter(lease_token__isnull=False).count()
+
+
+def nothing_is_held(queue: RowQueue) -> None:
+    assert leased(queue) == 0
+    assert not Lane.objects.filter(lease_token__isnull=False).exists()
+    assert not Slot.objects.filter(lease_token__isnull=False).exists()
+
+
+def finish(queue: RowQueue, workspace: Workspace) -> int:
+    """Drain as often as it takes, and say how many rows came to an end."""
+    done = 0
+    for _ in range(20):
+        tally = queue.drain(workspace.pk, 60.0)
+        done += tally.total
+        if not tally.total:
+            return done
+    raise AssertionError("it does not come to an end")
+
+
+def test_a_drain_ends_with_its_budget_and_the_next_goes_on(queue, workspace):
+    clock, before = Clock(), due_now(queue, workspace)
+    tally = costly(queue, clock).drain(workspace.pk, BUDGET, clock=clock)
+    assert clock.now <= BUDGET + COST
+    is_longer = before > BUDGET * queue.together
+    assert tally.more == is_longer
+    assert tally.total == (BUDGET * queue.together if is_longer else before)
+    nothing_is_held(queue)
+    assert due_now(queue, workspace) == before - tally.total
+    assert finish(queue, workspace) == before - tally.total
+
+
+def lose_the_lane(_: Drain) -> None:
+    Lane.objects.update(
+        lease_token=SOMEBODY_ELSE, lease_until=timezone.now() + timedelta(seconds=60)
+    )
+
+
+def lose_the_slots(_: Drain) -> None:
+    Slot.objects.filter(lease_token__isnull=False).update(
+        lease_token=SOMEBODY_ELSE, lease_until=timezone.now() + timedelta(seconds=60)
+    )
+
+
+def pause(drain: Drain) -> None:
+    Workspace.objects.update(paused_until=timezone.now() + timedelta(seconds=60))
+    drain.workspace.refresh_from_db()
+
+
+def end_the_process(_: Drain) -> None:
+    queues.ending.set()
+
+
+def free_everything(now: datetime) -> None:
+    for model in (Lane, Slot):
+        model.objects.update(lease_token=None, lease_until=None)
+    Workspace.objects.update(paused_until=None)
+    queues.ending.clear()
+
+
+@pytest.mark.parametrize("happens", [pause, end_the_process])
+def test_what_ends_it_in_the_middle_leaves_the_rest_due(queue, workspace, happens):
+    if happens is pause and not queue.calls:
+        happens = end_the_process  # a pause is no concern of a queue without calls
+    clock, before = Clock(), due_now(queue, workspace)
+    at = min(2, before)
+    tally = costly(queue, clock, at=at, happens=happens).drain(workspace.pk, 100.0, clock=clock)
+    assert clock.now <= at * COST + COST
+    assert tally.total <= at * queue.together
+    assert leased(queue) == 0
+    free_everything(timezone.now())
+    assert due_now(queue, workspace) == before - tally.total
+    assert finish(queue, workspace) == before - tally.total
+
+
+@pytest.mark.parametrize("loses", [lose_the_lane, lose_the_slots])
+def test_who_lost_its_place_to_another_worker_begins_nothing_more(
+    queue, workspace, loses, monkeypatch
+):
+    if loses is lose_the_slots and not queue.calls:
+        loses = lose_the_lane
+    clock, before = Clock(), due_now(queue, workspace)
+    begin = timezone.now()
+
+    def happens(drain: Drain) -> None:
+        loses(drain)
+        past = begin - timedelta(seconds=1)  # half of the time is over: it asks whether it holds
+        drain.lane.until = past
+        if drain.held is not None:
+            drain.held.until = begin + timedelta(seconds=1)
+
+    at = min(2, before)
+    tally = costly(queue, clock, at=at, happens=happens).drain(workspace.pk, 100.0, clock=clock)
+    assert tally.total <= at * queue.together
+    assert leased(queue) == 0
+    free_everything(timezone.now())
+    assert due_now(queue, workspace) == before - tally.total
+
+
+def test_a_row_at_which_our_own_code_fails_does_not_stop_the_others(queue, workspace):
+    def bug(_: Drain) -> None:
+        raise ZeroDivisionError("a bug")
+
+    clock, before = Clock(), due_now(queue, workspace)
+    # The last, so that it is not tried again in the same drain.
+    at = -(-before // queue.together)
+    tally = costly(queue, clock, at=at, happens=bug).drain(workspace.pk, 100.0, clock=clock)
+    failed = tally.counts.pop("failed")
+    assert 1 <= failed <= queue.together
+    assert tally.total == before - failed
+    nothing_is_held(queue)
+    row = FILL[queue.name][0].objects.filter(attempts=1).first()
+    assert row.due_at > timezone.now() - timedelta(seconds=1)
+    assert getattr(row, queue.reason) == "a bug"
+
+
+def test_a_second_worker_leaves_the_queue_to_the_first(queue, workspace):
+    clock, seen, before = Clock(), [], due_now(queue, workspace)
+
+    def happens(_: Drain) -> None:
+        seen.append(queue.drain(workspace.pk, 5.0))
+
+    costly(queue, clock, at=1, happens=happens).drain(workspace.pk, 100.0, clock=clock)
+    # Of a single row there is nothing left to be at.
+    assert [(one.busy, one.total) for one in seen] == [(before > 1, 0)]

@@ -1,0 +1,149 @@
+"""Files that would freeze who reads them: each is read, or refused, within ten seconds of work.
+
+A step whose work grows with the square of its input needs minutes for each of these files, so the
+limit has room for any machine, and no clock is read.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from properties.feeds import Refusal
+from properties.feeds.idx_columns import COLUMNS
+from properties.feeds.opening import read_feed
+from properties.feeds.table import COLUMNS as TABLE
+from properties.feeds.table import localized
+from tests.properties.test_feeds_swissrets import element, one, xml
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 10
+READ = f"""
+import json, resource, sys
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_CPU, ({SECONDS}, {SECONDS}))
+from properties.feeds import NotAFeed, Record
+from properties.feeds.opening import read_feed
+told = []
+try:
+    for one in read_feed(Path(sys.argv[1])):
+        told += ["taken"] if isinstance(one, Record) else one.reasons[:1]
+except NotAFeed as error:
+    told.append(str(error))
+print(json.dumps(told))
+"""
+MANY = 100_000
+
+
+def swissrets(**fields) -> str:
+    return json.dumps({"properties": [one(**fields)]})
+
+
+def titles(text: str, count: int) -> str:
+    codes = [f"l{chr(97 + n)}" for n in range(count)]
+    return swissrets(localizations=[{"languageCode": code, "title": text} for code in codes])
+
+
+def links(count: int) -> str:
+    tours = [{"virtualTourLinks": [{"url": f"https://example.com/{n}"}]} for n in range(count)]
+    texts = [{"languageCode": "de", "title": "x", "attachments": tour} for tour in tours]
+    return json.dumps({"properties": [one(localizations=texts)] * 20})
+
+
+def idx(text: str, lines: int) -> str:
+    names = {"version": "IDX3.01", "object_category": "HOUSE", "offer_type": "RENT"}
+    rows = []
+    for number in range(lines):
+        said = {**names, "ref_object": f"R-{number}", "object_description": text}
+        rows.append("#".join(said.get(column.name, "") for column in COLUMNS))
+    return "\r\n".join(rows) + "\r\n"
+
+
+def wide(languages: int) -> str:
+    codes = [f"{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(languages)]
+    return ",".join([*TABLE, *(name for code in codes for name in localized(code))])
+
+
+BLANKS = " " * MANY
+HOSTILE = {
+    "blanks in short texts": (
+        titles(f"a{BLANKS}b\n c", 26),
+        "localizations[0].title is longer than 255 characters (100004)",
+    ),
+    "blanks in texts of lines": (idx(f"a{BLANKS}b", 40), "taken"),
+    "breaks without an end": (idx("<br " * (MANY // 4), 40), "taken"),
+    "an element that is there many times": (xml(*[element("<a/>" * (MANY // 2))] * 20), "taken"),
+    "links in many languages": (
+        links(MANY // 20),
+        'localizations[1].languageCode repeats "de": one localization per language',
+    ),
+    "digits": (
+        swissrets(characteristics={"floor": "9" * MANY}),
+        "floor must be a finite number",
+    ),
+    "separators of a phone": (
+        swissrets(seller={"contactPerson": {"phone": f"1111111{BLANKS}x" + " 1" * 9000}}),
+        "seller.contactPerson.phone is longer than 255 characters (118008)",
+    ),
+    "a wide header": (wide(676), "feed: has more than 500 columns"),
+    "a row without an end": (
+        "objectReferenceId,title\n" + '"\n",' * MANY * 10,
+        "feed: a row is longer than 1,048,576 characters",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "told"), HOSTILE.values(), ids=HOSTILE)
+def test_no_file_takes_more_work_than_its_size_explains(tmp_path, content, told):
+    path = tmp_path / "feed"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = subprocess.run(
+        [sys.executable, "-c", READ, str(path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"it took more than {SECONDS} seconds, or: {done.stderr}"
+    assert json.loads(done.stdout)[:1] == [told]
+
+
+def test_a_text_that_is_too_long_for_any_field_refuses_its_record_alone(tmp_path):
+    path = tmp_path / "feed"
+    path.write_text(
+        json.dumps({"properties": [one(odd="x" * 131_073), one(id="2", referenceId="R-2")]})
+    )
+    first, second = read_feed(path)
+    assert first == Refusal("record 1", "R-1", ["odd is longer than 131,072 characters"])
+    assert second.reference == "R-2"
+    path.write_text(idx("x" * 131_073, 1))
+    assert [one.reasons for one in read_feed(path)] == [
+        ["object_description is longer than 131,072 characters"]
+    ]
+
+
+def test_the_reasons_of_one_refusal_are_bounded_and_the_others_counted(tmp_path):
+    path = tmp_path / "feed"
+    path.write_text(json.dumps({"properties": [one(categories=[f"x{n}" for n in range(250)])]}))
+    (refusal,) = read_feed(path)
+    assert (len(refusal.reasons), refusal.reasons[-1]) == (101, "and 150 more reasons")
+
+
+def test_an_address_that_is_no_text_refuses_its_record(tmp_path):
+    path = tmp_path / "feed"
+    tours = {"virtualTourLinks": [{"url": ["https://a.example"]}]}
+    texts = [{"languageCode": code, "title": "x", "attachments": tours} for code in ("de", "fr")]
+    path.write_text(json.dumps({"properties": [one(localizations=texts)]}))
+    (refusal,) = read_feed(path)
+    assert refusal.reasons[0].startswith("virtualTourLinks[0].url must be a text")
+
+
+def test_a_link_that_is_in_two_languages_or_twice_in_one_is_one_link(tmp_path):
+    path = tmp_path / "feed"
+    tours = {"virtualTourLinks": [{"url": "https://a.example"}, {"url": "https://a.example"}]}
+    texts = [{"languageCode": code, "title": "x", "attachments": tours} for code in ("de", "fr")]
+    path.write_text(json.dumps({"properties": [one(localizations=texts)]}))
+    (record,) = read_feed(path)
+    assert record.document["virtualTourLinks"] == [{"url": "https://a.example"}]
