@@ -1,0 +1,120 @@
+"""What the documentation starts is what the Procfile starts, and it is started again."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from examples.supervisor import commands
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DEPLOY = ROOT / "docs" / "deploy"
+UNITS = sorted(DEPLOY.glob("*.service"))
+COMPOSE = DEPLOY / "compose.yaml"
+KINDS = ("web", "worker", "beat")
+# What an installation chooses for itself.
+CHOSEN = ("--bind", "--workers", "--concurrency", "--loglevel", "--hostname", "--pool")
+
+
+def essence(command: str) -> list[str]:
+    """Return the words of a command without the options that are a matter of choice."""
+    words = shlex.split(command)
+    words[0] = Path(words[0]).name
+    kept = []
+    while words:
+        word = words.pop(0)
+        if word in CHOSEN:
+            words.pop(0)
+        else:
+            kept.append(word)
+    return kept
+
+
+PROCFILE = {name: essence(command) for name, command in commands(ROOT / "Procfile").items()}
+
+
+def settings(unit: Path) -> dict[str, str]:
+    lines = [line.partition("=") for line in unit.read_text().splitlines() if "=" in line]
+    return {name: value for name, _, value in lines}
+
+
+def test_the_procfile_has_a_web_a_worker_and_a_beat_of_its_own():
+    assert tuple(PROCFILE) == KINDS
+    assert "--beat" not in PROCFILE["worker"]
+
+
+def test_the_demo_runs_the_same_and_a_sandbox_and_the_journey():
+    demo = commands(ROOT / "examples" / "Procfile")
+    assert tuple(demo) == (*KINDS, "sandbox", "journey")
+    assert [essence(demo[kind]) for kind in ("worker", "beat")] == [
+        PROCFILE["worker"],
+        PROCFILE["beat"],
+    ]
+
+
+def test_the_units_start_what_the_procfile_does_and_start_it_again():
+    found = {re.split(r"[-.@]", unit.name)[2]: settings(unit) for unit in UNITS}
+    started = {name: essence(unit["ExecStart"]) for name, unit in found.items()}
+    assert started == PROCFILE
+    assert {unit["Restart"] for unit in found.values()} == {"always"}
+    assert {unit["StartLimitIntervalSec"] for unit in found.values()} == {"0"}
+
+
+def test_the_target_wants_every_unit():
+    wanted = settings(DEPLOY / "crm-sync.target")["Wants"].split()
+    names = {re.sub(r"@\d+", "@", name) for name in wanted}
+    assert names == {unit.name for unit in UNITS}
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd")
+def test_systemd_understands_the_units(tmp_path: Path):
+    for unit in [*UNITS, DEPLOY / "crm-sync.target"]:
+        text = re.sub(r"/opt/crm-sync/\.venv/bin/\w+", shutil.which("true"), unit.read_text())
+        name = unit.name.replace("@.", "@1.")
+        (tmp_path / name).write_text(text)
+    (tmp_path / "crm-sync-worker@2.service").write_text(
+        (tmp_path / "crm-sync-worker@1.service").read_text()
+    )
+    units = sorted(str(path) for path in tmp_path.iterdir())
+    command = ["systemd-analyze", "verify", "--recursive-errors=no", *units]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def services() -> dict[str, dict]:
+    """Read the compose file with the YAML of whichever Python has one."""
+    reading = "import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)))"
+    for python in ("python", "python3", "/usr/bin/python3"):
+        if shutil.which(python) is None:
+            continue
+        done = subprocess.run(
+            [python, "-c", reading],
+            input=COMPOSE.read_text(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            return json.loads(done.stdout)["services"]
+        assert "No module named 'yaml'" in done.stderr, done.stderr
+    pytest.skip("no Python here reads YAML")
+
+
+def test_the_compose_file_starts_what_the_procfile_does():
+    text = COMPOSE.read_text()
+    found = dict(
+        re.findall(r"^  (\w+):\n    <<: \*process\n    command: (.+)$", text, re.MULTILINE)
+    )
+    assert {kind: essence(found[kind]) for kind in KINDS} == PROCFILE
+
+
+def test_the_compose_file_is_yaml_and_starts_again_what_dies():
+    found = services()
+    lasting = {name: one["restart"] for name, one in found.items() if name != "migrate"}
+    assert lasting == dict.fromkeys((*KINDS, "database", "broker"), "always")
+    assert {kind: essence(found[kind]["command"]) for kind in KINDS} == PROCFILE
+    assert "/readyz" in found["web"]["healthcheck"]["test"][-1]
