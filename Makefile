@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: help install demo smoke test kills mutants chaos check bench lock
+.PHONY: help install demo smoke test kills scale mutants chaos check bench lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -10,10 +10,10 @@ help:  ## say what there is
 install: .venv/runtime  ## make .venv with what the product needs, for your own installation
 
 demo: .venv/runtime  ## start everything on this machine, with a sandbox of the platform
-	@$(BIN)/python examples/demo.py
+	@$(BIN)/python -m examples.demo
 
 smoke: .venv/runtime  ## run the same processes to a finished order, and check both sides
-	@$(BIN)/python examples/demo.py --smoke
+	@$(BIN)/python -m examples.demo --smoke
 
 # A hundred processes start, and each would compile all of it anew.
 test: export PYTHONDONTWRITEBYTECODE :=
@@ -23,6 +23,9 @@ test: .venv/development  ## run all tests on SQLite, and again on PostgreSQL whe
 
 kills: .venv/development  ## kill and stop real workers and the web while both sides work, on both databases
 	$(BIN)/python -m tests.chaos --only kills --only web
+
+scale: .venv/development  ## 20,000 properties and events through real processes and troubles, with a table
+	$(BIN)/python -m tests.scale
 
 mutants: .venv/development  ## plant the bugs that the tests must see, one at a time
 	$(BIN)/python -m tests.mutants

@@ -1,0 +1,97 @@
+"""Those who judge a run under load see what is wrong."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from crm_sync.models import Delivery, Slot, Workspace
+from properties.models import Property
+from tests.journeys.rows import ask
+from tests.scale import judge, watcher
+
+pytestmark = pytest.mark.once
+LONG = 0.5  # seconds: seen more than once
+DOCUMENT = {"id": "7", "objectReferenceId": "P-1", "title": "New"}
+
+
+@pytest.fixture
+def url(transactional_db) -> str:
+    if connection.vendor != "sqlite":
+        pytest.skip("it asks a file")
+    return f"sqlite:///{connection.settings_dict['NAME']}"
+
+
+@pytest.fixture
+def main(url) -> Workspace:
+    return Workspace.objects.create(slug="main", base_url="http://platform.test")
+
+
+def delivery(main: Workspace, number: int, **columns) -> Delivery:
+    return Delivery.objects.create(workspace=main, digest=str(number), body=b"?", **columns)
+
+
+@pytest.fixture
+def looks(url) -> Callable[[], list[str]]:
+    """Return which queues stand still in five looks, as the watcher's thread takes them."""
+    one = watcher.Watcher(None, url)
+
+    def look() -> list[str]:
+        one.seen.stills.clear()
+        for _ in range(5):
+            for queue, (table, calls) in watcher.QUEUES.items():
+                one._compare(queue, ask(url, one._query(table, calls)), time.monotonic())
+            time.sleep(0.25)
+        return sorted(key[0] for key, still in one.seen.stills.items() if still.seconds > LONG)
+
+    return look
+
+
+def test_a_field_that_differs_a_copy_and_a_lost_one_are_named(main, url):
+    row = {"workspace": main, "object_reference_id": "P-1", "platform_id": "7"}
+    Property.objects.create(**row, desired=DOCUMENT)
+    there = {"7": DOCUMENT}
+    assert judge.properties(url, main.pk, there) == []
+    assert judge.properties(url, main.pk, {"7": DOCUMENT | {"title": "Other"}}) == [
+        "P-1: title: 'New' here, 'Other' there"
+    ]
+    assert judge.properties(url, main.pk, there | {"8": DOCUMENT | {"id": "8"}}) == [
+        "P-1 is there 2 times",
+        "8 is there and not here",
+    ]
+    assert judge.properties(url, main.pk, {}) != []
+
+
+def test_an_event_that_was_lost_or_applied_twice_is_told(main, url):
+    for number, digest in enumerate(["a", "b"]):
+        delivery(main, number, kind="KIND", state="APPLIED", canonical_digest=digest)
+    assert judge.events(url, main.pk, "KIND", 2) == []
+    assert judge.events(url, main.pk, "KIND", 3) == ["3 events KIND were sent, 2 were applied"]
+    delivery(main, 9, kind="KIND", state="APPLIED", canonical_digest="b")
+    assert judge.events(url, main.pk, "KIND", 2) == ["1 events KIND were applied twice"]
+
+
+def test_what_a_worker_still_held_when_it_was_asked_to_end_is_told(main, url):
+    asked_at = timezone.now()
+    Slot.objects.create(workspace=main, number=0, lease_until=asked_at - timedelta(seconds=1))
+    assert judge.held(url, asked_at) == []
+    Slot.objects.create(workspace=main, number=1, lease_until=asked_at + timedelta(seconds=1))
+    delivery(main, 1, lease_until=asked_at + timedelta(seconds=1))
+    assert judge.held(url, asked_at) == [
+        "1 rows of crm_sync_delivery are held",
+        "1 rows of crm_sync_slot are held",
+    ]
+
+
+def test_what_is_due_and_nobody_takes_stands_still(main, looks):
+    past = timezone.now() - timedelta(seconds=5)
+    delivery(main, 1, due_at=past)
+    Property.objects.create(workspace=main, object_reference_id="P-1", due_at=past)
+    assert looks() == ["deliveries", "properties"]
+    Workspace.objects.update(paused_until=timezone.now() + timedelta(minutes=1))
+    assert looks() == ["deliveries"]  # a property waits for the platform
+    Delivery.objects.update(lease_until=timezone.now() + timedelta(minutes=1))
+    assert looks() == []  # somebody is at it
