@@ -35,5 +35,6 @@ if not settings.configured:
             | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
         },
         USE_TZ=True,
+        CALLBACK_BODY_LIMIT=256 * 1024,  # asked by the class of worker that serves both
     )
     application = get_wsgi_application()

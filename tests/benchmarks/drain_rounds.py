@@ -1,4 +1,8 @@
-"""The rounds of `drain` as JSON: python -m tests.benchmarks.drain_rounds SANDBOX ROWS SLOW."""
+"""The rounds of `drain` as JSON: python -m tests.benchmarks.drain_rounds SANDBOX
+
+A line `{"kind": "plain" or "slow", "rows": due, "drained": [a second], "bare": [a second]}` for
+each measurement.
+"""
 
 from __future__ import annotations
 
@@ -21,34 +25,40 @@ from django.utils import timezone  # noqa: E402
 
 from crm_sync.models import Workspace  # noqa: E402
 from properties.models import Property  # noqa: E402
-from properties.queues import drain  # noqa: E402
+from properties.queues import PROPERTIES  # noqa: E402
 
 TOKEN = os.environ["BENCH_TOKEN"]
 THREADS = 16
-ROUNDS = 5
+OURS = 10_000  # properties; the others of the sandbox are for the bare calls: no conflicts
+# Kind, seconds of each answer, due rows, rounds, and whether bare calls are made in turn.
+MEASUREMENTS = (
+    ("plain", 0.0, 1_000, 3, False),
+    ("plain", 0.0, 10_000, 1, False),
+    ("plain", 0.0, 5_000, 3, True),
+    ("slow", 0.05, 600, 3, True),
+)
 LIST = "v1/real-estate-properties"
 
 
-def main(sandbox: str, rows: int, slow_rows: int) -> None:
-    """Print `{"plain": [{"drain": a second, "bare": a second}, …], "slow": […]}`."""
+def main(sandbox: str) -> None:
+    """Print what each measurement gave, with and without bare calls beside it."""
     call_command("migrate", verbosity=0)
     workspace = Workspace.objects.create(
         slug="main", base_url=sandbox, fixed_token=TOKEN, max_under_way=THREADS + 1
     )
-    mirror(workspace, sandbox, rows)
-    found = {}
-    for kind, seconds, count in (("plain", 0, rows), ("slow", 0.05, slow_rows)):
+    mirror(workspace, sandbox, OURS)
+    for kind, seconds, count, rounds, is_beside in MEASUREMENTS:
         rules = [{"fault": "SLOW", "seconds": seconds}] if seconds else []
         faults = requests.post(f"{sandbox}/_sandbox/faults", json={"rules": rules}, timeout=60)
         faults.raise_for_status()
-        found[kind] = [
-            {
-                "bare": count / bare(sandbox, f"{kind} bare {number}", range(rows, rows + count)),
-                "drain": count / drained(workspace, sandbox, f"{kind} {number}", count),
-            }
-            for number in range(ROUNDS)
-        ]
-    print(json.dumps(found))
+        found: dict[str, list[float]] = {"drained": [], "bare": []}
+        for number in range(rounds):
+            word = f"{kind} {count} {number}"
+            if is_beside:
+                seconds_bare = bare(sandbox, f"bare {word}", range(OURS, OURS + count))
+                found["bare"].append(count / seconds_bare)
+            found["drained"].append(count / drained(workspace, sandbox, word, count))
+        print(json.dumps({"kind": kind, "rows": count} | found), flush=True)
 
 
 def mirror(workspace: Workspace, sandbox: str, rows: int) -> None:
@@ -78,7 +88,7 @@ def drained(workspace: Workspace, sandbox: str, word: str, count: int) -> float:
     Property.objects.bulk_update(rows, ["desired", "revision", "due_at"], batch_size=200)
     started = time.monotonic()
     while Property.objects.filter(due_at__isnull=False).exists():
-        drain(workspace.pk, 20.0)
+        PROPERTIES.drain(workspace.pk, 20.0)
     seconds = time.monotonic() - started
     there = requests.get(f"{sandbox}/_sandbox/state", timeout=60).json()["properties"]
     assert all(there[row.platform_id]["title"] == row.desired["title"] for row in rows)
@@ -116,4 +126,4 @@ def timed(work: Callable[[], None], last: Callable[[], None]) -> float:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1])

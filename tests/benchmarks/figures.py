@@ -1,9 +1,10 @@
-"""A measured figure, and how figures are printed."""
+"""A measured figure, and the line in which it is printed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+
+WHAT, VALUE = 62, 18  # columns; a longer text moves what follows
 
 
 @dataclass(frozen=True)
@@ -19,26 +20,26 @@ class Figure:
 
     @property
     def is_met(self) -> bool:
+        """Tell whether it reaches what it must."""
         too_small = self.at_least is not None and self.value < self.at_least
         return not too_small and (self.below is None or self.value < self.below)
 
-    def row(self) -> tuple[str, str, str]:
-        wanted = ""
+    def line(self) -> str:
+        """Return it as a line, the numbers below one another."""
+        wanted = []
         if self.at_least is not None:
-            wanted = f"at least {self._number(self.at_least)}"
+            wanted.append(f"at least {self._number(self.at_least)}")
         if self.below is not None:
-            wanted = f"below {self._number(self.below)}"
+            wanted.append(f"below {self._number(self.below)}")
         if not self.is_met:
-            wanted += "  MISSED"
-        return self.what, f"{self._number(self.value)} {self.unit}", wanted
+            wanted.append("MISSED")
+        value = f"{self._number(self.value)} {self.unit}"
+        return f"  {self.what:<{WHAT}} {value:>{VALUE}}  {'  '.join(wanted)}".rstrip()
 
     def _number(self, value: float) -> str:
         return f"{value:,.{self.digits}f}"
 
 
-def table(figures: Iterable[Figure]) -> str:
-    """The figures in columns; numbers stand to the right."""
-    rows = [one.row() for one in figures]
-    first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
-    lines = (f"  {what:<{first}}  {value:>{second}}  {wanted}" for what, value, wanted in rows)
-    return "\n".join(line.rstrip() for line in lines)
+def skipped(what: str, why: str) -> None:
+    """Print that something is not measured on this machine, and why."""
+    print(f"  {what:<{WHAT}} {'skipped':>{VALUE}}  {why}", flush=True)

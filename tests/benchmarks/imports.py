@@ -1,4 +1,8 @@
-"""Feeds: records a second and memory, for a first import and for one in which nothing changed."""
+"""Feeds: records a second, processor, memory; for a first import and one that changes nothing.
+
+`python -m tests.benchmarks imports` is the short one. `python -m tests.benchmarks.imports` takes
+the sizes that the targets are about, and its time: some twenty minutes.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from tests.benchmarks.drain import databases
@@ -16,42 +22,87 @@ from tests.benchmarks.figures import Figure
 
 NAME = "imports"
 ROOT = Path(__file__).parents[2]
-MANY = 100_000
-PEAK = 300  # MiB
+SHORT = (1_000, 10_000, 20_000)
+WHOLE = (1_000, 10_000, 100_000)
+LARGE = 500_000
+PEAK = 300  # MiB, of whichever process needs most
+AT_LEAST = {("SQLite", "new"): 2_000, ("PostgreSQL", "new"): 1_500}
+UNCHANGED = 4_000
+STEEPEST = 1.5  # times as long for each record of the largest feed as for one of a tenth of it
 FLAGS = (
     *("hasBalcony", "hasElevator", "hasParking", "hasCableTv", "hasFiberOptic", "hasGarage"),
     *("arePetsAllowed", "isWheelchairAccessible", "isChildFriendly", "hasDishwasher"),
 )
-WORKSPACE = (
+WORKSPACES = (
     "from crm_sync.models import Workspace;"
-    "Workspace.objects.create(slug='main', base_url='http://platform.test')"
+    "[Workspace.objects.create(slug=f'main-{n}', base_url='http://platform.test') for n in %s]"
 )
 
 
-def measure() -> list[Figure]:
-    """Import a feed of many records twice, by the real command, on each database there is."""
-    figures = []
+@dataclass(frozen=True)
+class Run:
+    """A command of ours by itself: seconds, those of the processor, peak in MiB, last line."""
+
+    seconds: float
+    processor: float
+    peak: float
+    printed: str
+
+
+def measure(sizes: tuple[int, ...] = SHORT) -> Iterator[Figure]:
+    """Import feeds of growing sizes twice, by the real command, on each database there is."""
     with tempfile.TemporaryDirectory() as folder:
-        feed = Path(folder) / "feed.json"
-        write_feed(feed)
+        for size in (1, *sizes):
+            write_feed(Path(folder) / f"{size}.json", size)
         for database, url in databases():
-            figures += _twice(feed, database, installed(Path(folder) / database, url))
-    return figures
+            environment = installed(Path(folder) / database, url, (1, *sizes))
+            yield from _curve(Path(folder), database, environment, sizes)
 
 
-def _twice(feed: Path, database: str, environment: dict[str, str]) -> Iterator[Figure]:
-    """Import the feed, and import it again."""
-    for outcome, at_least in (("new", None), ("unchanged", 2000)):
-        seconds, peak, printed = timed(environment, "import_properties", "main", str(feed))
-        if f"{MANY} {outcome}" not in printed:
-            raise RuntimeError(printed)
-        what = f"{MANY:,} records of SwissRETS JSON, {outcome}, {database}"
-        yield Figure(what, MANY / seconds, "a second", at_least=at_least)
-        yield Figure("  peak memory", peak, "MiB", below=PEAK)
+def _curve(
+    folder: Path, database: str, environment: dict[str, str], sizes: tuple[int, ...]
+) -> Iterator[Figure]:
+    """Measure each size; what a command needs to start is measured by itself, and left out."""
+    start = _imported(folder, environment, 1, "new")
+    yield Figure(f"{database}: a command with one record", start.seconds, "s", digits=1)
+    for outcome in ("new", "unchanged"):
+        costs: list[float] = []
+        for size in sizes:
+            run = _imported(folder, environment, size, outcome)
+            costs.append((run.processor - start.processor) / size * 1e6)
+            # Of a small feed the start is nearly all, and no two are alike.
+            seconds = max(run.seconds - start.seconds, run.seconds / 10)
+            target = AT_LEAST.get((database, outcome), UNCHANGED) if size == sizes[-1] else None
+            what = f"{database}, {size:,} {outcome}"
+            yield Figure(what, size / seconds, "a second", at_least=target)
+            yield Figure("  processor, all processes", costs[-1], "µs a record")
+            yield Figure("  peak memory", run.peak, "MiB", below=PEAK)
+        growth = costs[-1] / costs[-2]
+        what = f"{database}, {outcome}: processor for one of {sizes[-1]:,}"
+        yield Figure(what, growth, f"of one of {sizes[-2]:,}", below=STEEPEST, digits=2)
 
 
-def timed(environment: dict[str, str], *command: str) -> tuple[float, float, str]:
-    """Run a command of ours by itself: its seconds, its peak in MiB, its last line."""
+def large() -> Iterator[Figure]:
+    """Import a feed that is much larger, on SQLite, and look at the memory."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_feed(folder / f"{LARGE}.json", LARGE)
+        environment = installed(folder / "data", "", (LARGE,))
+        for outcome in ("new", "unchanged"):
+            run = _imported(folder, environment, LARGE, outcome)
+            yield Figure(f"SQLite, {LARGE:,} {outcome}", LARGE / run.seconds, "a second")
+            yield Figure("  peak memory", run.peak, "MiB", below=PEAK)
+
+
+def _imported(folder: Path, environment: dict[str, str], size: int, outcome: str) -> Run:
+    run = timed(environment, "import_properties", f"main-{size}", str(folder / f"{size}.json"))
+    if f"{size} {outcome}" not in run.printed:
+        raise RuntimeError(run.printed)
+    return run
+
+
+def timed(environment: dict[str, str], *command: str) -> Run:
+    """Run a command of ours; the processes that it starts count with it."""
     with tempfile.TemporaryFile("w+") as output:
         began = time.monotonic()
         process = subprocess.Popen(
@@ -68,11 +119,13 @@ def timed(environment: dict[str, str], *command: str) -> tuple[float, float, str
         printed = output.read()
     if process.returncode:
         raise RuntimeError(printed)
-    return seconds, usage.ru_maxrss / 1024, printed.splitlines()[-1] if printed else ""
+    processor = usage.ru_utime + usage.ru_stime
+    last = printed.splitlines()[-1] if printed else ""
+    return Run(seconds, processor, usage.ru_maxrss / 1024, last)
 
 
-def installed(folder: Path, url: str) -> dict[str, str]:
-    """Prepare an installation with one workspace, on SQLite where `url` is ""; its environment."""
+def installed(folder: Path, url: str, sizes: tuple[int, ...]) -> dict[str, str]:
+    """Prepare an installation, on SQLite where `url` is "", with a workspace for each size."""
     folder.mkdir()
     environment = os.environ | {
         "DATA_DIR": str(folder),
@@ -80,15 +133,15 @@ def installed(folder: Path, url: str) -> dict[str, str]:
         "TMPDIR": str(folder),
     }
     timed(environment, "migrate", "--verbosity", "0")
-    timed(environment, "shell", "--verbosity", "0", "--command", WORKSPACE)
+    timed(environment, "shell", "--verbosity", "0", "--command", WORKSPACES % (sizes,))
     return environment
 
 
-def write_feed(path: Path) -> None:
+def write_feed(path: Path, size: int) -> None:
     """A feed of many records of some 40 fields and a text, one a line."""
     with path.open("w", encoding="utf-8") as file:
         file.write('{"properties": [\n')
-        for number in range(MANY):
+        for number in range(size):
             file.write(",\n" * bool(number) + json.dumps(record(number), ensure_ascii=False))
         file.write("]}")
 
@@ -140,3 +193,11 @@ def record(number: int) -> dict:
             "contactPerson": {"function": "Vermietung", "email": "vermietung@example.com"},
         },
     }
+
+
+if __name__ == "__main__":
+    met = True
+    for figure in chain(measure(WHOLE), large()):
+        print(figure.line(), flush=True)
+        met = met and figure.is_met
+    sys.exit(not met)

@@ -1,66 +1,83 @@
-"""The rounds of `tick` as JSON: python -m tests.benchmarks.tick_rounds ROWS."""
+"""The ticks of `tick` as JSON: python -m tests.benchmarks.tick_rounds
+
+A line `{"what": text, "milliseconds": [of each tick]}` for each state of the database. Whatever is
+due, another worker is at it: a tick looks at all of it and begins nothing.
+"""
 
 from __future__ import annotations
 
 import json
-import sys
 import time
+from datetime import timedelta
 
 import django
-from requests.adapters import BaseAdapter
 
 django.setup()
 
 from django.core.management import call_command  # noqa: E402 - Django is set up only now
+from django.db import connection  # noqa: E402
+from django.utils import timezone  # noqa: E402
 
-from crm_sync import tasks, transport  # noqa: E402
-from crm_sync.models import Workspace  # noqa: E402
-from properties.models import Property  # noqa: E402
+from crm_sync import due  # noqa: E402
+from crm_sync.models import Lane, Watch, Workspace  # noqa: E402
+from crm_sync.ticker import Ticker  # noqa: E402
+from tests.benchmarks.stock import a_delivery, a_property, copies  # noqa: E402
 
-PLATFORM = "http://platform.test"
-ROUNDS = 50
-DOCUMENT = {"title": "House", "propertyType": "HOUSE", "address": {"locality": "Bern"}}
-
-
-class Counting(BaseAdapter):
-    """Stands where the network would be."""
-
-    calls = 0
-
-    def send(self, *_: object, **__: object) -> None:
-        self.calls += 1
-        raise ConnectionError
-
-    def close(self) -> None:
-        """Nothing is open."""
+ROUNDS = 30
+WORKSPACES, BUSY = 1_000, 50
+STOCK = 100_000
+SIZES = (1_000, 10_000, 100_000)
 
 
-def main(rows: int) -> None:
-    """Print `{"milliseconds": [of each tick], "calls": number}`."""
+def main() -> None:
+    """Print the ticks over more and more that is due."""
     call_command("migrate", verbosity=0)
-    workspace = Workspace.objects.create(slug="main", base_url=PLATFORM, fixed_token="bench")
-    network = transport.MOUNTS["http"] = Counting()
-    Property.objects.bulk_create(
-        (
-            Property(
-                workspace=workspace,
-                object_reference_id=f"T-{number}",
-                platform_id=str(number),
-                desired=DOCUMENT,
-                observed=DOCUMENT,
-            )
-            for number in range(rows)
-        ),
-        batch_size=2_000,
+    now = timezone.now()
+    Workspace.objects.bulk_create(
+        Workspace(slug=f"w{number}", base_url="http://platform.test", fixed_token="bench")
+        for number in range(WORKSPACES)
     )
-    print(json.dumps({"milliseconds": [tick() for _ in range(ROUNDS)], "calls": network.calls}))
+    first, *others = Workspace.objects.order_by("pk")
+    Watch.objects.bulk_create(
+        Watch(workspace=one, due_at=now + timedelta(hours=1)) for one in (first, *others)
+    )
+    Lane.objects.bulk_create(
+        Lane(workspace=one, queue=queue, lease_until=now + timedelta(hours=1))
+        for one in (first, *others)
+        for queue in due.QUEUES
+    )
+    copies(a_property(first, "S"), STOCK, "object_reference_id", "platform_id")
+    ticks(f"{STOCK:,} properties, none due")
+    for one in others[: BUSY - 1]:
+        a_property(one, "D", due_at=now - timedelta(minutes=1))
+    due_one = a_property(first, "D", due_at=now - timedelta(minutes=1))
+    ticks(f"{WORKSPACES:,} workspaces, {BUSY} have something due")
+    event = a_delivery(first, "D", due_at=now - timedelta(minutes=1))
+    there = 1
+    for size in SIZES:
+        due_one.object_reference_id += f"-{size}-"
+        due_one.platform_id += f"-{size}-"
+        due_one.save()
+        event.digest = f"{size}-"
+        event.save()
+        copies(due_one, size - there, "object_reference_id", "platform_id")
+        copies(event, size - there, "digest")
+        there = size
+        ticks(f"one has {size:,} edits and {size:,} events due")
 
 
-def tick() -> float:
-    started = time.perf_counter()
-    assert tasks.tick() == 0
-    return (time.perf_counter() - started) * 1000
+def ticks(what: str) -> None:
+    """Tick some times and print how long each took."""
+    with connection.cursor() as cursor:
+        cursor.execute("analyze")
+    ticker = Ticker()
+    took = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        assert ticker.tick(timezone.now()) == 0
+        took.append((time.perf_counter() - started) * 1000)
+    print(json.dumps({"what": what, "milliseconds": took}), flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main()

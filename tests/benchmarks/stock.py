@@ -1,0 +1,52 @@
+"""Many rows like one, by one statement: what a benchmark stands on is there in a second."""
+
+from __future__ import annotations
+
+from django.db import connection, models
+
+from crm_sync.models import Delivery, Workspace
+from properties.models import Property
+
+DOCUMENT = {"title": "House", "propertyType": "HOUSE", "address": {"locality": "Bern"}}
+COPY = """
+with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < %s)
+insert into {table} ({columns}) select {values} from {table}, numbers where id = %s
+"""
+
+
+def copies(row: models.Model, count: int, *numbered: str) -> None:
+    """Store `count` copies of a stored row.
+
+    Args:
+        numbered: the columns of text in which each copy has its number behind what stands there.
+    """
+    quote = connection.ops.quote_name
+    fields = row._meta.concrete_fields
+    names = [one.column for one in fields if not (one.primary_key or one.generated)]
+    values = [f"{quote(one)} || n" if one in numbered else quote(one) for one in names]
+    statement = COPY.format(
+        table=quote(row._meta.db_table),
+        columns=", ".join(quote(one) for one in names),
+        values=", ".join(values),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [count, row.pk])
+
+
+def a_property(workspace: Workspace, name: str, **columns: object) -> Property:
+    """Store one property that is in step."""
+    return Property.objects.create(
+        workspace=workspace,
+        object_reference_id=name,
+        platform_id=name,
+        desired=DOCUMENT,
+        observed=DOCUMENT,
+        **columns,
+    )
+
+
+def a_delivery(workspace: Workspace, name: str, **columns: object) -> Delivery:
+    """Store one event that nobody has understood yet, unless `columns` say otherwise."""
+    return Delivery.objects.create(
+        workspace=workspace, digest=name, body=b"{}", headers={}, method="POST", **columns
+    )
