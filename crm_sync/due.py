@@ -6,7 +6,7 @@ UPDATE, so SQLite and PostgreSQL behave alike and two workers never hold one row
 
 import random
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
@@ -140,12 +140,16 @@ def claim_some(
     now: datetime,
     limit: int,
     wait: timedelta | None = None,
+    columns: Sequence[str] = (),
 ) -> list[Claim[Row]]:
     """Take up to `limit` rows, those that have been due for longest; empty when none is free.
 
     Three statements for all of them. Where another worker is faster, its rows are left out.
     In the database `due_at` moves to the end of the lease, so that the holder can tell whether
     somebody makes the row due meanwhile; `row.due_at` is what it was.
+
+    Args:
+        columns: those that are loaded with the rows, all where none are named.
     """
     is_free = free(now, wait=wait)
     # Each statement leaves one index to take. With another column of order, or with conditions
@@ -163,7 +167,8 @@ def claim_some(
         mine = everything.filter(is_free, pk__in=found)
         if mine.update(lease_token=token, lease_until=until, due_at=until):
             claims = []
-            for row in everything.filter(pk__in=found, lease_token=token):
+            ours = everything.filter(pk__in=found, lease_token=token)
+            for row in ours.only(*columns) if columns else ours:
                 # A token that was given back meanwhile counts as abandoned: one read too many.
                 row.due_at, before = found[row.pk]
                 claims.append(Claim(row, token, until, abandoned=before is not None))

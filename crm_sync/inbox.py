@@ -148,6 +148,7 @@ DELIVERIES = RowQueue(
     reason="effect",
     calls=False,
     together=AT_ONCE,
+    columns=("workspace", "body", "attempts", "replay_of"),
 )
 
 due.register(DELIVERIES)

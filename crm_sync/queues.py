@@ -106,6 +106,7 @@ class RowQueue(Generic[Row]):
         leave: how many of the workspace's calls it leaves to others.
         together: how many rows `work` takes at one time.
         wait: see `due.free`.
+        columns: what `work` looks at, all where none are named; see `due.claim_some`.
         after: asked at the end of a drain that was not in vain; its outcomes count as well.
     """
 
@@ -118,6 +119,7 @@ class RowQueue(Generic[Row]):
     leave: int = 0
     together: int = 1
     wait: timedelta | None = None
+    columns: Sequence[str] = ()
     after: Callable[[int], Sequence[str]] = lambda workspace_id: ()
 
     def workspaces(self, now: datetime) -> set[int]:
@@ -184,7 +186,7 @@ class RowQueue(Generic[Row]):
         def claim(limit: int) -> Sequence[Claim[Row]]:
             now = timezone.now()
             rows = self.rows(now).filter(workspace_id=mine)
-            return due.claim_some(rows, now=now, limit=limit, wait=self.wait)
+            return due.claim_some(rows, now=now, limit=limit, wait=self.wait, columns=self.columns)
 
         def work(claims: Sequence[Claim[Row]]) -> Sequence[str]:
             one.check()

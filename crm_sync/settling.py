@@ -126,10 +126,11 @@ def _originals(events: Sequence[tuple[Heard, Event]]) -> dict[int, int]:
     if not events:
         return {}
     digests = {event.digest for _, event in events}
-    mine = Delivery.objects.filter(
-        workspace_id=events[0][0].claim.row.workspace_id, canonical_digest__in=digests
-    )
-    others = mine.exclude(pk__in=[one.pk for one, _ in events]).order_by()
+    keys = set(statements.having(Delivery, "canonical_digest", digests))
+    others = Delivery.objects.filter(
+        workspace_id=events[0][0].claim.row.workspace_id,
+        pk__in=keys - {one.pk for one, _ in events},
+    ).order_by()
     known = dict(others.values_list("canonical_digest").annotate(first=Min("pk")))
     found = {}
     for one, event in events:

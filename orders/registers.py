@@ -5,6 +5,7 @@ or replay they come in, the same one stays. Events write rows that they have loc
 read says is one conditional UPDATE, since a call lies between.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -26,6 +27,13 @@ APPOINTMENT = Register("scheduled_at", "scheduled_watermark", "scheduled_digest"
 ESTIMATE = Register("estimated_delivery_date", "estimate_watermark", "estimate_digest")
 ACTION = Register("action_required", "action_watermark", "action_digest")
 PHOTOGRAPHER = Register("photographer", "photographer_watermark", "photographer_digest")
+OF_ORDERS = (STATUS,)
+OF_ASSIGNMENTS = (STATUS, APPOINTMENT, ESTIMATE, ACTION, PHOTOGRAPHER)
+
+
+def columns(held: Iterable[Register]) -> list[str]:
+    """Return the columns of registers."""
+    return [name for one in held for name in (one.value, one.at, one.digest)]
 
 
 @dataclass(frozen=True)

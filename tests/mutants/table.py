@@ -172,8 +172,8 @@ MUTANTS = (
     Mutant(
         "who makes a row due while it is held is forgotten",
         "crm_sync/statements.py",
-        "WHEN {0} = %s THEN",
-        "WHEN {0} IS NOT NULL OR {0} = %s THEN",
+        "WHEN {stands} = {{1}} THEN",
+        "WHEN {stands} IS NOT NULL OR {stands} = {{1}} THEN",
         (DUE,),
     ),
     Mutant(
