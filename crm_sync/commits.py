@@ -6,7 +6,7 @@ PostgreSQL many commit at once, and a commit that nobody waits for leaves the di
 
 import threading
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
@@ -36,38 +36,70 @@ def update(model: type[Model], change: Change) -> int:
 
 @dataclass(eq=False)
 class _Write:
-    """One UPDATE; `count` or `error` is there once it is over."""
+    """One UPDATE; `count` or `error` is there once it is over.
+
+    Attributes:
+        leads: its thread commits what waits now.
+        woken: free once it is over, or once it leads.
+    """
 
     sql: str
     values: list[Any]
     waits: bool
+    leads: bool = False
     count: int | None = None
-    error: Exception | None = None
+    error: BaseException | None = None
+    woken: threading.Lock = field(default_factory=threading.Lock)
 
 
 class _Shared:
-    """The writes that wait for their turn; whoever has it commits all of them."""
+    """The writes that wait for their turn; the first of them commits all that wait with it.
+
+    Each of the others is woken once, when it is over: to take turns at one lock would cost each
+    thread a switch, and the whole crew would stand in that line.
+    """
 
     def __init__(self) -> None:
         self._waiting: list[_Write] = []
-        self._list, self._turn = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
+        self._is_led = False
 
     def run(self, write: _Write) -> int:
         """Commit this write, alone or with others; in how many rows that is.
 
         Raises:
-            Exception: what the database said of this write.
+            BaseException: what the database said of this write, or what ended the thread that
+                committed for it.
         """
-        with self._list:
+        write.woken.acquire()
+        with self._lock:
             self._waiting.append(write)
-        with self._turn:
-            if write.count is None and write.error is None:
-                with self._list:
-                    batch, self._waiting = self._waiting, []
-                _commit(batch)
+            write.leads, self._is_led = not self._is_led, True
+        if not write.leads:
+            write.woken.acquire()
+        if write.leads:
+            self._lead()
         if write.count is None:
-            raise write.error or RuntimeError("the thread that committed for this one has died")
+            raise write.error or RuntimeError("its commit was never tried")
         return write.count
+
+    def _lead(self) -> None:
+        with self._lock:
+            batch, self._waiting = self._waiting, []
+        try:
+            _commit(batch)
+        except BaseException as error:
+            for one in batch:
+                one.error = error
+            raise
+        finally:
+            with self._lock:
+                following = self._waiting[:1]
+                self._is_led = bool(following)
+            for one in following:
+                one.leads = True
+            for one in (*following, *batch):
+                one.woken.release()
 
 
 def _commit(batch: list[_Write]) -> None:

@@ -23,7 +23,7 @@ def equal(path: str, a: object, b: object) -> bool:
     maps and objects also [] and {}. Lists keep their order; members of objects follow the same
     rules. True is not 1. Where the catalog knows no field, JSON values are compared as they are.
     """
-    return identical(a, b) or normal(path, a) == normal(path, b)
+    return identical(a, b) or _reordered(a, b) or normal(path, a) == normal(path, b)
 
 
 def identical(a: object, b: object) -> bool:
@@ -31,6 +31,13 @@ def identical(a: object, b: object) -> bool:
     if a is b or (type(a) is type(b) and isinstance(a, _SCALARS) and a == b):
         return True
     return repr(a) == repr(b)  # an order of members is one as well; 1, 1.0 and True are three
+
+
+def _reordered(a: object, b: object) -> bool:
+    """Say whether they differ in the order of members at most; quick, as databases order them."""
+    if type(a) is not type(b) or not isinstance(a, dict | list) or a != b:
+        return False
+    return not any(word in repr(one) for one in (a, b) for word in ("True", "False"))  # True is 1
 
 
 def is_empty(path: str, value: object) -> bool:
