@@ -1,11 +1,11 @@
 """One UPDATE of a crew's thread, and the commit that it needs (docs/decisions/0006).
 
-On SQLite one write goes at a time, so those that wait for their turn share the next commit. On
-PostgreSQL many commit at once, and a commit that nobody waits for leaves the disk to a later one.
+On SQLite one write goes at a time, so those that wait for their turn share the next commit, and
+the wait for the disk. On PostgreSQL many commit at once, and a commit that nobody waits for leaves
+the disk to a later one.
 """
 
 import threading
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +28,7 @@ def update(model: type[Model], change: Change) -> int:
         return statements.update(model, change)
     sql, values = statements.made(model, change)
     if connection.vendor == "sqlite":
-        return _shared.run(_Write(sql, values, durability.waits()))
+        return _shared.run(_Write(sql, values))
     if not durability.waits():
         sql = f"{sql} AND {_NOT_WAITED_FOR}"
     return statements.run(sql, values)
@@ -45,7 +45,6 @@ class _Write:
 
     sql: str
     values: list[Any]
-    waits: bool
     leads: bool = False
     count: int | None = None
     error: BaseException | None = None
@@ -103,9 +102,8 @@ class _Shared:
 
 
 def _commit(batch: list[_Write]) -> None:
-    waits = any(one.waits for one in batch)
     try:
-        with durability.durable() if waits else nullcontext(), transaction.atomic():
+        with transaction.atomic():
             counts = [statements.run(one.sql, one.values) for one in batch]
     except OperationalError as error:  # locked or full: that is nothing of one row
         for one in batch:

@@ -1,8 +1,8 @@
 """What has to survive a power cut, and what would simply be done again (docs/decisions/0006).
 
-SQLite syncs the disk for each commit, one after the other; PostgreSQL syncs many at once. So the
-threads of a crew commit without waiting for the disk, except where a power cut must not take it
-back. The death of a process takes back nothing either way.
+On PostgreSQL the threads of a crew commit without waiting for the disk, except where a power cut
+must not take it back. On SQLite they share commits (`commits`), and each of those waits. The death
+of a process takes back nothing either way.
 """
 
 import threading
@@ -21,10 +21,8 @@ _local = _Local()
 
 
 def relax() -> None:
-    """Make this thread one of a crew, whose commits reach the disk with a later one."""
+    """Make this thread one of a crew, whose endings may reach the disk with a later commit."""
     _local.is_crew, _local.waits = True, False
-    if connection.vendor == "sqlite":
-        _synchronous("NORMAL")
 
 
 def is_crew() -> bool:
@@ -33,7 +31,7 @@ def is_crew() -> bool:
 
 
 def waits() -> bool:
-    """Tell whether a commit of this thread has to wait for the disk now."""
+    """Tell whether a commit of this thread on PostgreSQL has to wait for the disk now."""
     return _local.waits
 
 
@@ -53,7 +51,7 @@ def relaxed() -> Iterator[None]:
             with transaction.atomic():
                 yield
         finally:
-            _synchronous("FULL" if _local.waits else "NORMAL")
+            _synchronous("FULL")
     else:
         with transaction.atomic():
             # For this transaction alone: a pool may give the connection to somebody else.
@@ -68,14 +66,10 @@ def durable() -> Iterator[None]:
         yield
         return
     _local.waits = True
-    if connection.vendor == "sqlite":
-        _synchronous("FULL")
     try:
         yield
     finally:
         _local.waits = False
-        if connection.vendor == "sqlite":
-            _synchronous("NORMAL")
 
 
 def _synchronous(how: str) -> None:
