@@ -1,5 +1,6 @@
 """Pure: a raw HTTP answer becomes a value or one of our errors (A4, A5, A8)."""
 
+import functools
 import json
 import math
 from collections.abc import Mapping
@@ -98,6 +99,7 @@ def _no_number(word: str) -> None:
     raise ValueError(word)
 
 
+@functools.lru_cache(maxsize=256)  # the many answers of one second say the same
 def _http_date(text: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text)

@@ -33,7 +33,7 @@ def leaves(document: Mapping[str, Any]) -> Leaves:
             continue
         if name not in MERGED:
             found[name] = value
-        elif isinstance(value, Mapping):
+        elif isinstance(value, dict):
             for member, inner in value.items():
                 if inner is not None:
                     found[f"{name}.{member}"] = inner
