@@ -3,6 +3,7 @@
 import re
 
 LIMIT = 255  # §8: text and reference fields
+_PLAIN = re.compile(rf"[A-Za-z0-9_-]{{1,{LIMIT}}}")  # what nearly all are: no more to look at
 
 
 def fault(reference: str) -> str | None:
@@ -11,6 +12,8 @@ def fault(reference: str) -> str | None:
     Proxies decode %2F and %3F and fold dot segments, so a percent-encoded reference may still
     arrive as another path: it is refused where it is entered, not when it travels.
     """
+    if _PLAIN.fullmatch(reference):
+        return None
     special = re.search(r"[/?#%\\]", reference)
     reasons = {
         "is empty": not reference,

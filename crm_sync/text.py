@@ -1,10 +1,12 @@
 """Pure: text that every database of ours can store (design §2.3)."""
 
+import json
 import re
 from typing import Any
 
 # PostgreSQL keeps no NUL in a text, and UTF-8 has no form for half a surrogate pair.
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_PLAIN = json.JSONEncoder(ensure_ascii=False)
 # The same as JSON can bring it: escaped, as bytes of UTF-8, or in UTF-16 and 32, which are full of
 # NUL. A raw NUL in a text is no JSON.
 _MAY_BE_UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\xed[\xa0-\xbf]|\x00")
@@ -16,6 +18,17 @@ def is_clean(body: bytes) -> bool:
     False where it would take a walk over the document to tell.
     """
     return not _MAY_BE_UNSTORABLE.search(body)
+
+
+def holds_nothing_unstorable(value: Any) -> bool:
+    """Tell whether `clean` would take nothing out of a JSON value; in a third of its time.
+
+    False where it would take a walk over the value to tell.
+    """
+    try:
+        return b"\\u0000" not in _PLAIN.encode(value).encode()
+    except ValueError:  # half a surrogate has no form in UTF-8; an int may be too long for a text
+        return False
 
 
 def clean(value: Any) -> tuple[Any, bool]:

@@ -21,6 +21,7 @@ from properties.catalog.lookup import (
     find,
     label,
     leaf_of,
+    members,
 )
 from properties.catalog.sending import UNKNOWN, sendable
 from properties.catalog.validation import Fault, misplaced, new_faults, validate, validate_document
@@ -45,6 +46,7 @@ __all__ = [
     "is_empty",
     "label",
     "leaf_of",
+    "members",
     "misplaced",
     "new_faults",
     "sendable",

@@ -1,6 +1,7 @@
 """Find a field in the table, and name it for people."""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from crm_sync.merge import MERGED
@@ -12,7 +13,9 @@ TOP_LEVEL: dict[str, Field] = {row.path: row for row in ROWS if row.is_top_level
 READ_ONLY: frozenset[str] = frozenset(row.path for row in TOP_LEVEL.values() if row.read_only)
 GROUPS: dict[str, list[Field]] = {}
 _CHILDREN: dict[str, list[Field]] = {}
+_MEMBERS: dict[str, dict[str, Field]] = {}
 for _row in ROWS:
+    _MEMBERS.setdefault(_row.path.rpartition(".")[0], {})[_row.name] = _row
     if _row.is_top_level:
         GROUPS.setdefault(_row.group, []).append(_row)
     else:
@@ -88,6 +91,15 @@ def children(path: str) -> list[Field]:
     """Return the fields that an object, or an item of a list, holds directly; in table order."""
     field = find(path)
     return list(_CHILDREN.get(field.path, [])) if field else []
+
+
+def members(path: str) -> Mapping[str, Field]:
+    """Return what an object holds by the names of its members; nothing where none is known.
+
+    For the many records of a feed, which ask for each of their values: `path` is spelled as in the
+    table, "localizations[]" for any item of a list and "" for the property itself.
+    """
+    return _MEMBERS.get(path, {})
 
 
 def required(path: str) -> list[Field]:

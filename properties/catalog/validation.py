@@ -2,22 +2,25 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 
 from crm_sync import references
 from crm_sync.merge import MERGED
 from properties.catalog.comparison import is_empty
 from properties.catalog.field import Field, Kind
 from properties.catalog.instants import read_date, read_datetime
-from properties.catalog.lookup import find, leaf_of, required
+from properties.catalog.lookup import FIELDS, find, leaf_of, members, required
 from properties.catalog.sending import UNKNOWN
 
 # Line breaks and tabs are text; other control characters travel badly and PostgreSQL stores no NUL.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MANY = 12  # values that a message can list and still be read
+
+Check = Callable[[object], str | None]  # a value that says something, to what is wrong with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +65,31 @@ def misplaced(path: str) -> Fault | None:
 
 def validate_document(document: dict[str, object]) -> list[Fault]:
     """Return all that is wrong with the top-level fields of a document, in its order."""
-    return [fault for path, value in document.items() for fault in _faults(path, value)]
+    found: list[Fault] = []
+    for path, value in document.items():
+        check = _CHECKS.get(path)
+        if check is None or not isinstance(value, str | int | float):
+            found += _faults(path, value)
+        elif value != "" and (message := check(value)):
+            found.append(Fault(path, f"{path} {message}"))
+    return found
 
 
 def _faults(path: str, value: object) -> Iterator[Fault]:
     """Yield the faults of one value and of what it holds."""
-    field = find(path)
     if value is None or value == "":
         return
+    field = find(path)
     if field is None:
         yield from _unstorable(path, value)
+    elif check := _CHECKS.get(field.path):
+        if message := check(value):
+            yield Fault(path, f"{path} {message}")
     elif field.read_only:
         if value not in ([], {}):
             yield Fault(path, f"{path} is read-only: the platform sets it (§4.6 rule 5)")
-    elif field.kind.is_scalar:
-        if message := _message(field, value):
-            yield Fault(path, f"{path} {message}")
     else:
         yield from _container_faults(field, path, value)
-
-
-def _message(field: Field, value: object) -> str | None:
-    """Return what is wrong with a single value, or None; nothing said is never wrong."""
-    return None if value is None or value == "" else _scalar_fault(field, value)
 
 
 def _unstorable(path: str, value: object) -> Iterator[Fault]:
@@ -102,23 +107,18 @@ def _unstorable(path: str, value: object) -> Iterator[Fault]:
             yield from _unstorable(f"{path}[{index}]", item)
 
 
-def _scalar_fault(field: Field, value: object) -> str | None:
-    """Return what is wrong with a single value, or None."""
-    match field.kind:
-        case Kind.BOOLEAN:
-            return None if isinstance(value, bool) else "must be true or false"
-        case Kind.INTEGER | Kind.DECIMAL:
-            return _number_fault(field, value)
-        case Kind.ENUM:
-            return _enum_fault(field, value)
-        case Kind.DATE:
-            good = isinstance(value, str) and read_date(value) is not None
-            return None if good else "must be a date such as 2026-01-31"
-        case Kind.DATETIME:
-            good = isinstance(value, str) and read_datetime(value) is not None
-            return None if good else "must be a time such as 2026-01-31T09:00:00Z"
-        case _:
-            return _string_fault(field, value)
+def _boolean_fault(value: object) -> str | None:
+    return None if isinstance(value, bool) else "must be true or false"
+
+
+def _date_fault(value: object) -> str | None:
+    good = isinstance(value, str) and read_date(value) is not None
+    return None if good else "must be a date such as 2026-01-31"
+
+
+def _datetime_fault(value: object) -> str | None:
+    good = isinstance(value, str) and read_datetime(value) is not None
+    return None if good else "must be a time such as 2026-01-31T09:00:00Z"
 
 
 def _number_fault(field: Field, value: object) -> str | None:
@@ -136,7 +136,7 @@ def _number_fault(field: Field, value: object) -> str | None:
 
 
 def _enum_fault(field: Field, value: object) -> str | None:
-    if value in field.enum:
+    if isinstance(value, str) and value in _WORDS[field.path]:
         return None
     if value == UNKNOWN:
         return "cannot be set to UNKNOWN (§4.6 rule 4): leave it out"
@@ -158,6 +158,8 @@ def _string_fault(field: Field, value: object) -> str | None:
 
 
 def _text_fault(text: str) -> str | None:
+    if text.isprintable():  # what most are: no such character is
+        return None
     if _CONTROL.search(text):
         return "holds a control character"
     return "holds half a character (a lone surrogate)" if _SURROGATE.search(text) else None
@@ -174,8 +176,11 @@ def _container_faults(field: Field, path: str, value: object) -> Iterator[Fault]
             yield from _item_faults(field, f"{path}[{index}]", item)
         if field.path == "localizations":
             yield from _repeated_languages(value)
-    elif isinstance(value, dict) and not is_empty(field.path, value):
-        yield from _map_faults(path, value) if field.kind is Kind.MAP else _members(path, value)
+    elif isinstance(value, dict):
+        inside = _map_faults if field.kind is Kind.MAP else partial(_member_faults, field.path)
+        found = list(inside(path, value))
+        if found and not is_empty(field.path, value):
+            yield from found
 
 
 def _item_faults(field: Field, path: str, item: object) -> Iterator[Fault]:
@@ -185,23 +190,28 @@ def _item_faults(field: Field, path: str, item: object) -> Iterator[Fault]:
         if message:
             yield Fault(path, f"{path} {message}")
     elif isinstance(item, dict):
-        yield from _members(path, item)
+        yield from _member_faults(f"{field.path}[]", path, item)
     else:
         yield Fault(path, f"{path} must be an object")
 
 
-def _members(path: str, value: dict[str, object]) -> Iterator[Fault]:
-    """Yield the faults of the members of an object, and those that it must have and has not."""
+def _member_faults(general: str, path: str, value: dict[str, object]) -> Iterator[Fault]:
+    """Yield the faults of the members of an object, and those that it must have and has not.
+
+    Args:
+        general: the path as the table spells it, which has no numbers of items.
+    """
+    known = members(general)
     for name, member in value.items():
-        inner = f"{path}.{name}"
-        field = find(inner)
-        if field is None:
-            yield from _unstorable(path, name)
+        field = known.get(name)
+        check = _CHECKS.get(field.path) if field else None
+        if check is None:
+            inner = f"{path}.{name}"
+            if field is None and find(inner) is None:
+                yield from _unstorable(path, name)
             yield from _faults(inner, member)
-        elif not field.kind.is_scalar or field.read_only:
-            yield from _faults(inner, member)
-        elif message := _message(field, member):
-            yield Fault(inner, f"{inner} {message}")
+        elif member is not None and member != "" and (message := check(member)):
+            yield Fault(f"{path}.{name}", f"{path}.{name} {message}")
     for child in required(path):
         if value.get(child.name) in (None, ""):
             yield Fault(f"{path}.{child.name}", f"{path}.{child.name} is missing")
@@ -230,3 +240,29 @@ def _repeated_languages(items: list[object]) -> Iterator[Fault]:
             path = f"localizations[{index}].languageCode"
             yield Fault(path, f'{path} repeats "{code}": one localization per language')
         seen.add(code)
+
+
+def _check(field: Field) -> Check:
+    """Return what finds the fault of a single value of a field."""
+    match field.kind:
+        case Kind.BOOLEAN:
+            return _boolean_fault
+        case Kind.INTEGER | Kind.DECIMAL:
+            return partial(_number_fault, field)
+        case Kind.ENUM:
+            return partial(_enum_fault, field)
+        case Kind.DATE:
+            return _date_fault
+        case Kind.DATETIME:
+            return _datetime_fault
+        case _:
+            return partial(_string_fault, field)
+
+
+# By path, and once for all: a record has some sixty values, and a feed a hundred thousand records.
+_WORDS = {path: frozenset(field.enum) for path, field in FIELDS.items() if field.enum}
+_CHECKS = {
+    path: _check(field)
+    for path, field in FIELDS.items()
+    if field.kind.is_scalar and not field.read_only
+}

@@ -5,7 +5,7 @@ person understands; what has no field at all comes back as the rest.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from properties import catalog
@@ -34,11 +34,8 @@ def fit(path: str, value: Any) -> Fitted:
     field = catalog.find(path)
     if field is None:
         return None, value
-    if isinstance(value, dict) and field.kind.is_scalar:  # an element with attributes of its own
-        text = value.pop("text", None)
-        return fit(path, text)[0], value or None
     if isinstance(value, dict):
-        return _object(path, value)
+        return _element(path, value) if field.kind.is_scalar else _object(path, value)
     if isinstance(value, list) and field.kind is catalog.Kind.OBJECT_LIST:
         return _objects(path, value)
     if isinstance(value, list) and field.kind is catalog.Kind.ENUM_LIST:
@@ -71,17 +68,28 @@ def flatten(prefix: str, rest: Any) -> Iterator[tuple[str, Any]]:
         yield prefix, rest
 
 
+def _element(path: str, value: dict[str, Any]) -> Fitted:
+    """Fit a single value that has attributes of its own: they are the rest."""
+    text = value.pop("text", None)
+    return fit(path, text)[0], value or None
+
+
 def _object(path: str, value: dict[str, Any]) -> Fitted:
     """Fit the members of an object; those without a field are the rest."""
     fitted, rest = {}, {}
+    known = catalog.members(path)
     for name, member in value.items():
-        member_path = f"{path}.{name}"
-        # "rent.net" is the name of a member, and not the way to one.
-        good, left = (None, member) if _LEADS_ON.search(name) else fit(member_path, member)
+        left = None
+        if (field := known.get(name)) and not isinstance(member, dict | list):
+            good = _scalar(field, member)
+        elif _LEADS_ON.search(name):  # "rent.net" is the name of a member, and not the way to one
+            good, left = None, member
+        else:
+            good, left = fit(f"{path}.{name}", member)
         if good is not None:
             fitted[name] = good
-        if is_odd_phone(member_path, good):
-            left = good
+            if name in _PHONE_FIELDS and is_odd_phone(name, good):
+                left = good
         if left is not None:
             rest[name] = left
     return fitted or None, rest or None
@@ -106,25 +114,23 @@ def _scalar(field: catalog.Field, value: Any) -> Any:
         value = value.strip()
     if value is None or value == "":
         return None
-    match field.kind:
-        case catalog.Kind.ENUM:
-            word = constant(value)
-            return None if word == catalog.UNKNOWN and not field.is_characteristic else word
-        case catalog.Kind.INTEGER | catalog.Kind.DECIMAL:
-            return _number(value)
-        case catalog.Kind.STRING:
-            return _in_one_line(value) if isinstance(value, str) else _text(value)
-        case catalog.Kind.TEXT:
-            return _text(value)
-        case _:
-            return value
+    form = _FORMS.get(field.path)
+    return form(value) if form else value
 
 
-def _in_one_line(text: str) -> str:
+def _said(word: Any) -> str | None:
+    """Return a constant, and None where it says that nobody knows."""
+    said = constant(word)
+    return None if said == catalog.UNKNOWN else said
+
+
+def _in_one_line(text: Any) -> Any:
     """Return a text with one blank for each run of blanks that breaks the line.
 
     In time that grows with the text: one pattern for the whole would try each blank of a run anew.
     """
+    if not isinstance(text, str):
+        return _text(text)
     if not _BREAK.search(text):
         return text
     return _BLANKS.sub(lambda run: " " if _BREAK.search(run[0]) else run[0], text)
@@ -146,3 +152,22 @@ def _number(value: Any) -> Any:
     if is_exact and number.is_integer():
         return int(number)
     return number
+
+
+def _form(field: catalog.Field) -> Callable[[Any], Any] | None:
+    """Return what brings a value to the type of a field; None where it stays as it is."""
+    match field.kind:
+        case catalog.Kind.ENUM:
+            return constant if field.is_characteristic else _said
+        case catalog.Kind.INTEGER | catalog.Kind.DECIMAL:
+            return _number
+        case catalog.Kind.STRING:
+            return _in_one_line
+        case catalog.Kind.TEXT:
+            return _text
+        case _:
+            return None
+
+
+# By path, and once for all: a record has some sixty values, and a feed a hundred thousand records.
+_FORMS = {path: form for path, field in catalog.FIELDS.items() if (form := _form(field))}

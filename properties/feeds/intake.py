@@ -7,9 +7,9 @@ in the property model.
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from crm_sync.text import clean
+from crm_sync.text import clean, holds_nothing_unstorable
 from properties import catalog
 from properties.feeds import limits, swissrets
 from properties.feeds.fitting import fit, fit_item, flatten
@@ -40,18 +40,18 @@ class Intake:
         """
         if not isinstance(raw, dict):
             return Refusal(position, None, ["the record is no object"])
+        reference = raw.get("referenceId")
         try:
             return self._take(raw, position)
         except RecursionError:
             return Refusal(position, None, ["the record is nested too deeply"])
         except limits.TooLong as error:
-            reference = raw.get("referenceId")
             return Refusal(
                 position, reference if isinstance(reference, str) else None, [str(error)]
             )
 
     def _take(self, raw: dict[str, Any], position: str) -> Record | Refusal:
-        raw, cleaned = clean(raw)
+        raw, cleaned = (raw, False) if holds_nothing_unstorable(raw) else clean(raw)
         reasons = self._unit_faults(raw)
         record_id = raw.get("id")
         document = self._document(raw)
@@ -96,13 +96,13 @@ class Intake:
         if project:
             document["projectReferenceId"] = project
         _move_links(raw, document)
-        for source, target in swissrets.MOVED:
-            _move(raw, source, document, target)
+        for way in _MOVED:
+            _move(raw, way, document)
         features = raw.get("characteristics")
         for name in list(features) if isinstance(features, dict) else []:
-            if name in swissrets.NUMBERS:
-                _move(raw, f"characteristics.{name}", document, name)
-        _move(raw, "characteristics", document, "characteristics")
+            if name in _NUMBERS:
+                _move(raw, _NUMBERS[name], document)
+        _move(raw, _CHARACTERISTICS, document)
         _derive(document)
         if unit and document.get("parentRealtyReferenceId") == document.get("objectReferenceId"):
             raw["unitReferenceId"] = document.pop("parentRealtyReferenceId")  # no own parent
@@ -114,13 +114,36 @@ class Intake:
         return self._units
 
 
-def _move(raw: dict[str, Any], source: str, document: dict[str, Any], target: str) -> None:
+class _Way(NamedTuple):
+    """From one path to another, each cut into its last segment and those before it."""
+
+    holders: tuple[str, ...]
+    name: str
+    target: str
+    parent: str
+    member: str
+
+
+def _way(source: str, target: str) -> _Way:
+    *holders, name = source.split(".")
+    parent, _, member = target.rpartition(".")
+    return _Way(tuple(holders), name, target, parent, member)
+
+
+_MOVED = tuple(_way(source, target) for source, target in swissrets.MOVED)
+_NUMBERS = {name: _way(f"characteristics.{name}", name) for name in swissrets.NUMBERS}
+_CHARACTERISTICS = _way("characteristics", "characteristics")
+
+
+def _move(raw: dict[str, Any], way: _Way, document: dict[str, Any]) -> None:
     """Move one value to where it belongs; what has no place, or comes second, stays behind."""
-    holder, name = _holder(raw, source)
-    if name not in holder:
+    holders, name, target, parent, member = way
+    holder: Any = raw
+    for segment in holders:
+        holder = holder.get(segment) if isinstance(holder, dict) else None
+    if not isinstance(holder, dict) or name not in holder:
         return
     value, rest = fit(target, holder[name])
-    parent, _, member = target.rpartition(".")
     place = document.get(parent, {}) if parent else document
     known = place.get(member)
     if known is not None and not (isinstance(known, dict) and isinstance(value, dict)):
@@ -133,15 +156,6 @@ def _move(raw: dict[str, Any], source: str, document: dict[str, Any], target: st
         del holder[name]
     else:
         holder[name] = rest
-
-
-def _holder(raw: dict[str, Any], source: str) -> tuple[dict[str, Any], str]:
-    """Return the object that holds the last segment of a path, empty where there is none."""
-    *parents, name = source.split(".") if "." in source else (source,)
-    holder: Any = raw
-    for parent in parents:
-        holder = holder.get(parent) if isinstance(holder, dict) else None
-    return (holder if isinstance(holder, dict) else {}), name
 
 
 def _move_links(raw: dict[str, Any], document: dict[str, Any]) -> None:

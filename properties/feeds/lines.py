@@ -15,6 +15,7 @@ from properties.feeds.records import Record, Refusal
 # What every record has, and nobody misses on the platform: kept, but not told as set aside.
 OF_THE_RECORD = frozenset({"id", "created", "modified"})
 _PLAIN = json.JSONEncoder(separators=(",", ":"))
+_READ = json.JSONDecoder()
 _CANONICAL = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
 
 
@@ -53,7 +54,7 @@ class Line:
         """Return what was read."""
         if self.kind == "refusal":
             return Refusal(self.position, self.reference, json.loads(self.body))
-        document, leftover, parts = json.loads(self.body)
+        document, leftover, parts = _READ.decode(self.body.decode("ascii"))
         places: tuple[Part, ...] = tuple((leaf, tuple(way), value) for leaf, way, value in parts)
         return Record(str(self.reference), document, leftover, self.position, places)
 
@@ -71,5 +72,5 @@ def of(item: Record | Refusal) -> Line:
 def read(text: bytes) -> Line:
     """Return a line of the given text."""
     head, _, body = text.rstrip(b"\n").partition(b"\t")  # JSON holds a tab in its escapes only
-    kind, reference, position, aside = json.loads(head)
+    kind, reference, position, aside = _READ.decode(head.decode("ascii"))
     return Line(kind, reference, position, aside, body)

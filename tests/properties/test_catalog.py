@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crm_sync import references
-from crm_sync.text import clean
+from crm_sync.text import clean, holds_nothing_unstorable
 from properties import catalog
 from properties.catalog import UNSENDABLE, Kind, equal, sendable
 
@@ -405,3 +405,29 @@ def test_a_reference_that_cannot_travel(reference, reason):
 )
 def test_what_no_database_can_keep_is_removed_and_told(value, cleaned):
     assert clean(value) == cleaned
+
+
+TEXTS = st.text(st.sampled_from("aä😀\0\ud800\udfff\\u0"), max_size=6)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS
+VALUES = st.recursive(
+    SCALARS, lambda inside: st.lists(inside, max_size=3) | st.dictionaries(TEXTS, inside)
+)
+
+
+@given(VALUES)
+def test_a_value_that_holds_nothing_unstorable_is_cleaned_of_nothing(value):
+    _, changed = clean(value)
+    assert not (holds_nothing_unstorable(value) and changed)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_told"),
+    [
+        ({"a": [None, True, 1.5, "ä😀"]}, True),
+        ("a\0b", False),
+        ({"\ud800": 1}, False),
+        pytest.param(10**5000, False, id="longer than an integer's text may be"),
+    ],
+)
+def test_it_is_told_without_a_walk_that_a_value_holds_nothing_unstorable(value, is_told):
+    assert holds_nothing_unstorable(value) is is_told
