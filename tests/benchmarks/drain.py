@@ -21,7 +21,7 @@ NAME = "drain"
 LEAST = {"plain": 0.75, "slow": 0.92}
 WORDS = {"plain": "", "slow": ", 50 ms an answer"}
 GROWN = 0.8  # of the rate with the fewest due rows
-ROWS = 15_000  # on the platform: 10,000 for the drains, others for the bare calls
+ROWS = 12_500  # on the platform: 10,000 for the drains, others for the bare calls
 
 
 def measure() -> Iterator[Figure]:
