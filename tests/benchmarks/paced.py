@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from tests.journeys.callers import HEADERS, event
 
-SECONDS, CONNECTIONS = 10.0, 32
+SECONDS, CONNECTIONS = 5.0, 32
 
 
 async def main(url: str, rate: float) -> None:
