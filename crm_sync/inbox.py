@@ -61,7 +61,7 @@ def store(
         "body": body,
         "headers": dict(headers),
         "method": method,
-        "source": source,
+        "source": source.value,
         "received_at": now,
         "due_at": now,
     }

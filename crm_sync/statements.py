@@ -12,12 +12,12 @@ import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
-from django.db.models import BinaryField, CharField, ForeignKey, Model, TextField
+from django.db.models import BinaryField, CharField, DateTimeField, ForeignKey, Model, TextField
 
 NOWHERE: tuple[str, list[Any]] = ("", [])
 PLAIN = (str, bytes, int)
@@ -148,16 +148,21 @@ def _stored(model: type[Model], columns: Iterable[tuple[str, Any]]) -> list[Any]
     database = connections[DEFAULT_DB_ALIAS]  # `connection` looks it up anew each time
     return [
         value
-        if type(value) in PLAIN and _takes_plain(model, name)
+        if type(value) in _taken(model, name)
         else _field(model, name).get_db_prep_save(value, database)
         for name, value in columns
     ]
 
 
 @functools.cache
-def _takes_plain(model: type[Model], name: str) -> bool:
-    """Tell whether the field stores text, bytes and numbers as they are."""
-    return isinstance(_field(model, name), CharField | TextField | BinaryField | ForeignKey)
+def _taken(model: type[Model], name: str) -> tuple[type, ...]:
+    """Return the types of those values that the field stores as they are."""
+    one = _field(model, name)
+    if isinstance(one, CharField | TextField | BinaryField | ForeignKey):
+        return PLAIN
+    if isinstance(one, DateTimeField) and connection.vendor == "postgresql":
+        return (datetime,)
+    return ()
 
 
 # Names of our own models and nothing else; values travel as parameters.
