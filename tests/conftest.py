@@ -10,18 +10,22 @@ from pathlib import Path
 import pytest
 import requests
 from django.db import connection
-from django.test import TestCase
+from django.test import TestCase, TransactionTestCase
+from hypothesis import settings as hypothesis_settings
 
 from crm_sync import due, transport
 from crm_sync.models import Workspace
 from crm_sync.registration import configure
 from sandbox.app import Sandbox
-from tests.databases import Origin, origin
+from tests.databases import Origin, empty, in_memory, origin
 from tests.wsgi import IN_A_TRANSACTION, WsgiAdapter
 
 PLATFORM = "http://sandbox.test"
 OURS = "http://crm.test"
 TOKEN = "test-token"
+# A machine that is busy is no reason to fail.
+hypothesis_settings.register_profile("patient", hypothesis_settings.default, deadline=None)
+hypothesis_settings.load_profile("patient")
 NewDatabase = Callable[[Path], AbstractContextManager[str]]  # for the files of a folder: its URL
 
 
@@ -61,11 +65,12 @@ def _hangs_on_database(item: pytest.Item) -> bool:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Let SQLite have a file, as installations have: in memory nobody waits for a lock."""
-    if connection.vendor == "sqlite":
-        path = tmp_path_factory.mktemp("suite") / "db.sqlite3"
-        connection.settings_dict["TEST"]["NAME"] = str(path)
+) -> Iterator[None]:
+    """Let SQLite have a file, as installations have: without one nobody waits for a lock."""
+    with in_memory(tmp_path_factory.mktemp("suite")) as folder:
+        if connection.vendor == "sqlite":
+            connection.settings_dict["TEST"]["NAME"] = str(folder / "db.sqlite3")
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +78,9 @@ def django_db_setup(django_db_setup, django_db_blocker) -> Iterator[Origin]:
     """Keep the database as the migrations leave it, before a test changes what is in it."""
     with django_db_blocker.unblock():
         kept = origin()
-    yield kept
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: empty())
+        yield kept
     kept.close()
 
 
@@ -86,7 +93,7 @@ def new_database(transactional_db, django_db_setup: Origin) -> NewDatabase:
 @pytest.fixture
 def database_url(new_database: NewDatabase, tmp_path: Path) -> Iterator[str]:
     """Give the processes of the test a database of their own."""
-    with new_database(tmp_path) as url:
+    with in_memory(tmp_path) as folder, new_database(folder) as url:
         yield url
 
 
