@@ -22,7 +22,7 @@ from tests.config.web import web
 from tests.journeys.callers import SECRET
 from tests.processes import ROOT, Installation, free_port, wait_until
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.once]
 
 SURROUNDINGS = """
 daemon off;

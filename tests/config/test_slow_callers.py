@@ -13,7 +13,7 @@ from tests.config.web import PROCFILES, web
 from tests.journeys.callers import SECRET
 from tests.processes import Installation, wait_until
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.once]
 
 LATEST = 14.0  # seconds; ten for a request, two to read the answer, and the machine is busy
 HEAD = b"POST /webhooks/%s/ HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: %s\r\n"

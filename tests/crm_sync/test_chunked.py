@@ -17,7 +17,7 @@ import pytest
 
 from tests.crm_sync.sockets import free_port
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.once]
 
 ROOT = Path(__file__).parents[2]
 SECRET = "canary-secret"

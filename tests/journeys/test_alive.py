@@ -6,35 +6,32 @@ from pathlib import Path
 
 import pytest
 
+from tests.journeys.rows import ask
 from tests.processes import Installation, free_port, wait_until
 
 pytestmark = pytest.mark.processes
 LIMIT = 30  # seconds for a process to start or to end
 
 Rows = list[tuple[str, str, bool]]
-READ = """
-import django; django.setup()
-from crm_sync.models import Heartbeat
-for one in Heartbeat.objects.order_by("kind", "name"):
-    print(one.kind, one.name.split("@")[0], one.stopped_at is not None, sep=",")
-"""
+READ = "select kind, name, stopped_at is not null from crm_sync_heartbeat order by kind, name"
 
 
 @pytest.fixture
 def installation(tmp_path: Path, database_url: str) -> Iterator[Installation]:
-    environment = {"DJANGO_SETTINGS_MODULE": "config.settings"}
-    running = Installation(tmp_path, database_url, WORKER_SOFT_SHUTDOWN_TIMEOUT="2", **environment)
+    running = Installation(tmp_path, database_url, WORKER_SOFT_SHUTDOWN_TIMEOUT="2")
     yield running
     running.stop()
 
 
 @pytest.fixture
-def rows(installation: Installation) -> Callable[[], Rows]:
+def rows(database_url: str) -> Callable[[], Rows]:
     """Read the heartbeats as (kind, name, whether it ended by itself)."""
 
     def read() -> Rows:
-        lines = [line.split(",") for line in installation.run("-c", READ).split()]
-        return [(kind, name, ended == "True") for kind, name, ended in lines]
+        return [
+            (kind, name.partition("@")[0], bool(ended))
+            for kind, name, ended in ask(database_url, READ)
+        ]
 
     return read
 
@@ -57,6 +54,7 @@ def test_workers_and_beat_say_that_they_live_and_that_they_end(installation, row
     assert rows() == [(kind, name, name != "drain") for kind, name in names]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
 def test_a_worker_that_never_reached_its_broker_says_that_it_lives(installation, rows, pool):
     nobody = f"redis://127.0.0.1:{free_port()}/0"

@@ -40,9 +40,9 @@ def test_a_worker_that_is_killed_in_the_middle_loses_nothing(tmp_path: Path, dat
         installation.start_beat()
         installation.start_worker()
         in_the_middle = kill_while_editing(installation, database_url)
-        final = wait_until("all is settled", lambda: settled(installation, database_url), limit=75)
+        final = wait_until("all is settled", lambda: settled(installation, database_url), limit=300)
         is_settled.touch()
-        audits, problems = auditor.communicate(timeout=30)
+        audits, problems = auditor.communicate(timeout=120)
     finally:
         is_settled.touch()
         installation.stop()
@@ -85,7 +85,7 @@ def kill_while_editing(installation: Installation, url: str) -> int:
 
     try:
         for _ in range(KILLS):
-            wait_until("the worker works", fresh, limit=30)
+            wait_until("the worker works", fresh, limit=120)
             time.sleep(rng.random() * 0.01)
             installation.kill("worker")
             hits += bool(fresh())
@@ -93,7 +93,7 @@ def kill_while_editing(installation: Installation, url: str) -> int:
             installation.start_worker()
     finally:
         stop.touch()
-        assert editor.communicate(timeout=30) == ("", "")
+        assert editor.communicate(timeout=120) == ("", "")
     return hits
 
 

@@ -78,7 +78,7 @@ def test_several_workers_with_many_threads_keep_to_the_limit(tmp_path: Path, dat
             for _ in range(WORKERS)
         ]
         for worker in workers:
-            worker.communicate(timeout=60)
+            worker.communicate(timeout=300)
         assert [worker.returncode for worker in workers] == [0] * WORKERS
         server.shutdown()
     assert ask(database_url, LEFT) == [(0, 0, 0)]
