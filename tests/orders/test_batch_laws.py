@@ -117,7 +117,7 @@ class BatchLaws(TestCase):
             transaction.set_rollback(True)
         return found
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(HISTORIES, HISTORIES)
     def test_a_batch_does_what_its_events_do_one_by_one(self, history, bodies):
         alone = self.after(history, bodies, together=False)

@@ -87,7 +87,7 @@ def test_an_edit_of_what_is_no_leaf_changes_nothing_and_names_the_leaf(
     assert drain_all() == {}
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=paths)
 @example(path="prices.rent.net")
 @example(path="unknownField")

@@ -36,7 +36,7 @@ from tests.platforms import Between, Canned, Environ
 from tests.properties.push_model import VALUES, Model, forbidden, nested, sent, spelled, word, words
 from tests.properties.workers import Call, Worker, die, lose, running, stop_at_calls
 
-EXAMPLES = int(os.environ.get("PUSH_EXAMPLES", "60" if connection.vendor == "sqlite" else "20"))
+EXAMPLES = int(os.environ.get("PUSH_EXAMPLES", "30" if connection.vendor == "sqlite" else "10"))
 STEPS = 25
 HUNT = bool(os.environ.get("HUNT"))
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)
