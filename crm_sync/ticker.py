@@ -26,7 +26,7 @@ GRACE = timedelta(seconds=1)  # for the ring to come first
 THREADS = 16  # drains of one process at one time
 OF_ONE = 4  # of these for one workspace, so that others find a place beside it
 BUDGET = 20.0  # seconds of one drain; a lease and a broker's visibility time-out are longer
-TURN = 2.0  # seconds of one drain while more wait than there are places
+TURN = 1.0  # seconds of one drain while more wait than there are places
 
 Pair = tuple[str, int]  # a queue, and the id of a workspace
 
@@ -53,6 +53,8 @@ class Ticker:
         self._lock = threading.Lock()
         self._under_way: set[Pair] = set()
         self._begun: dict[Pair, float] = {}
+        self._waiting: list[Pair] = []  # what the last tick found, in its turn, and has no place
+        self._budget = BUDGET
 
     def start(self) -> None:
         """Tick in a thread of its own."""
@@ -95,22 +97,25 @@ class Ticker:
         with self._lock:
             self._begun = {pair: at for pair, at in self._begun.items() if pair in found}
             places = THREADS - len(self._under_way)
-            budget = BUDGET if len(found - self._under_way) <= places else TURN
-            for pair in self._next(found, places):
-                self._under_way.add(pair)
-                self._begun[pair] = time.monotonic()
-                self._pool.submit(self._drain, pair, budget)
+            others = found - self._under_way
+            self._budget = BUDGET if len(others) <= places else TURN
+            self._waiting = sorted(others, key=lambda one: self._begun.get(one, 0.0))
+            self._begin()
         return len(found)
 
-    def _next(self, found: set[Pair], places: int) -> list[Pair]:
-        """Choose fairly: whose turn was longest ago, and no workspace above its share."""
+    def _begin(self) -> None:
+        """Give the free places to those whose turn was longest ago, none above its share."""
         taken = Counter(workspace_id for _, workspace_id in self._under_way)
-        chosen: list[Pair] = []
-        for pair in sorted(found - self._under_way, key=lambda one: self._begun.get(one, 0.0)):
-            if len(chosen) < places and taken[pair[1]] < OF_ONE:
+        left: list[Pair] = []
+        for pair in self._waiting:
+            if len(self._under_way) < THREADS and taken[pair[1]] < OF_ONE:
                 taken[pair[1]] += 1
-                chosen.append(pair)
-        return chosen
+                self._under_way.add(pair)
+                self._begun[pair] = time.monotonic()
+                self._pool.submit(self._drain, pair, self._budget)
+            else:
+                left.append(pair)
+        self._waiting = left
 
     def _drain(self, pair: Pair, budget: float) -> None:
         queue, workspace_id = pair
@@ -128,5 +133,8 @@ class Ticker:
             with self._lock:
                 self._under_way.discard(pair)
                 is_full = len(self._under_way) == THREADS - 1
-            if more or is_full:
-                self._wake.set()  # others may wait for this place
+                # A look at all workspaces for each place would cost more than most drains.
+                if self._waiting and not queues.ending.is_set():
+                    self._begin()
+                elif more or is_full:
+                    self._wake.set()  # others may wait for this place

@@ -99,6 +99,14 @@ def test_more_workspaces_than_threads_take_turns(tick, others):
     wait_for(lambda: set(queue.begun) == queue.due)
 
 
+def test_what_found_no_place_is_begun_where_one_becomes_free_without_another_look(tick, others):
+    queue = others["one"]
+    queue.due = set(range(3 * ticker.THREADS))
+    queue.end.set()
+    tick.tick(timezone.now())
+    wait_for(lambda: set(queue.begun) == queue.due)
+
+
 def test_what_another_worker_is_at_is_left_to_it(tick, others):
     main = Workspace.objects.create(slug="main", base_url="http://platform.test").pk
     others["one"].due = {main}
