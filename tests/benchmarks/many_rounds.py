@@ -28,7 +28,7 @@ from tests.processes import TOKEN, wait_until  # noqa: E402
 WORKSPACES, BUSY = 1_000, 50
 FEW, MUCH = 1, 20  # rows that are due in each of the busy ones
 PACE = timedelta(seconds=60)  # between two looks at a webhook
-WINDOW = timedelta(seconds=25)  # in which looks are awaited
+WINDOW = timedelta(seconds=12)  # in which looks are awaited
 PATIENCE = timedelta(seconds=60)
 REFERENCE = re.compile(rb"BENCH-(\d+)")
 
