@@ -53,6 +53,12 @@ PARTS = (
     Part(
         "sequences", "I2, I4", ("tests/properties/test_push_machine.py",), {"PUSH_EXAMPLES": 2000}
     ),
+    Part(
+        "laws",
+        "I1, I18",
+        ("tests/orders/test_batch_laws.py", "tests/properties/test_leaves.py"),
+        {"CHAOS_BATCHES": 1000, "CHAOS_EDITED_LEAVES": 300},
+    ),
     Part("creations", "I8", ("tests/properties/test_creation_storm.py",), {"CHAOS_CREATES": 5000}),
     Part("poison", "I10", ("tests/properties/test_poison.py",), {"CHAOS_POISON_ROUNDS": 25}),
     Part("outage", "I11", ("tests/properties/test_outage.py",), {"CHAOS_OUTAGE_ROWS": 5000}),

@@ -19,6 +19,7 @@ from orders.models import Assignment, MaterialSet, Order, StatusChange
 from properties.models import Property
 from tests.orders.conftest import MIRROR, at
 from tests.orders.test_mirror_laws import EVENTS
+from tests.sizes import times
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 KEYS = st.fixed_dictionaries(
@@ -117,7 +118,7 @@ class BatchLaws(TestCase):
             transaction.set_rollback(True)
         return found
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=times("BATCHES", 30), deadline=None)
     @given(HISTORIES, HISTORIES)
     def test_a_batch_does_what_its_events_do_one_by_one(self, history, bodies):
         alone = self.after(history, bodies, together=False)

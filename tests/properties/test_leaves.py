@@ -17,6 +17,7 @@ from properties.models import Change, Property
 from properties.sync import Invalid, create, edit
 from properties.taking import _check
 from properties.undo import undo
+from tests.sizes import times
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEAVES = {field.path for field in FIELDS.values() if field.is_leaf}
@@ -87,7 +88,10 @@ def test_an_edit_of_what_is_no_leaf_changes_nothing_and_names_the_leaf(
     assert drain_all() == {}
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=times("EDITED_LEAVES", 20),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(path=paths)
 @example(path="prices.rent.net")
 @example(path="unknownField")
