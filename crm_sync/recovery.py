@@ -20,7 +20,7 @@ from crm_sync.due import Claim
 from crm_sync.errors import NotThere, Passing, SyncError
 from crm_sync.history import KEPT, Document, Record
 from crm_sync.models import Delivery, Gap, Watch, Workspace
-from crm_sync.queues import Drain, RowQueue
+from crm_sync.queues import Drain, RowQueue, told
 from crm_sync.text import clean
 
 log = logging.getLogger(__name__)
@@ -235,8 +235,7 @@ def _put_off(claim: Claim[Watch], error: Exception, *, now: datetime) -> str:
     """Look again between 15 and 60 seconds from now."""
     attempts = claim.row.attempts + 1
     wait = min(max(due.backoff(attempts), watch.SOONEST), watch.LATEST)
-    problem = clean(f"{error}")[0][:1000] or type(error).__name__
-    claim.finish(due_at=now + wait, attempts=attempts, problem=problem)
+    claim.finish(due_at=now + wait, attempts=attempts, problem=told(error))
     return "put off"
 
 

@@ -6,7 +6,6 @@ from datetime import datetime
 
 from django.db.models import F, Q
 
-from crm_sync import due
 from crm_sync.audit import free_from_leases, never_left
 from crm_sync.models import Delivery
 from crm_sync.status import AUDITS, Book, Law
@@ -35,14 +34,11 @@ def orders(workspace_id: int, now: datetime) -> Book:
         Order.objects.filter(workspace=workspace_id).only("workspace", "platform_id"),
         {
             "to be read": is_open & Q(due_at__isnull=False),
-            "being read": is_open & is_done & Q(problem="") & due.held(now),
             "with a person": is_open & is_done & ~Q(problem=""),
             "ended": Q(status__in=ORDER_TERMINAL),
         },
         [
-            Law(
-                "is open, but never read again", is_open & is_done & Q(problem="") & due.unheld(now)
-            ),
+            Law("is open, but never read again", is_open & is_done & Q(problem="")),
             Law("has an assignment in another workspace", Q(pk__in=foreign)),
             Law(
                 "is for a property in another workspace",
@@ -89,7 +85,7 @@ def timeline(workspace_id: int, now: datetime) -> Book:
 
 def announced(workspace_id: int, now: datetime) -> Book:
     """What was announced as ready is fetched."""
-    is_done = Q(due_at=None) & due.unheld(now)
+    is_done = Q(due_at=None)
     return Book(
         "materials",
         MaterialSet.objects.filter(workspace=workspace_id).only(
@@ -97,7 +93,6 @@ def announced(workspace_id: int, now: datetime) -> Book:
         ),
         {
             "to be fetched": Q(due_at__isnull=False),
-            "being fetched": Q(due_at=None) & due.held(now),
             "fetched": is_done & Q(problem="", fetched_at__isnull=False),
             "with a person": is_done & ~Q(problem=""),
         },
