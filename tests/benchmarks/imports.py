@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -86,7 +85,7 @@ def _curve(
         costs[size] = (run.processor - start.processor) / size * 1e6
         # Of a small feed the start is nearly all, and no two are alike.
         seconds = max(run.seconds - start.seconds, run.seconds / 10)
-        wanted = target if size > SIZES[0] else None
+        wanted = target if size == SIZES[-1] else None
         yield Figure(f"{what}: {size:,} records", size / seconds, "a second", at_least=wanted)
         yield Figure("  processor, all processes", costs[size], "µs a record")
         yield Figure("  peak memory", run.peak, "MiB", below=PEAK)
@@ -122,25 +121,19 @@ def _imported(folder: Path, environment: dict[str, str], size: int, outcome: str
 
 def timed(environment: dict[str, str], *command: str) -> Run:
     """Run a command of ours; the processes that it starts count with it."""
-    with tempfile.TemporaryFile("w+") as output:
-        began = time.monotonic()
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", *command],
-            cwd=ROOT,
-            env=environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.monotonic() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        printed = output.read()
-    if process.returncode:
-        raise RuntimeError(printed)
-    processor = usage.ru_utime + usage.ru_stime
-    last = printed.splitlines()[-1] if printed else ""
-    return Run(seconds, processor, usage.ru_maxrss / 1024, last)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.usage", sys.executable, "manage.py", *command],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(done.stdout)
+    *printed, used = done.stdout.splitlines()
+    seconds, processor, peak = json.loads(used)
+    return Run(seconds, processor, peak, printed[-1] if printed else "")
 
 
 def installed(folder: Path, url: str, sizes: tuple[int, ...]) -> dict[str, str]:
