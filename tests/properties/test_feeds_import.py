@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from crm_sync.merge import leaves
+from crm_sync.models import Workspace
 from properties.feeds import NotAFeed
 from properties.imports import import_feed
 from properties.models import Change, Property
@@ -138,6 +139,24 @@ def test_postgresql_is_told_of_tables_that_an_import_has_filled(load):
     assert known() == {"properties_property": 1_900, "properties_change": 1_900}
     load(as_json([f"T-{n}" for n in range(1_000)]), force=True)
     assert known() == {"properties_property": 1_900, "properties_change": 1_900}
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'")
+def test_a_look_for_references_reads_no_more_of_a_workspace_that_postgresql_does_not_know(load):
+    other = Workspace.objects.create(slug="other", base_url="http://platform.test")
+    Property.objects.bulk_create(
+        Property(workspace=other, object_reference_id=f"O-{n}") for n in range(500)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE properties_property")
+    with CaptureQueriesContext(connection) as captured:
+        load(as_json([f"R-{n}" for n in range(500)]))
+    looks = [q["sql"] for q in captured if '"object_reference_id" IN' in q["sql"]]
+    assert len(looks) == 5
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {looks[0]}")
+        plan = cursor.fetchone()[0][0]["Plan"]
+    assert (plan["Actual Rows"], plan.get("Rows Removed by Filter", 0)) == (100, 0)
 
 
 def test_another_mapping_of_the_same_file_is_taken_up(load):
