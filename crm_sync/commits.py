@@ -1,13 +1,14 @@
-"""One UPDATE of a crew's thread, and the commit that it needs (docs/decisions/0006).
+"""One UPDATE of a drain's thread, and the commit that it needs (docs/decisions/0006).
 
-On SQLite one write goes at a time, so those that wait for their turn share the next commit, and
-the wait for the disk. On PostgreSQL many commit at once, and a commit that nobody waits for leaves
-the disk to a later one.
+Threads that write at one time share a commit. On SQLite one write goes at a time, so those that
+wait for their turn share the next transaction, and the wait for the disk. On PostgreSQL writes of
+one form are one statement, which costs little more than one of them alone.
 """
 
+import functools
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.db import OperationalError, connection, transaction
 from django.db.models import Model
@@ -15,36 +16,38 @@ from django.db.models import Model
 from crm_sync import durability, statements
 from crm_sync.statements import Change
 
-# Last in a condition: it is set once a row is found, and for this one transaction.
-_NOT_WAITED_FOR = "set_config('synchronous_commit', 'off', true) = 'off'"
-
 
 def update(model: type[Model], change: Change) -> int:
-    """Make one change, and commit it as `durability` says; in how many rows that is.
+    """Make one change of a row by its id, and commit it as `durability` says; 1 where it was made.
 
     Inside a transaction the commit is the caller's.
     """
     if not durability.is_crew() or connection.in_atomic_block:
         return statements.update(model, change)
-    sql, values = statements.made(model, change)
+    write = _Write(model, change)
     if connection.vendor == "sqlite":
-        return _shared.run(_Write(sql, values))
-    if not durability.waits():
-        sql = f"{sql} AND {_NOT_WAITED_FOR}"
-    return statements.run(sql, values)
+        _shared.run(write)
+    else:
+        _shared_by_form(model, statements.form_of(change), durability.waits()).run(write)
+    if write.error is not None:
+        raise write.error
+    if write.count is None:
+        return statements.update(model, change, waits=durability.waits())
+    return write.count
 
 
 @dataclass(eq=False)
 class _Write:
-    """One UPDATE; `count` or `error` is there once it is over.
+    """One UPDATE.
 
     Attributes:
+        count, error: what came of it, once it is over; neither where it has to be tried alone.
         leads: its thread commits what waits now.
         woken: free once it is over, or once it leads.
     """
 
-    sql: str
-    values: list[Any]
+    model: type[Model]
+    change: Change
     leads: bool = False
     count: int | None = None
     error: BaseException | None = None
@@ -58,17 +61,17 @@ class _Shared:
     thread a switch, and the whole crew would stand in that line.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, commit: Callable[[list[_Write]], None]) -> None:
+        self._commit = commit
         self._waiting: list[_Write] = []
         self._lock = threading.Lock()
         self._is_led = False
 
-    def run(self, write: _Write) -> int:
-        """Commit this write, alone or with others; in how many rows that is.
+    def run(self, write: _Write) -> None:
+        """Commit this write, alone or with others, and note what came of it.
 
         Raises:
-            BaseException: what the database said of this write, or what ended the thread that
-                committed for it.
+            BaseException: what ended this thread while it committed for others.
         """
         write.woken.acquire()
         with self._lock:
@@ -78,15 +81,12 @@ class _Shared:
             write.woken.acquire()
         if write.leads:
             self._lead()
-        if write.count is None:
-            raise write.error or RuntimeError("its commit was never tried")
-        return write.count
 
     def _lead(self) -> None:
         with self._lock:
             batch, self._waiting = self._waiting, []
         try:
-            _commit(batch)
+            self._commit(batch)
         except BaseException as error:
             for one in batch:
                 one.error = error
@@ -101,10 +101,10 @@ class _Shared:
                 one.woken.release()
 
 
-def _commit(batch: list[_Write]) -> None:
+def _in_one_transaction(batch: list[_Write]) -> None:
     try:
         with transaction.atomic():
-            counts = [statements.run(one.sql, one.values) for one in batch]
+            counts = [statements.update(one.model, one.change) for one in batch]
     except OperationalError as error:  # locked or full: that is nothing of one row
         for one in batch:
             one.error = error
@@ -113,10 +113,26 @@ def _commit(batch: list[_Write]) -> None:
             batch[0].error = error
         else:  # nothing of it was written; the others must not suffer from one of them
             for one in batch:
-                _commit([one])
+                _in_one_transaction([one])
     else:
         for one, count in zip(batch, counts, strict=True):
             one.count = count
 
 
-_shared = _Shared()
+def _in_one_statement(waits: bool, batch: list[_Write]) -> None:
+    changes = [one.change for one in batch]
+    try:
+        made = statements.update_unlocked(batch[0].model, changes, waits=waits)
+    except Exception:  # noqa: BLE001 - nothing was written; each thread meets it with its own row
+        return
+    for number in made:
+        batch[number].count = 1
+
+
+_shared = _Shared(_in_one_transaction)
+
+
+@functools.cache
+def _shared_by_form(model: type[Model], form: statements.Form, waits: bool) -> _Shared:
+    """Return where writes of one form meet; those that wait for the disk keep no others waiting."""
+    return _Shared(functools.partial(_in_one_statement, waits))

@@ -20,7 +20,12 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import BinaryField, CharField, DateTimeField, ForeignKey, Model, TextField
 
 NOWHERE: tuple[str, list[Any]] = ("", [])
+# Last in a condition of PostgreSQL: it is set once a row is found, and for this one transaction.
+NOT_WAITED_FOR = "set_config('synchronous_commit', 'off', true) = 'off'"
 PLAIN = (str, bytes, int)
+
+Names = tuple[str, ...]
+Form = tuple[Names, Names, Names]  # the fields that a change sets, moves, and asks for
 
 
 def insert(
@@ -64,9 +69,34 @@ class Change:
     unless_moved: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
 
-def update(model: type[Model], change: Change) -> int:
-    """Make one change; in how many rows that is."""
-    return run(*made(model, change))
+def update(model: type[Model], change: Change, *, waits: bool = True) -> int:
+    """Make one change; in how many rows that is.
+
+    Args:
+        waits: False where the commit on PostgreSQL need not wait for the disk.
+    """
+    sql, values = made(model, change)
+    return run(sql if waits else f"{sql} AND {NOT_WAITED_FOR}", values)
+
+
+def update_unlocked(
+    model: type[Model], changes: Sequence[Change], *, waits: bool = True
+) -> set[int]:
+    """Make changes of one form, each of a row by its id, in one statement of PostgreSQL.
+
+    It waits for no row: one that another transaction has locked is left out, so that two of them
+    never wait for each other.
+
+    Returns:
+        the numbers of the changes that were made. Others may have met no row, a locked one, or one
+        that is in two of them.
+    """
+    form = form_of(changes[0])
+    rows = [_values(one) for one in changes]
+    with connection.cursor() as cursor:
+        sql = _change_of_unlocked(model, form, waits)
+        cursor.execute(sql, [[one.where["id"] for one in changes], _document(rows)])
+        return {number - 1 for (number,) in cursor.fetchall()}
 
 
 def update_many(model: type[Model], changes: Iterable[Change]) -> int:
@@ -76,7 +106,9 @@ def update_many(model: type[Model], changes: Iterable[Change]) -> int:
         changes: of different rows, without bytes.
     """
     if connection.vendor == "postgresql":
-        return _run_together((_change_of_many(model, _form(one)), _values(one)) for one in changes)
+        return _run_together(
+            (_change_of_many(model, form_of(one)), _values(one)) for one in changes
+        )
     return _run_many(made(model, change) for change in changes)
 
 
@@ -178,18 +210,16 @@ def _insertion(model: type[Model], names: tuple[str, ...], clause: str) -> str:
 
 def made(model: type[Model], change: Change) -> tuple[str, list[Any]]:
     """Return the UPDATE and its values as `run` takes them; it ends in its condition."""
-    form = _form(change)
+    form = form_of(change)
     return _change(model, form), _stored(model, zip(_of_values(form), _values(change), strict=True))
 
 
-Names = tuple[str, ...]
-
-
-def _form(change: Change) -> tuple[Names, Names, Names]:
+def form_of(change: Change) -> Form:
+    """Return which fields it names; changes of one form are one statement."""
     return tuple(change.columns), tuple(change.unless_moved), tuple(change.where)
 
 
-def _of_values(form: tuple[Names, Names, Names]) -> list[str]:
+def _of_values(form: Form) -> list[str]:
     """Return the field of each of `_values`."""
     names, moving, where = form
     return [*names, *(name for name in moving for _ in range(2)), *where]
@@ -201,22 +231,38 @@ def _values(change: Change) -> list[Any]:
 
 
 @functools.cache
-def _change(model: type[Model], form: tuple[Names, Names, Names]) -> str:
+def _change(model: type[Model], form: Form) -> str:
     changes, conditions = _change_to(model, form, ["%s"] * len(_of_values(form)))
     return f"UPDATE {table(model)} SET {changes} WHERE {conditions}"  # noqa: S608
 
 
 @functools.cache
-def _change_of_many(model: type[Model], form: tuple[Names, Names, Names]) -> str:
+def _change_of_many(model: type[Model], form: Form) -> str:
     names = _of_values(form)
     changes, conditions = _change_to(model, form, [f"given.v{n}" for n in range(len(names))])
     source = _recordset(model, names)
     return f"UPDATE {table(model)} SET {changes} FROM {source} WHERE {conditions}"  # noqa: S608
 
 
-def _change_to(
-    model: type[Model], form: tuple[Names, Names, Names], values: Sequence[str]
-) -> tuple[str, str]:
+@functools.cache
+def _change_of_unlocked(model: type[Model], form: Form, waits: bool) -> str:
+    names = _of_values(form)
+    changes, conditions = _change_to(model, form, [f"given.v{n}" for n in range(len(names))])
+    (key,) = _columns(model, ("id",))
+    rows = table(model)
+    free = f"SELECT {key} FROM {rows} WHERE {key} = ANY(%s::bigint[]) FOR UPDATE SKIP LOCKED"  # noqa: S608
+    given = f"ROWS FROM ({_recordset(model, names, '')}) WITH ORDINALITY"
+    values = ", ".join(f"v{n}" for n in range(len(names)))
+    if not waits:
+        conditions = f"{conditions} AND {NOT_WAITED_FOR}"
+    return (
+        f"WITH free AS MATERIALIZED ({free}) UPDATE {rows} SET {changes}"  # noqa: S608
+        f" FROM {given} AS given({values}, number), free"
+        f" WHERE {rows}.{key} = free.{key} AND {conditions} RETURNING given.number"
+    )
+
+
+def _change_to(model: type[Model], form: Form, values: Sequence[str]) -> tuple[str, str]:
     """Return what is set and on what conditions, with these as `_values`."""
     names, moving, where = form
     value = iter(values)
@@ -235,11 +281,11 @@ def _insertion_of_many(model: type[Model], names: Names) -> str:
     return f"{head} FROM {_recordset(model, names)} ON CONFLICT DO NOTHING"
 
 
-def _recordset(model: type[Model], names: Sequence[str]) -> str:
+def _recordset(model: type[Model], names: Sequence[str], alias: str = " given") -> str:
     """Return a FROM clause for rows with values of these fields, which come as a `_document`."""
     kinds = [_field(model, name).db_type(connection) for name in names]
     columns = ", ".join(f"v{n} {kind}" for n, kind in enumerate(kinds))
-    return f"json_to_recordset(%s::json) AS given({columns})"
+    return f"json_to_recordset(%s::json) AS{alias}({columns})"
 
 
 @functools.cache

@@ -94,6 +94,34 @@ def test_writes_of_one_row_count_one_after_the_other():
     assert slugs() != ["w-0"]
 
 
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no locks of rows")
+def test_a_row_that_another_transaction_holds_keeps_only_its_own_write_waiting():
+    rows = make(6)
+    results: list[int] = []
+    done = threading.Semaphore(0)
+
+    def run(number: int) -> None:
+        durability.relax()
+        try:
+            write(rows[number], f"new-{number}")()
+            results.append(number)
+        finally:
+            connection.close()
+            done.release()
+
+    threads = [threading.Thread(target=run, args=(n,), daemon=True) for n in range(6)]
+    with transaction.atomic():
+        Workspace.objects.filter(pk=rows[0].pk).update(slug="held")
+        for thread in threads:
+            thread.start()
+        for _ in range(5):
+            assert done.acquire(timeout=PATIENCE)
+        assert sorted(results) == [1, 2, 3, 4, 5]
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert slugs() == [f"new-{n}" for n in range(6)]
+
+
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="one lock for all is SQLite's")
 def test_a_database_that_stays_locked_is_told_to_all_and_nothing_is_written():
     rows = make(6)

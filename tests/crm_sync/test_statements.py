@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 
 import pytest
+from django.db import connection
 
 from crm_sync import statements
 from crm_sync.models import Delivery, Workspace
@@ -65,6 +66,29 @@ def test_a_row_that_was_made_due_meanwhile_stays_due(hook):
     assert statements.update_many(Delivery, [change]) == 1
     one.refresh_from_db()
     assert (one.effect, one.due_at) == ("done", NOW)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="a statement of PostgreSQL")
+@pytest.mark.parametrize("waits", [True, False])
+def test_of_changes_of_one_form_it_says_which_were_made(hook, waits):
+    rows = [row(hook, name, lease_token=TOKEN) for name in "abc"]
+    lost = row(hook, "d")
+    changes = [
+        Change(
+            {"lease_token": None, "effect": f"it's 100 % {one.digest}", "applied_at": None},
+            {"id": one.pk, "lease_token": TOKEN},
+            {"due_at": (NOW, LATER)},
+        )
+        for one in (*rows, lost, rows[2])
+    ]
+    made = statements.update_unlocked(Delivery, changes, waits=waits)
+    assert made - {2, 4} == {0, 1}
+    assert len(made) == 3  # of two changes of one row one was made
+    stored = Delivery.objects.order_by("pk").values_list("lease_token", "effect", "due_at")
+    assert list(stored) == [
+        *((None, f"it's 100 % {name}", LATER) for name in "abc"),
+        (None, "", NOW),
+    ]
 
 
 def test_of_many_new_rows_those_that_are_there_already_are_left_as_they_are(hook):

@@ -122,6 +122,15 @@ MUTANTS = (
         "        if len(batch) == 1:",
         "        if batch:",
         (COMMITS,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a row that is locked keeps the writes of other threads waiting",
+        "crm_sync/statements.py",
+        "FOR UPDATE SKIP LOCKED",
+        "FOR UPDATE",
+        (COMMITS,),
+        (POSTGRESQL,),
     ),
     Mutant(
         "slots beyond the limit are taken (A8)",
