@@ -1,5 +1,6 @@
 """Pure: which addresses a workspace may call; each call carries its token (S15)."""
 
+import functools
 import re
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ LONGEST = 500  # characters
 _SPECIAL = ("localhost", "test", "invalid")
 
 
+@functools.lru_cache(maxsize=256)  # asked before each call
 def fault(address: str) -> str:
     """Say what is wrong with a base address, "" when calls may go there."""
     try:

@@ -27,14 +27,11 @@ Sendable = Callable[[str, Any], Any]
 
 def leaves(document: Mapping[str, Any]) -> Leaves:
     """Cut a document into its leaves, path to value; null says the same as absent (rule 1)."""
-    found: Leaves = {}
-    for name, value in document.items():
-        if value is None:
-            continue
-        if name not in MERGED:
-            found[name] = value
-        elif isinstance(value, dict):
-            for member, inner in value.items():
+    found = {name: value for name, value in document.items() if value is not None}
+    for name in MERGED & found.keys():
+        members = found.pop(name)
+        if isinstance(members, dict):
+            for member, inner in members.items():
                 if inner is not None:
                     found[f"{name}.{member}"] = inner
     return found

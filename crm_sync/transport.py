@@ -106,6 +106,20 @@ class _Adapter(HTTPAdapter):
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
 
+    def get_connection_with_tls_context(
+        self, request: Any, verify: Any, proxies: Any = None, cert: Any = None
+    ) -> Any:
+        """Return the pool of a host without a look for proxies: there are none (S15)."""
+        try:
+            host, tls = self.build_connection_pool_key_attributes(request, verify, cert)
+        except ValueError as error:
+            raise InvalidURL(error, request=request) from error
+        return self.poolmanager.connection_from_host(**host, pool_kwargs=tls)
+
+    def request_url(self, request: Any, proxies: Any) -> str:
+        """Return what stands in the request line."""
+        return str(request.path_url)
+
 
 @dataclass(frozen=True)
 class RawAnswer:

@@ -11,6 +11,12 @@ from properties.models import Property
 from properties.push import push
 from properties.sync import QUEUE
 
+LOOKED_AT = (
+    *("workspace", "object_reference_id", "platform_id", "desired", "observed", "inflight"),
+    *("revision", "verify_at", "create_sent_at", "problem", "last_answer", "read_at", "pushed_at"),
+    *("due_at", "lease_token", "lease_until", "attempts"),
+)
+
 
 def _push(claims: Sequence[Claim[Property]], drain: Drain) -> list[str]:
     return [push(claim, drain.workspace) for claim in claims]
@@ -22,6 +28,7 @@ PROPERTIES = RowQueue(
     work=_push,
     reason="last_answer",
     threads=lambda: int(settings.PUSH_THREADS),
+    columns=LOOKED_AT,
     leave=1,  # for the reads of orders, lists and the webhook
 )
 
