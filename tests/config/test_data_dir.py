@@ -38,10 +38,12 @@ def settings(folder: Path, script: str = LOOK, **options) -> subprocess.Complete
 def test_all_that_the_processes_make_is_for_one_user(tmp_path):
     """Web, worker and beat, with the embedded database and broker."""
     before = os.umask(0o022)
+    home = tmp_path / "home"
+    home.mkdir()
     try:
         folder = tmp_path / "data"
         url = f"sqlite:///{folder / 'db.sqlite3'}"
-        installation = Installation(folder, url)
+        installation = Installation(folder, url, HOME=str(home), XDG_RUNTIME_DIR="")
         installation.manage("migrate", "--verbosity", "0")
         installation.manage(
             "createsuperuser", "--username", "a", "--email", "a@x.test", "--noinput"
@@ -55,6 +57,7 @@ def test_all_that_the_processes_make_is_for_one_user(tmp_path):
     made = {path for path in [folder, *folder.rglob("*")] if not path.name.endswith(".log")}
     assert {path.name for path in made} > {"db.sqlite3", "secrets.key", "broker", "queue"}
     assert [path for path in made if mode(path) & 0o077] == []
+    assert list(home.iterdir()) == []
 
 
 def test_a_folder_of_an_older_version_is_tightened_once_with_one_line(tmp_path):
