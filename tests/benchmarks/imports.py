@@ -1,8 +1,7 @@
 """Feeds: records a second, processor, memory; for a first import and one that changes nothing.
 
-`python -m tests.benchmarks imports` goes to 100,000 records with a first import on SQLite only, and
-to 10,000 with the others. `python -m tests.benchmarks.imports` goes to 100,000 with each of them
-and to 500,000 on SQLite, and takes its time: some twenty minutes.
+`python -m tests.benchmarks imports` goes to 100,000 records. `python -m tests.benchmarks.imports`
+goes to 500,000 on SQLite besides, which takes five minutes more.
 """
 
 from __future__ import annotations
@@ -18,12 +17,11 @@ from itertools import chain
 from pathlib import Path
 
 from tests.benchmarks.drain import databases
-from tests.benchmarks.figures import Figure, skipped
+from tests.benchmarks.figures import Figure
 
 NAME = "imports"
 ROOT = Path(__file__).parents[2]
 SIZES = (1_000, 10_000, 100_000)
-TO_THE_END = ("SQLite", "new")  # the one curve that is whole when all benchmarks run
 LARGE = 500_000
 PEAK = 300  # MiB, of whichever process needs most
 AT_LEAST = {
@@ -53,7 +51,7 @@ class Run:
     printed: str
 
 
-def measure(*, whole: bool = False) -> Iterator[Figure]:
+def measure() -> Iterator[Figure]:
     """Import feeds of growing sizes twice, by the real command, on each database there is."""
     with tempfile.TemporaryDirectory() as folder:
         for size in (1, *SIZES):
@@ -63,17 +61,12 @@ def measure(*, whole: bool = False) -> Iterator[Figure]:
             start = _imported(Path(folder), environment, 1, "new")
             yield Figure(f"{database}: a command with one record", start.seconds, "s", digits=1)
             for outcome in ("new", "unchanged"):
-                is_short = not whole and (database, outcome) != TO_THE_END
-                sizes = SIZES[:-1] if is_short else SIZES
                 runs = (
-                    (size, _imported(Path(folder), environment, size, outcome)) for size in sizes
+                    (size, _imported(Path(folder), environment, size, outcome)) for size in SIZES
                 )
                 yield from _curve(
                     f"{database}, {outcome}", start, runs, AT_LEAST[database, outcome]
                 )
-                if is_short:
-                    what = f"{database}, {outcome}: {SIZES[-1]:,} records"
-                    skipped(what, "minutes: python -m tests.benchmarks.imports")
 
 
 def _curve(
@@ -209,7 +202,7 @@ def record(number: int) -> dict:
 
 if __name__ == "__main__":
     met = True
-    for figure in chain(measure(whole=True), enormous()):
+    for figure in chain(measure(), enormous()):
         print(figure.line(), flush=True)
         met = met and figure.is_met
     sys.exit(not met)
