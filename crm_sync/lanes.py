@@ -21,6 +21,7 @@ from crm_sync.models import Lane
 # What a worker that was killed held comes free after this time. A holder that stands still for
 # longer, in a call, may be overtaken: that costs a place among the workers, and nothing else.
 LEASE = timedelta(seconds=3)
+REMEMBERED = timedelta(seconds=60)  # a turn before that is long ago
 RING_LASTS = timedelta(seconds=60)  # a ring that waited for longer is thrown away by the worker
 
 
@@ -47,6 +48,14 @@ def ring_taken(queue: str, workspace_id: int) -> None:
 def busy(now: datetime) -> set[tuple[str, int]]:
     """Return (queue, workspace id) of what a worker is at."""
     return set(Lane.objects.filter(due.held(now)).values_list("queue", "workspace_id"))
+
+
+def turns(now: datetime) -> dict[tuple[str, int], datetime]:
+    """Return (queue, workspace id) → when a drain of it last began, of those not long ago."""
+    # Much later than now was written by a clock that went ahead (I29).
+    lately = Lane.objects.filter(begun_at__range=(now - REMEMBERED, now + REMEMBERED))
+    columns = lately.values_list("queue", "workspace_id", "begun_at")
+    return {(queue, workspace_id): at for queue, workspace_id, at in columns if at}
 
 
 @dataclass
@@ -91,7 +100,7 @@ def enter(queue: str, workspace_id: int) -> Iterator[HeldLane | None]:
 def _enter(queue: str, workspace_id: int) -> HeldLane | None:
     now, token = timezone.now(), uuid.uuid4()
     lane = Lane.objects.filter(workspace_id=workspace_id, queue=queue)
-    columns = {"lease_token": token, "lease_until": now + LEASE, "again": False}
+    columns = {"lease_token": token, "lease_until": now + LEASE, "again": False, "begun_at": now}
     with relaxed():
         is_ours = lane.filter(due.unheld(now)).update(**columns) == 1
     if not is_ours:

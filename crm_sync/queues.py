@@ -24,6 +24,9 @@ MEANWHILE = ["paused_until", "pauses", "problem", "conflict_policy", "read_befor
 
 # Set when this process is asked to end: every drain of it ends what it has begun, and no more.
 ending = threading.Event()
+# Set while more drains wait than this process has places: each of them has a turn, and one thread.
+crowded = threading.Event()
+TURN = 1.0  # seconds
 
 
 @dataclass
@@ -31,7 +34,9 @@ class Drain:
     """One drain under way.
 
     Attributes:
-        ends_at: when its time is over, on its clock.
+        ends_at: when its time is over, on its clock; once others wait, a turn after `began`.
+        began: when work on its first row began. Not before: where the database makes it wait, a
+            turn could pass without a row.
         held: the calls that it may have under way; None where the queue makes no calls.
     """
 
@@ -39,6 +44,7 @@ class Drain:
     ends_at: float
     lane: HeldLane
     clock: Callable[[], float] = time.monotonic
+    began: float | None = None
     held: Held | None = None
     is_probe: bool = False
 
@@ -49,6 +55,8 @@ class Drain:
 
     def is_over(self) -> bool:
         """Tell whether its time is over, or this process is to end."""
+        if crowded.is_set() and self.began is not None:
+            self.ends_at = min(self.ends_at, self.began + TURN)
         return self.clock() >= self.ends_at or ending.is_set()
 
     def goes_on(self) -> bool:
@@ -69,6 +77,8 @@ class Drain:
         Raises:
             runner.Stop: the time is over, or no call may be made for now.
         """
+        if self.began is None:
+            self.began = self.clock()
         now = timezone.now()
         may_call = not self.held or not (self.workspace.is_paused(now) or self.held.until < now)
         if self.is_over() or not may_call:
@@ -142,7 +152,7 @@ class RowQueue(Generic[Row]):
 
         It ends within what one row takes after that, or after anything else that stops it.
         """
-        ends_at = clock() + budget
+        ends_at, began = clock() + budget, None
         tally = Tally()
         waiting = self._waiting(workspace_id)
         if not waiting:
@@ -151,11 +161,11 @@ class RowQueue(Generic[Row]):
             if lane is None:
                 return Tally(busy=True)
             while True:
-                one = Drain(workspace_id, ends_at, lane, clock)
+                one = Drain(workspace_id, ends_at, lane, clock, began)
                 for outcome, count in self._drain(one, waiting).counts.items():
                     tally.counts[outcome] = tally.counts.get(outcome, 0) + count
-                tally.more = one.is_over()
-                if one.is_over() or lane.leave():
+                began, tally.more = one.began, one.is_over()
+                if tally.more or lane.leave():
                     break
                 waiting = self._waiting(workspace_id)
         for outcome in self.after(workspace_id):
@@ -166,7 +176,7 @@ class RowQueue(Generic[Row]):
         if not waiting:
             return Tally()
         if not self.calls:
-            return self._run(one, min(waiting, self.threads()))
+            return self._run(one, waiting)
         # After a pause one call asks whether the platform is back, and not all threads at once
         # (I11).
         one.is_probe = one.workspace.pauses > 0
@@ -206,4 +216,6 @@ class RowQueue(Generic[Row]):
         """Count what is due, as far as there are threads for it."""
         now = timezone.now()
         rows = self.rows(now).filter(due.free(now, wait=self.wait), workspace_id=workspace_id)
-        return rows.order_by()[: self.threads()].count()
+        # A crew for each would take its time to gather, and a connection for each of its threads.
+        threads = 1 if crowded.is_set() else self.threads()
+        return rows.order_by()[:threads].count()

@@ -8,12 +8,14 @@ class Lane(models.Model):
 
     Attributes:
         rung_at: when a ring was published that no worker has taken yet.
+        begun_at: when the last worker began to drain it.
         again: somebody rang while the holder was at it.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE)
     queue = models.CharField(max_length=20)
     rung_at = models.DateTimeField(null=True, editable=False)
+    begun_at = models.DateTimeField(null=True, editable=False)
     again = models.BooleanField(default=False, editable=False)
     lease_token = models.UUIDField(null=True, editable=False)
     lease_until = models.DateTimeField(null=True, editable=False)

@@ -71,6 +71,14 @@ def test_who_finds_the_lane_taken_is_not_forgotten(main):
             assert other is not None
 
 
+def test_a_turn_is_remembered_for_a_minute_and_not_when_its_clock_went_ahead(main):
+    with lanes.enter(QUEUE, main) as lane:
+        begun = lane.until - lanes.LEASE
+    assert lanes.turns(begun + lanes.REMEMBERED) == {(QUEUE, main): begun}
+    assert lanes.turns(begun + lanes.REMEMBERED + SECOND) == {}
+    assert lanes.turns(begun - lanes.REMEMBERED - SECOND) == {}
+
+
 @pytest.mark.django_db(transaction=True)
 def test_of_many_workers_at_one_moment_one_has_the_lane():
     main = Workspace.objects.create(slug="race", base_url="http://platform.test").pk

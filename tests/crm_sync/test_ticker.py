@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from crm_sync import due, lanes, queues, ticker
 from crm_sync.due import Tally
-from crm_sync.models import Workspace
+from crm_sync.models import Lane, Workspace
 from crm_sync.ticker import Ticker
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -26,10 +26,10 @@ class Slow:
     name: str
     due: set[int] = field(default_factory=set)
     begun: list[int] = field(default_factory=list)
-    budgets: set[float] = field(default_factory=set)
     asked_for: list[datetime] = field(default_factory=list)
     end: threading.Event = field(default_factory=threading.Event)
     error: Exception | None = None
+    more: int = 0  # drains whose time is over before the work is
 
     def workspaces(self, now: datetime) -> set[int]:
         self.asked_for.append(now)
@@ -38,10 +38,11 @@ class Slow:
         return self.due - set(self.begun)
 
     def drain(self, workspace_id: int, budget: float) -> Tally:
-        self.budgets.add(budget)
+        assert budget == ticker.BUDGET
         self.begun.append(workspace_id)
         assert self.end.wait(PATIENCE)
-        return Tally({"done": 1})
+        self.more -= 1
+        return Tally({"done": 1}, more=self.more >= 0)
 
 
 @pytest.fixture
@@ -55,6 +56,7 @@ def others(monkeypatch) -> dict[str, Slow]:
 @pytest.fixture
 def tick(monkeypatch, others) -> Iterator[Ticker]:
     monkeypatch.setattr(queues, "ending", threading.Event())
+    monkeypatch.setattr(queues, "crowded", threading.Event())
     one = Ticker(every=0.05)
     yield one
     for queue in others.values():
@@ -67,6 +69,13 @@ def wait_for(done) -> None:
     while not done():
         assert time.monotonic() < end, "not within 20 seconds"
         time.sleep(0.01)
+
+
+def leave_one_place(tick: Ticker, others: dict[str, Slow]) -> None:
+    """Have drains of another queue take all places but one until the test ends."""
+    others["five"].due = set(range(1_000, 1_000 + ticker.THREADS - 1))
+    tick.tick(timezone.now())
+    wait_for(lambda: len(others["five"].begun) == ticker.THREADS - 1)
 
 
 def test_what_is_due_is_left_to_its_ring_for_a_second(tick, others):
@@ -93,7 +102,7 @@ def test_more_workspaces_than_threads_take_turns(tick, others):
     wait_for(lambda: len(queue.begun) == ticker.THREADS)
     tick.tick(timezone.now())
     assert len(queue.begun) == ticker.THREADS
-    assert queue.budgets == {ticker.TURN}  # others wait
+    assert queues.crowded.is_set()
     queue.end.set()
     tick.start()
     wait_for(lambda: set(queue.begun) == queue.due)
@@ -105,6 +114,41 @@ def test_what_found_no_place_is_begun_where_one_becomes_free_without_another_loo
     queue.end.set()
     tick.tick(timezone.now())
     wait_for(lambda: set(queue.begun) == queue.due)
+    assert not queues.crowded.is_set()
+
+
+def test_where_each_has_a_place_nobody_is_in_a_hurry(tick, others):
+    others["one"].due = set(range(ticker.THREADS))
+    tick.tick(timezone.now())
+    assert not queues.crowded.is_set()
+
+
+def test_whose_turn_was_longest_ago_is_the_first_whichever_worker_gave_it(tick, others):
+    queue, now = others["one"], timezone.now()
+    queue.end.set()
+    workspaces = Workspace.objects.bulk_create(
+        Workspace(slug=f"w{number}", base_url="http://platform.test") for number in range(40)
+    )
+    order = [one.pk for one in reversed(workspaces)]
+    Lane.objects.bulk_create(
+        Lane(workspace_id=pk, queue="one", begun_at=now - timedelta(seconds=59 - place))
+        for place, pk in enumerate(order)
+    )
+    leave_one_place(tick, others)
+    queue.due = set(order)
+    tick.tick(now)
+    wait_for(lambda: len(queue.begun) == len(order))
+    assert queue.begun == order
+
+
+def test_whose_time_is_over_goes_behind_those_that_wait_without_another_look(tick, others):
+    queue = others["one"]
+    queue.end.set()
+    leave_one_place(tick, others)
+    queue.due, queue.more = {1, 2, 3}, 1
+    tick.tick(timezone.now())
+    wait_for(lambda: len(queue.begun) == 4)
+    assert queue.begun[3] == queue.begun[0]
 
 
 def test_what_another_worker_is_at_is_left_to_it(tick, others):
@@ -114,7 +158,6 @@ def test_what_another_worker_is_at_is_left_to_it(tick, others):
         assert tick.tick(timezone.now()) == 0
     assert tick.tick(timezone.now()) == 1
     wait_for(lambda: others["one"].begun == [main])
-    assert others["one"].budgets == {ticker.BUDGET}
 
 
 def test_a_database_that_is_away_is_told_once_and_asked_again(tick, others, caplog):

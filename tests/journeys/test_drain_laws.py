@@ -87,6 +87,7 @@ def queue(request, settings, workspace, admin_user, monkeypatch) -> RowQueue:
     """Return a queue with a backlog larger than the budget."""
     settings.ORDER_READS_A_MINUTE = 100_000
     monkeypatch.setattr(queues, "ending", threading.Event())
+    monkeypatch.setattr(queues, "crowded", threading.Event())
     FILL[request.param][1](workspace, admin_user)
     one = due.QUEUES[request.param]
     return replace(one, together=min(one.together, 2))
@@ -145,6 +146,44 @@ def test_a_drain_ends_with_its_budget_and_the_next_goes_on(queue, workspace):
     nothing_is_held(queue)
     assert due_now(queue, workspace) == before - tally.total
     assert finish(queue, workspace) == before - tally.total
+
+
+def test_while_others_wait_for_a_place_a_drain_has_a_turn_and_one_thread(queue, workspace):
+    queues.crowded.set()
+    clock, before, at_work = Clock(), due_now(queue, workspace), []
+    several = replace(queue, threads=lambda: 4, together=1)
+    watched = costly(
+        several, clock, at=1, happens=lambda _: at_work.append(threading.current_thread())
+    )
+    tally = watched.drain(workspace.pk, 100.0, clock=clock)
+    assert at_work == [threading.current_thread()]
+    assert (tally.total, clock.now) == (1, queues.TURN)
+    assert tally.more
+    nothing_is_held(queue)
+    assert due_now(queue, workspace) == before - 1
+
+
+def test_no_turn_passes_without_a_row_however_long_the_database_takes(queue, workspace):
+    queues.crowded.set()
+    clock, one_by_one = Clock(), replace(queue, together=1)
+
+    def rows(now: datetime):
+        clock.now += 2 * queues.TURN
+        return queue.rows(now)
+
+    slow = replace(costly(one_by_one, clock), rows=rows)
+    assert slow.drain(workspace.pk, 100.0, clock=clock).total == 1
+    nothing_is_held(queue)
+
+
+def test_a_drain_that_had_its_turn_ends_as_soon_as_others_wait(queue, workspace):
+    clock, before = Clock(), due_now(queue, workspace)
+    at = min(3, before)
+    long = costly(queue, clock, at=at, happens=lambda _: queues.crowded.set())
+    assert long.drain(workspace.pk, 100.0, clock=clock).more
+    assert clock.now == at * COST
+    nothing_is_held(queue)
+    assert finish(queue, workspace) == before - min(at * queue.together, before)
 
 
 def lose_the_lane(_: Drain) -> None:

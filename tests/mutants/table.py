@@ -215,6 +215,22 @@ MUTANTS = (
         (SQLITE,),
     ),
     Mutant(
+        "who waits for longest is not the first",
+        "crm_sync/ticker.py",
+        "key=lambda pair: turns.get(pair, LONG_AGO)",
+        "key=lambda pair: LONG_AGO",
+        (TICKER,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a long drain keeps its place while others wait",
+        "crm_sync/queues.py",
+        "if crowded.is_set() and self.began is not None:",
+        "if False:",
+        (DRAINS,),
+        (SQLITE,),
+    ),
+    Mutant(
         "a platform that is down is asked again at once (I11)",
         "crm_sync/models/workspace.py",
         "return min(LEAST_PAUSE + backoff(pauses), LONGEST_PAUSE)",

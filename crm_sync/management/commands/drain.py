@@ -13,8 +13,6 @@ from crm_sync.commands import SyncCommand
 from crm_sync.due import Tally
 from crm_sync.ticker import BUDGET, Ticker
 
-IDLE = 1.0  # seconds between two looks with --loop
-
 
 class Command(SyncCommand):
     """Does everything that is due, once or for ever."""
@@ -48,7 +46,7 @@ class Command(SyncCommand):
     def _loop(self) -> None:
         tasks.look_at_once()
         heartbeat.keep(heartbeat.Kind.WORKER, f"drain@{socket.gethostname()}")
-        ticker = Ticker(grace=timedelta(), every=IDLE, told=self._tell)
+        ticker = Ticker(grace=timedelta(), told=self._tell)
         # SIGTERM ends what is begun, as a worker does.
         signal.signal(signal.SIGTERM, lambda *_: queues.ending.set())
         try:
