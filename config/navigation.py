@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 
-from crm_sync.inbox import STUCK
+from crm_sync.inbox.store import STUCK
 from crm_sync.models import Delivery
 
 MOST_COUNTED = 99  # beyond that the number says nothing more

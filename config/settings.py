@@ -98,14 +98,14 @@ INSTALLED_APPS = [
     "orders",
 ]
 MIDDLEWARE = [
-    "crm_sync.shortcut.callbacks_first",
+    "crm_sync.inbox.middleware.callbacks_first",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "properties.upload_limit.known_people_only",
+    "properties.imports.upload_limit.known_people_only",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -176,7 +176,7 @@ WHITENOISE_USE_FINDERS = True  # no collectstatic step before the first start
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000  # the property form has one input a field of the catalog
 DATA_UPLOAD_MAX_NUMBER_FILES = 1  # an import has one, nothing else has any
 FILE_UPLOAD_HANDLERS = [
-    "properties.upload_limit.UploadLimit",
+    "properties.imports.upload_limit.UploadLimit",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
@@ -253,10 +253,10 @@ UNFOLD: dict[str, Any] = {
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_BACK_BUTTON": True,
-    "DASHBOARD_CALLBACK": "crm_sync.dashboard.dashboard",
-    "STYLES": ["crm_sync.dashboard.stylesheet"],
+    "DASHBOARD_CALLBACK": "crm_sync.admin.dashboard.dashboard",
+    "STYLES": ["crm_sync.admin.dashboard.stylesheet"],
     "SITE_FAVICONS": [
-        {"rel": "icon", "type": "image/svg+xml", "href": "crm_sync.dashboard.favicon"},
+        {"rel": "icon", "type": "image/svg+xml", "href": "crm_sync.admin.dashboard.favicon"},
     ],
     "SIDEBAR": {"navigation": "config.navigation.sections"},
 }

@@ -12,7 +12,10 @@ class CrmSyncConfig(AppConfig):
     def ready(self) -> None:
         """Connect what needs the models."""
         # Models are ready only now.
-        from crm_sync import books, checks, heartbeat, recovery, tasks  # noqa: F401, PLC0415
-        from crm_sync.dispatch import doorbell  # noqa: PLC0415 - as above
+        from crm_sync import checks, tasks  # noqa: F401, PLC0415
+        from crm_sync.integrity import checks as integrity_checks  # noqa: F401, PLC0415
+        from crm_sync.jobs.doorbell import doorbell  # noqa: PLC0415 - as above
+        from crm_sync.webhook import poll  # noqa: F401, PLC0415
+        from crm_sync.workers import heartbeat  # noqa: F401, PLC0415
 
         doorbell.publish = tasks.publish

@@ -8,10 +8,11 @@ from django.db import Error
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 
-from crm_sync import due, heartbeat, lanes
-from crm_sync.admin_cells import span
-from crm_sync.heartbeat import Kind, Presence
+from crm_sync.jobs import due
 from crm_sync.models import Heartbeat
+from crm_sync.text import span
+from crm_sync.workers import heartbeat, lanes
+from crm_sync.workers.heartbeat import Kind, Presence
 
 LATE = timedelta(seconds=60)  # that a row is due and nobody takes it
 COMMANDS = {Kind.WORKER: "celery -A config worker", Kind.BEAT: "celery -A config beat"}

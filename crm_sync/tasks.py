@@ -8,10 +8,13 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
-from crm_sync import due, heartbeat, lanes, queues, retention, watch
-from crm_sync.dispatch import doorbell
+from crm_sync.inbox import retention
+from crm_sync.jobs import due
+from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Watch
-from crm_sync.ticker import BUDGET, Ticker
+from crm_sync.webhook import schedule
+from crm_sync.workers import heartbeat, lanes, queues
+from crm_sync.workers.ticker import BUDGET, Ticker
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +50,7 @@ def publish(queue: str, workspace_id: int) -> None:
 def look_at_once() -> None:
     """Have the history read of what came while no worker was there."""
     try:
-        watch.ask(Watch.objects.all(), now=timezone.now())
+        schedule.ask(Watch.objects.all(), now=timezone.now())
     except DatabaseError:
         log.exception("the history could not be asked for; the regular look does it")
 

@@ -13,8 +13,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync import due, inbox, samples, trial
+from crm_sync.inbox import store
+from crm_sync.jobs import due
 from crm_sync.models import Delivery, Workspace
+from crm_sync.webhook import sample_events, test_event
 
 BUDGET = 20.0  # seconds
 SECRET = "secret-of-a-test"  # noqa: S105 - it opens nothing
@@ -37,7 +39,7 @@ def platform_event(platform_workspace: Workspace) -> Callable[..., Delivery]:
     required ones that are left out are made up. It returns the Delivery as the worker left it.
 
     Raises:
-        crm_sync.samples.NoSuchKind: the interface has no such event.
+        crm_sync.webhook.sample_events.NoSuchKind: the interface has no such event.
         AssertionError: the callback was refused.
     """
 
@@ -49,8 +51,8 @@ def platform_event(platform_workspace: Workspace) -> Callable[..., Delivery]:
         **fields: Any,
     ) -> Delivery:
         to = workspace or platform_workspace
-        payload = samples.sample(kind, at=at or timezone.now(), fields=fields)
-        one = trial.call(to, payload)
+        payload = sample_events.sample(kind, at=at or timezone.now(), fields=fields)
+        one = test_event.call(to, payload)
         answer = Client().post(
             urlsplit(one.url).path,
             one.body,
@@ -59,8 +61,8 @@ def platform_event(platform_workspace: Workspace) -> Callable[..., Delivery]:
             query_params=one.params,
         )
         assert answer.status_code == 200, f"the callback was refused: {answer.content!r}"  # noqa: S101
-        due.QUEUES[inbox.QUEUE].drain(to.pk, BUDGET)
-        found = trial.delivery_of(to, one)
+        due.QUEUES[store.QUEUE].drain(to.pk, BUDGET)
+        found = test_event.delivery_of(to, one)
         assert found is not None, "the callback was not stored"  # noqa: S101
         return found
 

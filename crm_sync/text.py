@@ -1,7 +1,8 @@
-"""Pure: text that every database of ours can store (design §2.3)."""
+"""Pure: text that every database of ours can store, and spans of time (design §2.3)."""
 
 import json
 import re
+from datetime import timedelta
 from typing import Any
 
 # PostgreSQL keeps no NUL in a text, and UTF-8 has no form for half a surrogate pair.
@@ -62,3 +63,15 @@ def _clean_object(value: dict[Any, Any]) -> tuple[dict[Any, Any], bool]:
             continue
         result[key] = kept
     return result, removed
+
+
+UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
+def span(length: timedelta) -> str:
+    """Say a length of time in its largest unit: "3 min", and milliseconds below a second."""
+    seconds = length.total_seconds()
+    for size, name in UNITS:
+        if seconds >= size:
+            return f"{int(seconds // size)} {name}"
+    return f"{max(0, round(seconds * 1000))} ms"

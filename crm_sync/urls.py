@@ -3,7 +3,7 @@
 from django.urls import path
 
 from crm_sync.health import healthz, readyz, workersz
-from crm_sync.webhook import WebhookView
+from crm_sync.inbox.view import WebhookView
 
 urlpatterns = [
     path("healthz", healthz),

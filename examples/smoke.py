@@ -9,7 +9,7 @@ from django.utils import timezone
 from rich.console import Console
 from rich.table import Table
 
-from crm_sync import due
+from crm_sync.jobs import due
 from crm_sync.models import Delivery
 from orders.models import Assignment, Material, Order
 from properties.catalog import equal

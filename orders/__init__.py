@@ -1,0 +1,1 @@
+"""Orders of the platform: mirrored, placed, changed, and what was delivered for them."""

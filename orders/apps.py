@@ -13,4 +13,6 @@ class OrdersConfig(AppConfig):
     def ready(self) -> None:
         """Register what needs the models."""
         # Models are ready only now.
-        from orders import books, handlers, queues, tiles, witness  # noqa: F401, PLC0415
+        from orders import handlers, integrity, queues  # noqa: F401, PLC0415
+        from orders.admin import tiles  # noqa: F401, PLC0415
+        from orders.mirror import snapshot  # noqa: F401, PLC0415

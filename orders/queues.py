@@ -7,22 +7,26 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crm_sync import due, recovery, watch
-from crm_sync.client import Client
-from crm_sync.due import Claim, Tally
-from crm_sync.queues import RowQueue
-from orders import materials, mirror, pace, reading, refresh, settlement, timeline
+from crm_sync.jobs import due
+from crm_sync.jobs.due import Claim, Tally
+from crm_sync.platform.client import Client
+from crm_sync.webhook import poll, schedule
+from crm_sync.workers.queues import RowQueue
+from orders.materials import announced, files
+from orders.mirror import refresh, timeline, updates
 from orders.models import MaterialSet, Order
+from orders.placing import settlement
+from orders.reads import poller, rate_limit
 
 
 def _may_be_read(now: datetime) -> QuerySet[Order]:
-    return Order.objects.exclude(workspace_id__in=pace.exhausted(now).values("workspace_id"))
+    return Order.objects.exclude(workspace_id__in=rate_limit.exhausted(now).values("workspace_id"))
 
 
 def _read(claim: Claim[Order], client: Client) -> dict[str, Any]:
     columns = refresh.read(claim, client)
     if columns["due_at"] is None:  # the last read: what is announced by now is all
-        materials.expect(Order.objects.get(pk=claim.row.pk), now=timezone.now())
+        announced.expect(Order.objects.get(pk=claim.row.pk), now=timezone.now())
     return columns
 
 
@@ -49,21 +53,21 @@ class Placements:
 
 
 ORDERS = RowQueue(
-    name=mirror.QUEUE,
+    name=updates.QUEUE,
     rows=_may_be_read,
-    work=reading.one_by_one(_read, may_read=lambda pk, now: pace.take(pk, now=now)),
+    work=poller.one_by_one(_read, may_read=lambda pk, now: rate_limit.take(pk, now=now)),
     reason="problem",
     after=_settle,
 )
 MATERIALS = RowQueue(
-    name=materials.QUEUE,
+    name=announced.QUEUE,
     rows=lambda now: MaterialSet.objects.all(),
-    work=reading.one_by_one(materials.fetch),
+    work=poller.one_by_one(files.fetch),
     reason="problem",
 )
 
 due.register(ORDERS)
 due.register(MATERIALS)
 due.register(Placements())
-watch.MOVES.append(timeline.has_grown)
-recovery.AFTER_GAP.append(refresh.read_all_open)
+schedule.MOVES.append(timeline.has_grown)
+poll.AFTER_GAP.append(refresh.read_all_open)

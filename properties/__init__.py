@@ -1,0 +1,1 @@
+"""The properties of the CRM: edited, imported, pushed, pulled, compared. No order."""

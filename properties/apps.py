@@ -12,4 +12,7 @@ class PropertiesConfig(AppConfig):
     def ready(self) -> None:
         """Connect what needs the models."""
         # Models are ready only now.
-        from properties import books, importing, queues, tiles  # noqa: F401, PLC0415
+        from properties import integrity  # noqa: F401, PLC0415
+        from properties.admin import tiles  # noqa: F401, PLC0415
+        from properties.imports import job  # noqa: F401, PLC0415
+        from properties.push import queue  # noqa: F401, PLC0415

@@ -7,15 +7,15 @@ from datetime import datetime
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from crm_sync import merge
-from crm_sync.dispatch import doorbell
-from crm_sync.merge import Document
+from crm_sync.jobs.doorbell import doorbell
+from properties import merge
 from properties.catalog import Fault, new_faults
 from properties.difference import planned
+from properties.editing import QUEUE, Invalid, edit
+from properties.merge import Document
 from properties.models import Conflict, Property
 from properties.models.change import Origin
 from properties.models.property import without_problems
-from properties.sync import QUEUE, Invalid, edit
 
 Decision = Conflict.Decision
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from crm_sync import merge
-from crm_sync.merge import Leaves, Patch
+from properties import merge
 from properties.catalog import equal, find, leaf_of, sendable
+from properties.merge import Leaves, Patch
 from properties.models import Property
 
 
@@ -21,7 +21,7 @@ def planned(row: Property) -> tuple[str, Leaves]:
 def smallest_patch(
     row: Property, *, inflight: Collection[str] = (), held: Collection[str] | None = None
 ) -> Patch:
-    """Return what has to travel for a row: see `crm_sync.merge.smallest_patch`.
+    """Return what has to travel for a row: see `properties.merge.smallest_patch`.
 
     Args:
         held: the leaves to leave out; by default those that wait for a person.

@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from properties.feeds.swissrets_writing import WHOLE, write_json
-from properties.feeds.writing import Document, Names, Unsaid, Written, write_csv, write_xlsx
+from properties.feeds.swissrets.writer import WHOLE, write_json
+from properties.feeds.table.writer import Document, Names, Unsaid, Written, write_csv, write_xlsx
 from properties.models import Property
 
 FORMATS = (".csv", ".json", ".xlsx")

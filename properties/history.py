@@ -5,9 +5,9 @@ from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser
 
-from crm_sync import merge
-from crm_sync.merge import Clash, Leaves
 from crm_sync.models import Workspace
+from properties import merge
+from properties.merge import Clash, Leaves
 from properties.models import Change, Conflict, Property
 from properties.models.change import Origin
 

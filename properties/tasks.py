@@ -9,14 +9,14 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from crm_sync.errors import SyncError
 from crm_sync.models import Workspace
-from crm_sync.ticker import BUDGET
+from crm_sync.platform.errors import SyncError
+from crm_sync.workers.ticker import BUDGET
+from properties.drift.sample import forget_old, take_sample
+from properties.drift.sweep import CHUNK, sweep
 from properties.models import DriftCheck, Turn, Walk
-from properties.pull import pull
+from properties.pull.walk import pull
 from properties.rounds import go_round, longest_ago, take_turn
-from properties.sampling import forget_old, take_sample
-from properties.sweep import CHUNK, sweep
 
 Kind = DriftCheck.Kind
 log = logging.getLogger(__name__)

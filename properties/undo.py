@@ -6,10 +6,10 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from crm_sync import merge
+from properties import merge
 from properties.catalog import equal
+from properties.editing import REFERENCE, edit
 from properties.models import Change, Property
-from properties.sync import REFERENCE, edit
 
 FIXED = frozenset({REFERENCE})  # the key of the property: chosen once, with its creation
 

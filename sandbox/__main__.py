@@ -11,9 +11,9 @@ import threading
 from pathlib import Path
 
 from sandbox.app import Sandbox
-from sandbox.journal import Journal
-from sandbox.saving import Saver, Unreadable, load, save
 from sandbox.server import Background, Server, listen
+from sandbox.state.journal import Journal
+from sandbox.state.saving import Saver, Unreadable, load, save
 from sandbox.wire import Refused, parse_body
 
 MOST_SENDERS = 64

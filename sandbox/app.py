@@ -13,9 +13,17 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from sandbox.api import webhooks
-from sandbox.faults import Rule, disguised
-from sandbox.platform import Platform
-from sandbox.routes import BODY_METHODS, BODY_OPTIONAL, CONTROL, NOT_RECORDED, OPEN, Handler, route
+from sandbox.api.routes import (
+    BODY_METHODS,
+    BODY_OPTIONAL,
+    CONTROL,
+    NOT_RECORDED,
+    OPEN,
+    Handler,
+    route,
+)
+from sandbox.faults.rules import Rule, disguised
+from sandbox.state.platform import Platform
 from sandbox.wire import (
     Answer,
     Document,

@@ -14,7 +14,7 @@ from gunicorn.http.wsgi import Response
 from gunicorn.workers.gthread import ThreadWorker
 
 from sandbox.app import Environ, Sandbox, StartResponse
-from sandbox.saving import Saver
+from sandbox.state.saving import Saver
 from sandbox.wire import Refused, encode
 
 log = logging.getLogger("sandbox")

@@ -13,9 +13,10 @@ from django.db import connection
 from django.test import TestCase, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 
-from crm_sync import due, transport
+from crm_sync.jobs import due
 from crm_sync.models import Workspace
-from crm_sync.registration import configure
+from crm_sync.platform import transport
+from crm_sync.webhook.configuration import configure
 from sandbox.app import Sandbox
 from tests.databases import Origin, empty, in_memory, origin
 from tests.wsgi import IN_A_TRANSACTION, WsgiAdapter
@@ -100,7 +101,7 @@ def database_url(new_database: NewDatabase, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give each test its own transports; the doorbell stays silent unless a test connects it."""
-    from crm_sync.dispatch import doorbell
+    from crm_sync.jobs.doorbell import doorbell
 
     monkeypatch.setattr(transport, "MOUNTS", {})
     monkeypatch.setattr(doorbell, "publish", None)

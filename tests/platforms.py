@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from crm_sync import transport
+from crm_sync.platform import transport
 from tests.wsgi import WsgiAdapter
 
 Environ = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from crm_sync import tiles  # noqa: F401 - adds itself to the dashboard
+from crm_sync.admin import tiles  # noqa: F401 - adds itself to the dashboard
 from crm_sync.admin.accounts import GroupAdmin, UserAdmin
 from crm_sync.admin.delivery import DeliveryAdmin
 from crm_sync.admin.gap import GapAdmin

@@ -5,7 +5,7 @@ from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
 
-from crm_sync.admin_base import (
+from crm_sync.admin.ui.base import (
     AdminPasswordChangeForm,
     ModelAdmin,
     UserChangeForm,

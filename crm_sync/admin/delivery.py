@@ -12,15 +12,14 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync import inbox
-from crm_sync.admin.causes import causes_page
+from crm_sync.admin.failure_groups import causes_page
 from crm_sync.admin.inbox_filters import AgeFilter, CauseFilter, EventFilter
 from crm_sync.admin.live import live_figures
 from crm_sync.admin.payload import raw, readable
 from crm_sync.admin.replay import ask_to_replay
 from crm_sync.admin.states import state_badge
-from crm_sync.admin_base import ChoicesDropdownFilter, action, display
-from crm_sync.admin_cells import (
+from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
+from crm_sync.admin.ui.cells import (
     EMPTY,
     exact_moment,
     link,
@@ -28,13 +27,14 @@ from crm_sync.admin_cells import (
     page_at,
     page_of,
     shortened,
-    span,
     two_lines,
     unbroken,
 )
-from crm_sync.admin_filters import WorkspaceFilter
-from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.inbox import store
 from crm_sync.models import Delivery
+from crm_sync.text import span
 
 State = Delivery.State
 
@@ -101,7 +101,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Show the list, and above it the way to what is stuck."""
-        stuck = Delivery.objects.filter(state__in=inbox.STUCK)
+        stuck = Delivery.objects.filter(state__in=store.STUCK)
         causes = stuck.order_by().values("state", "cause").distinct()[:100].count()
         return super().changelist_view(request, (extra_context or {}) | {"causes": causes})
 
@@ -151,10 +151,10 @@ class DeliveryAdmin(ReadOnlyAdmin):
     @action(description="Apply again", permissions=["act"])
     def apply_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
         """Give failed and not understood deliveries to the worker once more (POST only)."""
-        stuck = queryset.filter(state__in=inbox.STUCK)
+        stuck = queryset.filter(state__in=store.STUCK)
         # Before they change: afterwards none of them is stuck any more (S17: who did what).
         self.note(request, stuck, "Applied again.")
-        count = inbox.apply_again(stuck, now=timezone.now())
+        count = store.apply_again(stuck, now=timezone.now())
         if count:
             messages.success(request, f"A worker applies them again now: {count}.")
         else:
@@ -163,9 +163,9 @@ class DeliveryAdmin(ReadOnlyAdmin):
     @action(description="Set aside", permissions=["act"])
     def set_aside(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
         """Take what somebody has looked at off the list of what waits (POST only)."""
-        stuck = queryset.filter(state__in=inbox.STUCK)
+        stuck = queryset.filter(state__in=store.STUCK)
         self.note(request, stuck, "Set aside.")
-        count = inbox.set_aside(stuck)
+        count = store.set_aside(stuck)
         if count:
             messages.success(request, f"Set aside, and kept: {count}.")
         else:
@@ -185,7 +185,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
             "raw": raw(bytes(delivery.body)),
             "is_json": is_json,
             "replays": _replays(delivery),
-            "can_apply_again": delivery.state in inbox.STUCK and may_act,
+            "can_apply_again": delivery.state in store.STUCK and may_act,
             "can_replay": delivery.state != State.RECEIVED and not delivery.cleared_at and may_act,
         }
         return super().render_change_form(request, context, *args, **kwargs)

@@ -8,10 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_base import DropdownFilter, action, display
-from crm_sync.admin_cells import badge, exact_moment, moment, two_lines
-from crm_sync.admin_filters import WorkspaceFilter
-from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.base import DropdownFilter, action, display
+from crm_sync.admin.ui.cells import badge, exact_moment, moment, two_lines
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import Gap
 
 NEXT = {
@@ -50,7 +50,7 @@ class SeenFilter(DropdownFilter):
 
 @admin.register(Gap)
 class GapAdmin(ReadOnlyAdmin):
-    """Written by `recovery`; a person says that it was seen."""
+    """Written by `webhook.poll`; a person says that it was seen."""
 
     empty = Empty(
         "No gap was found",

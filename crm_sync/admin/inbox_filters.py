@@ -7,9 +7,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from crm_sync.admin_base import DropdownFilter
-from crm_sync.events import REQUIRED
-from crm_sync.inbox import STUCK
+from crm_sync.admin.ui.base import DropdownFilter
+from crm_sync.inbox.events import REQUIRED
+from crm_sync.inbox.store import STUCK
 from crm_sync.models import Delivery
 
 OTHER = "other"

@@ -6,9 +6,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 
-from crm_sync.admin_cells import EMPTY, span
-from crm_sync.admin_readonly import ReadOnlyAdmin
-from crm_sync.figures import figures
+from crm_sync.admin.ui.cells import EMPTY
+from crm_sync.admin.ui.readonly import ReadOnlyAdmin
+from crm_sync.inbox.stats import figures
+from crm_sync.text import span
 
 
 def live(now: datetime) -> dict[str, str]:

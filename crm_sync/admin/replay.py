@@ -11,10 +11,10 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from crm_sync.admin.states import named_badge, state_badge
-from crm_sync.admin_cells import link, list_of, moment, page_of
-from crm_sync.admin_readonly import ReadOnlyAdmin
+from crm_sync.admin.ui.cells import link, list_of, moment, page_of
+from crm_sync.admin.ui.readonly import ReadOnlyAdmin
+from crm_sync.inbox.replay import Foreseen, Replayed, foresee, replay
 from crm_sync.models import Delivery
-from crm_sync.replay import Foreseen, Replayed, foresee, replay
 
 MOST = 200  # deliveries on one page; the command takes more
 

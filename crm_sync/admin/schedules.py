@@ -15,7 +15,7 @@ from django_celery_beat.models import (
     SolarSchedule,
 )
 
-from crm_sync.admin_base import ModelAdmin, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 for _model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule):
     admin.site.unregister(_model)

@@ -2,7 +2,7 @@
 
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_cells import badge
+from crm_sync.admin.ui.cells import badge
 from crm_sync.models import Delivery
 
 State = Delivery.State

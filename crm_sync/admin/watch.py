@@ -9,15 +9,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync import registration, watch
-from crm_sync.admin_base import action, display
-from crm_sync.admin_cells import badge, exact_moment, link, moment, page_at, shortened, two_lines
-from crm_sync.admin_filters import WorkspaceFilter
-from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
-from crm_sync.errors import SyncError
+from crm_sync.admin.ui.base import action, display
+from crm_sync.admin.ui.cells import badge, exact_moment, link, moment, page_at, shortened, two_lines
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import Watch, Workspace
-from crm_sync.registration import GONE
+from crm_sync.platform.errors import SyncError
 from crm_sync.secrets import SecretUnreadable
+from crm_sync.webhook import configuration, schedule
+from crm_sync.webhook.configuration import GONE
 
 
 def state_of(seen: Watch) -> tuple[str, str]:
@@ -86,12 +86,12 @@ class WatchAdmin(ReadOnlyAdmin):
             mine = queryset.filter(workspace_id=workspace_id)
             try:
                 workspace = Workspace.objects.get(pk=workspace_id)
-                registration.mend(workspace, now=timezone.now())
+                configuration.mend(workspace, now=timezone.now())
             except (
                 SyncError,
                 SecretUnreadable,
-                registration.NoneNotAllowed,
-                registration.OnlyHere,
+                configuration.NoneNotAllowed,
+                configuration.OnlyHere,
             ) as error:
                 messages.error(request, f"{slug}: {error}")
             else:
@@ -101,7 +101,7 @@ class WatchAdmin(ReadOnlyAdmin):
     @action(description="Look now", permissions=["act"])
     def look_now(self, request: HttpRequest, queryset: QuerySet[Watch]) -> None:
         """Have the configuration and the whole history read (POST only)."""
-        count = watch.ask(Watch.objects.filter(pk__in=queryset), now=timezone.now())
+        count = schedule.ask(Watch.objects.filter(pk__in=queryset), now=timezone.now())
         messages.success(request, f"A worker looks now: {count}.")
 
     @action(description="Failures seen", permissions=["act"])

@@ -21,16 +21,17 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from crm_sync import history, reach, registration, slots, watch
 from crm_sync.admin.states import state_badge
+from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, page_of
 from crm_sync.admin.watch import webhook_cell
-from crm_sync.admin_base import ModelAdmin
-from crm_sync.admin_cells import EMPTY, badge, exact_moment, link, list_of, moment, page_of
-from crm_sync.attempts import Attempt, attempts
-from crm_sync.errors import NotThere, Passing, SyncError
-from crm_sync.masking import masked_text
+from crm_sync.inbox.masking import masked_text
 from crm_sync.models import Gap, Watch, Workspace
+from crm_sync.platform.errors import NotThere, Passing, SyncError
 from crm_sync.secrets import SecretUnreadable
+from crm_sync.webhook import configuration, history, probe, schedule
+from crm_sync.webhook.attempts import Attempt, attempts
+from crm_sync.workers import slots
 
 DEADLINE = 8.0  # seconds for each call: somebody waits for the page
 MOMENTS = ("createdAt", "updatedAt", "lastTriggeredAt")
@@ -57,12 +58,12 @@ class NotNow(Exception):
 def _configure(workspace: Workspace, auth_type: str) -> str:
     chosen = auth_type if auth_type in AuthType.values else workspace.auth_type
     now = timezone.now()
-    registration.configure(workspace, auth_type=chosen, now=now, deadline=DEADLINE)
+    configuration.configure(workspace, auth_type=chosen, now=now, deadline=DEADLINE)
     return "The webhook is configured: POST to our address, authenticated, enabled."
 
 
 def _rotate(workspace: Workspace, _: str) -> str:
-    registration.rotate_secret(workspace, now=timezone.now(), deadline=DEADLINE)
+    configuration.rotate_secret(workspace, now=timezone.now(), deadline=DEADLINE)
     return "The platform has a new secret; the old one is taken for ten more minutes."
 
 
@@ -78,7 +79,7 @@ def _disable(workspace: Workspace, _: str) -> str:
 
 def _enable_it(workspace: Workspace, *, enabled: bool) -> None:
     workspace.client(deadline=DEADLINE).enable_webhook(enabled=enabled)
-    watch.ask(Watch.objects.filter(workspace=workspace), now=timezone.now())
+    schedule.ask(Watch.objects.filter(workspace=workspace), now=timezone.now())
 
 
 CHANGES: dict[str, Callable[[Workspace, str], str]] = {
@@ -135,7 +136,7 @@ def _auth_types(shown: Workspace) -> list[tuple[str, str, bool]]:
 
 
 def _expected(shown: Any) -> list[tuple[str, object]]:
-    wanted = registration.expected(shown).items()
+    wanted = configuration.expected(shown).items()
     known = [(name, history.words(value)) for name, value in wanted]
     return [*known, ("authSecret", "stored" if shown.has_auth_secret else "none yet")]
 
@@ -176,7 +177,7 @@ def _look(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
 
 def _try(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
     try:
-        steps = reach.probe(Workspace.objects.get(pk=workspace_id))
+        steps = probe.probe(Workspace.objects.get(pk=workspace_id))
     except SecretUnreadable as error:
         messages.error(request, str(error))
         return {}
@@ -198,8 +199,8 @@ def _call(
     except (
         SecretUnreadable,
         NotNow,
-        registration.NoneNotAllowed,
-        registration.OnlyHere,
+        configuration.NoneNotAllowed,
+        configuration.OnlyHere,
     ) as error:
         messages.error(request, str(error))
     except NotThere:
@@ -237,7 +238,7 @@ def _held(workspace: Workspace) -> Held:
         tried = attempts(workspace, client.get_triggers())
     except NotThere:  # A20
         return Held([], [], is_configured=False)
-    differing = history.differences(theirs, registration.expected(workspace))
+    differing = history.differences(theirs, configuration.expected(workspace))
     fields = [
         (
             name,

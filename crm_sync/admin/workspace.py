@@ -13,13 +13,13 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from crm_sync import clock
 from crm_sync.admin import webhook
+from crm_sync.admin.ui.base import ModelAdmin, ModelForm, display
+from crm_sync.admin.ui.cells import badge, exact_moment, link, moment, two_lines
+from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.watch import webhook_cell
-from crm_sync.admin_base import ModelAdmin, ModelForm, display
-from crm_sync.admin_cells import badge, exact_moment, link, moment, two_lines
-from crm_sync.admin_readonly import Empty
 from crm_sync.models import Workspace
+from crm_sync.platform import clock
 
 # S5: the admin never loads a secret. It asks the database whether there is one; the empty string
 # is stored as it is, so that needs no key either.

@@ -5,7 +5,7 @@ from django.apps.registry import Apps
 from django.db import migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
-from crm_sync.causes import cause_of
+from crm_sync.inbox.failure_groups import cause_of
 
 
 def name_causes(apps: Apps, _: BaseDatabaseSchemaEditor) -> None:

@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.due import DueModel
+from crm_sync.jobs.due import DueModel
 
 
 class Delivery(DueModel):

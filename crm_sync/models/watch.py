@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from crm_sync.due import DueModel
+from crm_sync.jobs.due import DueModel
 
 
 class Watch(DueModel):

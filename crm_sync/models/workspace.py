@@ -10,13 +10,13 @@ from django.core.exceptions import ValidationError
 from django.db import DatabaseError, models, transaction
 from django.utils import timezone
 
-from crm_sync import addresses
-from crm_sync.client import Client
-from crm_sync.clock import Reading
-from crm_sync.credentials import ClientCredentials, Credentials, FixedToken
-from crm_sync.due import backoff
-from crm_sync.errors import NotAllowed, Passing, SyncError
+from crm_sync.jobs.due import backoff
 from crm_sync.models.delivery import Delivery
+from crm_sync.platform import addresses
+from crm_sync.platform.client import Client
+from crm_sync.platform.clock import Reading
+from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
+from crm_sync.platform.errors import NotAllowed, Passing, SyncError
 from crm_sync.secrets import EncryptedTextField
 
 log = logging.getLogger(__name__)

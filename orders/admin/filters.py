@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 
-from crm_sync.admin_base import DropdownFilter
+from crm_sync.admin.ui.base import DropdownFilter
 from orders.models import Assignment, MaterialSet, Order
 from orders.statuses import ORDER_TERMINAL, AssignmentStatus, OrderStatus
 

@@ -9,15 +9,16 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_base import action, display
-from crm_sync.admin_cells import EMPTY, badge, moment, shortened, two_lines, unbroken
-from crm_sync.admin_filters import WorkspaceFilter
-from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
-from orders import mirror, reading
+from crm_sync.admin.ui.base import action, display
+from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened, two_lines, unbroken
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from orders.admin.cells import assignment_badge, order_badge
 from orders.admin.filters import StatusFilter, WhatFilter
 from orders.admin.page import page
+from orders.mirror import updates
 from orders.models import Assignment, Order, StatusChange
+from orders.reads import poller
 from orders.statuses import ASSIGNMENT_TERMINAL
 
 MOST_BADGES = 3  # assignments shown in a row of the list
@@ -102,7 +103,7 @@ class OrderAdmin(ReadOnlyAdmin):
         workspaces = sorted(chosen.values_list("workspace_id", flat=True).distinct())
         for workspace_id in workspaces:
             mine = chosen.filter(workspace_id=workspace_id)
-            reading.ask(mine, mirror.QUEUE, workspace_id, now=timezone.now())
+            poller.ask(mine, updates.QUEUE, workspace_id, now=timezone.now())
         self.note(request, chosen, "Asked for a read from the platform.")
         messages.success(request, f"A worker reads them again now: {chosen.count()}.")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import TextChoices
 
-from crm_sync.admin_cells import EMPTY, exact_moment, link, moment, outside_link, page_at
+from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, moment, outside_link, page_at
 from orders.admin.cells import assignment_badge, order_badge, placement_badge, worded
 from orders.admin.steps import steps
 from orders.models import Assignment, MaterialSet, Placement, StatusChange

@@ -8,14 +8,14 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_base import ChoicesDropdownFilter, action, display
-from crm_sync.admin_cells import EMPTY, exact_moment, link, moment, page_at, shortened, two_lines
-from crm_sync.admin_filters import WorkspaceFilter
-from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
-from orders import settlement
+from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
+from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, moment, page_at, shortened, two_lines
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from orders.admin.cells import placement_badge
 from orders.admin.page import ordered
 from orders.models import Placement
+from orders.placing import settlement
 
 
 @admin.register(Placement)

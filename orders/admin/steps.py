@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_cells import moment
+from crm_sync.admin.ui.cells import moment
 from orders.models import Order, StatusChange
 from orders.statuses import OrderStatus
 

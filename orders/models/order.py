@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.due import DueModel
+from crm_sync.jobs.due import DueModel
 from orders.statuses import OrderStatus, shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of a fact that nobody has told yet

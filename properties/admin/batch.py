@@ -13,13 +13,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_base import ModelAdmin
-from crm_sync.admin_cells import exact_moment, link, page_of
-from properties import batches
+from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.cells import exact_moment, link, page_of
 from properties.admin.words import in_one_line
 from properties.catalog import label
 from properties.models import Batch, Property
 from properties.models.property import ProblemKind, SyncState
+from properties.push import batches
 
 CALLS = {"POST": "Create", "PATCH": "Change"}
 NOTHING = "Nothing to send"

@@ -11,9 +11,9 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_base import ChoicesDropdownFilter, action, display
-from crm_sync.admin_cells import badge, link, moment, page_at, shortened
-from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
+from crm_sync.admin.ui.cells import badge, link, moment, page_at, shortened
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from properties.admin import decision
 from properties.admin.words import in_one_line
 from properties.catalog import label

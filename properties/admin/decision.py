@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_cells import moment
+from crm_sync.admin.ui.cells import moment
 from properties import conflicts
 from properties.admin.sync_tab import call_text, pretty
 from properties.admin.words import worded

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_base import ChoicesDropdownFilter, display
-from crm_sync.admin_cells import (
+from crm_sync.admin.ui.base import ChoicesDropdownFilter, display
+from crm_sync.admin.ui.cells import (
     EMPTY,
     badge,
     exact_moment,
@@ -20,10 +20,10 @@ from crm_sync.admin_cells import (
     shortened,
     two_lines,
 )
-from crm_sync.admin_filters import WorkspaceFilter
-from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from properties.catalog import label
-from properties.findings import by_count
+from properties.drift.findings import by_count
 from properties.models import DriftCheck
 
 TONES = {"unexplained": "warning", "failed": "danger", "held": "warning", "pending": "info"}

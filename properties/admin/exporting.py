@@ -11,10 +11,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 
-from crm_sync.admin_base import action
+from crm_sync.admin.ui.base import action
 from properties.exports import Report, written
-from properties.feeds.swissrets_writing import WHOLE
-from properties.feeds.writing import Written
+from properties.feeds.swissrets.writer import WHOLE
+from properties.feeds.table.writer import Written
 from properties.models import Property
 
 TYPES = {

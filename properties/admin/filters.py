@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from crm_sync.admin_base import DropdownFilter
+from crm_sync.admin.ui.base import DropdownFilter
 from properties.catalog import FIELDS, label
 from properties.forms.values import choice_name
 from properties.models import Property

@@ -16,14 +16,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync import merge
-from crm_sync.admin_base import ModelAdmin
-from crm_sync.admin_cells import badge, moment
+from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.cells import badge, moment
+from properties import merge
 from properties.admin.words import in_one_line, worded, worded_change
 from properties.catalog import equal, label
+from properties.editing import Invalid
 from properties.models import Change, Property
 from properties.models.change import Origin
-from properties.sync import Invalid
 from properties.undo import ChangedSince, can_undo, undo
 
 PER_PAGE = 50

@@ -1,4 +1,4 @@
-"""Feeds by upload: handed in here, looked at and imported by a worker (`properties.importing`)."""
+"""Feeds by upload: handed in here, read and imported by a worker (`properties.imports.job`)."""
 
 import csv
 from functools import partial
@@ -15,7 +15,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_base import (
+from crm_sync.admin.ui.base import (
     ChoicesDropdownFilter,
     ModelForm,
     UnfoldAdminFileFieldWidget,
@@ -24,16 +24,16 @@ from crm_sync.admin_base import (
     action,
     display,
 )
-from crm_sync.admin_cells import EMPTY, moment, page_of, two_lines
-from crm_sync.admin_filters import WorkspaceFilter
-from crm_sync.admin_readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.cells import EMPTY, moment, page_of, two_lines
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import Workspace
-from properties import uploads
 from properties.admin.import_page import badge_of, import_page, progress
-from properties.feeds.cells import GUARDED_IN_CSV, guard
-from properties.import_summary import OUTCOMES, count
+from properties.feeds.table.cells import GUARDED_IN_CSV, guard
+from properties.imports import upload
+from properties.imports.summary import OUTCOMES, count
+from properties.imports.upload_limit import was_too_large
 from properties.models import Import
-from properties.upload_limit import was_too_large
 
 
 class UploadForm(ModelForm):
@@ -148,7 +148,7 @@ class ImportAdmin(ReadOnlyAdmin):
         chosen = Import.objects.filter(pk__in=[row.pk for row in queryset])
         waiting = [row.pk for row in chosen if row.state == Import.State.PREVIEWED]
         actor = cast("AbstractBaseUser", request.user)
-        released = uploads.release(chosen, actor=actor, now=timezone.now())
+        released = upload.release(chosen, actor=actor, now=timezone.now())
         self.note(request, Import.objects.filter(pk__in=waiting), "Released.")
         if released:
             messages.success(request, f"A worker imports now: {released}.")
@@ -161,7 +161,7 @@ class ImportAdmin(ReadOnlyAdmin):
         """End what has not ended; what was imported stays (POST only)."""
         chosen = Import.objects.filter(pk__in=[row.pk for row in queryset])
         running = [row.pk for row in chosen if row.state in Import.OPEN]
-        cancelled = uploads.cancel(chosen, now=timezone.now())
+        cancelled = upload.cancel(chosen, now=timezone.now())
         self.note(request, Import.objects.filter(pk__in=running), "Cancelled.")
         if cancelled:
             messages.success(request, f"Cancelled: {cancelled}. What was imported stays.")
@@ -195,7 +195,7 @@ class ImportAdmin(ReadOnlyAdmin):
     def save_model(self, request: HttpRequest, obj: Import, form: Any, change: bool) -> None:
         """Keep the file, and leave the rest to a worker."""
         actor = cast("AbstractBaseUser", request.user)
-        uploads.receive(obj, form.cleaned_data["file"], actor=actor, now=timezone.now())
+        upload.receive(obj, form.cleaned_data["file"], actor=actor, now=timezone.now())
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None

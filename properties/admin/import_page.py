@@ -6,9 +6,9 @@ from typing import Any
 from django.template.defaultfilters import filesizeformat
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_cells import EMPTY, badge, exact_moment
+from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment
 from properties.catalog import label
-from properties.import_summary import OUTCOMES, Summary, accepted, count, handled
+from properties.imports.summary import OUTCOMES, Summary, accepted, count, handled
 from properties.models import Import
 from properties.models.import_ import ImportState as State
 

@@ -1,4 +1,4 @@
-"""The list of properties, and the page of one: loads, calls `sync`, answers."""
+"""The list of properties, and the page of one: loads, calls `editing`, answers."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -15,28 +15,28 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_base import ModelAdmin, action, display
-from crm_sync.admin_cells import EMPTY, moment, shortened, two_lines
-from crm_sync.admin_filters import WorkspaceFilter
+from crm_sync.admin.ui.base import ModelAdmin, action, display
+from crm_sync.admin.ui.cells import EMPTY, moment, shortened, two_lines
+from crm_sync.admin.ui.filters import WorkspaceFilter
 from properties.admin.batch import ask, batch_page, batch_progress
 from properties.admin.exporting import EXPORTS, ExportActions
 from properties.admin.filters import ProblemFilter, StateFilter, TypeFilter
 from properties.admin.history import history, undo_change
 from properties.admin.sync_tab import state_badge, sync_tab
-from properties.batches import read_now
 from properties.catalog import label
 from properties.forms import PropertyForm
-from properties.forms.page import general_problems
+from properties.forms.page import general_problems, page_tabs
 from properties.forms.values import choice_name
 from properties.models import Batch, Property
 from properties.models.property import ProblemKind
+from properties.push.batches import read_now
 
 DOCUMENTS = ("desired", "observed", "inflight", "leftover")  # no list shows them
 
 
 @admin.register(Property)
 class PropertyAdmin(ExportActions, ModelAdmin):
-    """Every change goes through `sync`: this admin never saves a row (design §5)."""
+    """Every change goes through `editing`: this admin never saves a row (design §5)."""
 
     change_form_template = "properties/change_form.html"
     list_display = ("reference", "shown_title", "kind", "place", "state", "waiting", "pushed")
@@ -146,7 +146,7 @@ class PropertyAdmin(ExportActions, ModelAdmin):
         return saved
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
-        """Write nothing: `save_form` went through `sync`, which owns the row."""
+        """Write nothing: `save_form` went through `editing`, which owns the row."""
 
     def save_related(self, request: HttpRequest, form: Form, formsets: Any, change: bool) -> None:
         """Write nothing: there are no related forms."""
@@ -228,9 +228,10 @@ class PropertyAdmin(ExportActions, ModelAdmin):
 
 def _page(form: PropertyForm, row: Any, now: datetime) -> dict[str, Any]:
     """Return what the template of the page needs besides Django's own."""
-    wrong = [tab for tab in form.tabs if tab.error_count]
+    tabs = page_tabs(form)
+    wrong = [tab for tab in tabs if tab.error_count]
     context: dict[str, Any] = {
-        "tabs": form.tabs,
+        "tabs": tabs,
         "shown_input": form["shown"] if "shown" in form.fields else None,
         "first_wrong_tab": wrong[0].slug if wrong else "",
         "general_problems": general_problems(form),

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from crm_sync import merge
-from crm_sync.admin_cells import EMPTY, badge, exact_moment, moment
+from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, moment
+from properties import merge
 from properties.admin.history import Entry, entries
 from properties.admin.words import worded
 from properties.catalog import READ_ONLY, equal, label, sendable

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from crm_sync.admin_cells import EMPTY
+from crm_sync.admin.ui.cells import EMPTY
 from properties.catalog import Field, Kind, equal, find, label
 from properties.catalog.instants import read_date, read_datetime
 from properties.forms.values import MONEY, choice_name, unit

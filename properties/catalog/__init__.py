@@ -9,7 +9,6 @@ values      the values of the enums                    validation  what the plat
 lookup      find a field, name it for people
 """
 
-from crm_sync.merge import MERGED, UNSENDABLE
 from properties.catalog.comparison import equal, identical, is_empty
 from properties.catalog.field import SHORT_TEXT, Field, Kind, Source
 from properties.catalog.lookup import (
@@ -25,6 +24,7 @@ from properties.catalog.lookup import (
 )
 from properties.catalog.sending import UNKNOWN, sendable
 from properties.catalog.validation import Fault, misplaced, new_faults, validate, validate_document
+from properties.merge import MERGED, UNSENDABLE
 
 __all__ = [
     "FIELDS",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from crm_sync.merge import MERGED
+from properties.merge import MERGED
 
 # §7, A9: references and short texts; long texts, URLs and option values have no limit.
 SHORT_TEXT = 255

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from crm_sync.merge import MERGED
 from properties.catalog.field import Field
 from properties.catalog.fields import ROWS
+from properties.merge import MERGED
 
 FIELDS: dict[str, Field] = {row.path: row for row in ROWS}
 TOP_LEVEL: dict[str, Field] = {row.path: row for row in ROWS if row.is_top_level}

@@ -2,10 +2,10 @@
 
 from typing import cast
 
-from crm_sync.merge import UNSENDABLE
 from properties.catalog.comparison import is_empty
 from properties.catalog.field import Field, Kind
 from properties.catalog.lookup import find
+from properties.merge import UNSENDABLE
 
 UNKNOWN = "UNKNOWN"
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
-from crm_sync import references
-from crm_sync.merge import MERGED
+from crm_sync.platform import references
 from properties.catalog.comparison import is_empty
 from properties.catalog.field import Field, Kind
 from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.lookup import FIELDS, find, leaf_of, members, required
 from properties.catalog.sending import UNKNOWN
+from properties.merge import MERGED
 
 # Line breaks and tabs are text; other control characters travel badly and PostgreSQL stores no NUL.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from properties.feeds import lines
+from properties.feeds.formats import read_feed
 from properties.feeds.limits import MAX_MEMORY, MAX_SECONDS
-from properties.feeds.opening import read_feed
 from properties.feeds.records import NotAFeed
 
 

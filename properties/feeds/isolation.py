@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from properties.feeds import lines
+from properties.feeds.formats import reader_of
 from properties.feeds.limits import MAX_SECONDS
 from properties.feeds.lines import Line
-from properties.feeds.opening import reader_of
 from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
 
 _END = b'["end",'

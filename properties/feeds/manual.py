@@ -10,19 +10,14 @@ from pathlib import Path
 
 from properties import catalog
 from properties.catalog import Field, Kind, Source
-from properties.feeds import (
-    idx,
-    idx_columns,
-    limits,
-    swissrets,
-    swissrets_xml,
-    table,
-    table_csv,
-    workbook,
-)
-from properties.feeds.idx_columns import As
+from properties.feeds import limits
+from properties.feeds.idx import columns, reader
+from properties.feeds.idx.columns import As
 from properties.feeds.overlay import LOCALIZATIONS
-from properties.feeds.table import COLUMNS, TEXTS
+from properties.feeds.swissrets import vocabulary, xml_reader
+from properties.feeds.table import columns as table_columns
+from properties.feeds.table import csv_reader, workbook
+from properties.feeds.table.columns import COLUMNS, TEXTS
 
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -79,7 +74,7 @@ def _characteristics() -> Iterator[str]:
 def _idx() -> Iterator[str]:
     """Yield the columns of IDX that have a home."""
     yield from ("| no. | column | read as | field |", "|---|---|---|---|")
-    for column in idx_columns.COLUMNS:
+    for column in columns.COLUMNS:
         if column.path:
             paths = ", ".join(f"`{path}`" for path in column.path.split(", "))
             yield f"| {column.number} | `{column.name}` | {column.read} | {paths} |"
@@ -87,7 +82,7 @@ def _idx() -> Iterator[str]:
 
 def _idx_kept() -> Iterator[str]:
     """Yield the names of the columns of IDX that have none."""
-    kept = [c for c in idx_columns.COLUMNS if c.read is As.KEPT]
+    kept = [c for c in columns.COLUMNS if c.read is As.KEPT]
     yield ", ".join(f"`{column.name}` ({column.number})" for column in kept)
 
 
@@ -95,28 +90,28 @@ def _idx_categories() -> Iterator[str]:
     """Yield what the categories of IDX lead to."""
     yield from ("| object_category | propertyType | object_type: propertyCategories |",)
     yield "|---|---|---|"
-    for category, kind in idx_columns.PROPERTY_TYPES.items():
-        types = idx_columns.CATEGORIES[category].items()
+    for category, kind in columns.PROPERTY_TYPES.items():
+        types = columns.CATEGORIES[category].items()
         yield f"| {category} | {kind} | {', '.join(f'{n}: {name}' for n, name in types)} |"
 
 
 def _idx_units() -> Iterator[str]:
     """Yield what the units of prices say."""
     yield from ("| offer_type | offerType | price_unit | says |", "|---|---|---|---|")
-    for offer, units in idx_columns.PRICE_UNITS.items():
+    for offer, units in columns.PRICE_UNITS.items():
         for unit, says in units.items():
             words = ", ".join(f"{name} {value}" for name, value in says.items())
-            yield f"| {offer} | {idx_columns.OFFER_TYPES[offer]} | {unit} | {words} |"
+            yield f"| {offer} | {columns.OFFER_TYPES[offer]} | {unit} | {words} |"
 
 
 def _swissrets() -> Iterator[str]:
     """Yield what of SwissRETS leads where."""
     yield from ("| SwissRETS JSON 3.x | field |", "|---|---|")
-    for source, target in swissrets.MOVED:
+    for source, target in vocabulary.MOVED:
         yield f"| `{source}` | `{target}` |"
-    for source, target in swissrets.LINKS:
+    for source, target in vocabulary.LINKS:
         yield f"| `localizations[].attachments.{source}` | `{target}` |"
-    for name in sorted(swissrets.NUMBERS):
+    for name in sorted(vocabulary.NUMBERS):
         if catalog.FIELDS[name].source is not Source.INFERRED:
             yield f"| `characteristics.{name}` | `{name}` |"
 
@@ -129,10 +124,10 @@ _LIMITS = (
     ("SwissRETS", "a record", f"{limits.MAX_RECORD:,} characters (see below)", "the file"),
     ("SwissRETS", "a name", f"{limits.MAX_NAME} characters", "the file"),
     ("SwissRETS", "what is open at a time", f"{limits.MAX_DEPTH} levels", "the file"),
-    ("SwissRETS XML", "a tag or comment", f"{swissrets_xml.MAX_TOKEN:,} bytes", "the file"),
-    ("IDX", "a line", f"{idx.MAX_LINE:,} bytes", "the file"),
-    ("CSV", "a row", f"{table_csv.MAX_ROW:,} characters", "the file"),
-    ("CSV, Excel", "columns", f"{table.MAX_COLUMNS}", "the file"),
+    ("SwissRETS XML", "a tag or comment", f"{xml_reader.MAX_TOKEN:,} bytes", "the file"),
+    ("IDX", "a line", f"{reader.MAX_LINE:,} bytes", "the file"),
+    ("CSV", "a row", f"{csv_reader.MAX_ROW:,} characters", "the file"),
+    ("CSV, Excel", "columns", f"{table_columns.MAX_COLUMNS}", "the file"),
     ("Excel", "rows, shared texts", f"{workbook.MAX_ROWS:,}", "the file"),
     ("Excel", "a row, a shared text", f"{workbook.MAX_ROW:,} bytes", "the file"),
     (

@@ -7,8 +7,8 @@ and none for the town must not take the town away, so its cells are laid over wh
 from collections.abc import Iterable
 from typing import Any
 
-from crm_sync import merge
-from crm_sync.merge import Document, Leaves
+from properties import merge
+from properties.merge import Document, Leaves
 
 LOCALIZATIONS = "localizations"  # the way into it begins with a language and not with a name
 

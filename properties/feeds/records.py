@@ -7,9 +7,9 @@ NotAFeed         import nothing: the file is not in a format that we read
 from dataclasses import dataclass
 from typing import Any
 
-from crm_sync import merge
-from crm_sync.merge import Document, Leaves
+from properties import merge
 from properties.feeds.overlay import Part, overlay
+from properties.merge import Document, Leaves
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What somebody changed on the page of a property, as leaves for `sync.edit` (design §5).
+"""What somebody changed on the page of a property, as leaves for `editing.edit` (design §5).
 
 The page carries what it showed, signed. So only what a person touched is applied, and what somebody
 else changed meanwhile is neither lost nor put back.
@@ -14,17 +14,17 @@ from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from crm_sync import merge, references
-from crm_sync.admin_base import UnfoldAdminSelectWidget, UnfoldBooleanWidget
+from crm_sync.admin.ui.base import UnfoldAdminSelectWidget, UnfoldBooleanWidget
 from crm_sync.models import Workspace
+from crm_sync.platform import references
+from properties import merge
 from properties.catalog import READ_ONLY, Fault, Kind, equal, find, label, leaf_of, new_faults
+from properties.editing import create, edit
 from properties.forms import assembly, layout
 from properties.forms.inputs import Input, as_text
 from properties.forms.layout import REFERENCE
-from properties.forms.page import PageTab, page_tabs
 from properties.forms.values import unit
 from properties.models import Change, Property
-from properties.sync import create, edit
 
 SHOWN = "shown"  # the hidden input with the document that the page showed
 WORKSPACE = "workspace"
@@ -80,11 +80,6 @@ class PropertyForm(forms.Form):
     def inputs(self) -> dict[str, Input]:
         """The inputs that stand for a field of the catalog, by path."""
         return {name: field for name, field in self.fields.items() if isinstance(field, Input)}
-
-    @cached_property
-    def tabs(self) -> list[PageTab]:
-        """The tabs as the page shows them, with their errors and the platform's problems."""
-        return page_tabs(self)
 
     # --- building it ---
     def _document_shown(self) -> dict[str, Any]:

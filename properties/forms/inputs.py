@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from crm_sync.admin_base import (
+from crm_sync.admin.ui.base import (
     UnfoldAdminExpandableTextareaWidget,
     UnfoldAdminSelect2MultipleWidget,
     UnfoldAdminSelectWidget,

@@ -1,20 +1,16 @@
 """The tabs as the page shows them: inputs bound to the form, errors and problems counted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.forms import BoundField
 
-from crm_sync.admin_cells import EMPTY
+from crm_sync.admin.ui.cells import EMPTY
 from properties.catalog import find, label, leaf_of
 from properties.forms import assembly, layout
+from properties.forms.form import PropertyForm
 from properties.forms.inputs import as_text
 from properties.models.property import ProblemKind
-
-if TYPE_CHECKING:
-    from properties.forms.form import PropertyForm
 
 UNKNOWN_FIELDS = "Fields that this app does not know"
 STATES = "Yes: it applies. No: it does not apply. ?: unknown. —: nothing was said."
@@ -96,7 +92,7 @@ class PageTab:
 
 
 def page_tabs(form: PropertyForm) -> list[PageTab]:
-    """Return the tabs of a form; each problem stands at the first input of its leaf."""
+    """Return the tabs of a form with their errors; a problem stands at its first input."""
     problems = _problems(form)
     tabs = [
         PageTab(tab.title, tab.slug, [_block(form, block, problems) for block in tab.blocks])

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from crm_sync import merge
+from properties import merge
 
 
 class Origin(models.TextChoices):

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from crm_sync.due import DueModel
+from crm_sync.jobs.due import DueModel
 
 
 class ImportState(models.TextChoices):
@@ -46,7 +46,7 @@ class Import(DueModel):
     state = models.CharField(max_length=10, choices=State, default=State.PREVIEWING)
     total = models.PositiveIntegerField(null=True, blank=True, help_text="Records in the file")
     done = models.PositiveIntegerField(default=0, help_text="Records looked at or imported")
-    # Bounded, see `properties.import_summary`: what would be done, and what was done.
+    # Bounded, see `properties.imports.summary`: what would be done, and what was done.
     preview = models.JSONField(default=dict, blank=True)
     report = models.JSONField(default=dict, blank=True)
     problem = models.TextField(blank=True, default="")

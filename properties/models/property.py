@@ -8,7 +8,7 @@ from django.db.models import Case, Q, Value, When
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
-from crm_sync.due import DueModel
+from crm_sync.jobs.due import DueModel
 from properties.models.documents import are_objects
 
 
@@ -68,7 +68,7 @@ class PropertyQuerySet(models.QuerySet["Property"]):
 class Property(DueModel):
     """One property, keyed by its reference within the workspace.
 
-    `desired` is written by `sync.edit` and the merge alone, `observed` and `inflight` by whoever
+    `desired` is written by `editing.edit` and the merge alone, `observed` and `inflight` by whoever
     holds the lease. Both documents are in the platform's wire names.
     """
 

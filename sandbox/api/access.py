@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.platform import Platform
+from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Request
 
 

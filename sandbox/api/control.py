@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sandbox.callbacks import shown
-from sandbox.page import POLICY, render
-from sandbox.platform import Platform
+from sandbox.page.render import POLICY, render
+from sandbox.state.callbacks import shown
+from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Request, bad, parse_timestamp, timestamp
 
 MASKED = ("authSecret", "secret")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sandbox.openapi import DESCRIPTION
-from sandbox.platform import Platform
+from sandbox.api.openapi import DESCRIPTION
+from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Request
 
 

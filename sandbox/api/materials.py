@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sandbox import catalogue, materials
-from sandbox.events import VISUAL_TYPES
-from sandbox.platform import Platform
+from sandbox.interface import catalogue
+from sandbox.interface.events import VISUAL_TYPES
+from sandbox.state import materials
+from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Refused, Request, bad, parse_timestamp
 
 QUALITIES = {"HD": "POST", "WEB": "POST_WEB"}  # A52

@@ -6,8 +6,8 @@ import uuid
 from datetime import timedelta
 from typing import Any
 
-from sandbox import catalogue, lifecycle
-from sandbox.platform import Platform
+from sandbox.interface import catalogue, lifecycle
+from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Refused, Request, bad, parse_timestamp, timestamp
 
 SESSION_LIFE = timedelta(hours=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from itertools import islice
 
-from sandbox.merge import merge
-from sandbox.platform import Platform
+from sandbox.state.merge import merge
+from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Refused, Request
 
 LISTED = ("id", "title", "propertyType", "address", "objectReferenceId")  # §2.4

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sandbox import callbacks
-from sandbox.platform import Platform
+from sandbox.state import callbacks
+from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Refused, Request, bad, timestamp
 
 REMOVED_AT = datetime(2026, 9, 10, tzinfo=UTC)  # §9 rule 2

@@ -17,7 +17,7 @@ django.setup()
 from django.core.management import call_command  # noqa: E402 - Django is set up only now
 from django.utils import timezone  # noqa: E402
 
-from crm_sync import due  # noqa: E402
+from crm_sync.jobs import due  # noqa: E402
 from crm_sync.models import Workspace  # noqa: E402
 from tests.benchmarks.stock import a_delivery, a_property, copies  # noqa: E402
 

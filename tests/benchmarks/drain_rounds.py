@@ -25,7 +25,7 @@ from django.utils import timezone  # noqa: E402
 
 from crm_sync.models import Workspace  # noqa: E402
 from properties.models import Property  # noqa: E402
-from properties.queues import PROPERTIES  # noqa: E402
+from properties.push.queue import PROPERTIES  # noqa: E402
 
 TOKEN = os.environ["BENCH_TOKEN"]
 THREADS = 16

@@ -18,7 +18,7 @@ import django
 
 django.setup()
 
-from crm_sync import inbox  # noqa: E402 - Django is set up only now
+from crm_sync.inbox import store  # noqa: E402 - Django is set up only now
 from crm_sync.models import Delivery, Workspace  # noqa: E402
 from tests.benchmarks.stock import a_delivery, copies  # noqa: E402
 
@@ -45,7 +45,7 @@ def measured(backlog: int) -> float:
         behind = a_delivery(workspace, secrets.token_hex(4), due_at=last)
         copies(behind, backlog - MOST - 1, "digest")
     began = time.perf_counter()
-    counts = inbox.DELIVERIES.drain(workspace.pk, SECONDS).counts
+    counts = store.DELIVERIES.drain(workspace.pk, SECONDS).counts
     seconds = time.perf_counter() - began
     if set(counts) != {"APPLIED"}:
         raise RuntimeError(counts)

@@ -14,9 +14,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from sandbox.fields import CHARACTERISTICS
-from sandbox.saving import save
-from sandbox.workspace import PROPERTIES, Workspace
+from sandbox.interface.fields import CHARACTERISTICS
+from sandbox.state.saving import save
+from sandbox.state.workspace import PROPERTIES, Workspace
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.load import Call, requests_per_second, tool
 

@@ -18,9 +18,9 @@ from django.core.management import call_command  # noqa: E402 - Django is set up
 from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from crm_sync import due  # noqa: E402
+from crm_sync.jobs import due  # noqa: E402
 from crm_sync.models import Lane, Watch, Workspace  # noqa: E402
-from crm_sync.ticker import Ticker  # noqa: E402
+from crm_sync.workers.ticker import Ticker  # noqa: E402
 from tests.benchmarks.stock import a_delivery, a_property, copies  # noqa: E402
 
 ROUNDS = 30

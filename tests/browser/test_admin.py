@@ -7,11 +7,11 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from crm_sync import inbox
+from crm_sync.inbox import store
 from crm_sync.models import Delivery, Workspace
 from orders.models import Order
+from properties.editing import edit
 from properties.models import Batch, Change, Conflict, Property
-from properties.sync import edit
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -33,13 +33,13 @@ def stock(transactional_db, box, drain_all) -> Workspace:
         box.deliver()
     body = json.dumps({"event": "SOMETHING_NEW", "orderId": "1"}).encode()
     how = {"headers": {}, "method": "POST", "source": Delivery.Source.CALLBACK}
-    inbox.store(workspace.pk, body, **how, now=now())
+    store.store(workspace.pk, body, **how, now=now())
     drain_all()
     return workspace
 
 
 def make_workspace() -> Workspace:
-    from crm_sync.registration import configure
+    from crm_sync.webhook.configuration import configure
     from tests.conftest import PLATFORM, TOKEN
 
     workspace = Workspace.objects.create(slug="main", base_url=PLATFORM, fixed_token=TOKEN)

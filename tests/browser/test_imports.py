@@ -9,9 +9,9 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync import due
+from crm_sync.jobs import due
 from crm_sync.models import Workspace
-from properties import importing
+from properties.imports import job
 from properties.models import Import, Property
 from tests.processes import wait_until
 from tests.properties.uploaded import PACE, table
@@ -31,7 +31,7 @@ class Worker(threading.Thread):
 
     def __init__(self, workspace_id: int) -> None:
         super().__init__()
-        self.rows = importing.ready().filter(workspace_id=workspace_id)
+        self.rows = job.ready().filter(workspace_id=workspace_id)
         self.upto = 0
         self.over = threading.Event()
 
@@ -41,9 +41,9 @@ class Worker(threading.Thread):
                 held_back = {"state": Import.State.RUNNING, "done__gte": self.upto}
                 claim = due.claim(self.rows.exclude(**held_back), now=timezone.now())
                 if claim and claim.row.state == Import.State.RUNNING:
-                    importing.work(claim, until=0.0, pace=PACE)
+                    job.work(claim, until=0.0, pace=PACE)
                 elif claim:
-                    importing.work(claim, until=float("inf"))
+                    job.work(claim, until=float("inf"))
         finally:
             connection.close()
 

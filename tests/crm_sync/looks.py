@@ -4,8 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import time_machine
 
-from crm_sync import due, inbox, recovery
+from crm_sync.inbox import store
+from crm_sync.jobs import due
 from crm_sync.models import Delivery, Watch, Workspace
+from crm_sync.webhook import poll
 from sandbox.app import Sandbox
 
 CONFIGURATION = ("GET", "/v1/webhooks")
@@ -27,7 +29,7 @@ def look(workspace: Workspace, *, at: datetime | None = None) -> str:
     with time_machine.travel(moment, tick=False):
         claim = due.claim(Watch.objects.filter(workspace=workspace), now=moment)
         assert claim is not None
-        return recovery.look(claim, now=moment)
+        return poll.look(claim, now=moment)
 
 
 def looked(workspace: Workspace, after: timedelta) -> dict[str, int]:
@@ -40,7 +42,7 @@ def looked(workspace: Workspace, after: timedelta) -> dict[str, int]:
 
 def apply(workspace: Workspace) -> dict[str, int]:
     """Let the worker understand and apply what was received."""
-    return inbox.DELIVERIES.drain(workspace.pk, 20.0).counts
+    return store.DELIVERIES.drain(workspace.pk, 20.0).counts
 
 
 def calls(box: Sandbox) -> list[tuple[str, str]]:

@@ -3,9 +3,9 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from crm_sync.addresses import fault
-from crm_sync.errors import NotAllowed
 from crm_sync.models import Workspace
+from crm_sync.platform.addresses import fault
+from crm_sync.platform.errors import NotAllowed
 
 UNENCRYPTED = "would send the token unencrypted: it must begin with https://"
 ELSEWHERE = [

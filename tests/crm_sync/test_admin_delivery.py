@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync import inbox
-from crm_sync.dispatch import doorbell
+from crm_sync.inbox import store
+from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Delivery, Workspace
 from tests.crm_sync.admin_pages import (
     CANARY,
@@ -187,7 +187,7 @@ def test_what_is_applied_again_takes_effect(place, boss):
     )
     delivery = make_delivery(place, body=body, state=State.QUARANTINED, effect="not understood")
     apply_again(boss, delivery)
-    inbox.DELIVERIES.drain(place.pk, 5.0)
+    store.DELIVERIES.drain(place.pk, 5.0)
     state, due_at, _ = state_of(delivery)
     assert (state, due_at, delivery.order_platform_id) == (State.APPLIED, None, "5000")
 
@@ -199,7 +199,7 @@ def test_apply_again_is_written_to_the_log(place, boss):
     assert (entry.object_id, entry.get_change_message()) == (str(failed.pk), "Applied again.")
 
 
-@pytest.mark.parametrize("state", sorted(set(State.values) - set(inbox.STUCK)))
+@pytest.mark.parametrize("state", sorted(set(State.values) - set(store.STUCK)))
 def test_apply_again_leaves_every_other_delivery_as_it_is(place, boss, state):
     delivery = make_delivery(place, state=state)
     before = Delivery.objects.values().get()

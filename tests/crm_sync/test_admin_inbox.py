@@ -9,9 +9,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync import inbox
 from crm_sync.admin import replay as replay_page
-from crm_sync.dispatch import HANDLERS
+from crm_sync.inbox import store
+from crm_sync.inbox.handlers import HANDLERS
 from crm_sync.models import Delivery, Workspace
 from tests.crm_sync.admin_pages import (
     CANARY,
@@ -74,7 +74,7 @@ def test_a_replay_is_shown_first_and_then_done(place, boss):
         assert part in text
     response = act(boss, "replay", stuck, done, confirmed="1")
     assert (response.status_code, response["Location"]) == (302, LIST)
-    inbox.DELIVERIES.drain(place.pk, 5.0)
+    store.DELIVERIES.drain(place.pk, 5.0)
     stuck.refresh_from_db()
     done.refresh_from_db()
     copy = done.replays.get()

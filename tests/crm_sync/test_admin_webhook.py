@@ -144,13 +144,13 @@ def test_the_attempts_stand_beside_what_we_received(box, workspace, boss, drain_
 
 
 def test_an_attempt_is_matched_however_the_event_was_written(box, workspace, boss):
-    from crm_sync import inbox
+    from crm_sync.inbox import store
 
     box.marketing_ready("201", "INSTAGRAM")
     box.deliver()
     record = box.workspace.history[0]
     record["payload"] = json.dumps(dict(reversed(record["payload"].items())), indent=3)
-    inbox.DELIVERIES.drain(workspace.pk, 5.0)
+    store.DELIVERIES.drain(workspace.pk, 5.0)
     (one,) = press(boss, workspace, "look").context["attempts"]
     assert "Applied" in one["state"]
 

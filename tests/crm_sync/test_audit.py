@@ -13,13 +13,13 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.db.models import Q
 
-from crm_sync import audit as audit_module
-from crm_sync import inbox
+from crm_sync.inbox import store as inbox_store
+from crm_sync.integrity import audit as audit_module
+from crm_sync.integrity.invariants import Book
 from crm_sync.models import Delivery, Slot, Watch, Workspace
-from crm_sync.status import Book
 from orders.models import EPOCH, Assignment, MaterialSet, Order, Placement, StatusChange
+from properties.editing import create, edit
 from properties.models import Conflict, Import, Property
-from properties.sync import create, edit
 from sandbox.app import Sandbox
 
 FAR = datetime(2099, 1, 1, tzinfo=UTC)
@@ -58,7 +58,7 @@ def parts(found: dict[str, Any], title: str) -> dict[str, int]:
 def store(workspace: Workspace, body: dict[str, Any] | bytes) -> Delivery:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     callback = Delivery.Source.CALLBACK
-    inbox.store(workspace.pk, raw, headers={}, method="POST", source=callback, now=now())
+    inbox_store.store(workspace.pk, raw, headers={}, method="POST", source=callback, now=now())
     return Delivery.objects.latest("pk")
 
 

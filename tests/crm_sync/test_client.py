@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crm_sync.client import Client
-from crm_sync.credentials import FixedToken
-from crm_sync.errors import NotThere, Passing, Refused
+from crm_sync.platform.client import Client
+from crm_sync.platform.credentials import FixedToken
+from crm_sync.platform.errors import NotThere, Passing, Refused
 from tests.conftest import PLATFORM, TOKEN
 from tests.crm_sync.sockets import answering, serving
 

@@ -11,10 +11,12 @@ from django.db import OperationalError, connection
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crm_sync import clock, inbox, replay, transport
-from crm_sync.clock import LIMIT, MOVED, TOLD, Reading, too_early
+from crm_sync.inbox import replay
+from crm_sync.inbox import store as inbox_store
 from crm_sync.models import Delivery, Workspace
 from crm_sync.models.workspace import CLOCK_PACE
+from crm_sync.platform import clock, transport
+from crm_sync.platform.clock import LIMIT, MOVED, TOLD, Reading, too_early
 from orders.models import Order
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM
@@ -105,7 +107,7 @@ def dated(at: datetime, order: str = "5000", new: str = "COMPLETED") -> dict[str
 
 def store(workspace: Workspace, payload: dict[str, str]) -> Delivery:
     body, source = json.dumps(payload).encode(), Delivery.Source.CALLBACK
-    inbox.store(workspace.pk, body, headers={}, method="POST", source=source, now=now_utc())
+    inbox_store.store(workspace.pk, body, headers={}, method="POST", source=source, now=now_utc())
     return Delivery.objects.latest("pk")
 
 
@@ -208,7 +210,7 @@ def test_an_event_of_2099_never_wins_and_everybody_sees_it(box, workspace, drain
         text = boss.get(f"/admin/{page}").content.decode()
         assert "Dated ahead" in text
         assert "ahead of the clock of the platform" in text
-    assert inbox.set_aside(Delivery.objects.filter(pk=far.pk)) == 1
+    assert inbox_store.set_aside(Delivery.objects.filter(pk=far.pk)) == 1
     far.refresh_from_db()
     assert (far.state, far.due_at) == ("IGNORED", None)
     assert adds_up()

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import pytest
 from django.db import IntegrityError, OperationalError, connection, transaction
 
-from crm_sync import commits, durability
+from crm_sync.jobs import commits, durability
+from crm_sync.jobs.fast_sql import Change
 from crm_sync.models import Workspace
-from crm_sync.statements import Change
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crm_sync import credentials
-from crm_sync.client import Client
-from crm_sync.credentials import ClientCredentials, FixedToken
-from crm_sync.errors import NotAllowed
+from crm_sync.platform import credentials
+from crm_sync.platform.client import Client
+from crm_sync.platform.credentials import ClientCredentials, FixedToken
+from crm_sync.platform.errors import NotAllowed
 from tests.conftest import PLATFORM
 from tests.crm_sync.sockets import answering, serving
 

@@ -3,7 +3,7 @@
 import pytest
 
 from crm_sync.models import Delivery, Watch, Workspace
-from crm_sync.registration import NoneNotAllowed, OnlyHere, configure, mend
+from crm_sync.webhook.configuration import NoneNotAllowed, OnlyHere, configure, mend
 from tests.crm_sync.looks import apply, happen, look, now_utc, sources, watch_of
 
 DRIFTS = {
@@ -147,7 +147,7 @@ def test_what_is_sent_elsewhere_comes_back_through_the_history(box, workspace):
 
 @pytest.mark.parametrize("name", ["url", "method", "enabled", "authType", "hasAuthSecret"])
 def test_what_the_platform_does_not_show_is_no_difference(box, workspace, name, monkeypatch):
-    from sandbox import callbacks
+    from sandbox.state import callbacks
 
     shown = callbacks.shown
     monkeypatch.setattr(

@@ -7,7 +7,7 @@ from django.db import connection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crm_sync import due
+from crm_sync.jobs import due
 from crm_sync.models import Delivery, Workspace
 from tests.together import together
 

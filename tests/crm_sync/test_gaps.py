@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crm_sync import recovery
-from crm_sync.due import LeaseLost
+from crm_sync.inbox.replay import replay
+from crm_sync.jobs.due import LeaseLost
 from crm_sync.models import Delivery, Gap, Watch
-from crm_sync.replay import replay
+from crm_sync.webhook import poll
 from tests.crm_sync.looks import apply, calls, happen, look, sources, watch_of
 
 SECOND = timedelta(seconds=1)
@@ -71,7 +71,7 @@ def test_after_a_gap_every_app_is_asked_once(box, workspace, monkeypatch):
         asked.append((workspace_id, now))
         return 3
 
-    monkeypatch.setattr(recovery, "AFTER_GAP", [ask, ask])
+    monkeypatch.setattr(poll, "AFTER_GAP", [ask, ask])
     happen(box, 5)
     look(workspace)
     assert asked == []
@@ -200,7 +200,7 @@ def test_a_look_that_lost_its_lease_writes_no_gap(box, workspace, monkeypatch):
         Watch.objects.update(lease_token="12345678-1234-5678-1234-567812345678")
         return 0
 
-    monkeypatch.setattr(recovery, "AFTER_GAP", [somebody_takes_it])
+    monkeypatch.setattr(poll, "AFTER_GAP", [somebody_takes_it])
     happen(box, 11)
     before = watch_of(workspace).window
     with pytest.raises(LeaseLost):

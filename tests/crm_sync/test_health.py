@@ -10,10 +10,10 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync import heartbeat, lanes
 from crm_sync.health import Report, reports
-from crm_sync.heartbeat import Kind
 from crm_sync.models import Delivery, Heartbeat, Lane, Watch, Workspace
+from crm_sync.workers import heartbeat, lanes
+from crm_sync.workers.heartbeat import Kind
 
 OK = (200, {"status": "ok"})
 CANNOT = (503, {"status": "the database takes nothing"})

@@ -1,4 +1,4 @@
-"""Workers and beat say that they live, and whoever asks hears it (crm_sync/heartbeat.py)."""
+"""Workers and beat say that they live, and who asks hears it (crm_sync/workers/heartbeat.py)."""
 
 import logging
 from collections.abc import Iterator
@@ -8,9 +8,18 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from crm_sync import heartbeat
-from crm_sync.heartbeat import GONE_AFTER, Kind, Presence, beat, killed, last_seen, leave, presences
 from crm_sync.models import Heartbeat
+from crm_sync.workers import heartbeat
+from crm_sync.workers.heartbeat import (
+    GONE_AFTER,
+    Kind,
+    Presence,
+    beat,
+    killed,
+    last_seen,
+    leave,
+    presences,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)

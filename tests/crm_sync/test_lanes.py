@@ -6,8 +6,8 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from crm_sync import lanes
 from crm_sync.models import Lane, Workspace
+from crm_sync.workers import lanes
 from tests.together import together
 
 QUEUE = "deliveries"

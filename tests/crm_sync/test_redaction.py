@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crm_sync.answers import read_answer
-from crm_sync.errors import Refused
-from crm_sync.redaction import Redactor
+from crm_sync.platform.errors import Refused
+from crm_sync.platform.redaction import Redactor
+from crm_sync.platform.responses import read_answer
 
 SECRET = 'a-"long"/secret+é'
 

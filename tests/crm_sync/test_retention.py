@@ -8,7 +8,8 @@ import time_machine
 from django.db import connection
 from django_celery_beat.models import PeriodicTask
 
-from crm_sync import inbox, retention
+from crm_sync.inbox import retention
+from crm_sync.inbox import store as inbox_store
 from crm_sync.models import Delivery, Workspace
 from crm_sync.tasks import clear_deliveries
 from tests.crm_sync.admin_pages import client_of, make_delivery
@@ -84,19 +85,19 @@ def test_what_was_cleared_is_still_known_when_it_comes_once_more(hook):
     payload = PAYLOADS["ORDER_STATUS_UPDATED"]
     store(hook, payload)
     with at(0):
-        inbox.DELIVERIES.drain(hook.pk, 5.0)
+        inbox_store.DELIVERIES.drain(hook.pk, 5.0)
     with at(91):
         clear_deliveries()
         store(hook, payload)
         store(hook, payload, indent=1)
-        inbox.DELIVERIES.drain(hook.pk, 5.0)
+        inbox_store.DELIVERIES.drain(hook.pk, 5.0)
     first, *copies = Delivery.objects.order_by("pk")
     assert (first.state, bytes(first.body)) == ("APPLIED", b"")
     assert [copy.effect for copy in copies] == [f"the same event as delivery {first.pk}"] * 2
 
 
 def store(workspace: Workspace, payload: dict, **how) -> Delivery:
-    inbox.store(
+    inbox_store.store(
         workspace.pk,
         json.dumps(payload, **how).encode(),
         headers={},
@@ -110,8 +111,8 @@ def store(workspace: Workspace, payload: dict, **how) -> Delivery:
 def test_what_a_person_set_aside_is_known_by_its_digest_afterwards(hook, monkeypatch):
     kept = store(hook, {"event": "NEW_ONE", "orderId": "1"})
     with at(0):
-        inbox.DELIVERIES.drain(hook.pk, 5.0)
-    inbox.set_aside(Delivery.objects.all())
+        inbox_store.DELIVERIES.drain(hook.pk, 5.0)
+    inbox_store.set_aside(Delivery.objects.all())
     assert Delivery.objects.get().canonical_digest == ""
     with at(91):
         assert clear_deliveries() == {"IGNORED": 1}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crm_sync import due, runner
-from crm_sync.due import Tally
+from crm_sync.jobs import due, runner
+from crm_sync.jobs.due import Tally
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 

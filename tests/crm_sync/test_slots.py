@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from crm_sync import slots
 from crm_sync.models import Slot, Workspace
+from crm_sync.workers import slots
 
 
 @pytest.fixture

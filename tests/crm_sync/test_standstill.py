@@ -7,9 +7,9 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from crm_sync.heartbeat import GONE_AFTER, Kind
 from crm_sync.models import Heartbeat, Watch, Workspace
-from crm_sync.registration import GONE
+from crm_sync.webhook.configuration import GONE
+from crm_sync.workers.heartbeat import GONE_AFTER, Kind
 from orders.models import Assignment, Order
 from tests.crm_sync.admin_pages import client_of, make_delivery, make_workspace, queries_of
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from crm_sync import samples
 from crm_sync.models import Delivery, Workspace
+from crm_sync.webhook import sample_events
 from tests.processes import ROOT
 
 pytest_plugins = ["crm_sync.testing"]
 
 
-@pytest.mark.parametrize("kind", samples.KINDS)
+@pytest.mark.parametrize("kind", sample_events.KINDS)
 @pytest.mark.parametrize("auth_type", ["HEADER", "BEARER_TOKEN", "QUERY_PARAMETER"])
 def test_an_event_of_each_kind_is_applied(platform_workspace, platform_event, kind, auth_type):
     Workspace.objects.update(auth_type=auth_type)
@@ -54,7 +54,7 @@ def test_a_callback_that_is_refused_fails_the_test(platform_workspace, platform_
     with pytest.raises(AssertionError) as refused:
         platform_event("VISUALS_READY")
     assert str(refused.value).startswith('the callback was refused: b\'{"error":"not authenticated')
-    with pytest.raises(samples.NoSuchKind):
+    with pytest.raises(sample_events.NoSuchKind):
         platform_event("ORDER_ARCHIVED")
 
 

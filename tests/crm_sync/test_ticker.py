@@ -10,10 +10,11 @@ import pytest
 from django.db import DatabaseError
 from django.utils import timezone
 
-from crm_sync import due, lanes, queues, ticker
-from crm_sync.due import Tally
+from crm_sync.jobs import due
+from crm_sync.jobs.due import Tally
 from crm_sync.models import Lane, Workspace
-from crm_sync.ticker import Ticker
+from crm_sync.workers import lanes, queues, ticker
+from crm_sync.workers.ticker import Ticker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATIENCE = 20

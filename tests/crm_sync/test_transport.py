@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from requests.adapters import BaseAdapter
 
-from crm_sync import transport
-from crm_sync.client import Client
-from crm_sync.credentials import ClientCredentials, FixedToken
-from crm_sync.errors import NotAllowed, Passing, Refused
+from crm_sync.platform import transport
+from crm_sync.platform.client import Client
+from crm_sync.platform.credentials import ClientCredentials, FixedToken
+from crm_sync.platform.errors import NotAllowed, Passing, Refused
 from tests.crm_sync.sockets import OK, Server, answering, free_port, saying, serving
 
 DEADLINE = 0.5

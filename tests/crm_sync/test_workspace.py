@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crm_sync.errors import NotAllowed, NotThere, Passing, Refused
 from crm_sync.models import Workspace
+from crm_sync.platform.errors import NotAllowed, NotThere, Passing, Refused
 
 NOW = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
 

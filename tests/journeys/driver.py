@@ -27,11 +27,12 @@ django.setup()
 from django.core.management import call_command  # noqa: E402 - Django is set up only now
 from django.db import connection  # noqa: E402
 
-from crm_sync import audit, due  # noqa: E402
+from crm_sync.integrity import audit  # noqa: E402
+from crm_sync.jobs import due  # noqa: E402
 from crm_sync.models import Delivery, Workspace  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
+from properties.editing import create, edit  # noqa: E402
 from properties.models import Conflict, Property  # noqa: E402
-from properties.sync import create, edit  # noqa: E402
 
 COUNT = 10
 START = {"title": "New", "numberOfRooms": 1}

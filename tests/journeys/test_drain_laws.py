@@ -12,12 +12,13 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from crm_sync import due, queues
+from crm_sync.jobs import due
 from crm_sync.models import Delivery, Lane, Slot, Watch, Workspace
-from crm_sync.queues import Drain, RowQueue
+from crm_sync.workers import queues
+from crm_sync.workers.queues import Drain, RowQueue
 from orders.models import MaterialSet, Order
+from properties.editing import create
 from properties.models import Import, Property
-from properties.sync import create
 from tests.properties.uploaded import table, upload
 
 BACKLOG = 12

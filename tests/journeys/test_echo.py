@@ -19,10 +19,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.urls import reverse
 
-from crm_sync import credentials, due, transport
+from crm_sync.jobs import due
 from crm_sync.models import Watch, Workspace
+from crm_sync.platform import credentials, transport
+from properties.editing import create, edit
 from properties.models import Property
-from properties.sync import create, edit
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM
 from tests.wsgi import WsgiAdapter
@@ -34,7 +35,7 @@ ERRORS += [(409, "text"), (422, "json"), (429, "text"), (500, "json"), (503, "te
 
 
 def forms(secret: str) -> set[str]:
-    """How a text may hold it; written apart from `crm_sync.redaction`, which this judges."""
+    """How a text may hold it; written apart from `platform.redaction`, which this judges."""
     raw = secret.encode()
     found = {secret, raw.decode("latin-1"), html.escape(secret), json.dumps(secret)[1:-1]}
     found |= {json.dumps(secret, ensure_ascii=False)[1:-1], quote_plus(secret)}

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
+from properties.editing import create, edit
 from properties.models import Change, Conflict, Property
-from properties.sync import create, edit
 
 
 def now() -> datetime:

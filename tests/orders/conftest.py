@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from crm_sync import transport
-from crm_sync.dispatch import HANDLERS, Batch, Effect
-from crm_sync.events import Event, parse
+from crm_sync.inbox.events import Event, parse
+from crm_sync.inbox.handlers import HANDLERS, Batch, Effect
 from crm_sync.models import Delivery, Workspace
-from orders import placement
+from crm_sync.platform import transport
 from orders.models import Assignment, MaterialSet, Order, StatusChange
+from orders.placing import placement
 from properties.models import Property
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM

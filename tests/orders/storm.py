@@ -21,15 +21,15 @@ import time_machine
 from django.db.models import Count, Min, Sum
 from requests.adapters import BaseAdapter
 
-from crm_sync import due
-from crm_sync.history import KEPT
+from crm_sync.jobs import due
 from crm_sync.models import Delivery, Gap, Watch, Workspace
+from crm_sync.webhook.history import KEPT
+from orders.mirror.refresh import read_all_open
 from orders.models import Assignment, MaterialSet, Order
-from orders.refresh import read_all_open
-from sandbox import lifecycle
 from sandbox.api.orders import shown_order
 from sandbox.app import Sandbox
-from sandbox.catalogue import PRODUCTS
+from sandbox.interface import lifecycle
+from sandbox.interface.catalogue import PRODUCTS
 from sandbox.wire import encode, parse_timestamp
 from tests.conftest import OURS, PLATFORM
 from tests.platforms import Between, Canned, Environ

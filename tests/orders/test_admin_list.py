@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync.dispatch import doorbell
+from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
 from orders.models import Assignment, MaterialSet, Order, Placement
 from properties.models import Property

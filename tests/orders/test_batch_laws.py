@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from crm_sync import due, inbox, settling
-from crm_sync.dispatch import HANDLERS, Batch, Effect
-from crm_sync.events import Event
+from crm_sync.inbox import apply
+from crm_sync.inbox import store as inbox_store
+from crm_sync.inbox.events import Event
+from crm_sync.inbox.handlers import HANDLERS, Batch, Effect
+from crm_sync.jobs import due
 from crm_sync.models import Delivery, Workspace
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from properties.models import Property
@@ -88,7 +90,7 @@ class BatchLaws(TestCase):
     def receive(self, bodies: list[bytes]) -> list[due.Claim[Delivery]]:
         """Store them, three at each moment, and claim them."""
         for n, body in enumerate(bodies):
-            inbox.store(
+            inbox_store.store(
                 self.workspace.pk,
                 body,
                 headers={},
@@ -104,16 +106,16 @@ class BatchLaws(TestCase):
         """Let a history happen and then the bodies; all that they leave, and nothing stays."""
         with transaction.atomic():
             for claim in in_order(self.receive(history)):
-                settling.settle(claim, now=NOW)
+                apply.settle(claim, now=NOW)
             played = Delivery.objects.filter(state="APPLIED").first()
             if played is not None:  # somebody plays it again
                 copy = {"workspace": self.workspace, "digest": played.digest, "body": played.body}
                 Delivery.objects.create(**copy, replay_of=played, due_at=NOW, source="REPLAY")
             claims = in_order(self.receive(bodies))
             if together:
-                outcomes = settling.settle_some(claims, now=NOW)
+                outcomes = apply.settle_some(claims, now=NOW)
             else:
-                outcomes = [settling.settle(claim, now=NOW) for claim in claims]
+                outcomes = [apply.settle(claim, now=NOW) for claim in claims]
             found = outcomes, everything()
             transaction.set_rollback(True)
         return found
@@ -184,7 +186,7 @@ def test_one_bad_event_takes_nothing_from_the_others(
             "previousStatus": "PLACED",
             "newStatus": "IN_PROGRESS",
         }
-        inbox.store(
+        inbox_store.store(
             workspace.pk,
             json.dumps(event | fields).encode(),
             headers={},
@@ -197,7 +199,7 @@ def test_one_bad_event_takes_nothing_from_the_others(
         store(n)
     claims = due.claim_some(Delivery.objects.all(), now=NOW, limit=size)
     with django_assert_max_num_queries(12):
-        assert settling.settle_some(claims, now=NOW) == ["APPLIED"] * size
+        assert apply.settle_some(claims, now=NOW) == ["APPLIED"] * size
     works = HANDLERS["ORDER_STATUS_UPDATED"]
 
     def handler(batch: Batch, event: Event, delivery_id: int) -> Effect:
@@ -212,6 +214,6 @@ def test_one_bad_event_takes_nothing_from_the_others(
     claims = in_order(due.claim_some(Delivery.objects.all(), now=NOW, limit=size))
     expected = ["APPLIED"] * size
     expected[size // 2] = "FAILED"
-    assert settling.settle_some(claims, now=NOW) == expected
+    assert apply.settle_some(claims, now=NOW) == expected
     assert Order.objects.filter(status="COMPLETED").count() == size - 1
     assert StatusChange.objects.count() == 2 * size - 1

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 
-from crm_sync import inbox
+from crm_sync.inbox import store
 from crm_sync.models import Delivery
 from orders.models import Assignment, Order, StatusChange
 from orders.statuses import DOCUMENT_TRANSITIONS, ORDER_TRANSITIONS, PHOTO_TRANSITIONS, START
@@ -154,7 +154,7 @@ def test_our_clock_changes_nothing_about_what_is_known(workspace, minutes):
                     "previousStatus": previous,
                     "newStatus": new,
                 }
-                inbox.store(
+                store.store(
                     workspace.pk,
                     json.dumps(body).encode(),
                     headers={},
@@ -162,7 +162,7 @@ def test_our_clock_changes_nothing_about_what_is_known(workspace, minutes):
                     source=Delivery.Source.CALLBACK,
                     now=now(),
                 )
-            inbox.DELIVERIES.drain(workspace.pk, 20.0)
+            store.DELIVERIES.drain(workspace.pk, 20.0)
         found.append(mirror())
     assert found[0] == found[1]
     assert found[0]["Assignment"][0][2] == "SCHEDULED"

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crm_sync.errors import Passing, Refused
-from orders import changes
-from orders.errors import NoSuchChoice, OutcomeUnknown
+from crm_sync.platform.errors import Passing, Refused
 from orders.models import Assignment
+from orders.placing import changes
+from orders.placing.errors import NoSuchChoice, OutcomeUnknown
 from tests.orders.conftest import calls, is_due, lost, mirror, now, set_aside
 
 WHEN = datetime(2026, 12, 1, 9, tzinfo=UTC)

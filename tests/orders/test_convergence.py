@@ -12,7 +12,7 @@ import pytest
 from django.db import connection, transaction
 
 from sandbox.app import Sandbox
-from sandbox.workspace import Workspace as Platform
+from sandbox.state.workspace import Workspace as Platform
 from tests.orders.storm import BLACKOUT, Outcome, Storm, Weather, outages, virtual_clock
 from tests.sizes import figures, times
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from crm_sync import inbox
-from crm_sync.events import parse
-from crm_sync.history import record
+from crm_sync.inbox import store
+from crm_sync.inbox.events import parse
 from crm_sync.models import Delivery, Workspace
+from crm_sync.webhook.history import record
 from orders.models import Assignment, StatusChange
 from tests.orders.conftest import at, handled, mirror
 
@@ -174,8 +174,8 @@ def test_the_same_event_by_callback_by_history_and_by_replay_has_one_effect(work
                 Delivery.Source.HISTORY: record({"payload": fields}).body,
                 Delivery.Source.REPLAY: json.dumps(dict(reversed(fields.items()))).encode(),
             }[way]
-            inbox.store(workspace.pk, body, headers={}, method="POST", source=way, now=now)
-        inbox.DELIVERIES.drain(workspace.pk, 60.0)
+            store.store(workspace.pk, body, headers={}, method="POST", source=way, now=now)
+        store.DELIVERIES.drain(workspace.pk, 60.0)
     states = list(Delivery.objects.order_by("pk").values_list("state", flat=True))
     assert states == ["APPLIED"] * 6 + ["DUPLICATE"] * 12
     assert StatusChange.objects.filter(fact="ASSIGNMENT_STATUS").count() == 6

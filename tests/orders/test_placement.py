@@ -7,11 +7,11 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from crm_sync import due
-from crm_sync.errors import NotAllowed, Passing
-from orders import placement, settlement
-from orders.errors import AlreadySent, NoSuchChoice
+from crm_sync.jobs import due
+from crm_sync.platform.errors import NotAllowed, Passing
 from orders.models import Assignment, Order, Placement
+from orders.placing import placement, settlement
+from orders.placing.errors import AlreadySent, NoSuchChoice
 from tests.orders.conftest import calls, lost, now, tell, timeline
 
 State = Placement.State

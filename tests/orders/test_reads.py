@@ -7,7 +7,7 @@ import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from crm_sync import due
+from crm_sync.jobs import due
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import calls, now, tell, timeline
 

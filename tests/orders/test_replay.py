@@ -9,8 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
-from crm_sync import inbox, replay
-from crm_sync.dispatch import HANDLERS, doorbell
+from crm_sync.inbox import replay, store
+from crm_sync.inbox.handlers import HANDLERS
+from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Delivery
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import mirror, now
@@ -37,7 +38,7 @@ def receive(workspace, drain_all):
         before = set(Delivery.objects.values_list("pk", flat=True))
         for payload in payloads:
             body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-            inbox.store(
+            store.store(
                 workspace.pk,
                 body,
                 headers={"X-Event-Type": "x"},
@@ -46,7 +47,7 @@ def receive(workspace, drain_all):
                 now=now(),
             )
         if apply:
-            inbox.DELIVERIES.drain(workspace.pk, 20.0)
+            store.DELIVERIES.drain(workspace.pk, 20.0)
         return list(Delivery.objects.exclude(pk__in=before).order_by("pk"))
 
     return receive_all
@@ -86,7 +87,7 @@ def everything() -> dict[str, list]:
 def played(workspace, chosen: list[Delivery]) -> list[tuple[str, str]]:
     """Play them and let the worker apply them; returns state and effect of the rows it played."""
     keys = replay.replay(chosen, now=now()).played
-    inbox.DELIVERIES.drain(workspace.pk, 20.0)
+    store.DELIVERIES.drain(workspace.pk, 20.0)
     rows = Delivery.objects.in_bulk(list(keys))
     by_choice = {chosen_pk: rows[pk] for pk, chosen_pk in keys.items()}
     return [(by_choice[one.pk].state, by_choice[one.pk].effect) for one in replay.in_order(chosen)]
@@ -231,7 +232,7 @@ def test_a_storm_that_is_played_again_has_one_effect_and_each_row_one_state(
     receive(*story[:3])
     breaks[0] = False
     receive(*story[3:])
-    inbox.set_aside(Delivery.objects.filter(effect__startswith="unknown"))
+    store.set_aside(Delivery.objects.filter(effect__startswith="unknown"))
     played(workspace, list(Delivery.objects.all()))
     before = mirror()
     for _ in range(times):
@@ -239,7 +240,7 @@ def test_a_storm_that_is_played_again_has_one_effect_and_each_row_one_state(
         counts = Counter(Delivery.objects.values_list("state", flat=True))
         assert sum(counts.values()) == Delivery.objects.count()
         assert counts["RECEIVED"] == len(result.played)
-        inbox.DELIVERIES.drain(workspace.pk, 20.0)
+        store.DELIVERIES.drain(workspace.pk, 20.0)
         counts = Counter(Delivery.objects.values_list("state", flat=True))
         assert (sum(counts.values()), counts["RECEIVED"]) == (Delivery.objects.count(), 0)
         assert mirror() == before

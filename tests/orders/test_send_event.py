@@ -9,9 +9,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from config.wsgi import application
-from crm_sync import inbox, samples, transport, trial
+from crm_sync.inbox import store
 from crm_sync.models import Delivery, Workspace
-from crm_sync.registration import configure
+from crm_sync.platform import transport
+from crm_sync.webhook import sample_events, test_event
+from crm_sync.webhook.configuration import configure
 from orders.models import Assignment, Order
 from tests.conftest import OURS, _keeping_connections
 from tests.orders.conftest import now
@@ -33,7 +35,7 @@ class Web:
             return [b""]
         answer = self.app(environ, start_response)
         if self.has_worker:
-            inbox.DELIVERIES.drain(Workspace.objects.get().pk, 20.0)
+            store.DELIVERIES.drain(Workspace.objects.get().pk, 20.0)
         return answer
 
 
@@ -61,7 +63,7 @@ def failure(*words: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("auth_type", ["HEADER", "BEARER_TOKEN", "QUERY_PARAMETER", "NONE"])
-@pytest.mark.parametrize("kind", samples.KINDS)
+@pytest.mark.parametrize("kind", sample_events.KINDS)
 def test_an_event_of_each_kind_goes_through_each_authentication(
     box, web, workspace, settings, kind, auth_type
 ):
@@ -158,18 +160,18 @@ def test_without_a_worker_it_says_so(web):
 
 def test_it_waits_for_a_worker_that_comes_a_little_later(web, workspace):
     web.has_worker = False
-    one = trial.call(workspace, samples.sample("VISUALS_READY", at=now(), fields={}))
-    trial.send(one)
+    one = test_event.call(workspace, sample_events.sample("VISUALS_READY", at=now(), fields={}))
+    test_event.send(one)
     looks: list[str] = []
 
     def look(execute, sql, *rest):
         looks.append(sql)
         if len(looks) == 2:
-            inbox.DELIVERIES.drain(workspace.pk, 20.0)
+            store.DELIVERIES.drain(workspace.pk, 20.0)
         return execute(sql, *rest)
 
     with connection.execute_wrapper(look):
-        found = trial.outcome(workspace, one, seconds=20.0)
+        found = test_event.outcome(workspace, one, seconds=20.0)
     assert found.state == "APPLIED"
 
 
@@ -238,5 +240,7 @@ def test_what_does_not_arrive_ends_with_1_and_says_what_to_check(web, workspace,
 
 
 def test_what_is_sent_is_what_was_digested(workspace):
-    one = trial.call(workspace, samples.sample("VISUALS_READY", at=now(), fields={"x": "é"}))
+    one = test_event.call(
+        workspace, sample_events.sample("VISUALS_READY", at=now(), fields={"x": "é"})
+    )
     assert requests.Request("POST", one.url, json=one.payload).prepare().body == one.body

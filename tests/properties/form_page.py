@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 
 from django.utils import timezone
 
+from properties.editing import create
 from properties.models import Change, Property
-from properties.sync import create
 
 
 class FormReader(HTMLParser):
@@ -102,7 +102,7 @@ def make(workspace, reference="A-1", **changes) -> Property:
 
 
 def force(row: Property, **columns) -> Property:
-    """Write columns past `sync`, as a worker or a newer platform would."""
+    """Write columns past `editing`, as a worker or a newer platform would."""
     Property.objects.filter(pk=row.pk).update(**columns)
     row.refresh_from_db()
     return row

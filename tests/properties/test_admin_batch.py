@@ -6,11 +6,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from crm_sync.dispatch import doorbell
+from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
-from properties import batches
+from properties.editing import create, edit
 from properties.models import Batch, Property
-from properties.sync import create, edit
+from properties.push import batches
 from tests.properties.form_page import force, make
 
 LIST = "/admin/properties/property/"

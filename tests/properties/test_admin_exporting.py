@@ -11,9 +11,9 @@ from django.test import Client
 from django.utils import timezone
 
 from crm_sync.models import Workspace
+from properties.editing import create
 from properties.feeds import open_feed
 from properties.models import Property
-from properties.sync import create
 
 LIST = "/admin/properties/property/"
 

@@ -9,8 +9,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from properties.editing import edit
 from properties.models import Change, Property
-from properties.sync import edit
 from properties.undo import ChangedSince, undo
 from tests.properties.form_page import force, make, state
 

@@ -11,9 +11,9 @@ from django.test.utils import CaptureQueriesContext
 
 from crm_sync.models import Workspace
 from properties.catalog import GROUPS, TOP_LEVEL
+from properties.editing import edit
 from properties.models import Batch, Change, Conflict, Property
 from properties.models.property import SyncState
-from properties.sync import edit
 from tests.properties.form_page import address, force, make, opened, post, save, state
 
 LIST = "/admin/properties/property/"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crm_sync import references
+from crm_sync.platform import references
 from crm_sync.text import clean, holds_nothing_unstorable
 from properties import catalog
 from properties.catalog import UNSENDABLE, Kind, equal, sendable

@@ -8,8 +8,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from crm_sync.models import Workspace
+from properties.editing import edit
 from properties.models import Change, Property
-from properties.sync import edit
 from tests.conftest import PLATFORM
 from tests.platforms import Between
 
@@ -218,7 +218,7 @@ def test_the_plan_is_json_that_can_be_pasted(workspace, capsys):
 
 
 def test_an_import_that_goes_on_passes_over_what_was_done(workspace, tmp_path):
-    from properties.imports import import_feed
+    from properties.imports.engine import import_feed
 
     table = tmp_path / "stock.csv"
     table.write_text("objectReferenceId,title\nA1,One\nA2,Two\nA3,Three\n")

@@ -8,8 +8,8 @@ from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 
 from crm_sync.models import Workspace
+from properties.editing import create, edit
 from properties.models import Change, Conflict, Property
-from properties.sync import create, edit
 
 LIST = "admin:properties_conflict_changelist"
 

@@ -4,9 +4,9 @@ import random
 from collections import Counter
 from datetime import timedelta
 
+from properties.editing import create
 from properties.models import Property
-from properties.push import CREATE_WAIT
-from properties.sync import create
+from properties.push.push import CREATE_WAIT
 from tests.platforms import Canned, Environ
 from tests.properties.virtual import World
 from tests.properties.workers import Killed

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import pytest
 from django.core.management import call_command
 
-from crm_sync import slots
 from crm_sync.models import Workspace
-from properties.drift import Stopped, compare, keys
+from crm_sync.workers import slots
+from properties.drift.comparison import Stopped, compare, keys
+from properties.editing import create, edit
 from properties.models import Conflict, Property
-from properties.sync import create, edit
 from tests.conftest import PLATFORM
 from tests.platforms import Between
 from tests.properties.test_commands import run

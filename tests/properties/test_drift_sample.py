@@ -7,11 +7,11 @@ import time_machine
 from django_celery_beat.models import PeriodicTask
 
 from crm_sync.models import Workspace
+from properties.admin.tiles import tiles
+from properties.drift.sample import take_sample
+from properties.editing import create, edit
 from properties.models import DriftCheck, Property
-from properties.sampling import take_sample
-from properties.sync import create, edit
 from properties.tasks import sample_drift
-from properties.tiles import tiles
 from tests.conftest import PLATFORM
 from tests.crm_sync.admin_pages import CANARY, ESCAPED, client_of, queries_of
 from tests.platforms import Between

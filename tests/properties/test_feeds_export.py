@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from openpyxl import load_workbook
 
-from crm_sync import merge
-from properties import catalog
-from properties.feeds import NotAFeed, Record, manual, swissrets
-from properties.feeds.opening import read_feed
-from properties.feeds.swissrets_writing import WHOLE, write_json
-from properties.feeds.writing import Names, write_csv, write_xlsx
+from properties import catalog, merge
+from properties.editing import edit
+from properties.feeds import NotAFeed, Record, manual
+from properties.feeds.formats import read_feed
+from properties.feeds.swissrets import vocabulary
+from properties.feeds.swissrets.writer import WHOLE, write_json
+from properties.feeds.table.writer import Names, write_csv, write_xlsx
 from properties.models import Property
-from properties.sync import edit
 from tests.properties import documents
 
 ROOT = Path(__file__).parents[2]
@@ -85,8 +85,8 @@ def by_language(path, value):
 
 def in_swissrets(field):
     """Say whether a field has a place in SwissRETS, and is not derived from others."""
-    moved = {target.partition(".")[0] for _, target in swissrets.MOVED}
-    of_number = field.path in swissrets.NUMBERS and field.source is not catalog.Source.INFERRED
+    moved = {target.partition(".")[0] for _, target in vocabulary.MOVED}
+    of_number = field.path in vocabulary.NUMBERS and field.source is not catalog.Source.INFERRED
     is_mapped = field.path in moved or of_number
     return is_mapped and field.path not in {"swissReferences", "parentRealtyReferenceId"}
 
@@ -106,12 +106,12 @@ tidy = st.text("abcäö 1<>&\"'", min_size=1, max_size=20).map(str.strip).filter
 def test_swissrets_reads_back_all_that_has_a_place_in_it(
     tmp_path, document, category, characteristics
 ):
-    flags = {name for name, _ in swissrets.CONDITIONS}
+    flags = {name for name, _ in vocabulary.CONDITIONS}
     texts = document["localizations"] or [{"languageCode": "de", "title": "Loft"}]
     title = {"title": texts[0]["title"]} if "title" in texts[0] else {}
     document |= {
         "propertyCategories": [category],
-        "propertyType": swissrets.PROPERTY_TYPE_OF.get(category, "OTHER"),
+        "propertyType": vocabulary.PROPERTY_TYPE_OF.get(category, "OTHER"),
         "localizations": texts,
         "characteristics": {n: v for n, v in characteristics.items() if n not in flags},
     } | title
@@ -319,7 +319,7 @@ def test_what_cannot_be_exported_says_why_and_writes_nothing(
 def test_an_export_that_fails_leaves_the_older_file_alone(stock, capsys, tmp_path, monkeypatch):
     path = tmp_path / "all.xlsx"
     path.write_text("older")
-    monkeypatch.setattr("properties.feeds.writing.MAX_ROWS", 3)
+    monkeypatch.setattr("properties.feeds.table.writer.MAX_ROWS", 3)
     code, _, error = run(capsys, "export_properties", "main", path)
     assert (code, error) == (
         1,

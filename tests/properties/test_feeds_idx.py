@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from properties import catalog
-from properties.feeds import NotAFeed, Record, Refusal, Truncated, idx_columns
-from properties.feeds.idx_columns import COLUMNS, As
-from properties.feeds.opening import read_feed
+from properties.feeds import NotAFeed, Record, Refusal, Truncated
+from properties.feeds.formats import read_feed
+from properties.feeds.idx import columns
+from properties.feeds.idx.columns import COLUMNS, As
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "idx" / "unload.txt"
 NUMBER = {column.name: column.number for column in COLUMNS}
@@ -148,14 +149,14 @@ def test_a_column_has_a_path_exactly_when_it_is_not_kept():
 
 
 def test_every_value_of_the_tables_is_one_that_the_catalog_knows():
-    categories = {c for types in idx_columns.CATEGORIES.values() for c in types.values()}
+    categories = {c for types in columns.CATEGORIES.values() for c in types.values()}
     assert categories <= set(catalog.FIELDS["propertyCategories"].enum)
-    assert set(idx_columns.PROPERTY_TYPES.values()) <= set(catalog.FIELDS["propertyType"].enum)
-    assert set(idx_columns.PROPERTY_TYPES) == set(idx_columns.CATEGORIES)
-    assert set(idx_columns.OFFER_TYPES.values()) == set(catalog.FIELDS["offerType"].enum)
-    for units in idx_columns.PRICE_UNITS["RENT"].values():
+    assert set(columns.PROPERTY_TYPES.values()) <= set(catalog.FIELDS["propertyType"].enum)
+    assert set(columns.PROPERTY_TYPES) == set(columns.CATEGORIES)
+    assert set(columns.OFFER_TYPES.values()) == set(catalog.FIELDS["offerType"].enum)
+    for units in columns.PRICE_UNITS["RENT"].values():
         assert catalog.validate("prices.rent", units) == []
-    for units in idx_columns.PRICE_UNITS["SALE"].values():
+    for units in columns.PRICE_UNITS["SALE"].values():
         assert catalog.validate("prices.buy", units) == []
 
 

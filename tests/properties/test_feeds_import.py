@@ -7,13 +7,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from crm_sync.merge import leaves
 from crm_sync.models import Workspace
+from properties.editing import create, edit
 from properties.feeds import NotAFeed
-from properties.imports import import_feed
+from properties.imports.engine import import_feed
+from properties.merge import leaves
 from properties.models import Change, Property
-from properties.sync import create, edit
-from tests.properties.test_feeds_stock import EXAMPLES, TEN, as_json
+from tests.properties.test_full_load_guard import EXAMPLES, TEN, as_json
 
 PER_HUNDRED = 7
 NOW = datetime(2026, 5, 4, 6, tzinfo=UTC)

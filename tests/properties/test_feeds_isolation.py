@@ -12,8 +12,8 @@ import pytest
 from openpyxl import Workbook
 
 from properties.feeds import NotAFeed, ReaderEnded, Truncated, open_feed
-from properties.feeds.opening import read_feed
-from tests.properties.test_feeds_stock import as_json
+from properties.feeds.formats import read_feed
+from tests.properties.test_full_load_guard import as_json
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

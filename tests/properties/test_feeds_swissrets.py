@@ -6,17 +6,10 @@ from pathlib import Path
 import pytest
 
 from properties import catalog
-from properties.feeds import (
-    NotAFeed,
-    Record,
-    Refusal,
-    Truncated,
-    limits,
-    lines,
-    swissrets,
-)
-from properties.feeds.fitting import fit
-from properties.feeds.opening import read_feed
+from properties.feeds import NotAFeed, Record, Refusal, Truncated, limits, lines
+from properties.feeds.coerce import fit
+from properties.feeds.formats import read_feed
+from properties.feeds.swissrets import vocabulary
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -124,13 +117,13 @@ def test_both_formats_lead_to_one_document(feed):
 
 
 def test_every_line_of_the_table_leads_to_a_field_of_the_catalog():
-    assert [target for _, target in swissrets.MOVED if catalog.find(target) is None] == []
+    assert [target for _, target in vocabulary.MOVED if catalog.find(target) is None] == []
 
 
 def test_every_derived_value_is_one_that_the_catalog_knows():
-    assert set(swissrets.PROPERTY_TYPES) < set(catalog.FIELDS["propertyType"].enum)
-    assert set(swissrets.PROPERTY_TYPE_OF) < set(catalog.FIELDS["propertyCategories"].enum)
-    assert {c for _, c in swissrets.CONDITIONS} < set(catalog.FIELDS["conditions"].enum)
+    assert set(vocabulary.PROPERTY_TYPES) < set(catalog.FIELDS["propertyType"].enum)
+    assert set(vocabulary.PROPERTY_TYPE_OF) < set(catalog.FIELDS["propertyCategories"].enum)
+    assert {c for _, c in vocabulary.CONDITIONS} < set(catalog.FIELDS["conditions"].enum)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +249,7 @@ def test_a_duplicate_id_or_reference_is_refused_where_it_comes_again(feed):
 
 
 @pytest.mark.parametrize(
-    "name", sorted({source.partition(".")[0] for source, _ in swissrets.MOVED})
+    "name", sorted({source.partition(".")[0] for source, _ in vocabulary.MOVED})
 )
 @pytest.mark.parametrize("odd", ["x", 7, True, [7], {"a": {"b": [7]}}, [[{"url": ["x"]}]]])
 def test_a_value_of_another_shape_breaks_no_reader(feed, name, odd):

@@ -9,10 +9,11 @@ import pytest
 from openpyxl import Workbook
 
 from properties import catalog
-from properties.feeds import NotAFeed, Refusal, Truncated, table_xlsx, workbook
-from properties.feeds.cells import EMPTY
-from properties.feeds.opening import read_feed
-from properties.feeds.table import COLUMNS
+from properties.feeds import NotAFeed, Refusal, Truncated
+from properties.feeds.formats import read_feed
+from properties.feeds.table import workbook, xlsx_reader
+from properties.feeds.table.cells import EMPTY
+from properties.feeds.table.columns import COLUMNS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "properties.csv"
 REF = "objectReferenceId"
@@ -499,7 +500,7 @@ def test_a_part_that_unpacks_to_more_than_its_limit_is_no_feed(
     ids=["row", "column"],
 )
 def test_a_cell_far_out_fills_no_memory(read_parts, monkeypatch, cell):
-    monkeypatch.setattr(table_xlsx, "MAX_ROWS", 1_000)
+    monkeypatch.setattr(xlsx_reader, "MAX_ROWS", 1_000)
     assert read_parts({SHEET: sheet(HEADER + cell)}) == []
 
 

@@ -13,10 +13,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync.models import Workspace
-from properties import importing, uploads
+from properties.imports import job
+from properties.imports import upload as imports_upload
 from properties.models import Import, Property
 from tests.crm_sync.admin_pages import client_of, queries_of
-from tests.properties.test_feeds_stock import as_json
+from tests.properties.test_full_load_guard import as_json
 from tests.properties.uploaded import CANARY, fresh, table, upload, work
 
 LIST = reverse("admin:properties_import_changelist")
@@ -232,7 +233,7 @@ def test_the_list_of_refusals_is_an_attachment_without_a_formula(main, admin_cli
 
 def test_a_cut_list_of_refusals_says_how_many_are_missing(main, admin_client, admin_user):
     row = upload(main, admin_user, table(f"bad{n}" for n in range(1003)))
-    work(row, pace=importing.Pace())
+    work(row, pace=job.Pace())
     text = admin_client.get(reverse("admin:import_refused", args=[row.pk])).content.decode()
     assert len(text.splitlines()) == 1002
     assert text.splitlines()[-1] == "and 3 more,,"
@@ -267,5 +268,5 @@ def test_a_feed_that_lacks_most_of_the_stock_says_so_before_it_is_imported(
     page = admin_client.get(page_at(row)).content.decode()
     assert "it lacks 2 of the 3 properties that the last feed held" in page
     assert "Not in the feed any more: they stay as they are" in page
-    uploads.release(Import.objects.filter(pk=row.pk), actor=admin_user, now=timezone.now())
+    imports_upload.release(Import.objects.filter(pk=row.pk), actor=admin_user, now=timezone.now())
     assert work(row) == State.FAILED

@@ -9,13 +9,13 @@ from django.contrib.auth.models import User
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from crm_sync import merge
+from properties import merge
 from properties.catalog import FIELDS, MERGED, misplaced
+from properties.editing import Invalid, create, edit
 from properties.feeds import Record, open_feed
-from properties.feeds.table import COLUMNS
+from properties.feeds.table.columns import COLUMNS
+from properties.imports.apply import _check
 from properties.models import Change, Property
-from properties.sync import Invalid, create, edit
-from properties.taking import _check
 from properties.undo import undo
 from tests.sizes import times
 

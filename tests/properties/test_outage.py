@@ -5,8 +5,8 @@ from collections import Counter
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from properties.editing import create, edit
 from properties.models import Property
-from properties.sync import create, edit
 from tests.properties.virtual import CALL, World, refuses
 from tests.sizes import figures, seed_of, times
 

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
+from properties.editing import create, edit
 from properties.models import Property
-from properties.sync import create, edit
 from tests.platforms import Canned, Environ
 from tests.properties.virtual import World, refuses
 from tests.sizes import figures, times

@@ -7,11 +7,11 @@ import pytest
 import time_machine
 from django.core.management import CommandError, call_command
 
-from crm_sync.errors import Passing
 from crm_sync.models import Workspace
+from crm_sync.platform.errors import Passing
+from properties.editing import create, due_now, edit
 from properties.models import Change, Property, Walk
-from properties.pull import pull
-from properties.sync import create, due_now, edit
+from properties.pull.walk import pull
 from properties.tasks import pull_properties
 from tests.conftest import PLATFORM
 from tests.platforms import Between

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from crm_sync import transport
+from crm_sync.platform import transport
 from properties.models import Property, Walk
-from properties.pull import pull
+from properties.pull.walk import pull
 from tests.conftest import PLATFORM
 from tests.wsgi import WsgiAdapter
 

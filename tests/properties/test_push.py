@@ -6,12 +6,12 @@ import pytest
 import time_machine
 from django.db import connection
 
-from crm_sync import due
+from crm_sync.jobs import due
 from crm_sync.models import Workspace
+from properties.editing import create, due_now, edit
 from properties.models import Change, Conflict, Property
-from properties.push import push
-from properties.queues import PROPERTIES
-from properties.sync import create, due_now, edit
+from properties.push.push import push
+from properties.push.queue import PROPERTIES
 from tests.conftest import PLATFORM
 from tests.platforms import Between, lost
 

@@ -24,13 +24,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from crm_sync import due
+from crm_sync.jobs import due
 from crm_sync.models import Workspace
+from properties.editing import create, due_now, edit
 from properties.models import Property
-from properties.push import CREATE_WAIT, LATE_EFFECT, push
-from properties.sync import create, due_now, edit
+from properties.push.push import CREATE_WAIT, LATE_EFFECT, push
 from sandbox.app import Sandbox
-from sandbox.workspace import Properties
+from sandbox.state.workspace import Properties
 from tests.conftest import PLATFORM, TOKEN
 from tests.platforms import Between, Canned, Environ
 from tests.properties.push_model import VALUES, Model, forbidden, nested, sent, spelled, word, words

@@ -6,11 +6,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from crm_sync import due
-from crm_sync.ticker import Ticker
+from crm_sync.jobs import due
+from crm_sync.workers.ticker import Ticker
+from properties.editing import create, edit
 from properties.models import Property
-from properties.queues import PROPERTIES
-from properties.sync import create, edit
+from properties.push.queue import PROPERTIES
 
 
 def now() -> datetime:

@@ -11,10 +11,10 @@ from django.core.management import call_command
 from django.db import connection
 
 from crm_sync.models import Workspace
+from properties.editing import create
 from properties.models import DriftCheck, Property, Turn, Walk
-from properties.pull import pull
+from properties.pull.walk import pull
 from properties.rounds import go_round, longest_ago, take_turn
-from properties.sync import create
 from properties.tasks import SWEEP_ROWS, pull_properties, sample_drift, sweep_properties
 from tests.crm_sync.sockets import saying, serving
 from tests.properties.test_pull import stock  # noqa: F401 - a fixture

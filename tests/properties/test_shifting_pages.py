@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 from properties.models import Property
-from properties.pull import pull
+from properties.pull.walk import pull
 from tests.conftest import PLATFORM
 from tests.platforms import Between, Canned, Environ
 from tests.sizes import figures, seed_of, times

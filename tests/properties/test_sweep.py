@@ -11,9 +11,9 @@ from django.db import connection
 from django.utils import timezone
 
 from crm_sync.models import Workspace
+from properties.drift.sweep import sweep
+from properties.editing import create, edit
 from properties.models import DriftCheck, Property
-from properties.sweep import sweep
-from properties.sync import create, edit
 from properties.tasks import SWEEP_ROWS, sweep_properties
 
 NEW = "Written past the product"

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from crm_sync.models import Workspace
+from properties.admin.tiles import tiles
 from properties.models import Property
-from properties.tiles import tiles
 
 pytestmark = pytest.mark.django_db
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from crm_sync import due
-from properties import importing, uploads
+from crm_sync.jobs import due
+from properties.imports import job
+from properties.imports import upload as imports_upload
 from properties.models import Import, Property
 
-PACE = importing.Pace(save=0.0, least=0.0, together=1)  # writes and may stop after each record
+PACE = job.Pace(save=0.0, least=0.0, together=1)  # writes and may stop after each record
 CANARY = "<svg onload=alert(1)>"
 
 
@@ -22,11 +23,11 @@ def table(references: Iterable[str], title: str = "House") -> bytes:
 
 def upload(workspace, user, content: bytes, *, name: str = "stock.csv", released=False) -> Import:
     file = SimpleUploadedFile(name, content)
-    row = uploads.receive(Import(workspace=workspace), file, actor=user, now=timezone.now())
+    row = imports_upload.receive(Import(workspace=workspace), file, actor=user, now=timezone.now())
     if released:
         while fresh(row).state == Import.State.PREVIEWING:
             work(row)
-        uploads.release(rows(row), actor=user, now=timezone.now())
+        imports_upload.release(rows(row), actor=user, now=timezone.now())
     return row
 
 
@@ -45,7 +46,7 @@ def claim(row: Import, *, now=None) -> due.Claim[Import]:
 def work(
     row: Import, *, until: float = float("inf"), clock=timezone.now, now=None, pace=PACE
 ) -> str:
-    return importing.work(claim(row, now=now), until=until, pace=pace, clock=clock)
+    return job.work(claim(row, now=now), until=until, pace=pace, clock=clock)
 
 
 def stock() -> dict[str, tuple]:

@@ -11,9 +11,9 @@ import time_machine
 
 from crm_sync.models import Workspace
 from properties.models import Property
-from properties.queues import PROPERTIES
+from properties.push.queue import PROPERTIES
 from sandbox.app import Sandbox
-from sandbox.workspace import Properties
+from sandbox.state.workspace import Properties
 from tests.conftest import PLATFORM
 from tests.platforms import Between, Canned, Environ
 from tests.properties.workers import Killed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.openapi import DESCRIPTION
+from sandbox.api.openapi import DESCRIPTION
 
 KINDS = {
     "object": dict,

@@ -8,8 +8,8 @@ import json
 
 import pytest
 
+from sandbox.state.workspace import Workspace
 from sandbox.wire import MAX_BODY
-from sandbox.workspace import Workspace
 from tests.sandbox.conftest import Client, refusal
 
 PATHS = [

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from sandbox import callbacks
+from sandbox.state import callbacks
 from tests.sandbox.conftest import HOOK
 
 NOW = "2026-03-02T08:30:00.000000Z"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.__main__ import parser
-from sandbox.faults import ANSWERS, CALLBACKS, Rule
-from sandbox.routes import ROUTES
+from sandbox.api.routes import ROUTES
+from sandbox.faults.rules import ANSWERS, CALLBACKS, Rule
 from tests.sandbox.servers import running
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text(encoding="utf-8")

@@ -9,10 +9,10 @@ import time
 import pytest
 import requests
 
-import sandbox.faults as faults_module
+import sandbox.faults.rules as faults_module
 from sandbox.app import Sandbox
-from sandbox.faults import ANSWERS, CALLBACKS
-from sandbox.workspace import Workspace
+from sandbox.faults.rules import ANSWERS, CALLBACKS
+from sandbox.state.workspace import Workspace
 from tests.sandbox.conftest import refusal
 
 ONE = "/v1/real-estate-properties/201"

@@ -8,7 +8,8 @@ import zlib
 
 import pytest
 
-from sandbox import drawing, materials, video
+from sandbox.samples import drawing, video
+from sandbox.state import materials
 
 HOST = "http://sandbox.test"
 

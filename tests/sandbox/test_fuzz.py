@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sandbox.api.openapi import DESCRIPTION, QUERY, statuses
+from sandbox.api.operations import OPERATIONS, Operation
 from sandbox.app import Sandbox
-from sandbox.openapi import DESCRIPTION, QUERY, statuses
-from sandbox.operations import OPERATIONS, Operation
-from sandbox.workspace import Workspace
+from sandbox.state.workspace import Workspace
 from tests.sandbox.conftest import START, Client
 from tests.sandbox.schema_check import resolved, wrong
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.lifecycle import (
+from sandbox.interface.lifecycle import (
     DOCUMENT_MOVES,
     ORDER_MOVES,
     PHOTO_MOVES,

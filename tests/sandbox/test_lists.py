@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sandbox.fields import PROPERTY
+from sandbox.interface.fields import PROPERTY
 from tests.sandbox.conftest import refusal
 
 ONE = "/v1/real-estate-properties/201"

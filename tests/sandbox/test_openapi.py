@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from sandbox.openapi import DESCRIPTION
-from sandbox.operations import OPERATIONS
-from sandbox.routes import BODY_METHODS, BODY_OPTIONAL, ROUTES
+from sandbox.api.openapi import DESCRIPTION
+from sandbox.api.operations import OPERATIONS
+from sandbox.api.routes import BODY_METHODS, BODY_OPTIONAL, ROUTES
 from tests.sandbox.conftest import Client
 from tests.sandbox.schema_check import resolved, wrong
 

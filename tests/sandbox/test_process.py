@@ -17,9 +17,9 @@ import pytest
 import requests
 
 from sandbox.__main__ import main
-from sandbox.faults import ANSWERS, CALLBACKS
-from sandbox.saving import save
-from sandbox.workspace import Workspace
+from sandbox.faults.rules import ANSWERS, CALLBACKS
+from sandbox.state.saving import save
+from sandbox.state.workspace import Workspace
 from tests.sandbox.servers import ROOT, eventually, kill, running, stop
 
 processes = pytest.mark.processes

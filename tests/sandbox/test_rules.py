@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.fields import PROPERTY, Field
+from sandbox.interface.fields import PROPERTY, Field
 from tests.sandbox.conftest import HOOK, finished, refusal
 
 NOW = "2026-03-02T08:30:00.000000Z"

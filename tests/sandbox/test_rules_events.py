@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import requests
 
-from sandbox import callbacks
-from sandbox.routes import ROUTES
+from sandbox.api.routes import ROUTES
+from sandbox.state import callbacks
 from tests.sandbox.conftest import HOOK, Client, finished, refusal
 from tests.wsgi import WsgiAdapter
 

@@ -20,14 +20,14 @@ from django.contrib.auth.models import User  # noqa: E402 - Django is set up onl
 from django.core.files import File  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from crm_sync import watch  # noqa: E402
-from crm_sync.dispatch import doorbell  # noqa: E402
+from crm_sync.jobs.doorbell import doorbell  # noqa: E402
 from crm_sync.models import Watch, Workspace  # noqa: E402
-from orders import mirror  # noqa: E402
+from crm_sync.webhook import schedule  # noqa: E402
+from orders.mirror import updates  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
-from properties import uploads  # noqa: E402
+from properties.editing import edit  # noqa: E402
+from properties.imports import upload as imports_upload  # noqa: E402
 from properties.models import Import, Property  # noqa: E402
-from properties.sync import edit  # noqa: E402
 
 LIMIT = 30.0  # seconds; then it is said as it is
 LOOK = 0.02
@@ -62,13 +62,13 @@ class Neighbour:
         now = timezone.now()
         mine = Order.objects.filter(workspace=self.workspace)
         mine.update(due_at=now)
-        doorbell.ring(mirror.QUEUE, self.workspace.pk)
+        doorbell.ring(updates.QUEUE, self.workspace.pk)
         return lambda: not mine.filter(due_at=now).exists() and not _held(mine)
 
     def triggers(self) -> Callable[[], bool]:
         now = timezone.now()
         mine = Watch.objects.filter(workspace=self.workspace)
-        watch.ask(mine, now=now)
+        schedule.ask(mine, now=now)
         return mine.filter(looked_at__gt=now).exists
 
     def imports(self) -> Callable[[], bool]:
@@ -78,7 +78,9 @@ class Neighbour:
             path.write_text("objectReferenceId,title\nN-1,One\n")
             with path.open("rb") as file:
                 upload = File(file, name="one.csv")
-                row = uploads.receive(new, upload, actor=User.objects.first(), now=timezone.now())
+                row = imports_upload.receive(
+                    new, upload, actor=User.objects.first(), now=timezone.now()
+                )
         return Import.objects.filter(pk=row.pk, state=Import.State.PREVIEWED).exists
 
     def measure(self, *queues: str) -> dict[str, float]:

@@ -7,12 +7,12 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 from django.core.validators import validate_slug
 
-from crm_sync import addresses
-from crm_sync.client import Client
-from crm_sync.commands import USAGE, SyncCommand
-from crm_sync.credentials import ClientCredentials, FixedToken
-from crm_sync.errors import SyncError
+from crm_sync.management.base import USAGE, SyncCommand
 from crm_sync.models import Workspace
+from crm_sync.platform import addresses
+from crm_sync.platform.client import Client
+from crm_sync.platform.credentials import ClientCredentials, FixedToken
+from crm_sync.platform.errors import SyncError
 from crm_sync.secrets import SecretUnreadable
 
 CREDENTIALS = ["fixed_token", "client_id", "client_secret"]

@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.audit import Page, books, read, snapshot
-from crm_sync.commands import SyncCommand
 from crm_sync.health import reports
+from crm_sync.integrity.audit import Page, books, read, snapshot
+from crm_sync.management.base import SyncCommand
 from crm_sync.models import Workspace
 
 

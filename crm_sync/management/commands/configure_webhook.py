@@ -5,11 +5,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync import registration
-from crm_sync.answers import Answer
-from crm_sync.commands import USAGE, SyncCommand
-from crm_sync.errors import NotThere, SyncError
+from crm_sync.management.base import USAGE, SyncCommand
 from crm_sync.models import Workspace
+from crm_sync.platform.errors import NotThere, SyncError
+from crm_sync.platform.responses import Answer
+from crm_sync.webhook import configuration
 
 
 class Command(SyncCommand):
@@ -40,7 +40,7 @@ class Command(SyncCommand):
             return
         try:
             answer = self._do(workspace, options)
-        except (registration.NoneNotAllowed, registration.OnlyHere) as error:
+        except (configuration.NoneNotAllowed, configuration.OnlyHere) as error:
             self.fail(str(error), USAGE)
         except NotThere:
             self.fail(f"{workspace}: the platform has no webhook configured")
@@ -59,9 +59,9 @@ class Command(SyncCommand):
         if options["delete"]:
             return client.delete_webhook()
         if options["rotate_secret"]:
-            return registration.rotate_secret(workspace, now=timezone.now())
+            return configuration.rotate_secret(workspace, now=timezone.now())
         auth_type = options["auth"] or workspace.auth_type
-        return registration.configure(workspace, auth_type=auth_type, now=timezone.now())
+        return configuration.configure(workspace, auth_type=auth_type, now=timezone.now())
 
     def _plan(self, workspace: Workspace, options: dict[str, Any]) -> None:
         names = ("show", "enable", "disable", "delete", "rotate_secret")

@@ -8,10 +8,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync import due, heartbeat, queues, tasks
-from crm_sync.commands import SyncCommand
-from crm_sync.due import Tally
-from crm_sync.ticker import BUDGET, Ticker
+from crm_sync import tasks
+from crm_sync.jobs import due
+from crm_sync.jobs.due import Tally
+from crm_sync.management.base import SyncCommand
+from crm_sync.workers import heartbeat, queues
+from crm_sync.workers.ticker import BUDGET, Ticker
 
 
 class Command(SyncCommand):

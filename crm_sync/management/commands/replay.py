@@ -8,11 +8,11 @@ from django.core.management.base import CommandParser
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crm_sync.commands import PARTLY, USAGE, SyncCommand
-from crm_sync.events import NotUnderstood, read_moment
-from crm_sync.inbox import STUCK
+from crm_sync.inbox.events import NotUnderstood, read_moment
+from crm_sync.inbox.replay import Foreseen, foresee, replay
+from crm_sync.inbox.store import STUCK
+from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from crm_sync.models import Delivery
-from crm_sync.replay import Foreseen, foresee, replay
 
 AT_ONCE = 200  # deliveries in one transaction
 CHOICES = ("state", "order", "since", "delivery")

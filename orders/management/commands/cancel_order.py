@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from orders import changes
-from orders.commands import OrderCommand, order_document
+from orders.management.base import OrderCommand, order_document
+from orders.placing import changes
 
 
 class Command(OrderCommand):

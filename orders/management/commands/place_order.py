@@ -5,11 +5,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.commands import FAILED, PARTLY
+from crm_sync.management.base import FAILED, PARTLY
 from crm_sync.models import Workspace
-from orders import placement
-from orders.commands import OrderCommand
+from orders.management.base import OrderCommand
 from orders.models import Placement
+from orders.placing import placement
 
 EXIT = {Placement.State.FAILED: FAILED, Placement.State.UNCERTAIN: PARTLY}
 

@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.commands import USAGE
-from crm_sync.events import NotUnderstood, read_moment
-from orders import changes
-from orders.commands import OrderCommand, order_document
+from crm_sync.inbox.events import NotUnderstood, read_moment
+from crm_sync.management.base import USAGE
+from orders.management.base import OrderCommand, order_document
+from orders.placing import changes
 
 
 class Command(OrderCommand):

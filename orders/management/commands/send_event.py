@@ -6,15 +6,16 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync import events, samples, trial
-from crm_sync.commands import PARTLY, USAGE, SyncCommand
-from crm_sync.errors import Passing
-from crm_sync.events import NotUnderstood, parse, read_moment
-from crm_sync.inbox import STUCK
+from crm_sync.inbox import events
+from crm_sync.inbox.events import NotUnderstood, parse, read_moment
+from crm_sync.inbox.store import STUCK
+from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from crm_sync.models import Delivery, Workspace
-from crm_sync.redaction import MASK
-from crm_sync.trial import Call
-from orders import mirror
+from crm_sync.platform.errors import Passing
+from crm_sync.platform.redaction import MASK
+from crm_sync.webhook import sample_events, test_event
+from crm_sync.webhook.test_event import Call
+from orders.mirror import updates
 from orders.models import Assignment, Order
 
 NOBODY = "pending: nobody has applied it yet; start a worker, or run manage.py drain"
@@ -33,7 +34,7 @@ class Command(SyncCommand):
     help = (
         "Send one event to the callback address of a workspace, as the platform would, and say what"
         " became of it. It changes the mirror of that order until the next read, which is asked for"
-        f" at once. Kinds: {', '.join(samples.KINDS)}."
+        f" at once. Kinds: {', '.join(sample_events.KINDS)}."
     )
     changes = True
 
@@ -65,7 +66,7 @@ class Command(SyncCommand):
         """Send it, wait a few seconds for a worker, and print what became of it."""
         workspace = self.workspace(options["slug"])
         payload = self._payload(workspace, options)
-        one = trial.call(workspace, payload)
+        one = test_event.call(workspace, payload)
         if options["dry_run"]:
             document = {"dryRun": True, "url": one.url, "headers": _shown(one), "payload": payload}
             self.emit(document, _call_lines(one), as_json=options["json"])
@@ -73,7 +74,7 @@ class Command(SyncCommand):
         if workspace.auth_type != Workspace.AuthType.NONE and not workspace.auth_secret:
             self.fail(f"{workspace} has no webhook yet: manage.py configure_webhook {workspace}")
         status = self._send(one)
-        found = trial.outcome(workspace, one, seconds=options["wait"])
+        found = test_event.outcome(workspace, one, seconds=options["wait"])
         if found is None:
             self.fail(
                 f"{one.url} answered {status}, but nothing was stored here: PUBLIC_BASE_URL leads"
@@ -86,18 +87,18 @@ class Command(SyncCommand):
         kind = options["kind"].upper()
         try:
             at = read_moment("--at", options["at"]) if options["at"] else timezone.now()
-            if kind not in samples.KINDS:
-                raise samples.NoSuchKind(options["kind"])
-            known = samples.allowed(kind, _known(workspace, kind, options))
-            payload = samples.sample(kind, at=at, fields=known | _set(options["set"]))
+            if kind not in sample_events.KINDS:
+                raise sample_events.NoSuchKind(options["kind"])
+            known = sample_events.allowed(kind, _known(workspace, kind, options))
+            payload = sample_events.sample(kind, at=at, fields=known | _set(options["set"]))
             parse(json.dumps(payload).encode())
-        except (samples.NoSuchKind, NotUnderstood, ValueError) as error:
+        except (sample_events.NoSuchKind, NotUnderstood, ValueError) as error:
             self.fail(str(error), USAGE)
         return payload
 
     def _send(self, one: Call) -> int:
         try:
-            answer = trial.send(one)
+            answer = test_event.send(one)
         except Passing as error:
             self.fail(f"{error}: is the web server running, and is PUBLIC_BASE_URL right?")
         if not 200 <= answer.status < 300:
@@ -177,13 +178,18 @@ def _ask(workspace: Workspace, payload: dict[str, Any]) -> Order | None:
     mine = Order.objects.filter(workspace=workspace, platform_id=payload.get("orderId", ""))
     order = mine.first()
     if order is not None:
-        mirror.ask_for(order, now=timezone.now())
+        updates.ask_for(order, now=timezone.now())
     return order
 
 
 def _shown(one: Call) -> dict[str, str]:
     """Return the headers for a person, without the secret."""
-    told = {"content-type", "x-event-type", "x-order-id", *(name.lower() for name in trial.MARK)}
+    told = {
+        "content-type",
+        "x-event-type",
+        "x-order-id",
+        *(name.lower() for name in test_event.MARK),
+    }
     return {name: text if name.lower() in told else MASK for name, text in one.headers.items()}
 
 

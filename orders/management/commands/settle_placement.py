@@ -5,10 +5,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.commands import USAGE
-from orders import settlement
-from orders.commands import OrderCommand
+from crm_sync.management.base import USAGE
+from orders.management.base import OrderCommand
 from orders.models import Placement
+from orders.placing import settlement
 
 
 class Command(OrderCommand):

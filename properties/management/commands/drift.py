@@ -6,11 +6,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.commands import PARTLY, USAGE, SyncCommand
+from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
 from properties.difference import short
-from properties.drift import Stopped, compare, keys, make_due
-from properties.findings import ORDER, Finding, Report, Verdict, by_count
+from properties.drift.comparison import Stopped, compare, keys, make_due
+from properties.drift.findings import ORDER, Finding, Report, Verdict, by_count
 
 SHOWN = 20  # properties in the text for a person, and fields of each
 MOVED = {"ours": "never sent", "theirs": "changed there", "both": "changed on both sides"}

@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db.models import QuerySet
 
-from crm_sync.commands import PARTLY, USAGE, SyncCommand
+from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from properties.exports import FORMATS, Report, written
-from properties.feeds.swissrets_writing import WHOLE
+from properties.feeds.swissrets.writer import WHOLE
 from properties.models import Property
 
 

@@ -9,11 +9,11 @@ from django.utils import timezone
 from rich.console import Console
 from rich.progress import Progress
 
-from crm_sync.commands import FAILED, PARTLY, SyncCommand
+from crm_sync.management.base import FAILED, PARTLY, SyncCommand
 from crm_sync.models import Workspace
 from properties.feeds import NotAFeed
-from properties.import_report import Report
-from properties.imports import Stopped, import_feed
+from properties.imports.engine import Stopped, import_feed
+from properties.imports.report import Report
 
 SHOWN = 20  # lines of each kind that a person reads; --json has all that a report keeps
 ADVICE = "if the feed is whole, import it with --force: what it lacks stays as it is"

@@ -8,13 +8,13 @@ from django.core.management.base import CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
-from crm_sync.commands import PARTLY, SyncCommand
-from crm_sync.due import Tally
-from crm_sync.errors import SyncError
+from crm_sync.jobs.due import Tally
+from crm_sync.management.base import PARTLY, SyncCommand
 from crm_sync.models import Workspace
+from crm_sync.platform.errors import SyncError
 from properties.models import Walk
-from properties.pull import pull
-from properties.queues import PROPERTIES
+from properties.pull.walk import pull
+from properties.push.queue import PROPERTIES
 
 SLICE = 5.0  # seconds between two looks at the progress bar
 WHILE_BUSY = 0.5  # seconds until it is asked again whether a worker is still at it

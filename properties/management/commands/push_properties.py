@@ -8,14 +8,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync import due
-from crm_sync.commands import FAILED, OK, PARTLY, USAGE, SyncCommand
-from crm_sync.due import Claim, LeaseLost
-from crm_sync.merge import document
+from crm_sync.jobs import due
+from crm_sync.jobs.due import Claim, LeaseLost
+from crm_sync.management.base import FAILED, OK, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
 from properties.difference import planned
+from properties.merge import document
 from properties.models import Property
-from properties.push import push
+from properties.push.push import push
 
 Row = dict[str, Any]
 SHOWN = 20

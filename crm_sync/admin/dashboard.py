@@ -1,0 +1,178 @@
+"""The first page of the admin: what is due for a person, and how the connections are (screen 1)."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django.apps import apps
+from django.db.models import OuterRef, Q, Subquery
+from django.http import HttpRequest
+from django.templatetags.static import static
+from django.urls import Resolver404, resolve, reverse
+from django.utils import timezone
+
+from crm_sync import health
+from crm_sync.admin import standstill
+from crm_sync.admin.live import live
+from crm_sync.admin.states import state_badge
+from crm_sync.admin.ui.cells import badge, moment, page_of, shortened
+from crm_sync.admin.ui.tiles import ATTENTION, NEWEST, TILES, Attention, Tile
+from crm_sync.admin.workspace import connection, without_secrets
+from crm_sync.inbox import store
+from crm_sync.models import Delivery, Workspace
+from crm_sync.platform import clock
+
+
+def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Add the figures; a bounded number of queries, and the platform is never asked."""
+    now = timezone.now()
+    sees_workspaces = request.user.has_perm("crm_sync.view_workspace")
+    sees_deliveries = request.user.has_perm("crm_sync.view_delivery")
+    workspaces = _workspaces() if sees_workspaces else []
+    reports = health.reports(now)
+    attention = standstill.lines(workspaces, reports, now) if sees_workspaces else []
+    attention += _workspace_troubles(workspaces, now)
+    if sees_deliveries:
+        attention += _stuck_deliveries(now)
+    for find in reversed(ATTENTION):
+        attention += [line for line in find(now) if _may_see(request, line.link)]
+    is_new = not Workspace.objects.exists()
+    return context | {
+        "live": live(now) if sees_deliveries else None,
+        "live_url": reverse("admin:crm_sync_delivery_live"),
+        "is_new": is_new,
+        "groups": _groups(request),
+        "attention": sorted(attention, key=lambda line: not line.is_urgent),
+        "stands_still": any(line.is_urgent for line in attention),
+        "reports": reports,
+        "attention_tells": sees_workspaces and not is_new,
+        "connections": [_connection(workspace, now) for workspace in workspaces],
+        "sees_workspaces": sees_workspaces,
+    }
+
+
+def stylesheet(_: HttpRequest) -> str:
+    """Return the address of our own few styles."""
+    return static("crm_sync/admin.css")
+
+
+def favicon(_: HttpRequest) -> str:
+    """Return the address of the icon that a browser shows in its tab."""
+    return static("crm_sync/favicon.svg")
+
+
+def _groups(request: HttpRequest) -> list[tuple[str, list[Tile]]]:
+    """Return the tiles under the name of the app that they come from.
+
+    The apps in which people work were loaded last and come first.
+    """
+    groups = []
+    for add in reversed(TILES):
+        shown = [tile for tile in add() if _may_see(request, tile.link)]
+        if shown:
+            groups.append((_app_of(add), shown))
+    return groups
+
+
+def _app_of(function: Callable[[], list[Tile]]) -> str:
+    config = apps.get_containing_app_config(function.__module__)
+    return str(config.verbose_name) if config else ""
+
+
+def _may_see(request: HttpRequest, link: str) -> bool:
+    """Tell whether the page behind a figure opens for this user: a figure is data too (S17)."""
+    try:
+        view = resolve(link.partition("?")[0]).func
+    except Resolver404:
+        return False
+    model_admin = getattr(view, "model_admin", None)
+    return model_admin is None or bool(model_admin.has_view_permission(request))
+
+
+def _workspaces() -> list[Any]:
+    came = Delivery.objects.filter(workspace=OuterRef("pk"), replay_of=None)
+    newest = came.order_by("-received_at")
+    return list(
+        without_secrets(Workspace.objects.all())
+        .annotate(last_received=Subquery(newest.values("received_at")[:1]))
+        .order_by("slug")
+    )
+
+
+def _connection(workspace: Any, now: datetime) -> dict[str, object]:
+    text, tone = connection(workspace, now)
+    return {
+        "slug": workspace.slug,
+        "address": workspace.base_url,
+        "link": page_of(workspace),
+        "badge": badge(text, tone),
+        "paused": moment(workspace.paused_until, now) if workspace.is_paused(now) else "",
+        "received": moment(workspace.last_received, now),
+        "refused": workspace.refused_callbacks,
+    }
+
+
+def _workspace_troubles(workspaces: list[Any], now: datetime) -> list[Attention]:
+    found = []
+    for workspace in workspaces:
+        link = page_of(workspace)
+        text, tone = connection(workspace, now)
+        if tone != "good":
+            is_paused = workspace.is_paused(now)
+            found.append(
+                Attention(
+                    badge(text, tone),
+                    shortened(workspace.problem, 140) if workspace.problem else "",
+                    workspace.slug,
+                    link=link,
+                    remedy=_remedy(workspace),
+                    next_try=moment(workspace.paused_until, now) if is_paused else "",
+                )
+            )
+        if difference := clock.difference(workspace.clock_ahead):
+            found.append(
+                Attention(
+                    badge("Clock", "warning"),
+                    f"The platform's clock is {difference}; events are compared with it",
+                    workspace.slug,
+                    moment(workspace.clock_noted_at, now),
+                    link,
+                    remedy="Synchronise this machine's clock; if it is right, tell the platform",
+                )
+            )
+        if workspace.refused_callbacks:
+            text = f"{workspace.refused_callbacks} callbacks, last {workspace.last_refusal}"
+            since = moment(workspace.last_refusal_at, now)
+            found.append(
+                Attention(
+                    badge("Refused", "warning"), shortened(text, 140), workspace.slug, since, link
+                )
+            )
+    return found
+
+
+def _remedy(workspace: Any) -> str:
+    if not workspace.has_fixed_token and not workspace.has_client_secret:
+        return f"manage.py add_workspace {workspace.slug} with its credentials"
+    return ""
+
+
+def _stuck_deliveries(now: datetime) -> list[Attention]:
+    """Return the newest few; the tiles say how many there are."""
+    stuck = (
+        Delivery.objects.filter(Q(state__in=store.STUCK))
+        .select_related("workspace")
+        .only("workspace__slug", "state", "kind", "effect", "received_at", "due_at")
+        .order_by("-received_at", "-pk")[:NEWEST]
+    )
+    return [
+        Attention(
+            state_badge(delivery),
+            shortened(f"{delivery.kind or 'Callback'}: {delivery.effect}", 140),
+            delivery.workspace.slug,
+            moment(delivery.received_at, now),
+            page_of(delivery),
+            next_try=moment(delivery.due_at, now) if delivery.due_at else "",
+        )
+        for delivery in stuck
+    ]

@@ -1,0 +1,96 @@
+"""What is stuck, grouped by its cause, with one action for all of a group."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, Max, Min
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+
+from crm_sync.admin.states import named_badge
+from crm_sync.admin.ui.cells import list_of, moment, page_at
+from crm_sync.admin.ui.readonly import ReadOnlyAdmin
+from crm_sync.inbox import store
+from crm_sync.models import Delivery
+
+MOST = 100  # groups on the page, the largest first
+AT_ONCE = 2000  # deliveries that one click acts on
+ACTIONS = {"apply_again": "Applied again.", "set_aside": "Set aside."}
+
+
+def causes_page(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
+    """Show the groups; try one again or set it aside (POST)."""
+    if not admin.has_view_permission(request):
+        raise PermissionDenied
+    if request.method == "POST":
+        _act(admin, request)
+        return HttpResponseRedirect(reverse("admin:crm_sync_delivery_causes"))
+    context: dict[str, Any] = admin.admin_site.each_context(request) | {
+        "opts": admin.opts,
+        "title": "Stuck, by cause",
+        "media": admin.media,
+        "groups": _groups(),
+        "most": MOST,
+        "can_act": admin.has_act_permission(request),
+    }
+    return TemplateResponse(request, "crm_sync/causes.html", context)
+
+
+def _groups() -> list[dict[str, Any]]:
+    now, inbox_list = timezone.now(), list_of("crm_sync.delivery")
+    groups = (
+        Delivery.objects.filter(state__in=store.STUCK)
+        .values("state", "cause")
+        .annotate(
+            count=Count("pk"),
+            workspaces=Count("workspace", distinct=True),
+            first=Min("received_at"),
+            last=Max("received_at"),
+            example=Max("pk"),
+        )
+        .order_by("-count", "state", "cause")
+    )
+    found = list(groups[:MOST])
+    examples = dict(
+        Delivery.objects.filter(pk__in=[one["example"] for one in found]).values_list(
+            "pk", "effect"
+        )
+    )
+    return [
+        one
+        | {
+            "badge": named_badge(one["state"]),
+            "first": moment(one["first"], now),
+            "last": moment(one["last"], now),
+            "text": examples.get(one["example"], ""),
+            "page": page_at("crm_sync.delivery", one["example"]),
+            "list": f"{inbox_list}?{urlencode({'cause': one['cause']})}",
+        }
+        for one in found
+    ]
+
+
+def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
+    name = request.POST.get("action", "")
+    if not admin.has_act_permission(request):
+        raise PermissionDenied
+    if name not in ACTIONS:
+        return
+    group = Delivery.objects.filter(
+        state=request.POST.get("state"), cause=request.POST.get("cause", "")
+    ).filter(state__in=store.STUCK)
+    keys = list(group.order_by("received_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
+    rows = Delivery.objects.filter(pk__in=keys)
+    admin.note(request, rows, ACTIONS[name])
+    if name == "apply_again":
+        count = store.apply_again(rows, now=timezone.now())
+        messages.success(request, f"A worker applies them again now: {count}.")
+    else:
+        count = store.set_aside(rows)
+        messages.success(request, f"Set aside, and kept: {count}.")
+    if len(keys) == AT_ONCE:
+        messages.info(request, f"{AT_ONCE} at once: the rest still stands here.")

@@ -1,0 +1,88 @@
+"""What stands still on our side, for the overview: processes, queues, webhooks not yet set."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from crm_sync import health
+from crm_sync.admin.ui.cells import badge, moment, page_of
+from crm_sync.admin.ui.tiles import NEWEST, Attention
+from crm_sync.health import LATE, Report
+from crm_sync.models import Watch
+from crm_sync.workers import heartbeat
+from crm_sync.workers.heartbeat import Kind
+
+
+def lines(workspaces: list[Any], reports: list[Report], now: datetime) -> list[Attention]:
+    """Return what stands still, the cause before what follows from it.
+
+    Args:
+        workspaces: all of them, without their secrets.
+    """
+    return [
+        *_missing(reports),
+        *_killed(reports, now),
+        *_stalled(workspaces, reports, now),
+        *_without_webhook(workspaces),
+    ]
+
+
+def _missing(reports: list[Report]) -> Iterable[Attention]:
+    for one in reports:
+        if one.remedy:
+            yield Attention(
+                badge("Not running", one.tone),
+                f"{one.text}. {one.effect}",
+                remedy=one.remedy,
+                next_try="When it runs",
+                is_urgent=True,
+            )
+
+
+def _killed(reports: list[Report], now: datetime) -> Iterable[Attention]:
+    """Yield those that fell silent while others of their kind go on."""
+    going_on = {one.kind for one in reports if not one.remedy}
+    for one in [one for one in heartbeat.killed(now) if one.kind in going_on][:NEWEST]:
+        yield Attention(
+            badge("Died", "warning"),
+            f"{one.get_kind_display()} {one.name} fell silent and did not say that it ends",
+            since=moment(one.seen_at, now),
+            remedy="Look at its log and start it again; its rows are free after a minute",
+            next_try="By the others",
+            is_urgent=True,
+        )
+
+
+def _stalled(workspaces: list[Any], reports: list[Report], now: datetime) -> Iterable[Attention]:
+    """Yield a line for each queue, however many workspaces it is."""
+    by_queue: dict[str, list[int]] = {}
+    for queue, workspace_id in health.stalled(now):
+        by_queue.setdefault(queue, []).append(workspace_id)
+    slugs = {workspace.pk: workspace.slug for workspace in workspaces}
+    is_worker_there = any(one.kind == Kind.WORKER and not one.remedy for one in reports)
+    for queue, found in sorted(by_queue.items()):
+        yield Attention(
+            badge("Stands still", "danger"),
+            f"Nobody has taken what is due in {queue} for {int(LATE.total_seconds())} s or longer",
+            slugs.get(found[0], "") if len(found) == 1 else f"{len(found)} workspaces",
+            remedy="Start one more worker, or look at the log of the one that runs"
+            if is_worker_there
+            else "Start a worker",
+            next_try="When a worker is free",
+            is_urgent=True,
+        )
+
+
+def _without_webhook(workspaces: list[Any]) -> Iterable[Attention]:
+    watched = set(Watch.objects.values_list("workspace_id", flat=True))
+    missing = [workspace for workspace in workspaces if workspace.pk not in watched]
+    for workspace in missing[:NEWEST]:
+        yield Attention(
+            badge("No webhook", "danger"),
+            "The platform does not know where to call: no event arrives",
+            workspace.slug,
+            link=page_of(workspace),
+            remedy=f"manage.py configure_webhook {workspace.slug}",
+            next_try="Not by itself",
+            is_urgent=True,
+        )

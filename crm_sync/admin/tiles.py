@@ -1,0 +1,144 @@
+"""The figures that this app adds to the dashboard."""
+
+from dataclasses import replace
+from datetime import datetime, time
+
+from django.db.models import Sum
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
+from crm_sync.admin.ui.tiles import ATTENTION, NEWEST, TILES, Attention, Tile
+from crm_sync.models import Delivery, Gap, Watch, Workspace
+from crm_sync.webhook.configuration import GONE
+
+State = Delivery.State
+
+
+def tiles() -> list[Tile]:
+    """Count what was received and what became of it; each count runs along an index."""
+    deliveries, workspaces = list_of("crm_sync.delivery"), list_of("crm_sync.workspace")
+    today = datetime.combine(timezone.localdate(), time.min, timezone.get_current_timezone())
+    # All states are named, so that the index on (state, received_at) answers among millions.
+    came = Delivery.objects.filter(state__in=State.values, received_at__gte=today)
+    received = came.filter(replay_of=None).count()
+    quarantined = Delivery.objects.filter(state=State.QUARANTINED).count()
+    failed = Delivery.objects.filter(state=State.FAILED).count()
+    early = Delivery.objects.filter(state=State.EARLY).count()
+    unseen = Gap.objects.filter(acknowledged_at=None).count()
+    changed = Watch.objects.exclude(drift_since=None).count()
+    failed_attempts = Watch.objects.aggregate(total=Sum("failed"))["total"] or 0
+    refused = Workspace.objects.aggregate(total=Sum("refused_callbacks"))["total"] or 0
+    return [
+        Tile("Received today", received, "info", deliveries, "callbacks stored since midnight"),
+        Tile(
+            "Not understood",
+            quarantined,
+            "danger",
+            f"{deliveries}?state__exact={State.QUARANTINED}",
+            "kept raw until somebody looks",
+        ),
+        Tile(
+            "Failed",
+            failed,
+            "danger",
+            f"{deliveries}?state__exact={State.FAILED}",
+            "understood, but not applied",
+        ),
+        *(
+            [
+                Tile(
+                    "Dated ahead",
+                    early,
+                    "warning",
+                    f"{deliveries}?state__exact={State.EARLY}",
+                    "of the platform's clock: each is applied when its time comes",
+                )
+            ]
+            if early
+            else []
+        ),
+        Tile("Refused callbacks", refused, "warning", workspaces, "wrong secret, or no body"),
+        Tile(
+            "Failed attempts",
+            failed_attempts,
+            "warning",
+            list_of("crm_sync.watch"),
+            "of the platform to reach us",
+        ),
+        Tile(
+            "Changed webhooks",
+            changed,
+            "danger",
+            list_of("crm_sync.watch"),
+            "not as we set them",
+        ),
+        Tile(
+            "Gaps",
+            unseen,
+            "danger",
+            f"{list_of('crm_sync.gap')}?seen=no",
+            "intervals that may hide events",
+        ),
+    ]
+
+
+def attention(now: datetime) -> list[Attention]:
+    """Return the webhooks that differ or cannot be reached, and the newest gaps."""
+    unsettled = Watch.objects.exclude(drift_since=None) | Watch.objects.filter(failed__gt=0)
+    watches = unsettled.select_related("workspace").only(
+        "workspace__slug",
+        "due_at",
+        "drift",
+        "drift_since",
+        "failed",
+        "last_failure",
+        "last_failure_at",
+    )
+    gaps = (
+        Gap.objects.filter(acknowledged_at=None)
+        .select_related("workspace")
+        .only("workspace__slug", "why", "began_at", "ended_at", "noticed_at")
+    )
+    lines = []
+    for seen in watches.order_by("-drift_since", "pk")[:NEWEST]:
+        if seen.drift:
+            lines.append(_differing(seen, now))
+        if seen.failed:
+            text = shortened(f"{seen.failed} did not reach us; the last: {seen.last_failure}", 140)
+            lines.append(
+                _line(badge("Failed attempts", "warning"), text, seen, seen.last_failure_at, now)
+            )
+    for gap in gaps.order_by("-noticed_at", "-pk")[:NEWEST]:
+        text = f"{gap.get_why_display()}: {gap.interval} UTC may hide events"
+        lines.append(_line(badge("Gap", "danger"), text, gap, gap.noticed_at, now))
+    return lines
+
+
+def _differing(seen: Watch, now: datetime) -> Attention:
+    if GONE in seen.drift:
+        mark, text = "No webhook", "The webhook is not there any more: no event arrives"
+    else:
+        mark, text = "Changed", f"The webhook was changed on the platform: {_drift(seen)}"
+    line = _line(badge(mark, "danger"), shortened(text, 140), seen, seen.drift_since, now)
+    slug = seen.workspace.slug
+    return replace(
+        line,
+        remedy=f"Mend on its page, or manage.py configure_webhook {slug}",
+        next_try=moment(seen.due_at, now) if seen.due_at else "",
+        is_urgent=GONE in seen.drift,
+    )
+
+
+def _drift(seen: Watch) -> str:
+    return ", ".join(f"{name} is {both['theirs']}" for name, both in sorted(seen.drift.items()))
+
+
+def _line(
+    mark: SafeString, text: SafeString | str, row: Watch | Gap, at: datetime | None, now: datetime
+) -> Attention:
+    return Attention(mark, text, row.workspace.slug, moment(at, now), page_of(row))
+
+
+TILES.append(tiles)
+ATTENTION.append(attention)

@@ -1,0 +1,1 @@
+"""The parts that the screens of every app are made of. No screen."""

@@ -1,0 +1,51 @@
+"""A list and a page of rows that people look at and act on, but never type into."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.admin import ShowFacets
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from crm_sync.admin.ui.base import ModelAdmin
+
+
+@dataclass(frozen=True)
+class Empty:
+    """What a list says as long as there is nothing: why, and the command that changes it."""
+
+    title: str
+    text: str
+    commands: tuple[str, ...] = ()
+
+
+class ReadOnlyAdmin(ModelAdmin):
+    """Mirrors and inboxes: the platform writes them, so no form adds, changes or deletes."""
+
+    change_list_template = "crm_sync/list.html"
+    list_filter_submit = True
+    # Counting every choice of every filter would read the whole table once for each.
+    show_facets = ShowFacets.NEVER
+    empty: Empty
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Rows come from the platform."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nothing here is typed: the page opens for whoever may view."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """What was received is kept (S23 deletes by age)."""
+        return False
+
+    def has_act_permission(self, request: HttpRequest) -> bool:
+        """Actions are for those whom Django lets change the model, not for viewers (S17)."""
+        options = self.opts
+        return request.user.has_perm(f"{options.app_label}.change_{options.model_name}")
+
+    def note(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> None:
+        """Write to the history of each row who did what (S17)."""
+        LogEntry.objects.log_actions(int(request.user.pk or 0), rows, CHANGE, text)

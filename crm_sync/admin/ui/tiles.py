@@ -1,0 +1,50 @@
+"""What every app has to say on the overview: lines that it adds when it loads (design §3)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.safestring import SafeString
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One figure of the dashboard.
+
+    Attributes:
+        tone: "good", "info", "warning" or "danger"; colours the figure, the text says the same.
+        link: the admin page that lists what was counted.
+    """
+
+    title: str
+    value: int
+    tone: str
+    link: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Attention:
+    """One line of what waits for a person: its state as a badge, why, where, since when.
+
+    Attributes:
+        link: the admin page of it; "" where there is none.
+        remedy: what a person can do about it.
+        next_try: when it is tried again by itself; "" where nothing is.
+        is_urgent: something stands still as long as this is so; shown first.
+    """
+
+    badge: SafeString
+    text: SafeString | str
+    where: str = ""
+    since: SafeString | str = ""
+    link: str = ""
+    remedy: str = ""
+    next_try: SafeString | str = ""
+    is_urgent: bool = False
+
+
+TILES: list[Callable[[], list[Tile]]] = []
+# Each gives the newest few; the tiles say how many there are. Bounded, and one query each.
+ATTENTION: list[Callable[[datetime], list[Attention]]] = []
+NEWEST = 8

@@ -1,0 +1,1 @@
+"""A callback: let in, stored, applied, played again. No call to the platform."""

@@ -1,0 +1,187 @@
+"""What was received is applied, many deliveries in one transaction (design §5, I31).
+
+What goes wrong in the one transaction takes all of it back; then each delivery has its own, so that
+a bad one neither loses nor delays the others.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import DatabaseError
+from django.db.models import Min
+
+from crm_sync.inbox.events import Event, NotUnderstood, parse
+from crm_sync.inbox.failure_groups import cause_of
+from crm_sync.inbox.handlers import HANDLERS, Batch
+from crm_sync.jobs import due, durability, fast_sql, runner
+from crm_sync.jobs.due import Claim
+from crm_sync.models import Delivery, Workspace
+from crm_sync.platform import clock
+from crm_sync.text import clean
+
+log = logging.getLogger(__name__)
+
+TRIES = 8  # after that the delivery waits for a person, with its reason
+State = Delivery.State
+Columns = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A delivery that we hold, and what was heard in it.
+
+    Attributes:
+        event: None where the bytes are none.
+        end: the columns that it ends with where nothing is to be applied, else empty.
+    """
+
+    claim: Claim[Delivery]
+    event: Event | None
+    end: Columns
+
+    @property
+    def pk(self) -> int:
+        """The key of the delivery."""
+        return self.claim.row.pk
+
+
+def settle(claim: Claim[Delivery], *, now: datetime) -> str:
+    """Apply one delivery and write what became of it; the outcome is one of its states."""
+    return settle_some([claim], now=now)[0]
+
+
+def settle_some(claims: Sequence[Claim[Delivery]], *, now: datetime) -> list[str]:
+    """Apply deliveries of one workspace in the order in which they came, in one transaction.
+
+    Returns:
+        for each of `claims` its outcome: one of the states, or `runner.LOST`.
+
+    Raises:
+        DatabaseError: not even a failure can be written; all of it is due again after the lease.
+    """
+    came = sorted(claims, key=lambda one: (one.row.due_at, one.row.pk))
+    outcomes = _settle([_heard(claim, now) for claim in came], now)
+    return [outcomes[claim.row.pk] for claim in claims]
+
+
+def _heard(claim: Claim[Delivery], now: datetime) -> Heard:
+    try:
+        event = parse(bytes(claim.row.body))
+    except NotUnderstood as reason:
+        said = _with_cause(clean(str(reason))[0][:2000])
+        return Heard(claim, None, {"state": State.QUARANTINED, "applied_at": now, **said})
+    return Heard(claim, event, _early(claim.row, event, now))
+
+
+def _early(row: Delivery, event: Event, now: datetime) -> Columns:
+    """Let an event wait that is dated ahead of the platform's clock (S11)."""
+    if event.at - now <= clock.LIMIT:
+        return {}
+    mine = Workspace.objects.filter(pk=row.workspace_id)
+    ahead = mine.values_list("clock_ahead", flat=True).get()
+    until = clock.too_early(event.at, now=now, ahead=ahead)
+    if until is None:
+        return {}
+    said = _with_cause(clock.waiting(event.at, now=now, ahead=ahead, until=until))
+    return {"state": State.EARLY, "due_at": until, **said, **_about(event)}
+
+
+def _settle(heard: Sequence[Heard], now: datetime) -> dict[int, str]:
+    """Settle them together where that goes, else each alone: key of the delivery → outcome."""
+    if not heard:
+        return {}
+    try:
+        # The bytes are on the disk: what a power cut takes back of this is due again.
+        with durability.relaxed():
+            return _together(heard, now)
+    except Exception as error:  # noqa: BLE001 - it is noted, or comes again below
+        if len(heard) > 1:
+            return {pk: outcome for one in heard for pk, outcome in _settle([one], now).items()}
+        return {heard[0].pk: _failed(heard[0], error, now)}
+
+
+def _together(heard: Sequence[Heard], now: datetime) -> dict[int, str]:
+    ends = {one.pk: one.end for one in heard if one.end}
+    events = [(one, one.event) for one in heard if one.event is not None and not one.end]
+    first = _originals(events)
+    new = [(one, event) for one, event in events if one.pk not in first]
+    batch = Batch(heard[0].claim.row.workspace_id, [event for _, event in new], now=now)
+    for one, event in events:
+        if original := first.get(one.pk):
+            state, text = State.DUPLICATE.value, f"the same event as delivery {original}"
+        else:
+            state, text = _apply(batch, event, one.pk)
+        said = {"state": state, "effect": text, "cause": "", "applied_at": now}
+        # From now on its digest makes a copy a duplicate.
+        ends[one.pk] = said | _about(event) | {"canonical_digest": event.digest}
+    batch.write()
+    _end(heard, ends)
+    return {pk: end["state"] for pk, end in ends.items()}
+
+
+def _originals(events: Sequence[tuple[Heard, Event]]) -> dict[int, int]:
+    """Find the duplicates: key of the delivery → key of the first with the same event."""
+    if not events:
+        return {}
+    digests = {event.digest for _, event in events}
+    keys = set(fast_sql.having(Delivery, "canonical_digest", digests))
+    others = Delivery.objects.filter(
+        workspace_id=events[0][0].claim.row.workspace_id,
+        pk__in=keys - {one.pk for one, _ in events},
+    ).order_by()
+    known = dict(others.values_list("canonical_digest").annotate(first=Min("pk")))
+    found = {}
+    for one, event in events:
+        # What is played again is the same event, and somebody wants that.
+        if event.digest in known and one.claim.row.replay_of_id is None:
+            found[one.pk] = known[event.digest]
+        known[event.digest] = min(known.get(event.digest, one.pk), one.pk)
+    return found
+
+
+def _apply(batch: Batch, event: Event, pk: int) -> tuple[str, str]:
+    handler = HANDLERS.get(event.kind)
+    if handler is None:
+        return State.IGNORED.value, f"nothing handles {event.kind}"
+    effect = handler(batch, event, pk)
+    return effect.outcome.value, clean(effect.text)[0][:2000]
+
+
+def _end(heard: Sequence[Heard], ends: Mapping[int, Columns]) -> None:
+    changes = [one.claim.ending({"due_at": None, **ends[one.pk]}) for one in heard]
+    if fast_sql.update_many(Delivery, changes) != len(heard):
+        raise due.LeaseLost
+
+
+def _failed(one: Heard, error: Exception, now: datetime) -> str:
+    """Note why it could not be applied, and when it is tried again.
+
+    A bug of ours may delay an event but never lose it, nor stop the others behind it.
+    """
+    if isinstance(error, due.LeaseLost):
+        return runner.LOST
+    if not isinstance(error, DatabaseError):
+        log.error("delivery %s failed", one.pk, exc_info=error)
+    attempts = one.claim.row.attempts + 1
+    text = f"{type(error).__name__}: {clean(str(error))[0]}"[:2000]
+    # Its digest is not noted: a failed event is no first one that makes a later copy a duplicate.
+    columns = {
+        "due_at": now + due.backoff(attempts) if attempts < TRIES else None,
+        "attempts": attempts,
+        "state": State.FAILED,
+        **_with_cause(text),
+        **(_about(one.event) if one.event is not None else {}),
+    }
+    return State.FAILED.value if one.claim.finish_if(columns) else runner.LOST
+
+
+def _about(event: Event) -> Columns:
+    order_id = clean(event.text("orderId")[:255])[0]
+    return {"kind": event.kind, "occurred_at": event.at, "order_platform_id": order_id}
+
+
+def _with_cause(text: str) -> Columns:
+    return {"effect": text, "cause": cause_of(text)}

@@ -1,0 +1,119 @@
+"""Who may call a workspace: read once in each process, and true when the INSERT says so (§5.2, S1).
+
+A callback needs the workspace only to authenticate, and its columns hardly ever change. So each
+process remembers them, and the INSERT stores nothing where they have changed since.
+"""
+
+import functools
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import TextField
+from django.db.models.functions import Cast
+from django.http import HttpRequest
+
+from crm_sync.jobs import fast_sql
+from crm_sync.models import Workspace
+
+NOT_NEEDED = ("fixed_token", "client_secret")  # to decrypt them would only take time
+# Whatever decides who may call and what is masked; the secrets as the database holds them.
+SECRETS = ("auth_secret", "previous_auth_secret")
+PLAIN = ("auth_type", "auth_header_name", "auth_parameter_name", "previous_auth_secret_until")
+REMEMBERED = 100  # workspaces
+
+_gates: dict[UUID, "Gate"] = {}
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A workspace as it was read.
+
+    Attributes:
+        columns: what has to be like that still, as the database holds it.
+    """
+
+    workspace: Workspace
+    columns: Mapping[str, Any]
+
+    def lets_in(self, request: HttpRequest, now: datetime) -> bool:
+        """Compare on bytes in constant time, never against an empty secret (§5.2, S1).
+
+        The secret counts in each of the three places: while another authType is being set, nobody
+        knows which one the platform uses, and what is refused never comes again.
+        """
+        workspace = self.workspace
+        if workspace.auth_type == Workspace.AuthType.NONE and settings.CALLBACK_ALLOW_NONE:
+            return True
+        scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
+        given = (
+            request.headers.get(workspace.auth_header_name, "").encode("latin-1", "replace"),
+            # Blanks of HTTP alone: bytes of UTF-8 may look like others in Latin-1.
+            bearer.strip(" \t").encode("latin-1", "replace") if scheme.lower() == "bearer" else b"",
+            _in_query(request, workspace.auth_parameter_name).encode("utf-8", "replace"),
+        )
+        valid = [secret.encode() for secret in workspace.valid_auth_secrets(now)]
+        # Each is compared with each, so that the time says nothing about which one was near.
+        return sum(hmac.compare_digest(one, secret) for one in given for secret in valid) > 0
+
+    @functools.cached_property
+    def unchanged(self) -> tuple[str, list[Any]]:
+        """A FROM clause that has one row as long as nothing has changed, and its values."""
+        names = tuple(name for name, value in self.columns.items() if value is not None)
+        return _unchanged(names), [self.columns[name] for name in names]
+
+    def is_unchanged(self) -> bool:
+        """Tell whether the workspace is still as it was read."""
+        clause, values = self.unchanged
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT 1 {clause}", values)
+            return cursor.fetchone() is not None
+
+
+def _in_query(request: HttpRequest, name: str) -> str:
+    # Reading a query that is not there takes as long as all the rest of the comparison.
+    return str(request.GET.get(name, "")) if request.META.get("QUERY_STRING") else ""
+
+
+@functools.cache
+def _unchanged(names: tuple[str, ...]) -> str:
+    quoted = connection.ops.quote_name
+    conditions = [
+        f"{quoted(name)} = %s" if name in names else f"{quoted(name)} IS NULL"
+        for name in ("id", *SECRETS, *PLAIN)
+    ]
+    return f"FROM {fast_sql.table(Workspace)} WHERE {' AND '.join(conditions)}"
+
+
+def remembered(uuid: UUID) -> Gate | None:
+    """Return the gate as it was when this process read it, None where it did not."""
+    return _gates.get(uuid)
+
+
+def read(uuid: UUID) -> Gate | None:
+    """Read the gate at a callback address anew, None where there is none.
+
+    Raises:
+        SecretUnreadable: no key decrypts its secrets.
+        DatabaseError: it cannot be read.
+    """
+    raw = {f"raw_{name}": Cast(name, TextField()) for name in SECRETS}
+    found = Workspace.objects.filter(uuid=uuid).annotate(**raw).defer(*NOT_NEEDED)
+    workspace = next(iter(found), None)
+    _gates.pop(uuid, None)
+    if workspace is None:
+        return None
+    columns = {"id": workspace.pk, **{name: getattr(workspace, f"raw_{name}") for name in SECRETS}}
+    fields = [one for one in Workspace._meta.concrete_fields if one.name in PLAIN]
+    columns |= {
+        one.name: one.get_db_prep_value(getattr(workspace, one.name), connection) for one in fields
+    }
+    if len(_gates) >= REMEMBERED:
+        _gates.clear()
+    _gates[uuid] = gate = Gate(workspace, columns)
+    return gate

@@ -1,0 +1,26 @@
+"""What comes from outside is stored without the secrets that authenticate it (S3, S5)."""
+
+from collections.abc import Mapping
+
+from crm_sync.models import Workspace
+from crm_sync.platform.redaction import MASK, Redactor, written_forms
+
+ALWAYS_MASKED = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key"})
+
+
+def masked_headers(headers: Mapping[str, str], workspace: Workspace) -> dict[str, str]:
+    """Return the headers, each with a secret in it masked whole, each at most 1000 characters."""
+    known = [secret for secret in (workspace.auth_secret, workspace.previous_auth_secret) if secret]
+    secrets = [form for secret in known for form in written_forms(secret)]
+    masked = ALWAYS_MASKED | {workspace.auth_header_name.lower()}
+    return {
+        name: MASK
+        if name.lower() in masked or any(secret in value for secret in secrets)
+        else value[:1000]
+        for name, value in headers.items()
+    }
+
+
+def masked_text(text: str, workspace: Workspace) -> str:
+    """Return the text with each secret of the workspace in it replaced."""
+    return Redactor(workspace.secrets).text(text)

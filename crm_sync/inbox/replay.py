@@ -1,0 +1,153 @@
+"""What was received is played again, and what that would change is known before (I22).
+
+What is stuck never had an effect: the row itself is given to the worker once more. What is settled
+keeps its row and its outcome; a copy with the channel *replay* goes through the same inbox, where
+the registers decide (decision 7). So each row is in one state at any time, and the states add up.
+"""
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db import transaction
+
+from crm_sync.inbox import apply, store
+from crm_sync.inbox.events import NotUnderstood, parse
+from crm_sync.inbox.handlers import WITNESSES
+from crm_sync.jobs import due
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.models import Delivery
+
+State = Delivery.State
+TO_REPLAY = ("workspace_id", "digest", "body", "headers", "method")  # what a copy takes over
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What was given to the worker.
+
+    Attributes:
+        played: key of the row that is due now → key of the delivery that somebody chose.
+        waiting: how many wait for the worker already.
+        cleared: how many have lost their bytes to time (S23).
+    """
+
+    played: dict[int, int]
+    waiting: int
+    cleared: int
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What playing one delivery would do now.
+
+    Attributes:
+        state: one of the states of a delivery; "" where it would not be played at all.
+        changes: what is mirrored here, before and after, in words.
+    """
+
+    delivery: Delivery
+    state: str
+    text: str
+    changes: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+def replay(chosen: Sequence[Delivery], *, now: datetime) -> Replayed:
+    """Give the chosen deliveries to the worker and ring; in the order in which they came."""
+    chosen = in_order(chosen)
+    stuck = [one.pk for one in chosen if one.state in store.STUCK]
+    settled = [one for one in chosen if one.state not in (*store.STUCK, State.RECEIVED)]
+    kept = [one for one in settled if one.cleared_at is None]
+    copies = [_copy(one, now) for one in kept]
+    with transaction.atomic():
+        store.apply_again(Delivery.objects.filter(pk__in=stuck), now=now)
+        Delivery.objects.bulk_create(copies)
+    for workspace_id in {copy.workspace_id for copy in copies}:
+        doorbell.ring(store.QUEUE, workspace_id)
+    played = {pk: pk for pk in stuck}
+    played |= {copy.pk: one.pk for copy, one in zip(copies, kept, strict=True)}
+    return Replayed(
+        played,
+        waiting=len(chosen) - len(stuck) - len(settled),
+        cleared=len(settled) - len(kept),
+    )
+
+
+def _copy(one: Delivery, now: datetime) -> Delivery:
+    columns = {name: getattr(one, name) for name in TO_REPLAY}
+    return Delivery(
+        **columns,
+        source=Delivery.Source.REPLAY,
+        # The event itself: a replay of a replay is one more of the first.
+        replay_of_id=one.replay_of_id or one.pk,
+        received_at=now,
+        due_at=now,
+    )
+
+
+def foresee(chosen: Iterable[Delivery], *, now: datetime) -> list[Foreseen]:
+    """Say what a replay would do, by doing it in a transaction that is rolled back.
+
+    The very same code runs, one order after the other, so that no lock is held for long. What it
+    rings for waits for a commit that never comes.
+
+    Raises:
+        DatabaseError: a worker held the rows for too long; nothing was changed here either.
+    """
+    found: dict[int, Foreseen] = {}
+    ordered = sorted(in_order(chosen), key=_subject)
+    for _, group in itertools.groupby(ordered, key=_subject):
+        with transaction.atomic():
+            found |= _play(list(group), now)
+            transaction.set_rollback(True)
+    return [found[one.pk] for one in in_order(chosen)]
+
+
+def in_order(chosen: Iterable[Delivery]) -> list[Delivery]:
+    """Sort deliveries as they came."""
+    return sorted(chosen, key=lambda one: (one.received_at, one.pk))
+
+
+def _subject(one: Delivery) -> tuple[int, str]:
+    return one.workspace_id, one.order_platform_id
+
+
+def _play(group: list[Delivery], now: datetime) -> dict[int, Foreseen]:
+    by_key = {one.pk: one for one in group}
+    found = {one.pk: _left_alone(one) for one in group}
+    played = replay(group, now=now).played
+    rows = Delivery.objects.filter(pk__in=played)
+    while claim := due.claim(rows, now=now):
+        before = _witnessed(claim.row)
+        apply.settle(claim, now=now)
+        after = _witnessed(claim.row)
+        claim.row.refresh_from_db(fields=["state", "effect"])
+        one = by_key[played[claim.row.pk]]
+        changes = [
+            (name, before.get(name, ""), after.get(name, ""))
+            for name in after | before
+            if before.get(name) != after.get(name)
+        ]
+        found[one.pk] = Foreseen(one, claim.row.state, claim.row.effect, changes)
+    return found
+
+
+def _left_alone(one: Delivery) -> Foreseen:
+    """Say why a delivery is not played; what is played replaces it."""
+    if one.cleared_at is not None:
+        return Foreseen(one, "", "Its bytes were removed when their time had come.")
+    if one.state == State.RECEIVED:
+        return Foreseen(one, "", "It waits for a worker already.")
+    return Foreseen(one, "", "A worker holds it just now.")
+
+
+def _witnessed(row: Delivery) -> dict[str, str]:
+    try:
+        event = parse(bytes(row.body))
+    except NotUnderstood:
+        return {}
+    facts: dict[str, str] = {}
+    for tell in WITNESSES:
+        facts |= tell(row.workspace_id, event)
+    return facts

@@ -1,0 +1,56 @@
+"""What was received is kept for so long and no longer: bytes and headers go, the row stays (S23).
+
+The row still tells what came, when, and what it did, and its digests still tell a copy that comes
+by callback or by the history. What waits for a person keeps its bytes whatever its age.
+"""
+
+import time
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+
+from crm_sync.inbox import store
+from crm_sync.models import Delivery
+
+BATCH = 500  # rows in one UPDATE: no other writer waits for longer than that takes
+
+
+def clear(keep_days: Mapping[str, int], *, now: datetime, budget: float) -> dict[str, int]:
+    """Remove bytes and headers of what is older, for at most `budget` seconds.
+
+    Args:
+        keep_days: state → days since it was received; 0 keeps them for ever.
+
+    Returns:
+        how many there were, by state; states with none are left out.
+    """
+    end, counts = time.monotonic() + budget, dict.fromkeys(keep_days, 0)
+    states = list(keep_days)
+    while states and time.monotonic() < end:
+        state = states.pop(0)  # in turn: no state keeps the others waiting
+        batch = old(state, keep_days, now=now).order_by("received_at")[:BATCH]
+        if rows := list(batch.only("pk", "canonical_digest", "body")):
+            counts[state] += _clear(rows, state, now)
+            states.append(state)
+    return {state: count for state, count in counts.items() if count}
+
+
+def old(state: str, keep_days: Mapping[str, int], *, now: datetime) -> QuerySet[Delivery]:
+    """Return the deliveries of a state whose bytes have had their time."""
+    uncleared = Delivery.objects.filter(state=state, cleared_at=None, due_at=None)
+    days = keep_days[state]
+    return (
+        uncleared.filter(received_at__lt=now - timedelta(days=days))
+        if days
+        else Delivery.objects.none()
+    )
+
+
+def _clear(rows: list[Delivery], state: str, now: datetime) -> int:
+    # What a person set aside was never digested, and without its bytes nobody could any more.
+    for row in rows:
+        if not row.canonical_digest and (digest := store.digest_of(bytes(row.body))):
+            Delivery.objects.filter(pk=row.pk).update(canonical_digest=digest)
+    mine = Delivery.objects.filter(pk__in=[row.pk for row in rows], state=state, cleared_at=None)
+    return mine.update(body=b"", headers={}, cleared_at=now)

@@ -1,0 +1,156 @@
+"""The inbox: store first, understand later (design §2.2, §5 "A callback becomes a status")."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
+from typing import Any
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from crm_sync.inbox import apply, handlers
+from crm_sync.inbox.auth import Gate
+from crm_sync.inbox.events import NotUnderstood, canonical_digest, parse_document
+from crm_sync.jobs import due, fast_sql
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.jobs.due import Claim
+from crm_sync.models import Delivery
+from crm_sync.workers.queues import Drain, RowQueue
+
+QUEUE = "deliveries"
+AT_ONCE = 100  # are claimed together; so many wait for a lease to end when a worker dies
+UNDIGESTED = 100  # so many of the newest deliveries are looked into whose digest is not noted yet
+# What a person may want to look at; those that are early or have tries left go on by themselves.
+STUCK = (Delivery.State.EARLY, Delivery.State.FAILED, Delivery.State.QUARANTINED)
+
+
+class GateChanged(Exception):
+    """Who may call the workspace has changed since it was read: nothing is stored."""
+
+
+def store(
+    workspace_id: int,
+    body: bytes,
+    *,
+    headers: Mapping[str, str],
+    method: str,
+    source: Delivery.Source,
+    now: datetime,
+    gate: Gate | None = None,
+) -> bool:
+    """Store one received callback and ring for the worker.
+
+    Args:
+        body: the raw bytes, not looked at.
+        headers: with every secret masked already.
+        gate: what has let it in, and has to be like that still.
+
+    Returns:
+        True when it is new, False when the same bytes wait already (only counted): for a worker, or
+        for a person.
+
+    Raises:
+        DatabaseError: it could not be stored; the platform must not get a 2xx (I15).
+        GateChanged: nothing was stored either.
+    """
+    digest = hashlib.sha256(body).hexdigest()
+    columns = {
+        "workspace": workspace_id,
+        "digest": digest,
+        "body": body,
+        "headers": dict(headers),
+        "method": method,
+        "source": source.value,
+        "received_at": now,
+        "due_at": now,
+    }
+    for _ in range(2):  # what excludes it may have been settled in between
+        if _insert(columns, gate):
+            doorbell.ring(QUEUE, workspace_id)
+            return True
+        if gate is not None and not gate.is_unchanged():
+            raise GateChanged
+        # Decision 11: a copy of what is settled is a row of its own, and the worker's to tell.
+        known = Delivery.objects.filter(
+            workspace_id=workspace_id, digest=digest, replay_of=None, canonical_digest=""
+        )
+        if known.update(repeats=F("repeats") + 1):
+            return False
+    raise DatabaseError("the delivery that was there is gone")
+
+
+def _insert(columns: Mapping[str, Any], gate: Gate | None) -> bool:
+    # A caller's transaction, where there is one, survives what is not taken.
+    mine: AbstractContextManager[Any] = (
+        transaction.atomic() if connection.in_atomic_block else nullcontext()
+    )
+    with mine:
+        given = fast_sql.NOWHERE if gate is None else gate.unchanged
+        return fast_sql.insert(Delivery, columns, source=given)
+
+
+def lacking(workspace_id: int, digests: set[str]) -> set[str]:
+    """Return those canonical digests whose event has not been received in any way."""
+    mine = Delivery.objects.filter(workspace_id=workspace_id)
+    known = set(
+        mine.filter(canonical_digest__in=digests).values_list("canonical_digest", flat=True)
+    )
+    if known != digests:
+        # The worker has not come to these yet, or did not understand them.
+        newest = mine.filter(canonical_digest="").order_by("-pk")[:UNDIGESTED]
+        known |= {digest_of(bytes(body)) for body in newest.values_list("body", flat=True)}
+    return digests - known
+
+
+def digest_of(body: bytes) -> str:
+    """Return the canonical digest of the event in a body, "" where there is none."""
+    try:
+        return canonical_digest(parse_document(body))
+    except NotUnderstood:
+        return ""
+
+
+def _settle_some(claims: Sequence[Claim[Delivery]], drain: Drain) -> list[str]:
+    outcomes = apply.settle_some(claims, now=timezone.now())
+    for tell in handlers.AFTER_APPLIED:
+        tell(drain.workspace_id, timezone.now())
+    return outcomes
+
+
+def apply_again(deliveries: QuerySet[Delivery], *, now: datetime) -> int:
+    """Give those that are stuck to the worker once more, with all their tries, and ring.
+
+    Returns:
+        how many that were; a delivery that was settled is left as it is.
+    """
+    stuck = deliveries.filter(state__in=STUCK).order_by()
+    workspaces = set(stuck.values_list("workspace_id", flat=True).distinct())
+    count = stuck.update(state=Delivery.State.RECEIVED, due_at=now, attempts=0, applied_at=None)
+    for workspace_id in workspaces:
+        doorbell.ring(QUEUE, workspace_id)
+    return count
+
+
+def set_aside(deliveries: QuerySet[Delivery]) -> int:
+    """Call stuck ones ignored, once a person has looked: their bytes and reasons stay.
+
+    Returns:
+        how many that were.
+    """
+    stuck = deliveries.filter(state__in=STUCK).order_by()
+    return stuck.update(state=Delivery.State.IGNORED, due_at=None)
+
+
+DELIVERIES = RowQueue(
+    name=QUEUE,
+    rows=lambda now: Delivery.objects.all(),
+    work=_settle_some,
+    reason="effect",
+    calls=False,
+    together=AT_ONCE,
+    columns=("workspace", "body", "attempts", "replay_of"),
+)
+
+due.register(DELIVERIES)

@@ -1,0 +1,216 @@
+"""The callback endpoint: authenticate, bound, store, answer; nothing is parsed (§6.1, I15-I17)."""
+
+import functools
+import json
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db.models import F
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from crm_sync.inbox import auth, store
+from crm_sync.inbox.auth import Gate
+from crm_sync.inbox.handlers import AFTER_MISSED
+from crm_sync.inbox.masking import masked_headers
+from crm_sync.inbox.test_mark import TEST_HEADER, is_ours
+from crm_sync.models import Delivery, Workspace
+from crm_sync.secrets import SecretUnreadable
+
+log = logging.getLogger(__name__)
+
+STORED = b'{"status":"stored"}'
+LOOKS = 4  # at who may call, for one callback: it would have to change between each two
+
+# Where a callback could not be stored. The database that did not take it takes no note of it
+# either, so this process remembers until it stores the next one; the regular look comes anyway.
+_missed: set[UUID] = set()
+
+
+class Refusal(Exception):
+    """Why a callback is not stored; the platform keeps the text, so it is short and fixed (S16)."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+class AlwaysJson(BaseContentNegotiation):
+    """An `Accept` header that we cannot meet is no reason to lose an event (I17)."""
+
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        """Take the first renderer, whatever was asked for."""
+        return renderers[0], renderers[0].media_type
+
+
+class WebhookView(APIView):
+    """Takes the platform's callbacks for one workspace, by any method that carries a body (A23)."""
+
+    authentication_classes = ()
+    permission_classes = ()
+    parser_classes = ()
+    renderer_classes = (JSONRenderer,)
+    content_negotiation_class = AlwaysJson
+    metadata_class = None  # OPTIONS would be a 2xx for what is not stored
+
+    def perform_authentication(self, request: Request) -> None:
+        """Leave out the user that nobody asks for: the secret is compared in `Gate`."""
+
+    def post(self, request: Request, workspace_uuid: UUID) -> HttpResponse:
+        """Take it; without `inbox.middleware`, which serves these methods, it gets here."""
+        return take(request._request, workspace_uuid)
+
+    get = put = post
+
+
+def take(request: HttpRequest, workspace_uuid: UUID) -> HttpResponse:
+    """Store a callback: 200, or a refusal that the platform records."""
+    try:
+        answer = _take_in(Call(request, workspace_uuid, timezone.now()))
+    except Exception as error:
+        # I15: never a 2xx for what is not stored; the trigger history still has it.
+        _missed.add(workspace_uuid)
+        if not isinstance(error, DatabaseError | SecretUnreadable):
+            raise  # a bug of ours: Django answers 500
+        log.exception("a callback could not be stored")
+        return _error(503, "cannot store it now")
+    if _missed:
+        _ask_for_missed()
+    return answer
+
+
+@dataclass
+class Call:
+    """One request to one callback address."""
+
+    request: HttpRequest
+    uuid: UUID
+    now: datetime
+
+    @functools.cached_property
+    def body(self) -> bytes:
+        """The raw bytes, read once.
+
+        Raises:
+            Refusal: there are none, or too many.
+        """
+        return _read_body(self.request)
+
+
+def _take_in(call: Call) -> HttpResponse:
+    """Store it; a connection to the database that is gone is made anew and tried once more.
+
+    To ask the database before each INSERT whether it is there takes as long as the INSERT, which
+    may be repeated: its digest is there once (I16).
+    """
+    connection.health_check_done = True  # type: ignore[attr-defined]
+    try:
+        return _take(call)
+    except (OperationalError, InterfaceError):
+        if connection.is_usable():
+            raise
+        connection.close()
+        return _take(call)
+
+
+def _take(call: Call) -> HttpResponse:
+    find = auth.remembered  # which may be out of date: nobody is refused by that
+    for _ in range(LOOKS):
+        known = find(call.uuid)
+        if known is not None and known.lets_in(call.request, call.now):
+            with suppress(store.GateChanged):
+                return _store(call, known)
+        elif find is auth.read:
+            if known is None:
+                return _error(404, "unknown callback address")
+            return _refuse(call, known.workspace, Refusal(401, "not authenticated"))
+        find = auth.read
+    raise DatabaseError("who may call changes all the time")
+
+
+def _store(call: Call, known: Gate) -> HttpResponse:
+    try:
+        body = call.body
+    except Refusal as refusal:
+        return _refuse(call, known.workspace, refusal)
+    store.store(
+        known.workspace.pk,
+        body,
+        headers=masked_headers(call.request.headers, known.workspace),
+        method=str(call.request.method),
+        source=Delivery.Source.CALLBACK,
+        now=call.now,
+        gate=known,
+    )
+    return HttpResponse(STORED, content_type="application/json")
+
+
+def _refuse(call: Call, workspace: Workspace, refusal: Refusal) -> HttpResponse:
+    if not is_ours(call.request.headers.get(TEST_HEADER, "")):
+        _note(workspace, call.request, refusal, call.now)
+    return _error(refusal.status, refusal.text)
+
+
+def _error(status: int, text: str) -> HttpResponse:
+    body = json.dumps({"error": text}, separators=(",", ":"))
+    return HttpResponse(body, status=status, content_type="application/json")
+
+
+def _read_body(request: HttpRequest) -> bytes:
+    """Read the raw bytes, bounded, or say why there are none.
+
+    A chunked body is whole when it gets here: `config.wsgi` gave it its length. Where the server
+    does not decode chunks (Django's development server) the body would read as empty.
+    """
+    limit = settings.CALLBACK_BODY_LIMIT
+    try:
+        length = int(request.META.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        raise Refusal(400, "bad content length") from None
+    if length > limit:
+        raise Refusal(413, "body too large")
+    body = request.read(length) if length > 0 else b""
+    if len(body) < length:
+        raise Refusal(400, "body cut off")
+    if not body.strip():
+        if request.method == "GET":
+            raise Refusal(405, "a body is needed")
+        raise Refusal(400, "empty body")
+    return body
+
+
+def _ask_for_missed() -> None:
+    missed = _missed.copy()
+    try:
+        for tell in AFTER_MISSED:
+            tell(missed, timezone.now())
+    except DatabaseError:
+        log.exception("the history could not be asked for")
+    else:
+        _missed.difference_update(missed)
+
+
+def _note(workspace: Workspace, request: HttpRequest, refusal: Refusal, now: datetime) -> None:
+    """Count what was refused, so that a person sees it in the admin."""
+    log.warning("callback for %s refused: %s %s", workspace.slug, refusal.status, refusal.text)
+    try:
+        Workspace.objects.filter(pk=workspace.pk).update(
+            refused_callbacks=F("refused_callbacks") + 1,
+            last_refusal=f"{request.method}: {refusal.status} {refusal.text}",
+            last_refusal_at=now,
+        )
+    except DatabaseError:
+        log.exception("the refusal could not be counted")

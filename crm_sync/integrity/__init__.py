@@ -1,0 +1,1 @@
+"""What must hold for every row, and the audit that reads it. Nothing that changes a row."""

@@ -1,0 +1,44 @@
+"""What must hold for the rows of every app: each adds its part when it loads (I31)."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+
+@dataclass(frozen=True)
+class Law:
+    """What holds for each row at any instant; `broken` finds the rows for which it does not.
+
+    Attributes:
+        name: what is wrong with such a row, as a person reads it behind the row's name.
+    """
+
+    name: str
+    broken: Q
+
+
+Wrong = tuple[str, str]  # what is wrong, as the name of a law; the row, as a person reads it
+
+
+@dataclass(frozen=True)
+class Book:
+    """Rows of one kind, counted twice: all of them, and by what became of each (I31).
+
+    Attributes:
+        rows: of one workspace, with only the columns that naming one takes.
+        parts: every row is in exactly one; the conditions do not lean on each other.
+        walk: yields what no query can tell of the rows that it is given; it takes its time.
+    """
+
+    title: str
+    rows: QuerySet[Any]
+    parts: Mapping[str, Q]
+    laws: Sequence[Law] = ()
+    walk: Callable[[QuerySet[Any], datetime], Iterable[Wrong]] | None = None
+
+
+# The books of each app on a workspace, by its key, as of a moment; `manage.py audit` reads them.
+AUDITS: list[Callable[[int, datetime], list[Book]]] = []

@@ -1,0 +1,255 @@
+"""The platform's endpoints, one method each (platform interface §4)."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+from crm_sync.platform import calls, references
+from crm_sync.platform.clock import Reading
+from crm_sync.platform.credentials import Credentials, FixedToken
+from crm_sync.platform.errors import NotAllowed, Passing, Refused
+from crm_sync.platform.redaction import Redactor
+from crm_sync.platform.responses import Answer
+
+DEADLINE = 20.0  # seconds for one call, first byte to last, where nobody says otherwise
+PAGE_SIZE = 100  # §8: at most 100
+
+Document = dict[str, Any]
+Body = dict[str, Any]
+
+
+class Client:
+    """All calls to the platform for one workspace. No network activity when it is made.
+
+    Every method raises `Passing`, `Refused`, `NotThere` or `NotAllowed` (see `errors`) and gives
+    an `Answer` whose `document` is what §2 and the assumptions describe; unknown keys stay in it.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        credentials: Credentials,
+        *,
+        deadline: float = DEADLINE,
+        hear: Callable[[Reading], None] = lambda _: None,
+        secrets: tuple[str, ...] = (),
+    ) -> None:
+        """Keep what a call needs; `hear` is told what each good answer says of the clock (I29).
+
+        No answer and no error shows the credentials, or one of `secrets` (S5).
+        """
+        self.base_url = base_url.rstrip("/")
+        self.credentials = credentials
+        self.deadline = deadline
+        self.hear = hear
+        self.secrets = secrets
+
+    # --- webhook management, §4.1 ---
+    def get_webhook(self) -> Answer:
+        """Read the webhook configuration (§2.1); NotThere when none is configured (A20)."""
+        return self._request("GET", "/v1/webhooks")
+
+    def put_webhook(self, configuration: Body) -> Answer:
+        """Create (201) or replace (200) the configuration; an omitted secret is kept (§4.1)."""
+        return self._request("PUT", "/v1/webhooks", json=configuration)
+
+    def enable_webhook(self, *, enabled: bool) -> Answer:
+        """Switch delivery on or off without removing the configuration."""
+        return self._request("PATCH", "/v1/webhooks", json={"enabled": enabled})
+
+    def delete_webhook(self) -> Answer:
+        """Remove the configuration; the platform erases the trigger history with it (§4.1)."""
+        return self._request("DELETE", "/v1/webhooks")
+
+    def get_triggers(self) -> list[Document]:
+        """Read the last ten delivery attempts (§2.2)."""
+        return _documents(self._request("GET", "/v1/webhooks/triggers").document)
+
+    # --- from a session to an order, §4.3 ---
+    def open_session(self, body: Body) -> Answer:
+        """Open a purchase session for a user and a property (A30)."""
+        return self._request("POST", "/v1/sessions", json=body)
+
+    def get_products(self, session_id: str) -> list[Document]:
+        """List what can be bought in the session (A31)."""
+        answer = self._request("GET", f"/v1/sessions/{_segment(session_id)}/products")
+        return _items(answer.document, "products")
+
+    def get_instructions(self, session_id: str, products: list[Document]) -> Answer:
+        """Ask which billing, organization and delivery options the products have (A32)."""
+        path = f"/v1/sessions/{_segment(session_id)}/instructions"
+        return self._request("POST", path, json={"products": products})
+
+    def place_order(self, body: Body) -> Answer:
+        """Place the order (A33). There is no idempotency key: never repeat an unclear one."""
+        return self._request("POST", "/v1/orders", json=body)
+
+    # --- orders, §4.4 and §4.5 ---
+    def reschedule_order(self, order_id: str, body: Body) -> Answer:
+        """Ask for another appointment, as `userId` or `userReferenceId` (§4.4, A34)."""
+        return self._request("PUT", f"/v1/orders/{_segment(order_id)}/reschedule", json=body)
+
+    def cancel_order(self, order_id: str, body: Body) -> Answer:
+        """Cancel the order, as `userId` or `userReferenceId` (§4.4, A34)."""
+        return self._request("PUT", f"/v1/orders/{_segment(order_id)}/cancel", json=body)
+
+    def get_order(self, order_id: str) -> Answer:
+        """Read one order with its assignments (A35)."""
+        return self._request("GET", f"/v1/orders/{_segment(order_id)}")
+
+    def get_order_assignments(self, order_id: str) -> list[Document]:
+        """Read the assignments of one order (A36)."""
+        answer = self._request("GET", f"/v1/orders/{_segment(order_id)}/assignments")
+        return _items(answer.document, "assignments")
+
+    def get_assignment(self, assignment_id: str) -> Answer:
+        """Read one assignment: creative, schedule, products (A37)."""
+        return self._request("GET", f"/v1/assignments/{_segment(assignment_id)}")
+
+    def get_materials(
+        self, order_id: str, assignment_id: str, *, product: str, **query: str
+    ) -> list[Document]:
+        """List the materials of a product; `visualQuality` HD or WEB, `modifiedSince` (A38)."""
+        path = f"/v1/orders/{_segment(order_id)}/assignments/{_segment(assignment_id)}/materials"
+        answer = self._request("GET", path, params={"product": product, **query})
+        return _items(answer.document, "materials")
+
+    def get_ready_materials(
+        self, order_id: str, assignment_id: str, *, product: str, visual_type: str
+    ) -> list[Document]:
+        """List the materials that a VISUALS_READY event announced (§4.5)."""
+        path = f"/materials/{_segment(order_id)}/{_segment(assignment_id)}"
+        query = {"product": product, "visualType": visual_type}
+        return _items(self._request("GET", path, params=query).document, "materials")
+
+    def get_marketing_materials(self, property_id: str) -> list[Document]:
+        """List the generated marketing materials of a property (A40)."""
+        path = f"/v1/real-estate-properties/{_segment(property_id)}/marketing-materials"
+        return _items(self._request("GET", path).document, "marketingMaterials")
+
+    # --- properties and users, §4.6 ---
+    def create_property(self, body: Body) -> Answer:
+        """Create a property; Refused with 409 when the reference exists (A45)."""
+        return self._request("POST", "/v1/real-estate-properties", json=body)
+
+    def patch_property(self, property_id: str, body: Body) -> Answer:
+        """Update by platform id, with the merge semantics of §4.6."""
+        return self._request(
+            "PATCH", f"/v1/real-estate-properties/{_segment(property_id)}", json=body
+        )
+
+    def patch_property_by_reference(self, reference: str, body: Body) -> Answer:
+        """Update by our reference, merge semantics of §4.6; NotThere creates nothing (A3)."""
+        path = f"/v1/real-estate-properties/by-reference/{_segment(reference)}"
+        return self._request("PATCH", path, json=body)
+
+    def get_property(self, property_id: str) -> Answer:
+        """Read one property in full by platform id (A2)."""
+        return self._request("GET", f"/v1/real-estate-properties/{_segment(property_id)}")
+
+    def get_property_by_reference(self, reference: str) -> Answer:
+        """Read one property in full by our reference (A2)."""
+        return self._request(
+            "GET", f"/v1/real-estate-properties/by-reference/{_segment(reference)}"
+        )
+
+    def properties(self, *, size: int = PAGE_SIZE) -> Iterator[Document]:
+        """Walk all pages of the property list (id, title, type, address, reference)."""
+        return self._pages("/v1/real-estate-properties", size)
+
+    def property_page(self, page: int, *, size: int = PAGE_SIZE) -> tuple[list[Document], bool]:
+        """Read one page of the property list, zero-based: its items, and whether it is the last."""
+        return self._page("/v1/real-estate-properties", page, size)
+
+    def users(self, *, size: int = PAGE_SIZE) -> Iterator[Document]:
+        """Walk all pages of the workspace's users (§2.5)."""
+        return self._pages("/v1/users", size)
+
+    # --- the mechanics ---
+    def _pages(self, path: str, size: int) -> Iterator[Document]:
+        page, before = 0, None
+        while True:
+            items, is_last = self._page(path, page, size)
+            if items and items == before:  # a platform that does not know `page` would never end
+                raise Passing(f"GET {path}: page {page} repeats the one before", unclear=False)
+            yield from items
+            if is_last:
+                return
+            page, before = page + 1, items
+
+    def _page(self, path: str, page: int, size: int) -> tuple[list[Document], bool]:
+        document = self._request("GET", path, params={"page": page, "size": size}).document
+        items = _items(document, "content")
+        # `last` may be missing, and an empty page is the end whatever it says (§2.6).
+        is_last = isinstance(document, dict) and document.get("last") is True
+        return items, is_last or not items
+
+    def _request(self, method: str, path: str, **kwargs: Any) -> Answer:
+        """Call with the token; after a 401 once more with a fresh one (A6).
+
+        All of it together ends within the deadline, which is what a lease is measured by (I13).
+        """
+        end = time.monotonic() + self.deadline
+        url = f"{self.base_url}{path}"
+
+        known = Redactor((*self.credentials.secrets, *self.secrets))
+
+        def call(token: str, *older: str) -> Answer:
+            headers = {"Authorization": _bearer(token)}
+            hide = Redactor((token, *older, *known.secrets))
+            return calls.call(
+                method, url, deadline=_left(end), hide=hide, headers=headers, **kwargs
+            )
+
+        token = self.credentials.token(self.base_url, deadline=self.deadline, hide=known)
+        try:
+            answer = call(token)
+        except NotAllowed as refusal:
+            if not refusal.expired or isinstance(self.credentials, FixedToken):
+                raise
+            left = _left(end)
+            fresh = self.credentials.token(self.base_url, deadline=left, hide=known, fresh=True)
+            answer = call(fresh, token)
+        if answer.clock is not None:
+            self.hear(answer.clock)
+        return answer
+
+
+def _left(end: float) -> float:
+    """Return the seconds until `end`; Passing when there are none."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise Passing("no time was left for the call after its token was fetched", unclear=False)
+    return left
+
+
+def _bearer(token: str) -> str:
+    """Return the value of the header, or refuse a token that none can carry."""
+    if not re.fullmatch(r"[\x21-\x7e]+", token):
+        raise NotAllowed("the token is empty or holds characters that no header can carry")
+    return f"Bearer {token}"
+
+
+def _segment(key: str) -> str:
+    """Quote one path segment, or refuse what cannot travel safely (A14)."""
+    reason = references.fault(str(key))
+    if reason:
+        raise Refused(f"the id {key!r} {reason}", status=400)
+    return quote(str(key), safe="")
+
+
+def _items(document: Any, name: str) -> list[Document]:
+    """Return the list under `name`, or the document's only list under another name (A1)."""
+    if isinstance(document, dict):
+        lists = [value for value in document.values() if isinstance(value, list)]
+        named = document.get(name)
+        document = named if isinstance(named, list) else lists[0] if len(lists) == 1 else None
+    return _documents(document)
+
+
+def _documents(value: Any) -> list[Document]:
+    if not isinstance(value, list):
+        raise Passing("the answer holds no list where one belongs", unclear=False)
+    return [item for item in value if isinstance(item, dict)]

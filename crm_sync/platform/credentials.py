@@ -1,0 +1,87 @@
+"""What authenticates our calls: a JWT that somebody entered, or an id and secret that buy one."""
+
+import base64
+import json
+import time
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from crm_sync.platform import calls
+from crm_sync.platform.errors import NotAllowed
+from crm_sync.platform.redaction import Redactor
+
+TOKEN_LIFE = 55 * 60  # seconds, where the token does not tell its end (A6)
+TOKEN_MARGIN = 60  # seconds before its end in which a token is not used any more
+
+
+class Credentials(Protocol):
+    """Gives the JWT of a call within `deadline` seconds; `fresh` asks for a new one (A6).
+
+    `secrets` are what no text may show, but for the tokens that it gives; `hide` takes them out.
+    """
+
+    @property
+    def secrets(self) -> tuple[str, ...]: ...
+
+    def token(
+        self, base_url: str, *, deadline: float, hide: Redactor, fresh: bool = False
+    ) -> str: ...
+
+
+@dataclass(frozen=True)
+class FixedToken:
+    """A JWT that somebody entered; there is no newer one to fetch."""
+
+    value: str
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return (self.value,)
+
+    def token(self, base_url: str, *, deadline: float, hide: Redactor, fresh: bool = False) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class ClientCredentials:
+    """A client id and secret that buy a JWT for about an hour (A6)."""
+
+    client_id: str
+    secret: str
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return (self.secret,)
+
+    def token(self, base_url: str, *, deadline: float, hide: Redactor, fresh: bool = False) -> str:
+        key = (base_url, self.client_id, self.secret)
+        kept = _tokens.get(key)
+        if kept and not fresh and kept[1] - TOKEN_MARGIN > time.time():
+            return kept[0]
+        answer = calls.call(
+            "POST",
+            f"{base_url}/auth/token",
+            deadline=deadline,
+            # The platform may give the same token again, and may name it where it gives none.
+            hide=replace(hide, in_texts=(kept[0],) if kept else ()),
+            json={"clientId": self.client_id, "secret": self.secret},
+        )
+        token = answer.document.get("token") if isinstance(answer.document, dict) else None
+        if not isinstance(token, str) or not token:
+            raise NotAllowed("POST /auth/token answered without a token")
+        _tokens[key] = (token, _expiry(token))
+        return token
+
+
+# Of this process, with their end; lost on restart, cheaply.
+_tokens: dict[tuple[str, str, str], tuple[str, float]] = {}
+
+
+def _expiry(token: str) -> float:
+    """Read `exp` from a JWT (seconds since the epoch), else assume 55 minutes (A6)."""
+    try:
+        payload = token.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        return float(claims["exp"])
+    except (IndexError, ValueError, KeyError, TypeError, OverflowError):
+        return time.time() + TOKEN_LIFE

@@ -1,0 +1,151 @@
+"""Pure: a raw HTTP answer becomes a value or one of our errors (A4, A5, A8)."""
+
+import functools
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from crm_sync.platform.clock import Reading
+from crm_sync.platform.errors import FieldError, NotAllowed, NotThere, Passing, Refused
+from crm_sync.platform.redaction import NOTHING, Redactor
+from crm_sync.text import clean, is_clean
+
+RETRY_AFTER_LIMIT = 24 * 3600.0  # seconds; a longer pause is a mistake that somebody must look at
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A good answer of the platform.
+
+    Attributes:
+        status: the HTTP status, 2xx.
+        document: the decoded JSON body, None when there was none (204).
+        as_of: the platform's own clock when it cannot yet have looked (its `Date` less the time
+            that the call took), or None without a `Date`; a read never counts as newer (I29).
+        clock: the same beside our clock; None without a `Date`, and from a cache (`Age`).
+        is_clean: the document holds nothing that no database of ours can store.
+    """
+
+    status: int
+    document: Any
+    as_of: datetime | None
+    clock: Reading | None = None
+    is_clean: bool = field(default=False, compare=False)
+
+    @property
+    def cleaned(self) -> Any:
+        """The document as every database of ours can store it (`text.clean`)."""
+        return self.document if self.is_clean else clean(self.document)[0]
+
+
+def read_answer(
+    *,
+    call: str,
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    took: float,
+    now: datetime,
+    hide: Redactor = NOTHING,
+) -> Answer:
+    """Return the answer of `call` ("PATCH /v1/…"), or raise what it means.
+
+    Args:
+        took: seconds from sending to the last byte.
+        now: our clock when the last byte was here.
+        hide: takes our secrets out of all that the platform says.
+
+    Raises:
+        Passing, Refused, NotThere, NotAllowed: as their docstrings say.
+    """
+    if 200 <= status < 300:
+        theirs = _http_date(headers.get("Date", ""))
+        as_of = theirs - timedelta(seconds=took) if theirs else None
+        clock = Reading(theirs, now, took) if theirs and "Age" not in headers else None
+        document = _document(call, status, body, hide)
+        return Answer(status, document, as_of, clock, is_clean(body))
+    text = _text(body, hide)
+    message = f"{call}: {status} {text}".rstrip()
+    if status in (401, 403):
+        raise NotAllowed(message, expired=status == 401)
+    if status in (404, 410):
+        raise NotThere(message)
+    if status in (408, 429) or status >= 500:
+        raise Passing(
+            message,
+            unclear=status != 429,
+            pauses=status in (429, 503),
+            retry_after=_retry_after(headers.get("Retry-After", ""), now),
+        )
+    raise Refused(message, status=status, fields=_fields(body, hide))
+
+
+def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
+    if not body.strip():
+        return None
+    try:
+        return hide.document(json.loads(body, parse_constant=_no_number), body)
+    except (ValueError, RecursionError) as error:
+        # The effect has happened, only its description is unreadable.
+        raise Passing(f"{call}: {status}, but the body is no JSON", unclear=True) from error
+
+
+def _no_number(word: str) -> None:
+    """Refuse NaN and Infinity: Python reads them, JSON has none, and no database stores them."""
+    raise ValueError(word)
+
+
+@functools.lru_cache(maxsize=256)  # the many answers of one second say the same
+def _http_date(text: str) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _retry_after(text: str, now: datetime) -> float | None:
+    try:
+        seconds = float(text)
+    except ValueError:
+        moment = _http_date(text)
+        seconds = (moment - now).total_seconds() if moment else math.nan
+    return None if math.isnan(seconds) else min(max(0.0, seconds), RETRY_AFTER_LIMIT)
+
+
+def _error_body(body: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _text(body: bytes, hide: Redactor) -> str:
+    document = _error_body(body)
+    parts = [str(document[key]) for key in ("message", "error") if document.get(key)]
+    parts += [f"{field.path}: {field.message}" for field in _fields(body, hide)]
+    text = "; ".join(parts[:5]) or body.decode("utf-8", "replace")
+    if text.lstrip().startswith("<"):
+        text = "a web page, no answer of the platform"
+    # Cut last: half a secret is one that nobody would know again.
+    return hide.text(clean(" ".join(text.split()))[0])[:500]
+
+
+def _fields(body: bytes, hide: Redactor) -> tuple[FieldError, ...]:
+    """Read the fields that an error body names, under any of the names of A4."""
+    errors = _error_body(body).get("errors")
+    found = []
+    for item in errors if isinstance(errors, list) else []:
+        if not isinstance(item, dict):
+            continue
+        path = next(
+            (item[key] for key in ("field", "attr", "path", "property") if item.get(key)), ""
+        )
+        message = item.get("message") or "refused"
+        found.append(FieldError(*(hide.text(clean(str(one))[0]) for one in (path, message))))
+    return tuple(found)

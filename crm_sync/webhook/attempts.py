@@ -1,0 +1,64 @@
+"""The platform's last attempts to call us, beside what the inbox holds (§2.2)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from crm_sync.inbox import store
+from crm_sync.inbox.masking import masked_text
+from crm_sync.models import Delivery, Workspace
+from crm_sync.webhook import history
+from crm_sync.webhook.history import Document
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt, as the platform tells it.
+
+    Attributes:
+        at: by the platform's clock; None where that cannot be read.
+        order: the id in the payload, "" where it names none.
+        answer: the status that the platform saw and its words, every secret of ours masked.
+        is_success: None where the record does not say.
+        ours: the delivery in which we received the event, in whatever way; None where we did not.
+    """
+
+    at: datetime | None
+    event: str
+    order: str
+    answer: str
+    is_success: bool | None
+    ours: Delivery | None
+
+
+def attempts(workspace: Workspace, documents: Iterable[Document]) -> list[Attempt]:
+    """Match the records of the trigger history with our deliveries, newest first."""
+    records = [history.record(one) for one in documents]
+    digests = {one.digest for one in records if one.payload is not None}
+    ours = _received(workspace.pk, digests)
+    return [
+        Attempt(
+            at=one.at,
+            event=history.words((one.payload or {}).get("event")),
+            order=history.words((one.payload or {}).get("orderId")),
+            answer=masked_text(_answer(one), workspace),
+            is_success=one.is_success,
+            ours=None if one.payload is None else ours.get(one.digest),
+        )
+        for one in reversed(history.in_order(records))
+    ]
+
+
+def _answer(one: history.Record) -> str:
+    return one.failure if one.is_success is False else str(one.status or "")
+
+
+def _received(workspace_id: int, digests: set[str]) -> dict[str, Delivery]:
+    mine = Delivery.objects.filter(workspace_id=workspace_id, replay_of=None)
+    known = mine.filter(canonical_digest__in=digests).defer("body", "headers").order_by("-pk")
+    found = {one.canonical_digest: one for one in known}  # the first that came wins
+    if digests - found.keys():
+        # The worker has not come to these yet, or did not understand or apply them.
+        for one in mine.filter(canonical_digest="").order_by("-pk")[: store.UNDIGESTED]:
+            found.setdefault(store.digest_of(bytes(one.body)), one)
+    return found

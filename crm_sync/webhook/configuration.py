@@ -1,0 +1,164 @@
+"""The webhook configuration on the platform, set from ours (§4.1)."""
+
+import secrets
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from crm_sync.models import Watch, Workspace
+from crm_sync.platform.errors import Passing, SyncError
+from crm_sync.platform.responses import Answer
+from crm_sync.webhook import schedule
+
+ROTATION_OVERLAP = timedelta(minutes=10)  # S6: callbacks under way still carry the old secret
+# Names under which a drift says that the platform holds no secret, or none of ours.
+GONE, NO_SECRET, OTHER_SECRET = "webhook", "hasAuthSecret", "authSecret"
+LOST_SECRET = {GONE, NO_SECRET, OTHER_SECRET}
+ROTATED = ("auth_secret", "previous_auth_secret", "previous_auth_secret_until")
+
+
+class NoneNotAllowed(Exception):
+    """authType NONE is refused unless the setting allows it (S2)."""
+
+
+class OnlyHere(Exception):
+    """Our own address is one that only this machine reaches: every callback would be lost."""
+
+
+def configure(
+    workspace: Workspace, *, auth_type: str, now: datetime, deadline: float | None = None
+) -> Answer:
+    """Set POST, our address, `auth_type` and a secret, and make the webhook deliver.
+
+    A secret that the platform holds already stays; a new one is generated where there is none.
+    POST is always said, because the platform's default is GET (A22).
+
+    Args:
+        deadline: seconds for the call, where somebody waits for its answer.
+
+    Raises:
+        NoneNotAllowed, OnlyHere: see above.
+        SyncError: the platform did not take it; what we accept still fits what it may hold.
+    """
+    _check(workspace, auth_type)
+    before = workspace.auth_type
+    _keep(workspace, auth_type=auth_type)
+    try:
+        has_secret = workspace.auth_secret and not _is_unfinished(workspace)
+        if has_secret or auth_type == Workspace.AuthType.NONE:
+            return _put(workspace, now=now, deadline=deadline)
+        return rotate_secret(workspace, now=now, deadline=deadline)
+    except SyncError as error:
+        if not _may_have_worked(error):
+            _keep(workspace, auth_type=before)
+        raise
+
+
+def mend(workspace: Workspace, *, now: datetime) -> Answer:
+    """Undo what somebody else changed: one PUT, never a DELETE, which erases the history (I26).
+
+    The secret that the platform holds stays (§4.1: left out, it is kept), unless there is none or
+    the platform's last call of us was refused for it. That is all that can be known of it: no
+    endpoint returns it, so somebody who changed it with the rest is noticed by the first callback
+    that we refuse; its event comes by the history, and the next mending sends our secret.
+
+    Raises:
+        NoneNotAllowed, OnlyHere, SyncError: as `configure`.
+    """
+    known = Watch.objects.filter(workspace=workspace).first()
+    if known is None or LOST_SECRET & known.drift.keys():
+        return configure(workspace, auth_type=workspace.auth_type, now=now)
+    _check(workspace, workspace.auth_type)
+    return _put(workspace, now=now, with_secret=False)
+
+
+def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None = None) -> Answer:
+    """Replace the secret; the old one stays valid for ten minutes (S6).
+
+    Both are accepted before the platform hears of the new one, so no callback in between is
+    refused. After an unclear answer both stay valid until the next rotation that succeeds, which
+    sends the same new secret again: a third one would push out the one that the platform holds.
+    """
+    _check(workspace, workspace.auth_type)
+    before = {name: getattr(workspace, name) for name in ROTATED}
+    if not _is_unfinished(workspace):
+        _keep(
+            workspace,
+            auth_secret=secrets.token_urlsafe(32),
+            previous_auth_secret=workspace.auth_secret,
+            previous_auth_secret_until=None,
+        )
+    try:
+        answer = _put(workspace, now=now, deadline=deadline)
+    except SyncError as error:
+        if not _may_have_worked(error):
+            _keep(workspace, **before)
+        raise
+    _keep(workspace, previous_auth_secret_until=now + ROTATION_OVERLAP)
+    return answer
+
+
+def _is_unfinished(workspace: Workspace) -> bool:
+    """Tell whether nobody knows which of the two secrets the platform holds."""
+    return bool(workspace.previous_auth_secret) and workspace.previous_auth_secret_until is None
+
+
+def _may_have_worked(error: SyncError) -> bool:
+    return isinstance(error, Passing) and error.unclear
+
+
+def _keep(workspace: Workspace, **columns: Any) -> None:
+    for name, value in columns.items():
+        setattr(workspace, name, value)
+    workspace.save(update_fields=list(columns))
+
+
+def _put(
+    workspace: Workspace,
+    *,
+    now: datetime,
+    with_secret: bool = True,
+    deadline: float | None = None,
+) -> Answer:
+    """Set the webhook, and look at once what the platform made of it."""
+    body = expected(workspace)
+    if with_secret and workspace.auth_type != Workspace.AuthType.NONE:
+        body["authSecret"] = workspace.auth_secret
+    answer = workspace.client(deadline=deadline).put_webhook(body)
+    Watch.objects.filter(workspace=workspace).update(drift={}, drift_since=None)
+    schedule.begin(workspace.pk, now=now)
+    return answer
+
+
+def expected(workspace: Workspace) -> dict[str, Any]:
+    """The configuration that the platform should hold (§2.1), as far as it can be read back."""
+    body: dict[str, Any] = {
+        "url": workspace.callback_url,
+        "method": "POST",
+        "enabled": True,
+        "authType": workspace.auth_type,
+    }
+    if workspace.auth_type == Workspace.AuthType.HEADER:
+        body["authHeaderName"] = workspace.auth_header_name
+    if workspace.auth_type == Workspace.AuthType.QUERY_PARAMETER:
+        body["authParameterName"] = workspace.auth_parameter_name
+    return body
+
+
+def _check(workspace: Workspace, auth_type: str) -> None:
+    if auth_type == Workspace.AuthType.NONE and not settings.CALLBACK_ALLOW_NONE:
+        raise NoneNotAllowed(
+            "authType NONE lets anybody who learns the address inject events:"
+            " set CALLBACK_ALLOW_NONE=true if that is what you want"
+        )
+    if _is_local(settings.PUBLIC_BASE_URL) and not _is_local(workspace.base_url):
+        raise OnlyHere(
+            f"PUBLIC_BASE_URL is {settings.PUBLIC_BASE_URL}, which only this machine reaches:"
+            " set it to the https address that the platform can call"
+        )
+
+
+def _is_local(address: str) -> bool:
+    return urlsplit(address).hostname in {"localhost", "127.0.0.1", "::1"}

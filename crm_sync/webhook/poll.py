@@ -1,0 +1,256 @@
+"""What was missed comes back: the trigger history is a second channel (design §5, §2.2, I19-I21).
+
+One look reads the configuration, and the history wherever that may show something new. Each event
+of it that we did not receive goes through the same inbox. What a look cannot account for becomes a
+`Gap`: every open thing is read, and a person is told the interval.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from crm_sync.inbox import masking, store
+from crm_sync.jobs import due
+from crm_sync.jobs.due import Claim
+from crm_sync.models import Delivery, Gap, Watch, Workspace
+from crm_sync.platform.errors import NotThere, Passing, SyncError
+from crm_sync.text import clean
+from crm_sync.webhook import configuration, history, schedule
+from crm_sync.webhook.history import KEPT, Document, Record
+from crm_sync.workers.queues import Drain, RowQueue, told
+
+log = logging.getLogger(__name__)
+
+SILENCE = timedelta(seconds=35)  # a callback has 30 seconds (§6.1 rule 3), and some to get here
+UNAUTHORIZED = 401  # what our own address answers to another secret
+
+# What each app reads again after a gap, and how many things that are; filled when the apps load.
+AFTER_GAP: list[Callable[[int, datetime], int]] = []
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What the platform showed.
+
+    Attributes:
+        configuration: None when no webhook is configured (A20).
+        as_of: the platform's clock; ours where it did not tell.
+        records: oldest first; None when there was no reason to read them.
+    """
+
+    configuration: Document | None
+    as_of: datetime
+    records: list[Record] | None
+
+    @property
+    def attempted_at(self) -> datetime | None:
+        """The end of the last attempt that the configuration tells of."""
+        return history.moment((self.configuration or {}).get("lastTriggeredAt"))
+
+
+def look(claim: Claim[Watch], *, now: datetime) -> str:
+    """Look once and write what came of it.
+
+    Returns:
+        "as before", "looked" (the history was read), "gap", "put off".
+
+    Raises:
+        LeaseLost: another worker has it now.
+    """
+    try:
+        return _look(claim, Workspace.objects.get(pk=claim.row.workspace_id), now=now)
+    except due.LeaseLost:
+        raise
+    except SyncError as error:
+        return _put_off(claim, error, now=now)
+    except Exception as error:
+        # A bug of ours, or a secret that no key opens: the row must not stay held.
+        log.exception("the look at %s failed", claim.row)
+        return _put_off(claim, error, now=now)
+
+
+def _look(claim: Claim[Watch], workspace: Workspace, *, now: datetime) -> str:
+    try:
+        sight = _see(workspace, claim.row, now=now)
+    except SyncError as error:
+        workspace.pause_for(error, now)
+        raise
+    workspace.answered()
+    return _take_in(claim, workspace, sight, now=now)
+
+
+def _see(workspace: Workspace, known: Watch, *, now: datetime) -> Sight:
+    client = workspace.client()
+    try:
+        answer = client.get_webhook()
+        if not isinstance(answer.document, dict):
+            raise Passing("the webhook configuration is no JSON object", unclear=False)
+        sight = Sight(answer.document, answer.as_of or now, None)
+        if not known.is_certain and sight.attempted_at == known.last_triggered_at:
+            return sight
+        records = [history.record(one) for one in client.get_triggers()]
+    except NotThere:
+        return Sight(None, now, [])
+    return Sight(sight.configuration, sight.as_of, history.in_order(records))
+
+
+def _take_in(claim: Claim[Watch], workspace: Workspace, sight: Sight, *, now: datetime) -> str:
+    """Store what was missed, then ask for what cannot be, then remember how far we have looked.
+
+    A stop in between loses nothing: the next look finds the same once more.
+    """
+    known = claim.row
+    seen = set(known.window)
+    new = [one for one in sight.records or [] if one.key not in seen]
+    recovered = _store(workspace, new, now=now)
+    is_accounted = _is_accounted(known, sight, new, now=now)
+    gaps = _gaps(known, sight, new, is_accounted=is_accounted)
+    if gaps:
+        asked = sum(ask(workspace.pk, now) for ask in AFTER_GAP)
+        for gap in gaps:
+            gap.noticed_at, gap.asked = now, asked
+    with transaction.atomic():
+        Gap.objects.bulk_create(gaps)
+        drift = _drift(known, workspace, sight, new)
+        failed = [one for one in new if one.is_success is False]
+        columns: dict[str, Any] = {
+            "attempts": 0,
+            "problem": "",
+            "looked_at": now,
+            "drift": drift,
+            "drift_since": (known.drift_since or now) if drift else None,
+            **_last_failure(workspace, failed),
+        }
+        if sight.records is not None:
+            times = [one.at for one in sight.records if one.at]
+            columns |= {
+                "window": [one.key for one in sight.records],
+                "window_until": max(times, default=None),
+            }
+        if is_accounted or gaps:
+            columns["last_triggered_at"] = sight.attempted_at
+        # Counters that a person sets back meanwhile.
+        claim.fenced.update(recovered=F("recovered") + recovered, failed=F("failed") + len(failed))
+        claim.finish(due_at=now + schedule.pause(workspace.pk, now=now), **columns)
+    if gaps:
+        return "gap"
+    return "as before" if sight.records is None else "looked"
+
+
+def _store(workspace: Workspace, records: list[Record], *, now: datetime) -> int:
+    """Put each event that was not received in any way into the inbox, oldest first."""
+    events = {one.digest: one for one in records if one.payload is not None}
+    lacking = store.lacking(workspace.pk, set(events)) if events else set()
+    missed = [one for digest, one in events.items() if digest in lacking]
+    for one in missed:
+        store.store(
+            workspace.pk,
+            one.body,
+            headers=clean(masking.masked_headers(one.headers, workspace))[0],
+            method="",
+            source=Delivery.Source.HISTORY,
+            now=now,
+        )
+    return len(missed)
+
+
+def _is_accounted(known: Watch, sight: Sight, new: list[Record], *, now: datetime) -> bool:
+    """Tell whether the last attempt is one that we know: by the history, or by its callback.
+
+    Ages are compared, each by its own clock (I29).
+    """
+    attempted_at = sight.attempted_at
+    if attempted_at is None or attempted_at == known.last_triggered_at or new:
+        return True
+    newest = max((one.at for one in sight.records or [] if one.at), default=None)
+    if newest is not None and newest >= attempted_at - SILENCE:
+        return True
+    # What somebody plays again did not come from the platform.
+    mine = Delivery.objects.filter(workspace_id=known.workspace_id, replay_of=None)
+    came_at = mine.order_by("-received_at").values_list("received_at", flat=True).first()
+    return came_at is not None and now - came_at <= sight.as_of - attempted_at + SILENCE
+
+
+def _gaps(known: Watch, sight: Sight, new: list[Record], *, is_accounted: bool) -> list[Gap]:
+    """Say which intervals may hide events (I21)."""
+    found = []
+
+    def add(why: Gap.Why, began_at: datetime | None, ended_at: datetime | None) -> None:
+        end = ended_at or sight.as_of  # from a `Date` of whole seconds, so perhaps too early
+        end = max(end, began_at) if began_at else end
+        mine = known.workspace_id
+        found.append(Gap(workspace_id=mine, why=why, began_at=began_at, ended_at=end))
+
+    records = sight.records
+    if records is not None and not {one.key for one in records} & set(known.window):
+        if len(records) >= KEPT:
+            add(Gap.Why.OVERFLOW, known.window_until, records[0].at)
+        elif known.window:
+            add(Gap.Why.ERASED, known.window_until, records[0].at if records else None)
+    if unreadable := [one for one in new if one.payload is None]:
+        add(Gap.Why.UNREADABLE, unreadable[0].at, unreadable[-1].at)
+    if not is_accounted and sight.attempted_at and sight.as_of - sight.attempted_at > SILENCE:
+        add(Gap.Why.UNEXPLAINED, known.window_until, sight.attempted_at)
+    return found
+
+
+def _drift(
+    known: Watch, workspace: Workspace, sight: Sight, new: list[Record]
+) -> dict[str, dict[str, str]]:
+    """Compare the platform's configuration with ours (I26)."""
+    theirs = sight.configuration
+    if theirs is None:
+        return {configuration.GONE: {"theirs": "none configured", "ours": workspace.callback_url}}
+    found = history.differences(theirs, configuration.expected(workspace))
+    if workspace.auth_type == Workspace.AuthType.NONE:
+        return found
+    if theirs.get("hasAuthSecret") is False:
+        found[configuration.NO_SECRET] = {"theirs": "no secret", "ours": "a secret"}
+    elif not found.keys() & {"url", "authType", "authHeaderName", "authParameterName"}:
+        # No endpoint returns the secret: what our own address answered to it is all that tells.
+        tried = [one for one in new if one.is_success or one.status == UNAUTHORIZED]
+        is_refused = (
+            tried[-1].status == UNAUTHORIZED if tried else configuration.OTHER_SECRET in known.drift
+        )
+        if is_refused:
+            found[configuration.OTHER_SECRET] = {"theirs": "another secret", "ours": "ours"}
+    return found
+
+
+def _last_failure(workspace: Workspace, failed: list[Record]) -> dict[str, Any]:
+    """Keep the words of the last attempt that did not reach us."""
+    if not failed:
+        return {}
+    return {
+        "last_failure": masking.masked_text(failed[-1].failure, workspace)[: history.SHOWN],
+        "last_failure_at": failed[-1].at,
+    }
+
+
+def _put_off(claim: Claim[Watch], error: Exception, *, now: datetime) -> str:
+    """Look again between 15 and 60 seconds from now."""
+    attempts = claim.row.attempts + 1
+    wait = min(max(due.backoff(attempts), schedule.SOONEST), schedule.LATEST)
+    claim.finish(due_at=now + wait, attempts=attempts, problem=told(error))
+    return "put off"
+
+
+def _look_at_each(claims: Sequence[Claim[Watch]], _: Drain) -> list[str]:
+    return [look(claim, now=timezone.now()) for claim in claims]
+
+
+TRIGGERS = RowQueue(
+    name=schedule.QUEUE,
+    rows=lambda now: Watch.objects.all(),
+    work=_look_at_each,
+    reason="problem",
+    wait=schedule.LATEST + due.LEASE,
+)
+
+due.register(TRIGGERS)

@@ -1,0 +1,115 @@
+"""Does our public address take callbacks: two calls of our own, of which nothing is stored.
+
+As the platform calls, but without a body: with a wrong secret it must be 401, with ours 400. Both
+say a mark that only this installation can sign, so that they do not count as refused callbacks.
+"""
+
+import json
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from requests.exceptions import SSLError
+
+from crm_sync.inbox.masking import masked_text
+from crm_sync.inbox.test_mark import TEST_HEADER, sign
+from crm_sync.models import Workspace
+from crm_sync.platform import transport
+from crm_sync.platform.errors import Passing
+from crm_sync.platform.transport import RawAnswer
+from crm_sync.webhook import authentication
+
+DEADLINE = 8.0  # seconds for each of the two calls
+UNAUTHENTICATED = (401, "not authenticated")
+AUTHENTICATED = (400, "empty body")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that was tried, whether it is as it must be, and what was seen."""
+
+    name: str
+    is_good: bool
+    text: str
+
+
+def probe(workspace: Workspace) -> list[Step]:
+    """Call our own callback address by the way that the platform takes, as far as we can go it.
+
+    Returns:
+        what was seen, up to the step that says why no callback can arrive.
+    """
+    if workspace.auth_type == Workspace.AuthType.NONE:
+        return [_step("A call without a secret is taken", _call(workspace, ""), AUTHENTICATED)]
+    if not workspace.auth_secret:
+        return [Step("There is a secret", False, "None is stored yet: configure the webhook.")]
+    wrong = _call(workspace, secrets.token_urlsafe(32))
+    steps = [_step("A wrong secret is refused", wrong, UNAUTHENTICATED)]
+    if not isinstance(wrong, Step):
+        right = _call(workspace, workspace.auth_secret)
+        steps.append(_step("The right secret is taken", right, AUTHENTICATED))
+    return steps
+
+
+def _call(workspace: Workspace, secret: str) -> tuple[int, str] | Step:
+    """Call once; a step where no endpoint of ours answered."""
+    carried, params = authentication.carrying(workspace, secret)
+    headers = {"Content-Type": "application/json", TEST_HEADER: sign(), **carried}
+    url = workspace.callback_url
+    try:
+        raw = transport.send("POST", url, deadline=DEADLINE, headers=headers, params=params)
+    except Passing as error:
+        return Step("Our address answers", False, _unreachable(error))
+    return _seen(raw, workspace)
+
+
+def _unreachable(error: Passing) -> str:
+    cause = error.__cause__
+    if isinstance(cause, SSLError):
+        return f"The certificate is not accepted: {_reason(cause)}"
+    return f"{error}"
+
+
+def _reason(error: Exception) -> str:
+    """Take the innermost words: urllib3 wraps them in the address, three times over."""
+    text = str(error)
+    _, found, tail = text.rpartition("certificate verify failed: ")
+    return tail.split(" (")[0].strip("')") if found else type(error).__name__
+
+
+def _seen(raw: RawAnswer, workspace: Workspace) -> tuple[int, str] | Step:
+    if 300 <= raw.status < 400:
+        target = masked_text(raw.headers.get("Location", "nowhere"), workspace)[:200]
+        text = f"It redirects ({raw.status}) to {target}: a callback would be lost there."
+        return Step("Our address answers", False, text)
+    words = _words(raw.body)
+    if not words:
+        text = f"{raw.status}, but that was not this application: what stands in front of it?"
+        return Step("Our address answers", False, text)
+    return raw.status, words
+
+
+def _words(body: bytes) -> str:
+    try:
+        document: Any = json.loads(body)
+    except ValueError:
+        return ""
+    words = document.get("error") if isinstance(document, dict) else None
+    return words[:200] if isinstance(words, str) else ""
+
+
+def _step(name: str, seen: tuple[int, str] | Step, wanted: tuple[int, str]) -> Step:
+    if isinstance(seen, Step):
+        return seen
+    text = f"{seen[0]} {seen[1]}"
+    if seen == wanted:
+        return Step(name, True, text)
+    text = f"{text}, where {wanted[0]} {wanted[1]} belongs. {HINTS.get(seen, '')}".rstrip()
+    return Step(name, False, text)
+
+
+HINTS = {
+    (404, "unknown callback address"): "Another installation answers at PUBLIC_BASE_URL.",
+    UNAUTHENTICATED: "The secret does not get through: a proxy may drop the header or the query.",
+    AUTHENTICATED: "Anybody who knows the address can send events.",
+}

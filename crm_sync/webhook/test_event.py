@@ -1,0 +1,81 @@
+"""A callback that we send to ourselves, as the platform would: to try an installation."""
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+
+from crm_sync.inbox.events import canonical_digest
+from crm_sync.models import Delivery, Workspace
+from crm_sync.platform import transport
+from crm_sync.platform.transport import RawAnswer
+from crm_sync.webhook import authentication, sample_events
+
+DEADLINE = 30.0  # seconds that the platform waits for an answer (§8)
+LOOK = 0.1  # seconds between two looks at what became of it
+# Stored with the delivery, so that its page tells what was no call of the platform.
+MARK = {"X-Trial": "sent by ourselves, not by the platform"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One callback, ready to be sent; `headers` and `params` hold the secret."""
+
+    url: str
+    headers: dict[str, str]
+    params: dict[str, str]
+    payload: dict[str, Any]
+
+    @property
+    def body(self) -> bytes:
+        """The bytes that travel."""
+        return json.dumps(self.payload).encode()
+
+
+def call(workspace: Workspace, payload: Mapping[str, Any]) -> Call:
+    """Return the callback that brings an event to a workspace, with its authentication (§5.2)."""
+    carried, params = authentication.carrying(workspace, workspace.auth_secret)
+    headers = {
+        "Content-Type": "application/json",
+        **sample_events.headers(payload),
+        **MARK,
+        **carried,
+    }
+    return Call(workspace.callback_url, headers, params, dict(payload))
+
+
+def send(one: Call, *, deadline: float = DEADLINE) -> RawAnswer:
+    """Send it over the network, once.
+
+    Raises:
+        Passing: nobody answered.
+    """
+    return transport.send(
+        "POST",
+        one.url,
+        deadline=deadline,
+        headers=one.headers,
+        params=one.params,
+        json=one.payload,
+    )
+
+
+def delivery_of(workspace: Workspace, one: Call) -> Delivery | None:
+    """Return what was stored of it in this database; the last one, where it was sent before."""
+    waiting = Q(digest=hashlib.sha256(one.body).hexdigest(), canonical_digest="", replay_of=None)
+    settled = Q(canonical_digest=canonical_digest(one.payload))
+    return Delivery.objects.filter(waiting | settled, workspace=workspace).order_by("pk").last()
+
+
+def outcome(workspace: Workspace, one: Call, *, seconds: float) -> Delivery | None:
+    """Wait until a worker has applied it, for at most so long; it may be pending afterwards."""
+    end = time.monotonic() + seconds
+    while True:
+        found = delivery_of(workspace, one)
+        if found is None or found.state != Delivery.State.RECEIVED or time.monotonic() > end:
+            return found
+        time.sleep(LOOK)

@@ -1,0 +1,100 @@
+"""At most so many requests under way in a workspace, for all workers together (A8).
+
+A worker takes slots once for all that it drains, not for each call, so the limit costs nothing
+where calls are quick. What a worker that was killed held comes free when its last call is over.
+"""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.utils import timezone
+
+from crm_sync.jobs import due
+from crm_sync.jobs.durability import relaxed
+from crm_sync.models import Slot, Workspace
+
+LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)  # longer than one call to its hard end
+TRIES = 8
+
+
+class Held:
+    """Slots that this worker holds until `until`, all under one token."""
+
+    def __init__(self, slots: "list[int]", token: uuid.UUID, until: datetime) -> None:
+        self.count = len(slots)
+        self.until = until
+        self._mine = Slot.objects.filter(pk__in=slots, lease_token=token)
+
+    def keep(self, now: datetime) -> bool:
+        """Hold them for longer where half of the time is over; False when they were lost."""
+        if self.until - now > LEASE / 2:
+            return True
+        until = now + LEASE
+        with relaxed():
+            if self._mine.update(lease_until=until) < self.count:
+                return False
+        self.until = until
+        return True
+
+    def release(self) -> None:
+        """Give back what is still ours."""
+        with relaxed():
+            self._mine.update(lease_token=None, lease_until=None)
+
+
+@contextmanager
+def hold(workspace: Workspace, wanted: int = 1, *, leave: int = 0) -> Iterator[Held]:
+    """Hold up to `wanted` slots, as many as are free; perhaps none.
+
+    Args:
+        leave: how many of the workspace's slots are left to others, if it has more than these: a
+            long drain must not keep short reads waiting.
+    """
+    most = max(1, workspace.max_under_way - leave)
+    held = _take(workspace, min(wanted, most), most, timezone.now())
+    try:
+        yield held
+    finally:
+        if held.count:
+            held.release()
+
+
+def _take(workspace: Workspace, wanted: int, most: int, now: datetime) -> Held:
+    token, until = uuid.uuid4(), now + LEASE
+    taken: list[int] = []
+    for _ in range(TRIES):
+        found = _free(workspace, wanted, most, now)
+        if not found:
+            break
+        mine = Slot.objects.filter(pk__in=found)
+        with relaxed():  # a power cut ends those who held one as well
+            count = mine.filter(due.unheld(now)).update(lease_token=token, lease_until=until)
+        if count:
+            # Of those another worker was faster with, we have none.
+            taken = list(mine.filter(lease_token=token).values_list("pk", flat=True))
+            break
+    return Held(taken, token, until)
+
+
+def _free(workspace: Workspace, wanted: int, most: int, now: datetime) -> list[int]:
+    """Return the keys of free slots, from the end, where those are that a long drain leaves."""
+    mine = Slot.objects.filter(workspace=workspace).order_by("-number")
+    slots = list(mine.values_list("pk", "number", "lease_until"))
+    if sum(number < workspace.max_under_way for _, number, _ in slots) < workspace.max_under_way:
+        _make(workspace, {number for _, number, _ in slots})
+        return _free(workspace, wanted, most, now)
+    held = {number for _, number, until in slots if until is not None and until > now}
+    # Still held from before the limit was lowered.
+    beyond = sum(number >= workspace.max_under_way for number in held)
+    free = [pk for pk, number, _ in slots if number < most and number not in held]
+    return free[: max(0, min(wanted, len(free) - beyond))]
+
+
+def _make(workspace: Workspace, there: set[int]) -> None:
+    missing = [number for number in range(workspace.max_under_way) if number not in there]
+    Slot.objects.bulk_create(
+        (Slot(workspace=workspace, number=number) for number in missing), ignore_conflicts=True
+    )

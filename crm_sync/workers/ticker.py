@@ -1,0 +1,147 @@
+"""The tick: each worker looks every second for what is due, and does it itself.
+
+A ring over the broker is quicker, but may be lost, late, or behind many others. The tick asks only
+the database and works in threads of its own, so neither a broker that is away nor a backlog of
+another workspace delays it (I12).
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+from django.db import DatabaseError, close_old_connections, connection
+from django.utils import timezone
+
+from crm_sync.jobs import due
+from crm_sync.jobs.due import Tally
+from crm_sync.workers import lanes, queues
+
+log = logging.getLogger(__name__)
+
+EVERY = 1.0  # seconds between two looks
+GRACE = timedelta(seconds=1)  # for the ring to come first
+THREADS = 16  # drains of one process at one time
+OF_ONE = 4  # of these for one workspace, so that others find a place beside it
+BUDGET = 20.0  # seconds of one drain; a lease and a broker's visibility time-out are longer
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+Pair = tuple[str, int]  # a queue, and the id of a workspace
+
+
+class Ticker:
+    """Finds what is due and drains it, those first whose turn was longest ago.
+
+    Args:
+        grace: how long what is due is left to its ring.
+        told: is told of each drain that did something; in the drain's thread.
+    """
+
+    def __init__(
+        self,
+        *,
+        grace: timedelta = GRACE,
+        every: float = EVERY,
+        told: Callable[[str, Tally], object] = lambda queue, tally: None,
+    ) -> None:
+        self.grace, self.every, self.told = grace, every, told
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="drain")
+        self._thread = threading.Thread(target=self.run, name="ticker", daemon=True)
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._under_way: set[Pair] = set()
+        self._waiting: list[Pair] = []  # for a place, in its turn
+
+    def start(self) -> None:
+        """Tick in a thread of its own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Begin nothing more in this process, and wait for what is under way to end."""
+        queues.ending.set()
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._pool.shutdown()
+        queues.crowded.clear()
+
+    def run(self) -> None:
+        """Tick until this process is to end; a database that is away is waited for."""
+        is_away = False
+        while not queues.ending.is_set():
+            try:
+                close_old_connections()
+                self.tick(timezone.now())
+                is_away = False
+            except DatabaseError as error:
+                if not is_away:
+                    log.warning("the database does not answer (%s); asking again", error)
+                is_away = True
+            self._stopped.wait(self.every)
+        connection.close()
+
+    def tick(self, now: datetime) -> int:
+        """Begin to drain what has been due for longer than the grace, as far as threads are free.
+
+        Returns:
+            how many queues of workspaces have something due that nobody is at.
+
+        Raises:
+            DatabaseError: the database did not answer.
+        """
+        found = set(due.waiting(now - self.grace)) - lanes.busy(now)
+        turns = lanes.turns(now)
+        with self._lock:
+            others = found - self._under_way
+            self._waiting = sorted(others, key=lambda pair: turns.get(pair, LONG_AGO))
+            for _ in range(min(len(self._waiting), self._places())):
+                self._pool.submit(self._work)
+            self._tell_drains()
+        return len(found)
+
+    def _work(self) -> None:
+        """Drain one after the other, over one connection, as long as somebody waits."""
+        while (pair := self._next()) is not None:
+            self._drain(pair)
+        connection.close()
+
+    def _next(self) -> Pair | None:
+        """Take the first that waits and whose workspace has not its share of the places."""
+        with self._lock:
+            taken = Counter(workspace_id for _, workspace_id in self._under_way)
+            free = (pair for pair in self._waiting if taken[pair[1]] < OF_ONE)
+            pair = None if queues.ending.is_set() else next(free, None)
+            if pair is not None:
+                self._waiting.remove(pair)
+                self._under_way.add(pair)
+            self._tell_drains()
+        return pair
+
+    def _drain(self, pair: Pair) -> None:
+        queue, workspace_id = pair
+        tally = Tally()
+        try:
+            tally = due.QUEUES[queue].drain(workspace_id, BUDGET)
+            if tally.counts:
+                self.told(queue, tally)
+        except Exception:
+            # The rows stay due, so the next tick comes back to them.
+            log.exception("%s of workspace %s could not be drained", queue, workspace_id)
+            connection.close()  # it may be what failed
+        finally:
+            with self._lock:
+                self._under_way.discard(pair)
+                if tally.more:
+                    self._waiting.append(pair)
+
+    def _places(self) -> int:
+        return THREADS - len(self._under_way)
+
+    def _tell_drains(self) -> None:
+        """Tell the drains of this process whether more wait than there are places."""
+        if len(self._waiting) > self._places():
+            queues.crowded.set()
+        else:
+            queues.crowded.clear()

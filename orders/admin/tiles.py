@@ -1,0 +1,139 @@
+"""The figures that this app adds to the dashboard."""
+
+from datetime import datetime
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
+from crm_sync.admin.ui.tiles import ATTENTION, NEWEST, TILES, Attention, Tile
+from orders.models import Assignment, MaterialSet, Order, Placement
+from orders.statuses import ORDER_TERMINAL, AssignmentStatus
+
+
+def tiles() -> list[Tile]:
+    """Count what is under way and what waits for a person."""
+    orders, placements = list_of("orders.order"), list_of("orders.placement")
+    is_open = Order.objects.exclude(status__in=ORDER_TERMINAL)
+    acting = Assignment.objects.filter(
+        status=AssignmentStatus.ACTION_REQUIRED, order__in=is_open.values("pk")
+    )
+    delivered = MaterialSet.objects.exclude(fetched_at=None).exclude(order=None)
+    return [
+        Tile(
+            "Open orders", is_open.count(), "info", f"{orders}?what=open", "placed or in progress"
+        ),
+        Tile(
+            "Action required",
+            acting.values("order").distinct().count(),
+            "warning",
+            f"{orders}?what=action",
+            "the platform waits for an answer",
+        ),
+        Tile(
+            "Uncertain placements",
+            Placement.objects.filter(state=Placement.State.UNCERTAIN).count(),
+            "danger",
+            f"{placements}?state__exact={Placement.State.UNCERTAIN}",
+            "look before ordering again",
+        ),
+        Tile(
+            "Orders with a problem",
+            Order.objects.exclude(problem="").count(),
+            "danger",
+            f"{orders}?what=problem",
+            "they could not be read",
+        ),
+        Tile(
+            "With materials",
+            delivered.values("order").distinct().count(),
+            "good",
+            f"{orders}?what=delivered",
+            "pictures, plans or papers are ready",
+        ),
+    ]
+
+
+def attention(now: datetime) -> list[Attention]:
+    """Return the orders for whose answer the platform waits, and those with a problem."""
+    return [*_acting(now), *_troubled(now)]
+
+
+def _acting(now: datetime) -> list[Attention]:
+    is_open = Order.objects.exclude(status__in=ORDER_TERMINAL)
+    waiting = (
+        Assignment.objects.filter(
+            status=AssignmentStatus.ACTION_REQUIRED, order__in=is_open.values("pk")
+        )
+        .select_related("order__workspace")
+        .only("action_required", "status_at", *(f"order__{name}" for name in ACTING))
+        .order_by("-status_at", "-pk")[:NEWEST]
+    )
+    return [
+        Attention(
+            badge("Action required", "warning"),
+            shortened(f"{one.order}: {_reason(one)}", 140),
+            one.order.workspace.slug,
+            moment(one.status_at, now),
+            page_of(one.order),
+            remedy="Give a new date or cancel it: manage.py reschedule_order, cancel_order",
+            next_try=moment(one.order.due_at, now) if one.order.due_at else "",
+            is_urgent=True,
+        )
+        for one in waiting
+    ]
+
+
+def _reason(assignment: Assignment) -> str:
+    words = assignment.action_required.replace("_", " ").lower()
+    return f"the platform waits for an answer: {words}" if words else "the platform waits"
+
+
+def _troubled(now: datetime) -> list[Attention]:
+    uncertain = Placement.objects.filter(state=Placement.State.UNCERTAIN)
+    troubled = Order.objects.exclude(problem="")
+    found: list[tuple[str, Placement | Order]] = [
+        *(("Uncertain", row) for row in _newest(uncertain)),
+        *(("Problem", row) for row in _newest(troubled)),
+    ]
+    return [
+        Attention(
+            badge(word, "danger"),
+            shortened(f"{row}: {row.problem}", 140),
+            row.workspace.slug,
+            moment(row.created_at, now),
+            page_of(row),
+            remedy=REMEDIES[word],
+            next_try=_next_try(row, now),
+        )
+        for word, row in found
+    ]
+
+
+def _next_try(row: Placement | Order, now: datetime) -> SafeString | str:
+    if isinstance(row, Placement):
+        return "Not by itself"
+    return moment(row.due_at, now) if row.due_at else ""
+
+
+def _newest(rows: Any) -> Any:
+    rows = rows.select_related("workspace").only(
+        "problem", "created_at", "workspace__slug", *KEYS[rows.model]
+    )
+    return rows.order_by("-created_at", "-pk")[:NEWEST]
+
+
+# What `__str__` of each needs; secrets of the workspace stay in the database (S5).
+KEYS: dict[type[Any], tuple[str, ...]] = {
+    Order: ("platform_id", "due_at"),
+    Placement: ("object_reference_id", "state"),
+}
+
+ACTING = ("platform_id", "due_at", "workspace__slug")
+REMEDIES = {
+    "Uncertain": "Look on the platform, then say here whether it was placed",
+    "Problem": "Read again on its page, once the reason is mended",
+}
+
+TILES.append(tiles)
+ATTENTION.append(attention)

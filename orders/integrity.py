@@ -1,0 +1,134 @@
+"""The books of the orders: what is open is read again, what was told is kept."""
+
+import functools
+import operator
+from datetime import datetime
+
+from django.db.models import F, Q
+
+from crm_sync.integrity.audit import free_from_leases, never_left
+from crm_sync.integrity.invariants import AUDITS, Book, Law
+from crm_sync.models import Delivery
+from orders.mirror import lww
+from orders.mirror.detail import FACT_OF
+from orders.models import Assignment, MaterialSet, Order, Placement, StatusChange
+from orders.statuses import ORDER_TERMINAL
+
+Fact, State = StatusChange.Fact, Placement.State
+
+
+def books(workspace_id: int, now: datetime) -> list[Book]:
+    """Return the books on a workspace as of `now`."""
+    each = (orders, effects, timeline, announced, placements)
+    return [add(workspace_id, now) for add in each]
+
+
+def orders(workspace_id: int, now: datetime) -> Book:
+    """Every order is read again, waits for a person, or has ended (A42: no list of them exists)."""
+    is_open, is_done = ~Q(status__in=ORDER_TERMINAL), Q(due_at=None)
+    assigned = Assignment.objects.filter(order__workspace=workspace_id)
+    foreign = assigned.exclude(workspace=workspace_id).values("order")
+    linked = Q(real_estate_property__isnull=False)
+    return Book(
+        "orders",
+        Order.objects.filter(workspace=workspace_id).only("workspace", "platform_id"),
+        {
+            "to be read": is_open & Q(due_at__isnull=False),
+            "with a person": is_open & is_done & ~Q(problem=""),
+            "ended": Q(status__in=ORDER_TERMINAL),
+        },
+        [
+            Law("is open, but never read again", is_open & is_done & Q(problem="")),
+            Law("has an assignment in another workspace", Q(pk__in=foreign)),
+            Law(
+                "is for a property in another workspace",
+                linked & ~Q(real_estate_property__workspace=F("workspace")),
+            ),
+            never_left(now),
+            *free_from_leases(now),
+        ],
+    )
+
+
+def effects(workspace_id: int, now: datetime) -> Book:
+    """What was applied to an order has left that order behind."""
+    known = Order.objects.filter(workspace=workspace_id).values("platform_id")
+    applied = Delivery.objects.filter(workspace=workspace_id, state=Delivery.State.APPLIED)
+    is_known = Q(order_platform_id__in=known)
+    return Book(
+        "applied to orders",
+        applied.exclude(order_platform_id="").only("workspace", "kind"),
+        {"known here": is_known},
+        [Law("was applied to an order that is not there", ~is_known)],
+    )
+
+
+def timeline(workspace_id: int, now: datetime) -> Book:
+    """Nothing that a callback told is newer than what the mirror holds (I22)."""
+    marks = {Fact.ORDER_STATUS: f"order__{lww.STATUS.at}"} | {
+        fact: f"assignment__{register.at}" for register, fact in FACT_OF.items()
+    }
+    newer = [Q(fact=fact, occurred_at__gt=F(mark)) for fact, mark in marks.items()]
+    # A read without a `Date` enters the timeline by our clock and moves no watermark (I29).
+    told = Q(source=StatusChange.Source.CALLBACK)
+    return Book(
+        "timeline",
+        StatusChange.objects.filter(order__workspace=workspace_id),
+        {"news": Q(was_stale=False), "stale": Q(was_stale=True)},
+        [
+            Law(
+                "is newer than what the mirror holds", told & functools.reduce(operator.or_, newer)
+            ),
+        ],
+    )
+
+
+def announced(workspace_id: int, now: datetime) -> Book:
+    """What was announced as ready is fetched."""
+    is_done = Q(due_at=None)
+    return Book(
+        "materials",
+        MaterialSet.objects.filter(workspace=workspace_id).only(
+            "workspace", "target_platform", "product", "visual_type"
+        ),
+        {
+            "to be fetched": Q(due_at__isnull=False),
+            "fetched": is_done & Q(problem="", fetched_at__isnull=False),
+            "with a person": is_done & ~Q(problem=""),
+        },
+        [
+            Law(
+                "was announced, but nobody fetches it",
+                is_done & Q(problem="", fetched_at=None),
+            ),
+            Law(
+                "belongs to an order in another workspace",
+                Q(order__isnull=False) & ~Q(order__workspace=F("workspace")),
+            ),
+            never_left(now),
+            *free_from_leases(now),
+        ],
+    )
+
+
+def placements(workspace_id: int, now: datetime) -> Book:
+    """A placement has its order, or says why not (I9)."""
+    has_order = Q(order__isnull=False)
+    return Book(
+        "placements",
+        Placement.objects.filter(workspace=workspace_id).only("workspace", "object_reference_id"),
+        {state.label.partition(":")[0].lower(): Q(state=state) for state in State},
+        [
+            Law("is placed, but has no order", Q(state=State.PLACED, order=None)),
+            Law("has an order, but is not placed", has_order & ~Q(state=State.PLACED)),
+            Law("is being sent, but not since when", Q(state=State.SENDING, sent_at=None)),
+            Law(
+                "has an order in another workspace",
+                has_order & ~Q(order__workspace=F("workspace")),
+            ),
+            Law("has a state that we do not know", ~Q(state__in=State.values)),
+        ],
+    )
+
+
+AUDITS.append(books)

@@ -1,0 +1,62 @@
+"""What the order commands share: the order by its id, and one clear line for each error."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from crm_sync.management.base import FAILED, PARTLY, USAGE, SyncCommand
+from crm_sync.models import Workspace
+from crm_sync.platform.errors import SyncError
+from orders.models import Order
+from orders.placing.errors import AlreadySent, NoSuchChoice, OutcomeUnknown
+
+
+class OrderCommand(SyncCommand):
+    """A command that places or changes an order."""
+
+    changes = True
+
+    def order(self, workspace: Workspace, platform_id: str) -> Order:
+        """Return the order, or end with exit code 2."""
+        found = Order.objects.filter(workspace=workspace, platform_id=platform_id).first()
+        if found is None:
+            self.fail(f"no order {platform_id!r} is known in workspace {workspace.slug}", USAGE)
+        return found
+
+    def emit_bodies(self, bodies: dict[str, Any], *, as_json: bool) -> None:
+        """Print the bodies that a call without --dry-run would send, by method and path."""
+        lines = [f"{call} {json.dumps(body, ensure_ascii=False)}" for call, body in bodies.items()]
+        self.emit({"dryRun": True, **bodies}, lines, as_json=as_json)
+
+    @contextmanager
+    def errors_as_exit_codes(self) -> Iterator[None]:
+        """End with the exit code that an error means: 2 wrong choice, 3 unclear, 1 the others."""
+        try:
+            yield
+        except NoSuchChoice as error:
+            self.fail(str(error), USAGE)
+        except OutcomeUnknown as error:
+            self.fail(str(error), PARTLY)
+        except (AlreadySent, SyncError) as error:
+            self.fail(str(error), FAILED)
+
+
+def order_document(order: Order) -> dict[str, Any]:
+    """Return what `--json` prints of an order."""
+    assignments = order.assignments.order_by("pk")
+    return {
+        "order": order.platform_id,
+        "status": order.status,
+        "reference": order.object_reference_id,
+        "assignments": [
+            {
+                "assignment": one.platform_id,
+                "type": one.assignment_type,
+                "status": one.status,
+                "products": one.products,
+                "scheduledAt": one.scheduled_at.isoformat() if one.scheduled_at else None,
+            }
+            for one in assignments
+        ],
+    }

@@ -1,0 +1,85 @@
+"""What was announced as ready becomes due to be fetched (§4.5, §3.6)."""
+
+from datetime import datetime
+
+from orders.models import Assignment, MaterialSet, Order
+from orders.reads import poller
+from orders.statuses import AssignmentStatus
+from properties.models import Property
+
+QUEUE = "materials"
+
+
+def announce_visuals(
+    order: Order,
+    assignment: Assignment,
+    *,
+    product: str,
+    visual_type: str,
+    at: datetime,
+    now: datetime,
+) -> bool:
+    """Make the visuals of an assignment due to be fetched (VISUALS_READY).
+
+    Returns:
+        False when the same or a later announcement is known already.
+    """
+    ready, is_first = MaterialSet.objects.get_or_create(
+        assignment=assignment,
+        product=product,
+        visual_type=visual_type,
+        defaults={
+            "workspace_id": order.workspace_id,
+            "order": order,
+            "property_platform_id": order.property_platform_id,
+            "real_estate_property_id": order.real_estate_property_id,
+            "ready_at": at,
+            "created_at": now,
+        },
+    )
+    return _announce(ready, is_first=is_first, at=at, now=now)
+
+
+def announce_marketing(
+    workspace_id: int, *, property_id: str, target_platform: str, at: datetime, now: datetime
+) -> bool:
+    """Make the marketing materials of a property due to be fetched (MARKETING_MATERIALS_READY).
+
+    Returns:
+        False when the same or a later announcement is known already.
+    """
+    mine = Property.objects.filter(workspace_id=workspace_id, platform_id=property_id)
+    ready, is_first = MaterialSet.objects.get_or_create(
+        workspace_id=workspace_id,
+        property_platform_id=property_id,
+        target_platform=target_platform,
+        assignment=None,
+        defaults={"real_estate_property": mine.first(), "ready_at": at, "created_at": now},
+    )
+    return _announce(ready, is_first=is_first, at=at, now=now)
+
+
+def expect(order: Order, *, now: datetime) -> None:
+    """Make due what must be ready although nobody announced it: its event fell into a gap (§3.6).
+
+    A delivered assignment has materials for each of its products.
+    """
+    for assignment in order.assignments.filter(status=AssignmentStatus.DELIVERED):
+        told = set(assignment.material_sets.values_list("product", flat=True))
+        for product in sorted(set(assignment.products) - told):
+            announce_visuals(
+                order,
+                assignment,
+                product=product,
+                visual_type="",
+                at=assignment.status_at,
+                now=now,
+            )
+
+
+def _announce(ready: MaterialSet, *, is_first: bool, at: datetime, now: datetime) -> bool:
+    row = MaterialSet.objects.filter(pk=ready.pk)
+    if not is_first and row.filter(ready_at__lt=at).update(ready_at=at, attempts=0) != 1:
+        return False
+    poller.ask(row, QUEUE, ready.workspace_id, now=now)
+    return True

@@ -1,0 +1,1 @@
+"""What the platform tells of orders becomes rows. Nothing is sent."""

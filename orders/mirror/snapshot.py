@@ -1,0 +1,58 @@
+"""What is known of the rows that an event is about: before and after, it shows the changes."""
+
+from crm_sync.inbox.events import Event
+from crm_sync.inbox.handlers import WITNESSES
+from crm_sync.text import clean
+from orders.mirror import timeline
+from orders.models import Assignment, MaterialSet, Order, StatusChange
+
+NONE = "—"
+
+
+def facts(workspace_id: int, event: Event) -> dict[str, str]:
+    """Tell of the order and of the materials that the event names; a `Witness`."""
+    known: dict[str, str] = {}
+    order_id = clean(event.text("orderId"))[0][:255]
+    for order in Order.objects.filter(workspace_id=workspace_id, platform_id=order_id):
+        known |= _of_order(order)
+        for assignment in Assignment.objects.filter(order=order).order_by("pk"):
+            known |= _of_assignment(assignment)
+    property_id = clean(event.text("propertyId"))[0][:255]
+    ready = MaterialSet.objects.filter(workspace_id=workspace_id)
+    told = ready.filter(order__platform_id=order_id) if order_id else ready.none()
+    if property_id:
+        told |= ready.filter(property_platform_id=property_id, assignment=None)
+    for one in told.order_by("pk"):
+        what = one.target_platform or f"{one.product} {one.visual_type}"
+        known[f"{what}, ready"] = timeline.worded(one.ready_at)
+        known[f"{what}, to be fetched"] = _yes(one.due_at is not None)
+    return known
+
+
+def _of_order(order: Order) -> dict[str, str]:
+    lines = StatusChange.objects.filter(order=order).count()
+    return {
+        f"{order}, status": order.status or NONE,
+        f"{order}, to be read": _yes(order.due_at is not None),
+        f"{order}, lines of its timeline": str(lines),
+    }
+
+
+def _of_assignment(assignment: Assignment) -> dict[str, str]:
+    values = {
+        "status": assignment.status,
+        "appointment": assignment.scheduled_at,
+        "estimated delivery": assignment.estimated_delivery_date,
+        "action required": assignment.action_required,
+        "photographer": assignment.photographer,
+    }
+    return {
+        f"{assignment}, {name}": timeline.worded(value) or NONE for name, value in values.items()
+    }
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+WITNESSES.append(facts)

@@ -1,0 +1,87 @@
+"""The timeline: every fact that we are told becomes one line, stale ones too."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from django.utils import timezone
+
+from crm_sync.jobs import fast_sql
+from crm_sync.text import clean
+from orders.mirror.lww import Stamp
+from orders.models import Assignment, Order, StatusChange
+
+WIDTH = 255
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a fact comes from: its moment and digest, the way, and the delivery if there is one."""
+
+    stamp: Stamp
+    source: StatusChange.Source
+    delivery_id: int | None = None
+
+
+def line(
+    subject: Order | Assignment,
+    fact: StatusChange.Fact,
+    *,
+    previous: Any,
+    new: Any,
+    origin: Origin,
+    is_listed: bool = True,
+    was_stale: bool = False,
+) -> dict[str, Any]:
+    """Return one line about an order or one of its assignments, as columns."""
+    assignment = subject if isinstance(subject, Assignment) else None
+    order_id = subject.order_id if isinstance(subject, Assignment) else subject.pk
+    return {
+        "order": order_id,
+        "assignment": None if assignment is None else assignment.pk,
+        "fact": fact,
+        "previous": worded(previous),
+        "new": worded(new),
+        "occurred_at": origin.stamp.at,
+        "digest": origin.stamp.digest,
+        "delivery": origin.delivery_id,
+        "source": origin.source,
+        "is_listed": is_listed,
+        "was_stale": was_stale,
+        "created_at": timezone.now(),
+    }
+
+
+def enter(line: Mapping[str, Any]) -> None:
+    """Add a line to the timeline; the same event again adds nothing."""
+    fast_sql.insert(StatusChange, line)
+
+
+def has_grown(workspace_id: int, since: datetime) -> bool:
+    """Tell whether anything about an order or an assignment has changed here since then."""
+    lines = StatusChange.objects.filter(created_at__gt=since, order__workspace_id=workspace_id)
+    return lines.exists()
+
+
+def reached_at(order: Order) -> datetime:
+    """Return when the order came to the status that it has, by the platform's clock.
+
+    Its watermark moves on with every read that finds it so. Without a line, since it was like that
+    when we first heard of it, that is the moment.
+    """
+    lines = StatusChange.objects.filter(order=order, fact=StatusChange.Fact.ORDER_STATUS)
+    moments = lines.filter(new=order.status).values_list("occurred_at", flat=True)
+    return moments.order_by("occurred_at").last() or order.created_at
+
+
+def worded(value: Any) -> str:
+    """Return a value as the timeline writes it; moments in UTC, "" where there is none."""
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, dict):
+        value = value.get("name") or value.get("id") or ""
+    text: str = clean("" if value is None else str(value))[0]
+    return text[:WIDTH]

@@ -1,0 +1,20 @@
+"""What can go wrong with an order that a person wants to place or change.
+
+    NoSuchChoice     what was named does not exist; nothing was sent
+    AlreadySent      the placement is not ready to be sent; it is sent at most once (I9)
+    OutcomeUnknown   the platform may have done it; a read of the order will tell
+
+What the platform itself answers are the errors of `crm_sync.platform.errors`.
+"""
+
+
+class NoSuchChoice(Exception):
+    """A user, property, product, instruction or assignment that is not there; says what is."""
+
+
+class AlreadySent(Exception):
+    """Somebody sent it before, or it was never ready."""
+
+
+class OutcomeUnknown(Exception):
+    """No clear answer came to a change of an order."""

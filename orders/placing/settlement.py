@@ -1,0 +1,182 @@
+"""How a placement ends: with its order, without, or uncertain until its order is heard of (I9)."""
+
+from datetime import datetime
+
+from django.db import IntegrityError, models, transaction
+
+from crm_sync.jobs.due import LEASE
+from crm_sync.platform.responses import Answer
+from orders.mirror.detail import Known, next_read, observe
+from orders.mirror.updates import ask_for, tie_to_property
+from orders.models import Order, Placement, StatusChange
+from orders.reads.schedule import SOON
+
+State = Placement.State
+UNSETTLED = (State.SENDING, State.UNCERTAIN)
+ADVICE = (
+    "It is not known whether the order was placed. Look at the platform before you place it again;"
+    " when the order is heard of, this settles by itself."
+)
+
+
+def end(placement: Placement, state: State, problem: str) -> None:
+    """Write how it ended, unless it has an order already."""
+    mine = Placement.objects.filter(pk=placement.pk, order=None)
+    mine.update(state=state, problem=problem[:2000])
+    placement.state, placement.problem = state, problem[:2000]
+
+
+def uncertain(placement: Placement, reason: str) -> None:
+    """The order may exist: nobody repeats it; perhaps its order has been read already."""
+    end(placement, State.UNCERTAIN, f"{ADVICE} {reason}")
+    settle(placement)
+
+
+def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
+    """Tie the placement to the order that the platform answered (A35), and mirror that.
+
+    The order's first callbacks may have come before this answer: then they count, see `observe`.
+    """
+    document = answer.cleaned
+    order_id = str(document.get("id") or "")[:255] if isinstance(document, dict) else ""
+    if not order_id:
+        uncertain(placement, "The platform's good answer names no order.")
+        return
+    soon = now + SOON  # a process that stops before the answer is kept leaves an order to be read
+    with transaction.atomic():
+        order, is_first = Order.objects.get_or_create(
+            workspace_id=placement.workspace_id,
+            platform_id=order_id,
+            defaults={"created_at": now, "due_at": soon},
+        )
+        mine = Placement.objects.filter(pk=placement.pk, state__in=UNSETTLED)
+        mine.update(state=State.PLACED, order=order, problem="")
+    # As it was before the call: unknown, with no watermark.
+    before = order if is_first else _bare(order)
+    observe(Known(before), answer, source=StatusChange.Source.LOCAL, now=now)
+    _complete(order, placement, now=now, until_asked=soon)
+
+
+def _bare(order: Order) -> Order:
+    return Order(pk=order.pk, workspace_id=order.workspace_id, platform_id=order.platform_id)
+
+
+def _complete(order: Order, placement: Placement, *, now: datetime, until_asked: datetime) -> None:
+    """Add what the placement knows and the answer may have left out, and schedule the next read.
+
+    Args:
+        until_asked: when it is to be read as long as nobody has asked for it since.
+    """
+    order.refresh_from_db()
+    tie_to_property(
+        order,
+        reference=placement.object_reference_id,
+        property_id=placement.property_platform_id,
+    )
+    unnamed = Order.objects.filter(pk=order.pk, user_platform_id="")
+    unnamed.update(user_platform_id=placement.user_platform_id)
+    unasked = models.Q(due_at=None) | models.Q(due_at=until_asked)
+    mine = Order.objects.filter(unasked, pk=order.pk)
+    mine.update(due_at=next_read(order, contradicts=False, now=now))
+
+
+def settle(placement: Placement) -> bool:
+    """Tie an UNCERTAIN placement to the one order that it can be.
+
+    That is an order that was read, of the same property and user, created on the platform after
+    the sending, and tied to no placement. Two such orders, or two placements that one order could
+    belong to, are a question for a person.
+
+    Returns:
+        True when it is settled now.
+    """
+    found = list(_candidates(placement).order_by("placed_at", "pk")[:2])
+    mine = Placement.objects.filter(pk=placement.pk, state=State.UNCERTAIN, order=None)
+    if len(found) > 1:
+        names = " or ".join(order.platform_id for order in found)
+        mine.update(problem=f"{ADVICE} It could be order {names}.")
+    if len(found) != 1 or _has_rival(placement, found[0]):
+        return False
+    try:
+        with transaction.atomic():
+            settled = mine.update(state=State.PLACED, order=found[0], problem="") == 1
+    except IntegrityError:  # another placement was tied to that order at the same time
+        return False
+    return settled
+
+
+def _candidates(placement: Placement) -> models.QuerySet[Order]:
+    if not placement.property_platform_id:
+        return Order.objects.none()
+    return Order.objects.filter(
+        workspace_id=placement.workspace_id,
+        property_platform_id=placement.property_platform_id,
+        user_platform_id=placement.user_platform_id,
+        read_at__isnull=False,
+        placed_at__gte=placement.not_before,
+        placement=None,
+    )
+
+
+def _has_rival(placement: Placement, order: Order) -> bool:
+    others = Placement.objects.filter(
+        workspace_id=placement.workspace_id,
+        property_platform_id=placement.property_platform_id,
+        user_platform_id=placement.user_platform_id,
+        state__in=UNSETTLED,
+        not_before__lte=order.placed_at,
+    )
+    return others.exclude(pk=placement.pk).exists()
+
+
+def settle_all(workspace_id: int) -> int:
+    """Settle what can be settled in a workspace; return how many were."""
+    waiting = Placement.objects.filter(workspace_id=workspace_id, state=State.UNCERTAIN)
+    return sum(settle(placement) for placement in waiting)
+
+
+def give_up_waiting(workspace_id: int, *, now: datetime) -> int:
+    """Call UNCERTAIN what has been SENDING for longer than a call can take: its sender died."""
+    stranded = _stranded(now).filter(workspace_id=workspace_id)
+    problem = f"{ADVICE} The process that sent it never came back."
+    count = stranded.update(state=State.UNCERTAIN, problem=problem)
+    settle_all(workspace_id)
+    return count
+
+
+def workspaces_waiting(now: datetime) -> set[int]:
+    """Return the ids of the workspaces with a placement whose sender died."""
+    return set(_stranded(now).values_list("workspace_id", flat=True).distinct())
+
+
+def _stranded(now: datetime) -> models.QuerySet[Placement]:
+    return Placement.objects.filter(state=State.SENDING, sent_at__lte=now - LEASE)
+
+
+def decide(placement: Placement, *, order_id: str | None, now: datetime) -> bool:
+    """Settle an UNCERTAIN placement as a person found it on the platform (I9).
+
+    Args:
+        order_id: the platform's id of the order that it became; None when it was not placed.
+
+    Returns:
+        False when it is not UNCERTAIN (any more), or that order belongs to another placement.
+    """
+    mine = Placement.objects.filter(pk=placement.pk, state=State.UNCERTAIN, order=None)
+    if order_id is None:
+        problem = "A person looked on the platform: it was not placed."
+        return mine.update(state=State.FAILED, problem=problem) == 1
+    try:
+        with transaction.atomic():
+            order, _ = Order.objects.get_or_create(
+                workspace_id=placement.workspace_id,
+                platform_id=order_id,
+                defaults={"created_at": now},
+            )
+            done = mine.update(state=State.PLACED, order=order, problem="") == 1
+            if done:
+                ask_for(order, now=now)
+            transaction.set_rollback(not done)
+    except IntegrityError:  # that order has a placement already
+        return False
+    return done

@@ -1,0 +1,62 @@
+"""A row that waits for a read from the platform: asked for, read, given back."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.db import models
+from django.utils import timezone
+
+from crm_sync.jobs import runner
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.jobs.due import Claim, DueModel
+from crm_sync.models import Workspace
+from crm_sync.platform.client import Client
+from crm_sync.platform.errors import NotAllowed, NotThere, Passing, Refused
+from crm_sync.workers import queues
+from crm_sync.workers.queues import Drain
+
+Row = TypeVar("Row", bound=DueModel)
+# Reads one row, writes what it found, and returns the columns that it leaves with, `due_at` among
+# them; raises the client's errors.
+Reader = Callable[[Claim[Row], Client], dict[str, Any]]
+
+
+def ask(rows: "models.QuerySet[Row]", queue: str, workspace_id: int, *, now: datetime) -> None:
+    """Make the rows due for a read now, also while one is under way, and ring for a worker."""
+    rows.update(due_at=now)
+    doorbell.ring(queue, workspace_id)
+
+
+def one_by_one(
+    read: Reader[Row], *, may_read: Callable[[int, datetime], bool] | None = None
+) -> Callable[[Sequence[Claim[Row]], Drain], Sequence[str]]:
+    """Make a queue's `work` of a reader.
+
+    Args:
+        may_read: pays for one read in a workspace; where it has nothing left, rows stay due.
+    """
+
+    def work(claims: Sequence[Claim[Row]], drain: Drain) -> Sequence[str]:
+        if may_read is not None and not may_read(drain.workspace_id, timezone.now()):
+            raise runner.Stop
+        return [_read_one(claim, drain.workspace, read) for claim in claims]
+
+    return work
+
+
+def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row]) -> str:
+    """Read one row and give it back; the outcome is the word that the tally counts."""
+    try:
+        columns = read(claim, workspace.client())
+    except (NotThere, Refused) as error:
+        # Reading it again changes nothing: it waits for a person, or for the next event.
+        claim.finish(due_at=None, problem=queues.told(error))
+        return "not there" if isinstance(error, NotThere) else "refused"
+    except (Passing, NotAllowed) as error:
+        workspace.pause_for(error, timezone.now())
+        queues.put_off(claim, error, problem=queues.told(error))
+        return "put off"
+    workspace.answered()
+    claim.finish(**{"attempts": 0, "problem": "", **columns})
+    return "read"

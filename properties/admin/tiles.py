@@ -1,0 +1,135 @@
+"""The figures that this app adds to the dashboard."""
+
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, F
+from django.utils import timezone
+
+from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
+from crm_sync.admin.ui.tiles import ATTENTION, NEWEST, TILES, Attention, Tile
+from crm_sync.text import span
+from properties.catalog import label
+from properties.drift.findings import by_count
+from properties.models import DriftCheck, Property
+from properties.models.property import SyncState
+
+# State, tone, and what it means for a person.
+SHOWN = (
+    (SyncState.IN_SYNC, "good", "both sides said the same when last read"),
+    (SyncState.PENDING, "info", "on their way"),
+    (SyncState.NEVER_PUSHED, "info", "not on the platform yet"),
+    (SyncState.CONFLICT, "danger", "both sides changed a field"),
+    (SyncState.REFUSED, "danger", "the platform refused a field"),
+    (SyncState.DIFFERS, "warning", "the platform rounded or trimmed"),
+    (SyncState.CANNOT_CLEAR, "warning", "the platform keeps a value"),
+    (SyncState.DUPLICATE, "danger", "one reference, two properties"),
+    (SyncState.GONE, "danger", "deleted over there"),
+)
+TONES = {state: tone for state, tone, _ in SHOWN} | {SyncState.PUSHING: "info"}
+ALWAYS = frozenset({SyncState.IN_SYNC, SyncState.PENDING, SyncState.CONFLICT, SyncState.REFUSED})
+REMEDIES = {
+    SyncState.CONFLICT: "Decide whose value stands, or edit the field",
+    SyncState.CANNOT_CLEAR: "Clear it on the platform, or enter a value",
+    SyncState.DUPLICATE: "Give one of them another reference on the platform",
+    SyncState.GONE: "Leave it, or edit it: an edit creates it again",
+}
+NAMED = 3  # fields that the hint of a tile has room for
+
+
+def tiles() -> list[Tile]:
+    """Count the properties by state, and what the last samples found; one query each."""
+    return _states() + _drift(timezone.now())
+
+
+def _states() -> list[Tile]:
+    """Rare states show up when there are any."""
+    annotated = Property.objects.with_state(timezone.now()).order_by()
+    states = annotated.values_list("sync_state")  # type: ignore[misc] # hidden in with_state
+    counts: dict[str, int] = dict(states.annotate(Count("pk")))
+    # What is being pushed right now is on its way like what waits for it.
+    counts[SyncState.PENDING] = counts.get(SyncState.PENDING, 0) + counts.get(SyncState.PUSHING, 0)
+    listed = list_of("properties.property")
+    return [
+        Tile(str(state.label), counts.get(state, 0), tone, f"{listed}?state={state}", hint)
+        for state, tone, hint in SHOWN
+        if state in ALWAYS or counts.get(state)
+    ]
+
+
+def _drift(now: datetime) -> list[Tile]:
+    """Add up the last sample of each workspace; nothing before the first."""
+    checks = list(DriftCheck.objects.newest(DriftCheck.Kind.SAMPLE).order_by("started_at"))
+    if not checks:
+        return []
+    differing, unexplained, compared = (
+        sum(getattr(check, name) for check in checks)
+        for name in ("differing", "unexplained", "compared")
+    )
+    fields = sum((Counter(check.fields) for check in checks), Counter[str]())
+    names = [label(path) for path, _ in by_count(fields)[:NAMED]]
+    more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""
+    parts = [
+        f"of {compared} differ from the platform, {span(now - checks[0].started_at)} ago",
+        f"{unexplained} unexplained" if unexplained else "",
+        f"in {', '.join(names)}{more}" if names else "",
+    ]
+    link = f"{list_of('properties.driftcheck')}?kind__exact={DriftCheck.Kind.SAMPLE}"
+    tone = "warning" if unexplained else "info"
+    return [Tile("Drift", differing, tone, link, "; ".join(part for part in parts if part))]
+
+
+def swept(now: datetime) -> list[Attention]:
+    """Return the last sweeps that found something: somebody writes past the product (I7)."""
+    kind = DriftCheck.Kind.SWEEP
+    found: Any = DriftCheck.objects.newest(kind).filter(unexplained__gt=0)
+    return [
+        Attention(
+            badge("Drift", "warning"),
+            shortened(f"Differed though nothing had made it due: {_first(check)}", 140),
+            check.workspace_slug,
+            moment(check.started_at, now),
+            page_of(check),
+        )
+        for check in found.annotate(workspace_slug=F("workspace__slug"))[:NEWEST]
+    ]
+
+
+def _first(check: DriftCheck) -> str:
+    names = ", ".join(one["reference"] for one in check.found[:NAMED])
+    return names if check.unexplained <= NAMED else f"{names} and {check.unexplained - NAMED} more"
+
+
+def attention(now: datetime) -> list[Attention]:
+    """Return the properties with a field that waits for a person."""
+    waiting: Any = (  # annotated twice, which the stubs do not follow
+        Property.objects.with_state(now)
+        .exclude(problem={})
+        .order_by("-read_at", "-pk")
+        .annotate(workspace_slug=F("workspace__slug"))[:NEWEST]
+    )
+    return [
+        Attention(
+            badge(SyncState(row.sync_state).label, TONES[row.sync_state]),
+            shortened(f"{row}: {'; '.join(_messages(row))}", 140),
+            row.workspace_slug,
+            moment(row.read_at, now),
+            page_of(row),
+            remedy=REMEDIES.get(row.sync_state, "Edit the field"),
+            next_try=moment(row.due_at, now) if row.due_at else "With the next edit",
+        )
+        for row in waiting
+    ]
+
+
+def _messages(row: Property) -> list[str]:
+    return [
+        f"{label(path)}: {text}" if path else text
+        for fields in row.problem.values()
+        for path, text in fields.items()
+    ]
+
+
+TILES.append(tiles)
+ATTENTION += [attention, swept]

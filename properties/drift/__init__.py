@@ -1,0 +1,1 @@
+"""Both sides are compared, and what differs is made due. Nothing is sent."""

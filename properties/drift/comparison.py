@@ -1,0 +1,190 @@
+"""What differs between us and the platform now, and whether anything explains it.
+
+A difference is *pending* while the row is due or held by a worker, *held* while it waits for a
+person, and else *unexplained*: the real drift. Comparing writes nothing; `make_due` hands what was
+found to the one path that reads, merges and pushes.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from crm_sync.jobs import due
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.models import Workspace
+from crm_sync.platform.errors import NotAllowed, Passing, Refused
+from crm_sync.workers import slots
+from properties import merge
+from properties.catalog import READ_ONLY, equal
+from properties.difference import smallest_patch
+from properties.drift.findings import RANK, Finding, Leaf, Verdict
+from properties.editing import QUEUE
+from properties.models import Property
+from properties.pull.reading import read
+
+SILENCES = 3  # calls in a row without a good answer, after which nobody asks further
+PATIENCE = 5.0  # seconds (A8)
+BATCH = 500  # keys in one UPDATE
+
+
+class Stopped(Exception):
+    """The comparison ended before its last property; the message says why."""
+
+
+def keys(workspace: Workspace, *, sample: int | None = None) -> list[int]:
+    """Return the keys of all properties of a workspace, or of so many chosen by chance."""
+    mine = Property.objects.filter(workspace=workspace).values_list("pk", flat=True)
+    return list(mine.order_by("pk") if sample is None else mine.order_by("?")[:sample])
+
+
+def compare(
+    workspace: Workspace,
+    chosen: Iterable[int],
+    *,
+    clock: Callable[[], datetime] = timezone.now,
+    deadline: float | None = None,
+    patience: float = PATIENCE,
+) -> Iterator[Finding]:
+    """Read one property after the other on the platform and say how it differs from ours.
+
+    Args:
+        chosen: keys of rows of this workspace; one that is deleted meanwhile is passed over.
+        deadline: seconds for each call, by default those of the settings.
+        patience: seconds to wait for room among the calls of the workers.
+
+    Raises:
+        Stopped: the workspace is paused, the platform does not answer, or the workers leave no
+            room; what was yielded before holds.
+    """
+    silent = 0
+    for pk in chosen:
+        row = Property.objects.filter(pk=pk).first()
+        if row is None:
+            continue
+        try:
+            with _room(workspace, clock, patience):
+                document = read(workspace.client(deadline=deadline), row).document
+        except (Passing, NotAllowed) as error:
+            workspace.pause_for(error, clock())
+            silent += 1
+            if isinstance(error, NotAllowed) or error.pauses:
+                raise Stopped(str(error)) from error
+            yield _failed(row, error)
+            if silent == SILENCES:
+                raise Stopped(str(error)) from error
+            continue
+        except Refused as error:  # said about this one, not about the connection
+            yield _failed(row, error)
+            continue
+        silent = 0
+        workspace.answered()
+        yield compared(row, document, now=clock())
+
+
+def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -> Finding:
+    """Say how a row differs from what a read of it brought, None where it is not there."""
+    theirs = merge.leaves(document or {})
+    ours, base = _ours(row), merge.leaves(row.observed)
+    paths = [
+        path
+        for path in sorted(ours.keys() | theirs.keys())
+        if not equal(path, ours.get(path), theirs.get(path))
+    ]
+    if document is not None and not paths:
+        return Finding(row.pk, str(row), Verdict.SAME)
+    # Read again only now: an edit or a push while the read was under way explains it.
+    same = Property.objects.filter(pk=row.pk, revision=row.revision, read_at=row.read_at)
+    is_busy, held = not same.filter(idle(now)).exists(), row.held
+    if document is None:
+        return Finding(row.pk, str(row), _verdict("", held, is_busy=is_busy), is_gone=True)
+    leaves = tuple(
+        Leaf(
+            path,
+            _verdict(path, held, is_busy=is_busy),
+            _moved(path, ours.get(path), base.get(path), theirs.get(path)),
+            ours.get(path),
+            theirs.get(path),
+        )
+        for path in paths
+    )
+    strongest = max((leaf.verdict for leaf in leaves), key=RANK.__getitem__)
+    return Finding(row.pk, str(row), strongest, leaves)
+
+
+def idle(now: datetime) -> Q:
+    """Rows that nothing is due for and that no worker holds."""
+    return Q(due_at=None) & due.unheld(now)
+
+
+def forgotten(row: Property) -> set[str]:
+    """Return the leaves of an idle row that a push would act on, though nothing made it due (I7).
+
+    What waits for a person is left out; "" in a problem holds the whole row.
+    """
+    if "" in row.held:
+        return set()
+    patch = smallest_patch(row, inflight=row.inflight)
+    return set(patch.parts) | (set(patch.unsendable) - READ_ONLY)
+
+
+def make_due(workspace: Workspace, chosen: Sequence[int], *, now: datetime) -> int:
+    """Make idle rows due for a read and, where they differ, a push; returns how many."""
+    columns = {"due_at": now}
+    if not workspace.read_before_write:
+        columns["verify_at"] = now  # else the push would not see what changed there
+    mine = Property.objects.filter(idle(now), workspace=workspace)
+    count = sum(
+        mine.filter(pk__in=chosen[start : start + BATCH]).update(**columns)
+        for start in range(0, len(chosen), BATCH)
+    )
+    if count:
+        doorbell.ring(QUEUE, workspace.pk)
+    return count
+
+
+def _ours(row: Property) -> merge.Leaves:
+    """Return what we want; where nobody here can want anything, what was last read."""
+    wanted, read_last = merge.leaves(row.desired), merge.leaves(row.observed)
+    return {path: value for path, value in wanted.items() if path not in READ_ONLY} | {
+        path: value for path, value in read_last.items() if path in READ_ONLY
+    }
+
+
+def _verdict(path: str, held: set[str], *, is_busy: bool) -> Verdict:
+    if path and path in held:
+        return Verdict.HELD
+    if is_busy:
+        return Verdict.PENDING
+    return Verdict.HELD if "" in held else Verdict.UNEXPLAINED
+
+
+def _moved(path: str, ours: Any, base: Any, theirs: Any) -> str:
+    if equal(path, theirs, base):
+        return "ours"
+    return "theirs" if equal(path, ours, base) else "both"
+
+
+def _failed(row: Property, error: Exception) -> Finding:
+    return Finding(row.pk, str(row), Verdict.FAILED, error=str(error)[:500])
+
+
+@contextmanager
+def _room(workspace: Workspace, clock: Callable[[], datetime], patience: float) -> Iterator[None]:
+    """Wait until the workspace allows one more call, and hold the room for it (A8)."""
+    end = time.monotonic() + patience
+    while True:
+        workspace.refresh_from_db(fields=["paused_until", "pauses", "problem"])
+        if workspace.is_paused(clock()):
+            raise Stopped(f"the workspace is paused: {workspace.problem or 'no reason is noted'}")
+        with slots.hold(workspace) as held:
+            if held.count:
+                yield
+                return
+        if time.monotonic() > end:
+            raise Stopped("the workers use all calls that the workspace allows")
+        time.sleep(0.1)

@@ -1,0 +1,81 @@
+"""The sweep: all our rows once a day, without a call, for what nobody made due (I7).
+
+`desired` is written by `editing.edit` and the merge alone. What is written past them (`QuerySet.
+update`, a fixture, SQL) makes no row due and would never leave the house; here it is found.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from crm_sync.models import Workspace
+from properties.drift.comparison import forgotten, idle, make_due
+from properties.drift.findings import NAMED, Verdict, by_count, entry
+from properties.models import DriftCheck, Property
+
+log = logging.getLogger(__name__)
+
+CHUNK = 200  # rows in memory
+READ = ("pk", "object_reference_id", "platform_id", "desired", "observed", "inflight", "problem")
+
+
+def sweep(
+    workspace: Workspace,
+    *,
+    clock: Callable[[], datetime] = timezone.now,
+    chunk: int = CHUNK,
+) -> Iterator[DriftCheck]:
+    """Go through the rows of a workspace, going on where an unfinished sweep stopped.
+
+    Yields after each chunk of rows; the last one yielded is finished.
+    """
+    check, _ = DriftCheck.objects.get_or_create(
+        workspace=workspace,
+        kind=DriftCheck.Kind.SWEEP,
+        finished_at=None,
+        defaults={"started_at": clock()},
+    )
+    while check.finished_at is None:
+        _take(check, workspace, chunk, clock())
+        check.refresh_from_db()
+        yield check
+
+
+def _take(check: DriftCheck, workspace: Workspace, chunk: int, now: datetime) -> None:
+    """Look at one chunk; a sweep that another worker took on meanwhile is left to that one."""
+    rows = Property.objects.filter(workspace=workspace, pk__gt=check.position).order_by("pk")
+    pks = list(rows.values_list("pk", flat=True)[:chunk])
+    untouched = Property.objects.filter(idle(now), pk__in=pks)
+    found = {
+        row: paths for row in untouched.only(*READ).order_by("pk") if (paths := forgotten(row))
+    }
+    fields = Counter(check.fields)
+    fields.update(path for paths in found.values() for path in paths)
+    named = check.found + [
+        entry(row.pk, str(row), Verdict.UNEXPLAINED, paths) for row, paths in found.items()
+    ]
+    with transaction.atomic():
+        ours = DriftCheck.objects.filter(pk=check.pk, position=check.position, finished_at=None)
+        if not ours.update(
+            position=pks[-1] if pks else check.position,
+            compared=F("compared") + len(pks),
+            differing=F("differing") + len(found),
+            unexplained=F("unexplained") + len(found),
+            fields=dict(by_count(fields)[:NAMED]),
+            found=named[:NAMED],
+            finished_at=None if len(pks) == chunk else now,
+        ):
+            return
+        make_due(workspace, [row.pk for row in found], now=now)
+    if found:
+        log.warning(
+            "%s: found %d that differed though nothing had made them due; due now: %s",
+            workspace,
+            len(found),
+            ", ".join(str(row) for row in list(found)[:NAMED]),
+        )

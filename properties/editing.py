@@ -1,0 +1,135 @@
+"""An edit of ours: the one way to change what we want of a property (design §5).
+
+It is one UPDATE under the revision that was read, repeated on the fresh row when somebody else was
+faster; so a form, a feed and a worker cannot overwrite each other.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.models import Workspace
+from crm_sync.platform import references
+from crm_sync.text import clean
+from properties import history, merge
+from properties.catalog import Fault, equal, misplaced, new_faults
+from properties.merge import Leaves
+from properties.models import Property
+from properties.models.change import Origin
+from properties.models.property import without_problems
+
+QUEUE = "properties"
+REFERENCE = "objectReferenceId"
+
+
+class Invalid(Exception):
+    """The platform would refuse these values; `faults` names each field (§4.6, §7)."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        super().__init__("; ".join(f"{fault.path}: {fault.message}" for fault in faults))
+        self.faults = faults
+
+
+def edit(
+    property_: Property,
+    changes: Mapping[str, Any],
+    *,
+    origin: Origin,
+    now: datetime,
+    actor: AbstractBaseUser | None = None,
+    note: str = "",
+) -> set[str]:
+    """Change what we want of a property, and make it due for a push.
+
+    Args:
+        property_: an instance however old; it is fresh afterwards.
+        changes: leaf to new value, changed fields only; None clears. "prices.rent" is a leaf,
+            "prices" is not.
+
+    Returns:
+        the leaves that really changed; empty when all values stood there already.
+
+    Raises:
+        Invalid: nothing was changed; the faults name each field, and the leaf in which a path lies
+            that is none.
+    """
+    cleaned = {path: clean(value)[0] for path, value in changes.items()}
+    while True:
+        before = merge.leaves(property_.desired)
+        real = {p: v for p, v in cleaned.items() if not equal(p, v, before.get(p))}
+        asked = {p: v for p, v in cleaned.items() if p in real or p not in before}
+        if found := faults(asked, before):
+            raise Invalid(found)
+        if not real:
+            return set()
+        with transaction.atomic():
+            done = Property.objects.filter(pk=property_.pk, revision=property_.revision).update(
+                desired=merge.changed(property_.desired, real),
+                revision=property_.revision + 1,
+                problem=without_problems(property_.problem, set(real)),
+                due_at=now,
+            )
+            if done:
+                history.record(
+                    property_, before, real, origin=origin, actor=actor, note=note, now=now
+                )
+                history.close_conflicts(property_, set(real), actor=actor, now=now)
+        property_.refresh_from_db()
+        if done:
+            doorbell.ring(QUEUE, property_.workspace_id)
+            return set(real)
+
+
+def faults(changes: Leaves, before: Leaves) -> list[Fault]:
+    """Return why `edit` refuses these changes of what stood there before: no leaves, no values.
+
+    What stands at a path that is no leaf was written past the product, and may be cleared.
+    """
+    found: list[Fault] = []
+    for path, value in changes.items():
+        is_cleaned_up = value is None and path in before
+        if not is_cleaned_up and (fault := misplaced(path)):
+            found.append(fault)
+        else:
+            found += new_faults(path, value, before.get(path))
+    return found
+
+
+def create(
+    workspace: Workspace,
+    reference: str,
+    changes: Mapping[str, Any],
+    *,
+    origin: Origin,
+    now: datetime,
+    actor: AbstractBaseUser | None = None,
+    note: str = "",
+) -> Property:
+    """Make a property that the CRM has and we do not know yet; it is due for a push at once.
+
+    Raises:
+        Invalid: the reference cannot travel (A14), or a value that the platform would refuse.
+        IntegrityError: the reference is there already.
+    """
+    fault = references.fault(reference)
+    if fault:
+        raise Invalid([Fault(REFERENCE, f"the reference {fault}")])
+    with transaction.atomic():
+        property_ = Property.objects.create(workspace=workspace, object_reference_id=reference)
+        document = dict(changes) | {REFERENCE: reference}
+        edit(property_, document, origin=origin, now=now, actor=actor, note=note)
+    return property_
+
+
+def due_now(properties: QuerySet[Property], *, now: datetime | None = None) -> int:
+    """Make the properties due for a read and, where they differ, a push; returns how many."""
+    count = properties.update(due_at=now or timezone.now())
+    for workspace_id in properties.values_list("workspace_id", flat=True).distinct():
+        doorbell.ring(QUEUE, workspace_id)
+    return count

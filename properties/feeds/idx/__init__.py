@@ -1,0 +1,1 @@
+"""IDX 3.01: what is read. No database."""

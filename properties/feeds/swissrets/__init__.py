@@ -1,0 +1,1 @@
+"""SwissRETS, JSON and XML: what is read and written. No database."""

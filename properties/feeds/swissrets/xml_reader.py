@@ -1,0 +1,231 @@
+"""Read SwissRETS XML 2.x as a stream, in the shape of SwissRETS JSON 3.x.
+
+The tables say how the two differ. Entities are forbidden, depth and size of a record are bounded,
+and an element is forgotten as soon as its record is read.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import DefusedXMLParser
+
+from properties.feeds import limits
+from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
+from properties.feeds.swissrets.record import Intake
+from properties.feeds.swissrets.vocabulary import Units, units_of
+
+# Elements that are lists of their children; `attachments` is an object of lists.
+LISTS = frozenset(
+    (
+        *("additionalOffers", "categories", "events", "localizations", "options"),
+        *("projects", "publishers", "units", "utilizations"),
+    )
+)
+
+# What the text of an element is called in JSON, where it has attributes or could have.
+TEXTS = {
+    "auction": "startPrice",
+    "availability": "state",
+    "deposit": "amount",
+    "offer": "price",
+    "option": "value",
+    "website": "url",
+}
+
+# Elements and attributes that have another name in JSON: (holder, name) to name.
+RENAMED = {
+    ("localization", "name"): "title",
+    ("localization", "lang"): "languageCode",
+    ("option", "lang"): "languageCode",
+    ("auction", "start"): "startDate",
+    ("characteristics", "hasFiberOptics"): "hasFiberOptic",
+    ("attachments", "linkVirtualTour"): "virtualTourLinks",
+    ("attachments", "linkYoutube"): "youTubeLinks",
+    ("attachments", "linkDirect"): "directLinks",
+    ("attachments", "link"): "links",
+    ("attachments", "image"): "images",
+    ("attachments", "logo"): "logos",
+    ("attachments", "document"): "documents",
+    ("attachments", "plan"): "plans",
+    ("attachments", "landRegisterExtract"): "landRegisterExtracts",
+}
+
+CHUNK = 64 * 1024
+MAX_TOKEN = 1024 * 1024  # bytes without a single element or text: a giant tag or comment
+PROPERTY = ("export", "properties", "property")
+PROJECT = ("export", "projects", "project")
+
+
+def read_xml(path: Path) -> Iterator[Record | Refusal]:
+    """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
+    intake = Intake(lambda: _find_units(path))
+    number = 0
+    try:
+        for line, element in _elements(path, PROPERTY):
+            number += 1
+            yield intake.take(to_json(element), f"line {line}")
+    except _Broken as error:
+        broken = f"{path.name}: broken XML after {number} records: {error}"
+        raise (Truncated if number else NotAFeed)(broken) from error
+    if not number and not any(_elements(path, PROPERTY[:2])):
+        raise NotAFeed(f"{path.name}: XML, but no SwissRETS: it has no <properties>")
+
+
+def to_json(element: Element) -> Any:
+    """Return an element as SwissRETS JSON would have it; values stay texts."""
+    if element.tag in LISTS:
+        return [to_json(child) for child in element]
+    text = (element.text or "").strip()
+    text_name = TEXTS.get(element.tag)
+    if not len(element) and not element.attrib and not text_name:
+        return text
+    value: dict[str, Any] = {}
+    for name, content in element.attrib.items():
+        value[RENAMED.get((element.tag, name), name)] = content
+    for child in element:
+        _add(value, RENAMED.get((element.tag, child.tag), child.tag), child, element.tag)
+    if text:
+        value[text_name or "text"] = text
+    return value
+
+
+def _add(value: dict[str, Any], name: str, child: Element, holder: str) -> None:
+    """Add a child; attachments are lists, and so becomes what stands there more than once."""
+    content = to_json(child)
+    if holder == "attachments":
+        value.setdefault(name, []).append(content)
+    elif name not in value:
+        value[name] = content
+    elif isinstance(value[name], list):
+        value[name].append(content)
+    else:
+        value[name] = [value[name], content]
+
+
+def _find_units(path: Path) -> Units:
+    """Return the units of all projects in the file."""
+    units: Units = {}
+    for _, element in _elements(path, PROJECT):
+        units |= units_of(to_json(element))
+    return units
+
+
+class _Broken(Exception):
+    """The file is no well-formed XML, or holds what no feed needs."""
+
+
+def _elements(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, Element]]:
+    """Yield the elements at a path of tags, each with the line where it begins."""
+    collector = _Collector(path.name, wanted)
+    parser = DefusedXMLParser(target=collector)
+    collector.line = lambda: parser.parser.CurrentLineNumber
+    with path.open("rb") as file:
+        chunk = b"-"
+        while chunk:
+            chunk = file.read(CHUNK)
+            failure = _feed(parser, chunk)
+            yield from collector.taken()
+            if failure is not None:
+                raise failure
+            collector.watch(len(chunk))
+
+
+def _feed(parser: Any, chunk: bytes) -> _Broken | None:
+    """Give the parser a piece of the file, or its end; return what is wrong with it."""
+    try:
+        if chunk:
+            parser.feed(chunk)
+        else:
+            parser.close()
+    except DefusedXmlException:  # before ValueError, which it is
+        return _Broken("it declares entities or points outside, which no feed needs")
+    except (ParseError, ValueError, LookupError) as error:  # the latter two: unknown encodings
+        return _Broken(str(error))
+    return None
+
+
+class _Collector:
+    """The target of the parser: keeps one element of interest at a time, within bounds."""
+
+    def __init__(self, file_name: str, wanted: tuple[str, ...]) -> None:
+        self._file_name = file_name
+        self._wanted = wanted
+        self._open: list[str] = []
+        self._builder: TreeBuilder | None = None
+        self._began = 0
+        self._paths: list[int] = []  # in the record: how long the path to each open element is
+        self._weight = 0
+        self._silence = 0
+        self._ready: deque[tuple[int, Element]] = deque()
+        self.line: Callable[[], int] = int
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Begin an element; names of namespaces are no part of its name."""
+        name = tag.rpartition("}")[2]
+        self._open.append(name)
+        self._silence = 0
+        if len(self._open) == 1 and name != "export":
+            raise NotAFeed(f"{self._file_name}: XML, but no SwissRETS: it begins with <{name}>")
+        if len(self._open) > limits.MAX_DEPTH:
+            raise self._refusal(limits.DEPTH)
+        if self._builder is None and tuple(self._open) == self._wanted:
+            self._builder, self._began, self._weight = TreeBuilder(), self.line(), 0
+        if self._builder is not None:
+            self._weigh(name, attributes)
+            self._builder.start(name, attributes)
+
+    def data(self, text: str) -> None:
+        """Take a piece of text."""
+        self._silence = 0
+        if self._builder is not None:
+            self._add(len(text))
+            self._builder.data(text)
+
+    def end(self, tag: str) -> None:
+        """End an element; the one that was wanted is ready."""
+        if self._builder is not None:
+            element = self._builder.end(tag.rpartition("}")[2])
+            self._paths.pop()
+            if len(self._open) == len(self._wanted):
+                self._ready.append((self._began, element))
+                self._builder = None
+        self._open.pop()
+
+    def close(self) -> None:
+        """End the document: what was wanted has been handed out."""
+
+    def watch(self, size: int) -> None:
+        """Count the bytes that led to nothing, before one giant token fills the memory."""
+        self._silence += size
+        if self._silence > MAX_TOKEN:
+            raise NotAFeed(
+                f"{self._file_name}: a tag or comment is larger than {MAX_TOKEN:,} bytes"
+            )
+
+    def taken(self) -> Iterator[tuple[int, Element]]:
+        """Yield the elements that are ready, and forget them."""
+        while self._ready:
+            yield self._ready.popleft()
+
+    def _weigh(self, name: str, attributes: dict[str, str]) -> None:
+        """Count an element and its attributes, each with its path."""
+        if max(map(len, (name, *attributes))) > limits.MAX_NAME:
+            raise self._refusal(limits.NAME)
+        path = (self._paths[-1] if self._paths else 0) + len(name) + 1
+        self._paths.append(path)
+        self._add(path + limits.VALUE)
+        for key, value in attributes.items():
+            self._add(path + len(key) + 1 + len(value) + limits.VALUE)
+
+    def _add(self, size: int) -> None:
+        self._weight += size
+        if self._weight > limits.MAX_RECORD:
+            raise self._refusal(limits.RECORD)
+
+    def _refusal(self, reason: str) -> NotAFeed:
+        what = "the file" if self._builder is None else f"the record in line {self._began}"
+        return NotAFeed(f"{self._file_name}: {what} {reason}")

@@ -1,0 +1,1 @@
+"""Tables in our own columns, CSV and Excel: what is read and written. No database."""

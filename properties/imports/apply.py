@@ -1,0 +1,188 @@
+"""What becomes of the records of a feed: made, revised, refused, or left as they are."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from crm_sync.models import Workspace
+from properties.catalog import Fault, equal
+from properties.editing import Invalid, edit, faults
+from properties.feeds import Line, Record, Refusal
+from properties.imports import analyze, bulk_create
+from properties.imports.bulk_create import Arrival
+from properties.imports.report import Report
+from properties.merge import Leaves, leaves
+from properties.models import Change, Property
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A record, and what its line says of it."""
+
+    line: Line
+    record: Record
+
+    @cached_property
+    def alone(self) -> Leaves:
+        """What it asks for where nothing is known of its property."""
+        return self.record.changes({})
+
+
+class Taking:
+    """Takes records, some at a time, and reports what became of each.
+
+    Args:
+        feed_format: of a feed of the whole stock; None for a table.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        feed_format: str | None,
+        report: Report,
+        *,
+        now: datetime,
+        dry_run: bool,
+    ) -> None:
+        self._workspace = workspace
+        self._format = feed_format
+        self._report = report
+        self._now = now
+        self._dry_run = dry_run
+
+    def take(self, lines: list[Line]) -> Iterator[Report]:
+        """Take items of different references in their order; a run of new ones at once."""
+        known = self._known(lines)
+        fresh: list[_Told] = []
+        for line in lines:
+            item = None if line.kind == "same" else line.item()
+            if isinstance(item, Record) and item.reference not in known:
+                fresh.append(_Told(line, item))
+                continue
+            yield from self._take_fresh(fresh)
+            fresh = []
+            if isinstance(item, Record):
+                self._revise(known[item.reference], _Told(line, item))
+            elif isinstance(item, Refusal):
+                self._report.refused.add(item)
+            else:
+                self._report.unchanged.add(str(line.reference))
+                self._set_aside(line)
+            yield self._report
+        yield from self._take_fresh(fresh)
+
+    def _known(self, lines: list[Line]) -> dict[str | None, Property]:
+        """Return the properties that are there already, by reference."""
+        references = [line.reference for line in lines if line.kind == "record"]
+        if not references:
+            return {}
+        # By a subquery, whose result no statistics name: of a workspace that had no row when they
+        # were made, PostgreSQL expects one row still, and would read all of it for each look.
+        here = Workspace.objects.filter(pk=self._workspace.pk).values("pk")[:1]
+        rows = Property.objects.filter(workspace=here, object_reference_id__in=references)
+        rows = rows.defer("observed", "inflight")
+        return {row.object_reference_id: row for row in rows}
+
+    def _take_fresh(self, told: list[_Told]) -> Iterator[Report]:
+        good = []
+        for one in told:
+            # Whole records were validated when they were read.
+            reference, is_whole = one.record.reference, not one.record.parts
+            if found := [] if is_whole else bulk_create.faults(reference, one.alone):
+                self._refuse(one, found)
+            else:
+                good.append(one)
+        before = self._report.new.count
+        if good:
+            self._make(good)
+        if before < analyze.ENOUGH and not self._dry_run:
+            analyze.tell(self._report.new.count)
+        for _ in told:
+            yield self._report
+
+    @property
+    def _rows(self) -> QuerySet[Property]:
+        return Property.objects.filter(workspace=self._workspace)
+
+    def _make(self, told: list[_Told]) -> None:
+        """Make the properties of new records at once; one by one if somebody makes one as well."""
+        try:
+            with transaction.atomic():
+                self._create(told)
+        except IntegrityError:
+            for one in told:
+                row = self._rows.filter(object_reference_id=one.record.reference).first()
+                if row is None:
+                    self._create([one])
+                else:
+                    self._revise(row, one)
+
+    def _create(self, told: list[_Told]) -> None:
+        if not self._dry_run:
+            arrived = [Arrival(one.record.reference, one.alone, self._memory(one)) for one in told]
+            origin = Change.Origin.FEED
+            bulk_create.create_all(self._workspace, arrived, origin=origin, now=self._now)
+        for one in told:
+            self._report.new.add(one.record.reference)
+            self._set_aside(one.line)
+
+    def _revise(self, row: Property, told: _Told) -> None:
+        """Take a record of a property that is known."""
+        changes, changed = _changes(row, told.record)
+        if changed and told.record.parts and not self._dry_run:
+            row.refresh_from_db()  # cells are laid over what stands there now
+            changes, changed = _changes(row, told.record)
+        try:
+            if self._dry_run:
+                _check({path: changes[path] for path in changed}, leaves(row.desired))
+            elif changed or self._format:
+                with transaction.atomic():
+                    edit(row, changes, origin=Change.Origin.FEED, now=self._now)
+                    if memory := self._memory(told):
+                        self._rows.filter(pk=row.pk).update(**memory)
+        except Invalid as error:
+            self._refuse(told, error.faults)
+            return
+        if changed:
+            self._report.changed.add((told.record.reference, changed))
+        else:
+            self._report.unchanged.add(told.record.reference)
+        self._set_aside(told.line)
+
+    def _memory(self, told: _Told) -> dict[str, Any]:
+        """Return the columns that keep what a feed said last; a table is no part of them."""
+        if self._format is None:
+            return {}
+        return {
+            "fed": told.alone,
+            "leftover": told.record.leftover,
+            "fed_digest": told.line.digest,
+            "fed_by": self._format,
+        }
+
+    def _refuse(self, told: _Told, faults: list[Fault]) -> None:
+        reasons = [f"{fault.path}: {fault.message}" for fault in faults]
+        self._report.refused.add(Refusal(told.line.position, told.line.reference, reasons))
+
+    def _set_aside(self, line: Line) -> None:
+        if line.aside:
+            self._report.aside.add((str(line.reference), line.aside))
+
+
+def _changes(row: Property, record: Record) -> tuple[Leaves, list[str]]:
+    """Return what the record says anew since the last import, and which of it is different here."""
+    asked, fed, here = record.changes(row.desired), row.fed, leaves(row.desired)
+    if not record.parts:
+        asked = {p: v for p, v in asked.items() if p not in fed or not equal(p, v, fed[p])}
+    return asked, sorted(p for p, v in asked.items() if not equal(p, v, here.get(p)))
+
+
+def _check(changes: Leaves, before: Leaves) -> None:
+    """Raise what `edit` would: the cells of a table may be refused only with what they stand in."""
+    if found := faults(changes, before):
+        raise Invalid(found)

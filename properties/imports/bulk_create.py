@@ -1,0 +1,123 @@
+"""Many properties at once that the CRM has and we do not know yet.
+
+The rows and the history are those of `editing.create`, in two INSERTs and one transaction.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, models, transaction
+
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.models import Workspace
+from crm_sync.platform import references
+from properties import editing, merge
+from properties.catalog import Fault, is_empty
+from properties.editing import QUEUE, REFERENCE
+from properties.models import Change, Property
+from properties.models.change import Origin
+
+# How each database reads rows of values from one JSON document: a text, or JSON as it stands there.
+_ROWS = {
+    "sqlite": ("value->>{}", "value->{}", "json_each(%s)"),
+    "postgresql": ("value->>{}", "value->{}", "jsonb_array_elements(%s::jsonb) AS item(value)"),
+}
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A property to be made.
+
+    Attributes:
+        wanted: what is wanted of it, leaf by leaf: clean, and without `faults`.
+        columns: what else its row holds, by column of the model; the same ones for all.
+    """
+
+    reference: str
+    wanted: Mapping[str, Any]
+    columns: Mapping[str, Any] = field(default_factory=dict)
+
+
+def faults(reference: str, wanted: Mapping[str, Any]) -> list[Fault]:
+    """Return why a property cannot be made: its reference (A14), or its values (§4.6, §7)."""
+    fault = references.fault(reference)
+    found = [Fault(REFERENCE, f"the reference {fault}")] if fault else []
+    return found + editing.faults(dict(wanted), {})
+
+
+def create_all(
+    workspace: Workspace, arrivals: Sequence[Arrival], *, origin: Origin, now: datetime
+) -> None:
+    """Make properties; they are due for a push at once.
+
+    Raises:
+        IntegrityError: one of the references is there already; nothing was made.
+    """
+    rows = [
+        {"object_reference_id": one.reference, "desired": _document(one), **one.columns}
+        for one in arrivals
+    ]
+    with transaction.atomic():
+        keys = _insert(Property(workspace=workspace, revision=1, due_at=now), rows)
+        _record(keys, Change(path=Change.CREATION, origin=origin, revision=1, at=now))
+        doorbell.ring(QUEUE, workspace.pk)
+
+
+def _document(arrival: Arrival) -> merge.Document:
+    """Return the leaves that say something, the reference among them, put together."""
+    whole = {**arrival.wanted, REFERENCE: arrival.reference}
+    return merge.document({path: v for path, v in whole.items() if not is_empty(path, v)})
+
+
+def _insert(like: Property, rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Insert rows that are like one but for their own columns; return their keys.
+
+    They travel as one JSON document: a parameter for each value costs more than all the rest.
+    """
+    own = list(rows[0])
+    names, shared = _shared(like, leave_out={*own, "id"})
+    text, document, source = _ROWS[connection.vendor]
+    kinds = [isinstance(_field(like, name), models.JSONField) for name in own]
+    values = [(document if kind else text).format(n) for n, kind in enumerate(kinds)]
+    columns = ", ".join(_quoted(like, name) for name in (*names, *own))
+    selected = ", ".join([*(["%s"] * len(shared)), *values])
+    table = connection.ops.quote_name(like._meta.db_table)
+    head = f"INSERT INTO {table} ({columns})"  # names of our models, no value
+    sql = f"{head} SELECT {selected} FROM {source} RETURNING id"  # noqa: S608
+    sent = json.dumps([list(row.values()) for row in rows])
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*shared, sent])
+        return [key for (key,) in cursor.fetchall()]
+
+
+def _record(keys: Sequence[int], like: Change) -> None:
+    """Write a creation for each property, straight from its row."""
+    names, shared = _shared(like, leave_out={"id", "real_estate_property", "new"})
+    columns = ", ".join(_quoted(like, n) for n in (*names, "real_estate_property", "new"))
+    marks, table = ", ".join(["%s"] * len(shared)), connection.ops.quote_name(like._meta.db_table)
+    made = Property.objects.filter(pk__in=keys).order_by("pk").values("pk", "desired")
+    inner, parameters = made.query.sql_with_params()
+    head = f"INSERT INTO {table} ({columns})"  # names of our models, no value
+    sql = f"{head} SELECT {marks}, made.* FROM ({inner}) AS made"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*shared, *parameters])
+
+
+def _shared(row: models.Model, leave_out: set[str]) -> tuple[list[str], list[Any]]:
+    """Return the columns that are written, by name, and their values as the database has them."""
+    fields = [
+        one for one in row._meta.concrete_fields if not one.generated and one.name not in leave_out
+    ]
+    values = [one.get_db_prep_save(getattr(row, one.attname), connection) for one in fields]
+    return [one.name for one in fields], values
+
+
+def _field(row: models.Model, name: str) -> Any:
+    return row._meta.get_field(name)
+
+
+def _quoted(row: models.Model, name: str) -> str:
+    return connection.ops.quote_name(str(_field(row, name).column))

@@ -1,0 +1,88 @@
+"""A feed file becomes edits: new, changed, unchanged, refused, each with its reason.
+
+A file is read to its end before the first write, and lies on a shelf until it is known that it is
+whole; what is as it was in the last feed is told by its digest. Then its records are handled in
+their order, so an import that was interrupted goes on behind what it has done.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from crm_sync.models import Workspace
+from properties.feeds import NotAFeed, Shelf, open_lines, open_shelf, stock_format
+from properties.imports.apply import Taking
+from properties.imports.full_load_guard import Stock
+from properties.imports.report import Report
+
+CHUNK = 100  # records whose properties are read by one query, and made by one transaction
+
+
+class Stopped(NotAFeed):
+    """The feed reads well, but would gut the stock: import nothing unless a person insists."""
+
+    def __init__(self, path: Path, report: Report) -> None:
+        super().__init__(f"{path.name}: {report.stopped}")
+        self.report = report
+
+
+def import_feed(
+    workspace: Workspace,
+    path: Path,
+    *,
+    now: datetime,
+    dry_run: bool = False,
+    force: bool = False,
+    skip: int = 0,
+    together: int = CHUNK,
+) -> Iterator[Report]:
+    """Import every record of a feed file; yields the growing report.
+
+    It is yielded for each record that is read, for each that is handled, and at the end.
+
+    A record changes the fields that are new or different in it since the last import, and no
+    others: a feed repeats the whole stock, and what people edited here in between stays. A table of
+    our columns is such an edit: its cells count whatever the last feed said, and are no part of it.
+
+    Args:
+        force: import a feed although it is empty or lacks more of the stock than
+            `FEED_MISSING_SHARE`. A dry run goes on without it and says so in `stopped`.
+        skip: how many records of the file were handled before: the report does not hold them.
+        together: how many records are handled between two yields at most.
+
+    Raises:
+        NotAFeed: it is no feed or breaks off; nothing was written.
+        Stopped: see `force`; nothing was written.
+    """
+    report = Report()
+    feed_format = stock_format(path)
+    stock = Stock(workspace, feed_format) if feed_format else None
+    with open_shelf() as shelf:
+        yield from _read(path, stock, shelf, report)
+        if stock is not None:
+            report.missing = stock.missing()
+            report.stopped = "" if force or skip else stock.fault()
+        if report.stopped and not dry_run:
+            raise Stopped(path, report)
+        taking = Taking(workspace, feed_format, report, now=now, dry_run=dry_run)
+        for lines in shelf.chunks(together):
+            yield from taking.take(lines[skip:])
+            skip = max(0, skip - len(lines))
+    if stock is not None and not dry_run:
+        stock.let_go()
+    yield report  # an empty feed has one too
+
+
+def _read(path: Path, stock: Stock | None, shelf: Shelf, report: Report) -> Iterator[Report]:
+    """Read the file to its end and put it on the shelf; of what is unchanged, only that it is."""
+    total = 0
+    for line in open_lines(path):
+        total += 1
+        kept = line
+        if stock is not None:
+            known = None if line.kind == "refusal" else line.digest
+            if stock.meet(line.reference, known):
+                kept = line.without_body()
+        shelf.put(kept)
+        yield report
+    report.total = total

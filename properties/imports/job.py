@@ -1,0 +1,278 @@
+"""An upload becomes edits, by the worker: slice by slice, with progress, cancelled at a record.
+
+A slice lasts as long as the drain's budget. What was done stands in the row every half second, so
+the next slice, whoever has it, begins behind that. A worker that dies loses at most that half
+second, and doing it again changes nothing (I1): such a record then counts as unchanged.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from crm_sync.jobs import due
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.jobs.due import Claim, LeaseLost
+from crm_sync.text import clean
+from crm_sync.workers.queues import Drain, RowQueue
+from properties.feeds import NotAFeed, open_lines
+from properties.imports.engine import CHUNK, import_feed
+from properties.imports.report import Report
+from properties.imports.summary import Summary, accepted, added, count, handled
+from properties.imports.upload import QUEUE
+from properties.models import Import
+from properties.models.import_ import ImportState as State
+
+log = logging.getLogger(__name__)
+
+READ_LIMIT = 25.0  # seconds to read the file once: a slice must get behind what was done
+TRIES = 5
+KEPT = timedelta(days=7)  # how long a file waits for a person
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often a slice writes and looks up, and how long it works at least; in seconds."""
+
+    save: float = 0.5  # between two writes of the progress
+    least: float = 5.0  # in each slice, however long it took to get behind what was done
+    together: int = CHUNK  # records between two looks at the clock and at a person's wish
+
+
+class GivenUp(Exception):
+    """It makes no sense to go on with this file; says why."""
+
+
+class _Cancelled(Exception):
+    """A person asked for its end; `columns` are what was to be written."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        super().__init__()
+        self.columns = columns
+
+
+def ready() -> QuerySet[Import]:
+    """Return what may be worked on: of the released imports of a workspace the first only.
+
+    Two files may hold the same property: the later release has the last word.
+    """
+    earlier = Import.objects.filter(
+        Q(released_at__lt=OuterRef("released_at"))
+        | Q(released_at=OuterRef("released_at"), pk__lt=OuterRef("pk")),
+        workspace=OuterRef("workspace"),
+        state=State.RUNNING,
+    )
+    return Import.objects.filter(~Q(state=State.RUNNING) | ~Exists(earlier))
+
+
+def _slices(claims: Sequence[Claim[Import]], drain: Drain) -> list[str]:
+    return [work(claim, until=drain.ends_at) for claim in claims]
+
+
+IMPORTS = RowQueue(
+    name=QUEUE, rows=lambda now: ready(), work=_slices, reason="problem", calls=False
+)
+
+due.register(IMPORTS)
+
+
+def work(
+    claim: Claim[Import],
+    *,
+    until: float,
+    pace: Pace = Pace(),
+    clock: Callable[[], datetime] = timezone.now,
+) -> str:
+    """Do the next slice of one upload.
+
+    Args:
+        until: when to give it back unfinished, on the monotonic clock.
+
+    Returns:
+        what happened: the state that it came to, "goes on", "put off" or "file removed".
+
+    Raises:
+        LeaseLost: another worker or a person has it now, and nothing more was written.
+    """
+    return _Slice(claim, until, pace, clock).run()
+
+
+def steps(row: Import, now: datetime, together: int) -> Iterator[Report]:
+    """Yield the growing report of what is left of the file: the one call of `import_feed`."""
+    dry_run = row.state == State.PREVIEWING
+    return import_feed(
+        row.workspace,
+        row.path,
+        now=now,
+        dry_run=dry_run,
+        force=row.force,
+        skip=row.done,
+        together=together,
+    )
+
+
+@dataclass
+class _Slice:
+    """One slice under way; every write is fenced by the lease and by the state that was read."""
+
+    claim: Claim[Import]
+    until: float
+    pace: Pace
+    clock: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
+        self.row = self.claim.row
+        self.report = Report()
+        self.saved_at = time.monotonic()
+        self.column = "preview" if self.row.state == State.PREVIEWING else "report"
+        self.before: Summary = getattr(self.row, self.column)
+
+    def run(self) -> str:
+        """Do what the state asks for, and write the ending whatever it is."""
+        try:
+            return self._run()
+        except _Cancelled as asked:
+            return self._end(State.CANCELLED, **asked.columns)
+        except (NotAFeed, GivenUp) as error:
+            return self._fail(str(error))
+        except LeaseLost:
+            raise
+        except Exception as error:
+            # A bug of ours, or a time-out, must not stop the uploads behind it.
+            log.exception("%s of workspace %s", self.row, self.row.workspace_id)
+            return self._put_off(f"{type(error).__name__}: {error}")
+
+    def _run(self) -> str:
+        row = self.row
+        if row.state not in Import.OPEN:
+            row.path.unlink(missing_ok=True)
+            self._leave(due_at=None)
+            return "file removed"
+        if row.cancel_asked:
+            return self._end(State.CANCELLED)
+        if row.state == State.PREVIEWED:
+            return self._end(State.CANCELLED, problem=f"Nobody released it for {KEPT.days} days.")
+        if self.claim.abandoned:
+            self._count_death()
+        if not row.path.exists():
+            return self._put_off("Its file is not here: web and workers must share DATA_DIR.")
+        if row.total is None:
+            self._write(total=self._count(), done=0)
+        return self._go_on()
+
+    def _count_death(self) -> None:
+        """Count a worker that never gave it back: a file that kills workers is tried no more."""
+        self._write(attempts=self.row.attempts + 1)
+        if self.row.attempts >= TRIES:
+            raise GivenUp(f"{TRIES} workers began it and never came back.")
+
+    def _count(self) -> int:
+        """Read the file once to its end, so that one which breaks off is refused as a whole.
+
+        Seen from outside: it keeps the lease, can be cancelled, and ends.
+        """
+        number, begun = 0, time.monotonic()
+        for number, _ in enumerate(open_lines(self.row.path), start=1):
+            if self._is_time():
+                self._write(done=number)
+            if time.monotonic() - begun > READ_LIMIT:
+                raise GivenUp(
+                    f"It takes longer than {READ_LIMIT:.0f} seconds to read: split it, or use"
+                    " manage.py import_properties."
+                )
+        return number
+
+    def _go_on(self) -> str:
+        worked = False
+        for report in steps(self.row, self.clock(), self.pace.together):
+            self.report = report
+            if not worked and report.handled:
+                worked, self.until = True, max(self.until, time.monotonic() + self.pace.least)
+            if self._is_time():
+                self._write(**self._progress())
+            if worked and time.monotonic() >= self.until:
+                self._leave(due_at=self.clock(), attempts=0, problem="", **self._progress())
+                doorbell.ring(QUEUE, self.row.workspace_id)
+                return "goes on"
+        # Of a preview: why the feed as a whole would be refused.
+        columns = self._progress() | {"problem": self._told(self.report.stopped)}
+        if self.row.state == State.PREVIEWING:
+            later = self.clock() + KEPT
+            self._leave(state=State.PREVIEWED, due_at=later, attempts=0, **columns)
+            return State.PREVIEWED
+        return self._end(_ending(columns[self.column]), **columns)
+
+    def _progress(self) -> dict[str, Any]:
+        """Return the columns that say how far it is."""
+        summary = added(self.before, self.report)
+        return {self.column: summary, "done": handled(summary)}
+
+    def _is_time(self) -> bool:
+        now = time.monotonic()
+        if now - self.saved_at < self.pace.save:
+            return False
+        self.saved_at = now
+        return True
+
+    # --- writing ---
+    def _write(self, **columns: Any) -> None:
+        """Write, and renew the lease."""
+        lease = {"lease_until": self.clock() + due.LEASE}
+        if not self.claim.write(columns | lease, **self._wanted()):
+            raise self._lost(columns)
+        for name, value in columns.items():
+            setattr(self.row, name, value)
+
+    def _leave(self, **columns: Any) -> None:
+        """Give the row back."""
+        if not self.claim.finish_if(columns, **self._wanted()):
+            raise self._lost(columns)
+
+    def _wanted(self) -> dict[str, Any]:
+        """Return how the row has to stand for work on it to go on."""
+        state = self.row.state
+        return {"state": state} | ({"cancel_asked": False} if state in Import.OPEN else {})
+
+    def _lost(self, columns: dict[str, Any]) -> Exception:
+        if self.claim.fenced.filter(state=self.row.state).exists():
+            return _Cancelled({k: v for k, v in columns.items() if k in {self.column, "done"}})
+        return LeaseLost()
+
+    def _end(self, state: State, **columns: Any) -> str:
+        now = self.clock()
+        # Due, since its file is to be removed.
+        ending = {"state": state, "ended_at": now, "due_at": now, **columns}
+        if not self.claim.finish_if(ending, state=self.row.state):
+            raise LeaseLost
+        return state
+
+    def _fail(self, reason: str) -> str:
+        """End it for good; what was imported until then stays."""
+        return self._end(State.FAILED, **self._progress(), problem=self._told(reason))
+
+    def _put_off(self, reason: str) -> str:
+        """Try again later, behind what is done; a few times."""
+        attempts = self.row.attempts + 1
+        if attempts >= TRIES:
+            return self._fail(reason)
+        later = {"due_at": self.clock() + due.backoff(attempts), "attempts": attempts}
+        later |= self._progress() | {"problem": self._told(reason)}
+        if not self.claim.finish_if(later, state=self.row.state):
+            raise LeaseLost
+        return "put off"
+
+    def _told(self, reason: str) -> str:
+        """Return a reason with the file's name as people know it, as the database can keep it."""
+        text: str = clean(reason.replace(self.row.stored_as, self.row.name))[0]
+        return text[:1000]
+
+
+def _ending(summary: Summary) -> State:
+    if not count(summary, "refused"):
+        return State.DONE
+    return State.PARTLY if accepted(summary) else State.FAILED

@@ -1,0 +1,70 @@
+"""The report of an import as it is kept: counts exact, lists cut, texts bounded. Pure."""
+
+from typing import Any
+
+from crm_sync.text import clean
+from properties.imports.report import KEPT, KEPT_REFUSED, Report
+
+Summary = dict[str, Any]
+
+OUTCOMES = ("new", "changed", "unchanged", "refused")
+COUNTED = (*OUTCOMES, "aside")
+FIELDS = 20  # names for one record
+REASONS, LENGTH = 8, 240  # reasons for one record, characters of a text that came from the file
+
+
+def added(summary: Summary, report: Report) -> Summary:
+    """Return a summary with what a report holds on top of it.
+
+    Returns:
+        "counts": outcome to number; "new" and "missing": references; "changed" and "aside":
+        [reference, fields];
+        "refused": [position, reference, reasons]; the lists are cut at KEPT and KEPT_REFUSED.
+    """
+    counts = {name: count(summary, name) + getattr(report, name).count for name in COUNTED}
+    refused = [
+        [one.position, one.reference, [_text(reason) for reason in one.reasons[:REASONS]]]
+        for one in report.refused.first
+    ]
+    fresh = {
+        "new": report.new.first,
+        "changed": [[reference, _names(fields)] for reference, fields in report.changed.first],
+        "aside": [[reference, _names(names)] for reference, names in report.aside.first],
+        "refused": refused,
+    }
+    limits = {"refused": KEPT_REFUSED}
+    lists = {
+        name: (summary.get(name, []) + items)[: limits.get(name, KEPT)]
+        for name, items in fresh.items()
+    }
+    # Known once the file was read to its end, and the same each time.
+    is_read = report.total is not None
+    counts["missing"] = len(report.missing) if is_read else count(summary, "missing")
+    lists["missing"] = report.missing[:KEPT] if is_read else summary.get("missing", [])
+    whole: Summary = clean({"counts": counts, **lists})[0]
+    return whole
+
+
+def count(summary: Summary, name: str) -> int:
+    """Return one exact count."""
+    return int(summary.get("counts", {}).get(name, 0))
+
+
+def accepted(summary: Summary) -> int:
+    """Return how many records were taken, or would be."""
+    return count(summary, "new") + count(summary, "changed") + count(summary, "unchanged")
+
+
+def handled(summary: Summary) -> int:
+    """Return how many records have an outcome."""
+    return sum(count(summary, name) for name in OUTCOMES)
+
+
+def _names(names: list[str]) -> list[str]:
+    found = [_text(name) for name in sorted(names)]
+    more = len(found) - FIELDS
+    return found if more <= 0 else [*found[:FIELDS], f"and {more} more"]
+
+
+def _text(text: str) -> str:
+    return text if len(text) <= LENGTH else f"{text[: LENGTH - 1]}…"

@@ -1,0 +1,123 @@
+"""The books of the properties: what has to be pushed is on its way or says what it waits for."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Prefetch, Q, QuerySet
+
+from crm_sync.integrity.audit import free_from_leases, never_left
+from crm_sync.integrity.invariants import AUDITS, Book, Law, Wrong
+from crm_sync.jobs import due
+from crm_sync.models import awake
+from properties.drift.comparison import forgotten
+from properties.models import Conflict, Import, Property
+from properties.models.import_ import ImportState
+from properties.models.property import ProblemKind
+
+CHUNK = 200  # rows in memory
+SHOWN = 3  # fields of a row that are named
+NAME = ("workspace", "object_reference_id", "platform_id")
+READ = (
+    *NAME,
+    *("desired", "observed", "inflight", "problem"),
+    *("due_at", "lease_until", "create_sent_at"),
+)
+PARENT = "waits for its parent"  # as the push says it
+
+
+def books(workspace_id: int, now: datetime) -> list[Book]:
+    """Return the books on a workspace as of `now`."""
+    return [properties(workspace_id, now), imports(workspace_id, now)]
+
+
+def properties(workspace_id: int, now: datetime) -> Book:
+    """Due = under way + ready + paused + behind a parent + later; the rest says why it is not."""
+    is_due, is_done = Q(due_at__isnull=False), Q(due_at=None)
+    waits = is_due & due.unheld(now)
+    may_go = waits & awake(now, at="workspace__")
+    later = may_go & Q(due_at__gt=now)
+    return Book(
+        "properties",
+        Property.objects.filter(workspace=workspace_id).only(*NAME),
+        {
+            "under way": is_due & due.held(now),
+            "ready": may_go & Q(due_at__lte=now),
+            "paused": waits & Q(workspace__paused_until__gt=now),
+            "behind a parent": later & Q(last_answer=PARENT),
+            "later": later & ~Q(last_answer=PARENT),
+            "in step": is_done & Q(problem={}),
+            "with a person": is_done & ~Q(problem={}),
+        },
+        [
+            Law("is to be read once more, but not due", is_done & Q(verify_at__isnull=False)),
+            never_left(now),
+            *free_from_leases(now),
+        ],
+        walk=walk,
+    )
+
+
+def walk(rows: QuerySet[Property], now: datetime) -> Iterator[Wrong]:
+    """Look into the documents of all rows; 100,000 take about ten seconds."""
+    open_ones = Conflict.objects.filter(decision=Conflict.Decision.OPEN)
+    asked = Prefetch("conflict_set", open_ones.only("real_estate_property", "path"), "asked")
+    whole = rows.only(*READ).order_by("pk").prefetch_related(asked)
+    for row in whole.iterator(chunk_size=CHUNK):
+        is_idle = row.due_at is None and (row.lease_until is None or row.lease_until <= now)
+        if is_idle and "" not in row.held:
+            yield from _forgotten(row)
+        theirs = row.observed.get("id")
+        if theirs is not None and str(theirs) != row.platform_id:
+            yield f"mirrors another property than it is ({row.platform_id})", f"{row}: {theirs}"
+        yield from _undecided(row)
+
+
+def _forgotten(row: Property) -> Iterator[Wrong]:
+    """Say what of an idle row nobody will come to, though nobody was asked about it."""
+    if row.inflight:
+        text = "may have been sent, but the row is not due"
+        yield text, _at(row, row.inflight)
+    elif paths := forgotten(row):
+        yield "differs, though nothing made it due", _at(row, paths)
+    elif row.platform_id is None:
+        yield "is not on the platform, and nothing made it due", str(row)
+    if row.create_sent_at is not None:
+        yield "was perhaps created, but is not due", str(row)
+
+
+def _undecided(row: Any) -> Iterator[Wrong]:
+    """Say where the problem of a field and the question to a person do not belong together."""
+    waiting = row.problem.get(ProblemKind.CONFLICT, {}).keys()
+    asked = {conflict.path for conflict in row.asked}
+    if paths := waiting - asked:
+        yield "waits for a decision that nobody is asked for", _at(row, paths)
+    if paths := asked - waiting:
+        yield "has an open conflict at a field that does not wait", _at(row, paths)
+
+
+def _at(row: Property, paths: Iterable[str]) -> str:
+    names = sorted(paths)
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{row}: {', '.join(names[:SHOWN])}{more}"
+
+
+def imports(workspace_id: int, now: datetime) -> Book:
+    """Every upload is worked on, waits for a person, or has ended."""
+    has_ended = ~Q(state__in=Import.OPEN)
+    return Book(
+        "imports",
+        Import.objects.filter(workspace=workspace_id).only("workspace"),
+        {state.label.lower(): Q(state=state) for state in ImportState},
+        [
+            Law("is open, but not due: no worker comes", Q(state__in=Import.OPEN, due_at=None)),
+            Law("is imported, but nobody released it", Q(state="RUNNING", released_at=None)),
+            Law("has ended, but not when", has_ended & Q(ended_at=None)),
+            Law("has a state that we do not know", ~Q(state__in=ImportState.values)),
+            never_left(now),
+            *free_from_leases(now),
+        ],
+    )
+
+
+AUDITS.append(books)

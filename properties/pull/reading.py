@@ -1,0 +1,66 @@
+"""A full read of one property: by reference, and by id where the reference does not name it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from crm_sync.platform.client import Client
+from crm_sync.platform.errors import NotThere, Passing
+from crm_sync.platform.responses import Answer
+from properties.editing import REFERENCE
+from properties.models import Property
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a read found.
+
+    Attributes:
+        document: cleaned text; None when the platform has no such property (A2).
+        by_id: the reference names no property or another one, so calls go to the id (A44).
+    """
+
+    document: Document | None
+    by_id: bool
+
+
+def goes_by_id(row: Property) -> bool:
+    """Tell whether the reference is still to be given to the property or changed (A44)."""
+    unnamed = row.object_reference_id is None or (
+        row.observed.get(REFERENCE) != row.object_reference_id
+    )
+    return row.platform_id is not None and unnamed
+
+
+def read(client: Client, row: Property) -> Read:
+    """Return what the platform holds of a property now.
+
+    Raises:
+        SyncError: no answer, or one that is no property.
+    """
+    if goes_by_id(row):
+        return Read(_by_id(client, row), by_id=True)
+    try:
+        named = _document(client.get_property_by_reference(str(row.object_reference_id)))
+    except NotThere:
+        named = None
+    if row.platform_id is None or (named and str(named.get("id")) == row.platform_id):
+        return Read(named, by_id=False)
+    # Another one has the reference. Ours may be there beside it, or was created anew.
+    ours = _by_id(client, row)
+    return Read(ours or named, by_id=ours is not None)
+
+
+def _by_id(client: Client, row: Property) -> Document | None:
+    try:
+        return _document(client.get_property(str(row.platform_id)))
+    except NotThere:
+        return None
+
+
+def _document(answer: Answer) -> Document:
+    if not isinstance(answer.document, dict):
+        raise Passing("the platform's answer is no property", unclear=False)
+    document: Document = answer.cleaned
+    return document

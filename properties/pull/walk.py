@@ -1,0 +1,163 @@
+"""What the platform holds comes to us: a walk over its list, then full reads (design §5, I28).
+
+The list shows few fields, so the walk only finds out which properties to read in full: the new
+ones, those whose few fields differ, those not read for a day, and, once the walk is complete, those
+that no page showed. The read itself, with its three-way merge, is that of the push. Pages may shift
+while somebody adds or removes properties: what is shown twice is read once, what is skipped is read
+by itself and so never called gone by mistake.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.models import Workspace
+from crm_sync.platform.client import PAGE_SIZE, Client
+from crm_sync.platform.errors import Passing
+from crm_sync.text import clean
+from crm_sync.workers import slots
+from properties.catalog import equal
+from properties.editing import QUEUE, REFERENCE
+from properties.models import Property, Walk
+from properties.models.property import ProblemKind
+
+FULL_READ = timedelta(hours=24)  # how old a full read may be
+LISTED = ("title", "propertyType", "address")  # what an item of the list shows besides its keys
+
+LONGEST = 255  # characters of a key (§7)
+
+Item = dict[str, Any]
+log = logging.getLogger(__name__)
+
+
+def pull(
+    workspace: Workspace,
+    *,
+    clock: Callable[[], datetime] = timezone.now,
+    size: int = PAGE_SIZE,
+    deadline: float | None = None,
+) -> Iterator[Walk]:
+    """Walk the platform's list, going on where an unfinished walk stopped; yields after each page.
+
+    The last one yielded is finished. What is to be read is due afterwards, and read by whoever
+    drains the queue of properties.
+
+    Args:
+        deadline: seconds for each page, by default those of the settings.
+
+    Raises:
+        SyncError: the platform does not answer, or the workers leave no room for a call (A8); the
+            walk goes on at the same page next time.
+    """
+    client = workspace.client(deadline=deadline)
+    walk, _ = Walk.objects.get_or_create(
+        workspace=workspace, finished_at=None, defaults={"started_at": clock()}
+    )
+    before = None
+    while walk.finished_at is None:
+        items, is_last = _page(workspace, client, walk, size)
+        if items and items == before:  # a platform that does not know `page` would never end
+            raise Passing(f"page {walk.page} of the list repeats the one before", unclear=False)
+        before = items
+        _take(walk, items, is_last=is_last, now=clock())
+        walk.refresh_from_db()
+        yield walk
+    doorbell.ring(QUEUE, workspace.pk)
+
+
+def _page(workspace: Workspace, client: Client, walk: Walk, size: int) -> tuple[list[Item], bool]:
+    with slots.hold(workspace) as held:
+        if not held.count:
+            raise Passing("the workers use all calls that the workspace allows", unclear=False)
+        items, is_last = client.property_page(walk.page, size=size)
+    return [item for item in clean(items)[0] if _fits(item, workspace)], is_last
+
+
+def _fits(item: Item, workspace: Workspace) -> bool:
+    """Tell whether an item has an id, and keys that our columns hold: else no page would end."""
+    too_long = [key for key in ("id", REFERENCE) if len(str(item.get(key) or "")) > LONGEST]
+    if too_long:
+        text = "%s: a property of the list is left out, its %s is longer than %d characters: %.80s"
+        log.warning(text, workspace, too_long[0], LONGEST, item.get("id"))
+    return item.get("id") is not None and not too_long
+
+
+def _take(walk: Walk, items: list[Item], *, is_last: bool, now: datetime) -> None:
+    """Write one page in one transaction: a stop loses at most the page that was being read.
+
+    A page that another worker has written meanwhile is left to that one.
+    """
+    by_id = {str(item["id"]): item for item in items}
+    with transaction.atomic():
+        unwritten = Walk.objects.filter(pk=walk.pk, page=walk.page, finished_at=None)
+        if not unwritten.update(page=F("page") + 1):
+            return
+        mine = Property.objects.filter(workspace_id=walk.workspace_id)
+        known = {row.platform_id: row for row in mine.filter(platform_id__in=by_id)}
+        added = _add(walk, [item for key, item in by_id.items() if key not in known], now=now)
+        stale = [row.pk for key, row in known.items() if _must_read(row, by_id[str(key)], now)]
+        asked = mine.filter(pk__in=stale, due_at=None).update(due_at=now)
+        mine.filter(platform_id__in=by_id).update(listed_in=walk)
+        missing = _ask_for_missing(walk, now=now) if is_last else 0
+        Walk.objects.filter(pk=walk.pk).update(
+            listed=F("listed") + len(by_id),
+            added=F("added") + added,
+            asked=F("asked") + asked + added,
+            missing=missing,
+            finished_at=now if is_last else None,
+        )
+
+
+def _must_read(row: Property, item: Item, now: datetime) -> bool:
+    """Tell whether the list shows something else than we last read, or that was long ago."""
+    if row.read_at is None or row.read_at < now - FULL_READ or row.problem.get(ProblemKind.GONE):
+        return True
+    if not equal(REFERENCE, item.get(REFERENCE), row.observed.get(REFERENCE)):
+        return True
+    return any(
+        name in item and not equal(name, item[name], row.observed.get(name)) for name in LISTED
+    )
+
+
+def _add(walk: Walk, items: list[Item], *, now: datetime) -> int:
+    """Mirror what we did not know; returns how many rows are due for their first full read."""
+    references = {str(item[REFERENCE]) for item in items if item.get(REFERENCE)}
+    mine = Property.objects.filter(workspace_id=walk.workspace_id)
+    ours = {row.object_reference_id: row for row in mine.filter(object_reference_id__in=references)}
+    rows, adopting = [], []
+    for item in items:
+        reference = str(item.get(REFERENCE) or "") or None
+        row = ours.get(reference)
+        if row is not None and row.platform_id is None:
+            adopting.append(row.pk)  # ours, not pushed yet: its push reads and adopts it
+            continue
+        new = Property(
+            workspace_id=walk.workspace_id, platform_id=str(item["id"]), due_at=now, listed_in=walk
+        )
+        if row is None:
+            new.object_reference_id = reference
+        else:
+            # A44: the by-reference read names the other one; this one is kept under its id.
+            text = f"the platform has reference {reference} twice: also as id {row.platform_id}"
+            new.problem = {ProblemKind.DUPLICATE.value: {REFERENCE: text}}
+        if reference is not None:
+            ours[reference] = new
+        rows.append(new)
+    Property.objects.bulk_create(rows)
+    asked = mine.filter(pk__in=adopting, due_at=None).update(due_at=now)
+    return len(rows) + asked
+
+
+def _ask_for_missing(walk: Walk, *, now: datetime) -> int:
+    """Make due for their own read what a complete walk did not show; only a 404 there is gone."""
+    unseen = Property.objects.filter(workspace_id=walk.workspace_id, platform_id__isnull=False)
+    unseen = unseen.filter(~Q(listed_in=walk) | Q(listed_in=None))
+    count = unseen.count()
+    unseen.filter(due_at=None).update(due_at=now)
+    return count

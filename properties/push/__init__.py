@@ -1,0 +1,1 @@
+"""An edit becomes a PATCH. Nothing that says what we want, which is `editing`."""

@@ -1,0 +1,35 @@
+"""What the workers do for properties: push those that are due, several at a time."""
+
+from collections.abc import Sequence
+
+from django.conf import settings
+
+from crm_sync.jobs import due
+from crm_sync.jobs.due import Claim
+from crm_sync.workers.queues import Drain, RowQueue
+from properties.editing import QUEUE
+from properties.models import Property
+from properties.push.push import push
+
+LOOKED_AT = (
+    *("workspace", "object_reference_id", "platform_id", "desired", "observed", "inflight"),
+    *("revision", "verify_at", "create_sent_at", "problem", "last_answer", "read_at", "pushed_at"),
+    *("due_at", "lease_token", "lease_until", "attempts"),
+)
+
+
+def _push(claims: Sequence[Claim[Property]], drain: Drain) -> list[str]:
+    return [push(claim, drain.workspace) for claim in claims]
+
+
+PROPERTIES = RowQueue(
+    name=QUEUE,
+    rows=lambda now: Property.objects.all(),
+    work=_push,
+    reason="last_answer",
+    threads=lambda: int(settings.PUSH_THREADS),
+    columns=LOOKED_AT,
+    leave=1,  # for the reads of orders, lists and the webhook
+)
+
+due.register(PROPERTIES)

@@ -1,0 +1,137 @@
+"""The OpenAPI description of the interface, made of the tables that it is served from."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import Any
+
+from sandbox.api.operations import OPERATIONS, Operation
+from sandbox.api.schemas import FLAG, MOMENT, SCHEMAS, TEXT, one_of, ref
+from sandbox.interface.events import VISUAL_TYPES
+from sandbox.state.callbacks import METHODS
+from sandbox.wire import Document
+
+QUERY: dict[str, Document] = {
+    "page": {"type": "integer", "minimum": 0, "default": 0},
+    "size": {"type": "integer", "minimum": 1, "maximum": 100, "default": 50},
+    "product": TEXT,
+    "visualQuality": one_of("HD", "WEB") | {"default": "HD"},
+    "visualType": one_of(*VISUAL_TYPES),
+    "modifiedSince": MOMENT,
+    "enabled": FLAG,
+    "refused": TEXT,
+}
+REQUIRED_QUERY = ("enabled",)
+NO_TOKEN = ("/auth/token", "/files/", "/tours/", "/openapi.json", "/_sandbox")
+OTHER_TYPES = {
+    "page": ("text/html", TEXT),
+    "file": ("*/*", TEXT | {"contentMediaType": "application/octet-stream"}),
+}
+
+
+def document() -> Document:
+    """The whole description."""
+    paths: dict[str, Document] = {}
+    for one in OPERATIONS.values():
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Order and delivery platform, as the sandbox stands in for it",
+            "version": "1",
+            "description": "Sections (§) are those of the interface document, an A and a number is "
+            "what is taken where the document says nothing.",
+        },
+        "paths": paths,
+        "webhooks": {"event": {method.lower(): _callback() for method in METHODS}},
+        "components": {
+            "schemas": SCHEMAS,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+def statuses(one: Operation) -> dict[int, str | None]:
+    """All statuses that an operation may answer with when no fault is on, and their schemas."""
+    known = dict(one.answers)
+    follow = [400, 413] if one.body else []
+    if not one.path.startswith(NO_TOKEN):
+        follow.append(401)
+    if one.path.startswith("/_sandbox"):
+        follow.append(403)
+    return known | {status: None for status in follow if status not in known}
+
+
+def _operation(one: Operation) -> Document:
+    described: Document = {
+        "operationId": _name(one),
+        "summary": one.summary,
+        "tags": ["sandbox" if one.path.startswith("/_sandbox") else "platform"],
+        "responses": {
+            **{
+                str(status): _answer(status, name) for status, name in sorted(statuses(one).items())
+            },
+            "default": _content(
+                "any other error, and the faults", "application/json", ref("Error")
+            ),
+        },
+    }
+    if parameters := _parameters(one):
+        described["parameters"] = parameters
+    if one.body:
+        content = {"application/json": {"schema": ref(one.body)}}
+        described["requestBody"] = {"required": one.body_required, "content": content}
+    if one.path.startswith(NO_TOKEN):
+        described["security"] = []
+    if "Deprecated" in one.summary:
+        described["deprecated"] = True
+    return described
+
+
+def _name(one: Operation) -> str:
+    """A name for generated clients; a path with a slash at its end differs from one without."""
+    words = re.findall(r"[A-Za-z0-9]+", one.path + ("slash" if one.path.endswith("/") else ""))
+    return one.method.lower() + "".join(word[0].upper() + word[1:] for word in words)
+
+
+def _parameters(one: Operation) -> list[Document]:
+    words = re.findall(r"\{(\w+)\}", one.path)
+    return [
+        *({"name": word, "in": "path", "required": True, "schema": TEXT} for word in words),
+        *(
+            {"name": name, "in": "query", "required": name in REQUIRED_QUERY, "schema": QUERY[name]}
+            for name in one.query
+        ),
+    ]
+
+
+def _answer(status: int, name: str | None) -> Document:
+    phrase = HTTPStatus(status).phrase
+    if status >= 400:
+        return _content(phrase, "application/json", ref("Error"))
+    if name is None:
+        return {"description": phrase}
+    if name in OTHER_TYPES:
+        return _content(phrase, *OTHER_TYPES[name])
+    return _content(phrase, "application/json", ref(name))
+
+
+def _content(description: str, media_type: str, schema: Document) -> Document:
+    return {"description": description, "content": {media_type: {"schema": schema}}}
+
+
+def _callback() -> Document:
+    """What the platform calls (§6)."""
+    body: dict[str, Any] = {"content": {"application/json": {"schema": ref("Event")}}}
+    return {
+        "summary": "§6 An event; answer with a 2xx within 30 seconds, nothing is repeated",
+        "parameters": [{"name": "X-Event-Type", "in": "header", "required": True, "schema": TEXT}],
+        "requestBody": body,
+        "responses": {"2XX": {"description": "received"}},
+        "security": [],
+    }
+
+
+DESCRIPTION = document()

@@ -1,0 +1,1 @@
+"""What goes wrong on purpose, and what a newer platform says. No state."""

@@ -1,0 +1,170 @@
+"""Faults that the world adds, switched on by rules; seeded, so that a run can be repeated.
+
+A rule is JSON: `{"fault": "UNAVAILABLE", "chance": 0.1, "times": 3, "method": "PATCH",
+"path": "/v1/real-estate-properties/*", "event": "VISUALS_READY", "seconds": 2}`. Only `fault` is
+required. The first rule that fits and whose chance comes up acts on a request or an event.
+
+Answers (`method`, `path` say which):
+
+    TOO_MANY_REQUESTS   429 with Retry-After of `seconds`; nothing is done
+    SERVER_ERROR        500; nothing is done
+    UNAVAILABLE         503 with Retry-After of `seconds`; nothing is done
+    EXPIRED_TOKEN       401 for a token that was good; nothing is done
+    SLOW                done, and answered `seconds` later
+    LATE                done and answered `seconds` later, also when the caller is gone by then
+    CUT_OFF             done, and the answer breaks off in the middle
+    TIME_OUT_AFTER      done, and the answer never comes; the connection ends after `seconds`
+    NEWER_ANSWER        done; each object of the answer has a field that the interface does not list
+    NEWER_ENUM          done; the enums of the answer (of properties, and the statuses of orders)
+                        have a value that the interface does not list; `field` narrows it to names
+    UNKNOWN_ENUM        the same with UNKNOWN, as §2.4 and §9 rule 3 have it
+
+Callbacks (`event` says which):
+
+    DROPPED             lost on the way: recorded as failed
+    LOST                lost before: not even recorded
+    REPEATED            sent twice (§6.1 rule 5)
+    REORDERED           sent after all that wait
+    DELAYED             sent `seconds` later
+    OLD_SECRET          sent with the secret before the last change, or a wrong one
+    NEWER_FIELD         sent with a field that the interface does not list
+    NEWER_EVENT         sent after an event whose type the interface does not list
+    NEWER_VALUE         sent with a status, type or reason that the interface does not list
+    UNKNOWN_VALUE       the same with UNKNOWN (§9 rule 3)
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from sandbox.faults import newer
+from sandbox.wire import Answer, Document, Refused, bad
+
+REFUSALS = {
+    "TOO_MANY_REQUESTS": (429, "too many requests"),
+    "SERVER_ERROR": (500, "something went wrong"),
+    "UNAVAILABLE": (503, "the service is not available"),
+    "EXPIRED_TOKEN": (401, "the token has expired"),
+}
+ANSWERS = frozenset(
+    {*REFUSALS, "SLOW", "LATE", "CUT_OFF", "TIME_OUT_AFTER"}
+    | {"NEWER_ANSWER", "NEWER_ENUM", "UNKNOWN_ENUM"}
+)
+CALLBACKS = frozenset(
+    {"DROPPED", "LOST", "REPEATED", "REORDERED", "DELAYED", "OLD_SECRET"}
+    | {"NEWER_FIELD", "NEWER_EVENT", "NEWER_VALUE", "UNKNOWN_VALUE"}
+)
+
+
+@dataclass(slots=True)
+class Rule:
+    """When a fault happens; `times` counts down, None is without end."""
+
+    fault: str
+    chance: float = 1.0
+    times: int | None = None
+    method: str = "*"
+    path: str = "*"
+    event: str = "*"
+    field: str = "*"
+    seconds: float = 0.0
+
+    def refusal(self) -> Refused | None:
+        """The refusal that this fault answers with, None for another kind of fault."""
+        if self.fault not in REFUSALS:
+            return None
+        refused = Refused(*REFUSALS[self.fault])
+        if self.fault in ("TOO_MANY_REQUESTS", "UNAVAILABLE"):
+            refused.headers["Retry-After"] = str(max(1, round(self.seconds)))
+        return refused
+
+
+class Faults:
+    """The rules in force. The caller holds the lock of the platform."""
+
+    def __init__(self) -> None:
+        self.rules: list[Rule] = []
+        self.seed = 0
+        self._random = random.Random(0)
+
+    def set(self, wanted: Document) -> None:
+        """Replace all rules by those of `{"seed", "rules"}`; raises `Refused(400)` naming a field.
+
+        Without rules there are no faults.
+        """
+        seed, rules = wanted.get("seed", 0), wanted.get("rules", [])
+        if not isinstance(seed, int):
+            raise bad("seed", "must be a whole number")
+        if not isinstance(rules, list):
+            raise bad("rules", "must be a list")
+        self.rules = [_rule(one, f"rules[{index}]") for index, one in enumerate(rules)]
+        self.seed = seed
+        self._random = random.Random(seed)
+
+    def shown(self) -> Document:
+        """The rules as they stand now."""
+        return {"seed": self.seed, "rules": [asdict(rule) for rule in self.rules]}
+
+    def on_request(self, method: str, path: str) -> Rule | None:
+        """The rule that acts on a request."""
+        for rule in self.rules:
+            if rule.fault not in ANSWERS or rule.method not in ("*", method):
+                continue
+            if fnmatchcase(path, rule.path) and self._comes_up(rule):
+                return rule
+        return None
+
+    def on_event(self, event: Document) -> Rule | None:
+        """The rule that acts on an event that is about to be sent."""
+        for rule in self.rules:
+            if rule.fault not in CALLBACKS or rule.event not in ("*", event["event"]):
+                continue
+            if self._comes_up(rule):
+                return rule
+        return None
+
+    def _comes_up(self, rule: Rule) -> bool:
+        if rule.times == 0 or self._random.random() >= rule.chance:
+            return False
+        if rule.times is not None:
+            rule.times -= 1
+        return True
+
+
+def _rule(value: Any, where: str) -> Rule:
+    if not isinstance(value, dict):
+        raise bad(where, "must be an object")
+    unknown = value.keys() - Rule.__slots__
+    if unknown:
+        raise bad(f"{where}.{min(unknown)}", "is not a member of a rule")
+    rule = Rule(**{"fault": "", **value})
+    if not isinstance(rule.fault, str) or rule.fault not in ANSWERS | CALLBACKS:
+        raise bad(f"{where}.fault", f"must be one of {', '.join(sorted(ANSWERS | CALLBACKS))}")
+    for name, number, highest in (("chance", rule.chance, 1), ("seconds", rule.seconds, 3600)):
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise bad(f"{where}.{name}", "must be a number")
+        if not 0 <= number <= highest:
+            raise bad(f"{where}.{name}", f"must be from 0 to {highest}")
+    if rule.times is not None and (type(rule.times) is not int or rule.times < 0):
+        raise bad(f"{where}.times", "must be a whole number")
+    for name in ("method", "path", "event", "field"):
+        if not isinstance(getattr(rule, name), str):
+            raise bad(f"{where}.{name}", "must be a text")
+    return rule
+
+
+def disguised(answer: Answer, rule: Rule) -> Answer:
+    """The answer as a newer platform would give it, where the rule is of that kind."""
+    match rule.fault:
+        case "NEWER_ANSWER":
+            value = newer.with_fields(answer.value)
+        case "NEWER_ENUM":
+            value = newer.with_values(answer.value, newer.VALUE, rule.field)
+        case "UNKNOWN_ENUM":
+            value = newer.with_values(answer.value, newer.UNKNOWN, rule.field)
+        case _:
+            return answer
+    return replace(answer, value=value)

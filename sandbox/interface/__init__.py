@@ -1,0 +1,1 @@
+"""What the interface document says, as tables; pure. No state."""

@@ -1,0 +1,1 @@
+"""The page for people. No change of the state."""

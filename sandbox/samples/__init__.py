@@ -1,0 +1,1 @@
+"""The small files behind what was delivered. No state."""

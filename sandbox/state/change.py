@@ -1,0 +1,199 @@
+"""What happens to orders and assignments, and the events that it emits (§3, §6.2).
+
+A `Change` is one moment: all that follows from one step on the platform carries the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+from sandbox.interface import catalogue, events, lifecycle
+from sandbox.state import materials
+from sandbox.state.workspace import Workspace
+from sandbox.wire import Document, parse_timestamp, timestamp
+
+
+class Change:
+    """Change the workspace, and collect in `events` what the platform tells about it."""
+
+    def __init__(self, workspace: Workspace, now: datetime) -> None:
+        self.workspace = workspace
+        self.now = now
+        self.at = timestamp(now)
+        self.events: list[Document] = []
+
+    def place(self, session: Document, lines: Iterable[tuple[catalogue.Product, int]]) -> Document:
+        """Create the order of a session: one assignment for each product, all CREATED (§3)."""
+        order = {
+            "id": self.workspace.new_id(),
+            "status": "PLACED",
+            "createdAt": self.at,
+            "userId": session["userId"],
+            "realEstatePropertyId": session["realEstatePropertyId"],
+            "assignments": [],
+        }
+        if "objectReferenceId" in session:
+            order["objectReferenceId"] = session["objectReferenceId"]
+        for product, quantity in lines:
+            assignment = {
+                "id": self.workspace.new_id(),
+                "orderId": order["id"],
+                "assignmentType": product.kind,
+                "status": "CREATED",
+                "products": [product.product],
+            }
+            self.workspace.assignments[assignment["id"]] = assignment
+            self.workspace.notes[assignment["id"]] = {"quantity": quantity}
+            order["assignments"].append(assignment["id"])
+        self.workspace.orders[order["id"]] = order
+        return order
+
+    def advance(self, assignment: Document) -> bool:
+        """Move an assignment to its next status (§3.2); False when there is none."""
+        product = catalogue.BY_NAME.get(assignment["products"][0])
+        note = self.workspace.notes.setdefault(assignment["id"], {})
+        asks = bool(product and product.asks and not note.get("inputGiven"))
+        following = lifecycle.next_status(
+            assignment.get("assignmentType", ""), assignment["status"], asks_client=asks
+        )
+        if following is not None:
+            self.move(assignment, following)
+        return following is not None
+
+    def move(self, assignment: Document, status: str) -> None:
+        """Put an assignment into a status with all that comes with it; the order follows.
+
+        Any status can be forced, even one that the interface does not list (A28). The same status
+        again is no change and emits nothing (§3.3 rule 1).
+        """
+        self._move(assignment, status)
+        self._settle(self.workspace.orders[assignment["orderId"]])
+
+    def _move(self, assignment: Document, status: str) -> None:
+        previous = assignment["status"]
+        if status == previous:
+            return
+        assignment["status"] = status
+        if assignment.pop("actionRequired", None):
+            self.workspace.notes[assignment["id"]]["inputGiven"] = True
+        place_in_queue = len(self.events)
+        if arrival := _ARRIVALS.get(status):
+            arrival(self, assignment, previous)
+        # Made after its logistics are known, told before what follows from it.
+        self.events.insert(place_in_queue, events.assignment_status(assignment, previous, self.at))
+
+    def _settle(self, order: Document) -> None:
+        """Let the order follow its assignments (§3.1, §3.3 rule 2, A48)."""
+        states = [self.workspace.assignments[one]["status"] for one in order["assignments"]]
+        while following := lifecycle.next_order_status(order["status"], states):
+            self._move_order(order, following)
+
+    def _move_order(self, order: Document, status: str) -> None:
+        previous, order["status"] = order["status"], status
+        self.events.append(events.order_status(order, previous, self.at))
+        if status == "COMPLETED" and self._has_pictures(order):
+            self.marketing(order["realEstatePropertyId"], "REAL_ESTATE_BROCHURE")
+
+    def _has_pictures(self, order: Document) -> bool:
+        return any(
+            one["status"] == "DELIVERED" and catalogue.PHOTO_PRODUCTS.intersection(one["products"])
+            for one in map(self.workspace.assignments.__getitem__, order["assignments"])
+        )
+
+    def cancel(self, order: Document) -> None:
+        """Cancel an order that is not at its end, and what of it is still open (§3.1)."""
+        for assignment in self.open_assignments(order):
+            self._move(assignment, "CANCELLED")
+        self._move_order(order, "CANCELLED")
+
+    def open_assignments(self, order: Document) -> list[Document]:
+        """The assignments of an order that are not terminal."""
+        all_of_it = [self.workspace.assignments[one] for one in order["assignments"]]
+        return [one for one in all_of_it if one["status"] not in lifecycle.TERMINAL]
+
+    def reschedule(self, assignment: Document, proposed_at: str | None) -> None:
+        """Take the shoot date away, the creative is re-selected (§3.2); keep what was proposed."""
+        if proposed_at is not None:
+            self.workspace.notes.setdefault(assignment["id"], {})["proposedAt"] = proposed_at
+        self.move(assignment, "RESCHEDULE_IN_PROCESS")
+
+    def nudge(self, assignment: Document) -> None:
+        """Tell the same status again, with the logistics of now (§3.3 rule 3)."""
+        self.events.append(events.assignment_status(assignment, assignment["status"], self.at))
+
+    def set_appointment(self, assignment: Document, scheduled_at: str | None) -> None:
+        """Set or (None) clear the appointment; the same one again is no change."""
+        if assignment.get("scheduledAt") == scheduled_at:
+            return
+        assignment.pop("scheduledAt", None)
+        if scheduled_at is not None:
+            assignment["scheduledAt"] = scheduled_at
+        self.events.append(events.appointment(assignment, self.at))
+
+    def set_estimate(self, assignment: Document, estimated_delivery_at: str) -> None:
+        """Set the date on which delivery is expected; the same one again is no change."""
+        if assignment.get("estimatedDeliveryAt") != estimated_delivery_at:
+            assignment["estimatedDeliveryAt"] = estimated_delivery_at
+            self.events.append(events.estimate(assignment, self.at))
+
+    def marketing(self, property_id: str, target_platform: str) -> None:
+        """Add a generated marketing material to a property, and tell (§6.2)."""
+        entry = materials.marketing(property_id, target_platform, self.at)
+        self.workspace.marketing.setdefault(property_id, []).append(entry)
+        self.events.append(events.marketing_ready(property_id, target_platform, self.at))
+
+
+def _booked(change: Change, assignment: Document, previous: str) -> None:
+    """A creative accepted; after a reschedule another one does."""
+    chosen = change.workspace.notes.setdefault(assignment["id"], {})
+    number = chosen["bookings"] = chosen.get("bookings", 0) + 1
+    creatives = catalogue.PHOTOGRAPHERS
+    assignment["photographer"] = dict(creatives[(number - 1) % len(creatives)])
+    change.events.append(events.photographer_booked(assignment, change.at))
+
+
+def _scheduled(change: Change, assignment: Document, previous: str) -> None:
+    """The client's proposal where there is one, else two days on at nine."""
+    note = change.workspace.notes.setdefault(assignment["id"], {})
+    morning = change.now.replace(hour=9, minute=0, second=0, microsecond=0) + timedelta(days=2)
+    scheduled_at = note.pop("proposedAt", None) or timestamp(morning)
+    change.set_appointment(assignment, scheduled_at)
+    shoot = parse_timestamp(scheduled_at, "scheduledAt")
+    change.set_estimate(assignment, (shoot + timedelta(days=2)).date().isoformat())
+
+
+def _rescheduling(change: Change, assignment: Document, previous: str) -> None:
+    assignment.pop("photographer", None)
+    change.set_appointment(assignment, None)
+
+
+def _processing(change: Change, assignment: Document, previous: str) -> None:
+    change.set_estimate(assignment, (change.now + timedelta(days=5)).date().isoformat())
+
+
+def _asking(change: Change, assignment: Document, previous: str) -> None:
+    product = catalogue.BY_NAME.get(assignment["products"][0])
+    assignment["actionRequired"] = (product and product.action) or lifecycle.ACTIONS[0]
+
+
+def _delivered(change: Change, assignment: Document, previous: str) -> None:
+    """The visuals exist, one event for each product (§6.2, A29)."""
+    quantity = change.workspace.notes.get(assignment["id"], {}).get("quantity", 1)
+    made = materials.deliver(assignment, quantity, change.at)
+    change.workspace.materials.setdefault(assignment["id"], []).extend(made)
+    order = change.workspace.orders[assignment["orderId"]]
+    told = {one["product"]: one for one in reversed(made)}
+    for visual in told.values():
+        change.events.append(events.visuals_ready(order, assignment["id"], visual, change.at))
+
+
+# What comes with a status, once it is reached (§6.2).
+_ARRIVALS: dict[str, Callable[[Change, Document, str], None]] = {
+    "PHOTOGRAPHER_ASSIGNED": _booked,
+    "SCHEDULED": _scheduled,
+    "RESCHEDULE_IN_PROCESS": _rescheduling,
+    "ACTION_REQUIRED": _asking,
+    "IN_PROCESS": _processing,
+    "DELIVERED": _delivered,
+}

@@ -1,0 +1,175 @@
+"""The update semantics of properties (§4.6) and the checks of what is sent; pure.
+
+A stored document is never changed in place: whoever holds one may read it without a lock. Names and
+words of the table are kept once for all documents, which takes half the memory of many.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from sys import intern
+from typing import Any
+
+from sandbox.interface.fields import PROPERTY, Field
+from sandbox.wire import Document, Refused
+
+BOUND = 10**18  # no number of a property is larger; it also keeps infinity and huge integers out
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DATETIME = re.compile(
+    r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII
+)
+
+
+def merge(
+    stored: Document,
+    changes: Document,
+    *,
+    refuse_unknown: bool = False,
+    by_platform: bool = False,
+) -> Document:
+    """Return `stored` with `changes` merged in (§4.6); `stored` itself stays as it is.
+
+    Raises `Refused(400)` naming every field that cannot be taken; then nothing is. A field that the
+    table does not list is left out, or refused with `refuse_unknown`. What is read-only can be set
+    by the platform's own people alone.
+    """
+    taking = _Taking(refuse_unknown=refuse_unknown, by_platform=by_platform)
+    result = dict(stored)
+    for name, value in changes.items():
+        known = PROPERTY.get(name)
+        if value is None:  # §4.6 rule 1
+            continue
+        if known is None:
+            taking.unknown(name)
+        elif known.kind == "merged":  # §4.6 rule 3
+            result[intern(name)] = taking.into(known, stored.get(name), value, name)
+        else:
+            result[intern(name)] = taking.take(known, value, name)
+    if taking.errors:
+        message = "; ".join(f"{path}: {why}" for path, why in list(taking.errors.items())[:20])
+        raise Refused(400, message, taking.errors)
+    return result
+
+
+@dataclass(slots=True)
+class _Taking:
+    """One run over what was sent: each method returns what to store, or notes what is wrong."""
+
+    refuse_unknown: bool
+    by_platform: bool
+    errors: dict[str, str] = field(default_factory=dict)
+
+    def wrong(self, path: str, message: str) -> None:
+        self.errors[path] = message
+
+    def unknown(self, path: str) -> None:
+        if self.refuse_unknown:
+            self.wrong(path, "is not a field of the platform")
+
+    def into(self, known: Field, stored: Any, value: Any, path: str) -> Any:
+        """Merge member by member, deep through plain objects; lists inside are replaced (A10)."""
+        if not isinstance(value, dict):
+            return self.wrong(path, "must be an object")
+        result = dict(stored) if isinstance(stored, dict) else {}
+        for name, member in value.items():
+            below = known.members.get(name)
+            if member is None:
+                continue
+            if below is None:
+                self.unknown(f"{path}.{name}")
+            elif below.kind == "object":
+                result[intern(name)] = self.into(below, result.get(name), member, f"{path}.{name}")
+            else:
+                result[intern(name)] = self.take(below, member, f"{path}.{name}")
+        return result
+
+    def take(self, known: Field, value: Any, path: str) -> Any:
+        """A value that replaces what was there (§4.6 rule 2, A11)."""
+        return _TAKE[known.kind](self, known, value, path)
+
+    def text(self, known: Field, value: Any, path: str) -> Any:
+        if not isinstance(value, str):
+            return self.wrong(path, "must be a text")
+        if known.limit is not None and len(value) > known.limit:  # §7
+            return self.wrong(path, f"is longer than {known.limit} characters")
+        return value
+
+    def number(self, known: Field, value: Any, path: str) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return self.wrong(path, "must be a number")
+        if not -BOUND <= value <= BOUND:
+            return self.wrong(path, "is out of range")
+        if known.kind == "integer" and value != int(value):
+            return self.wrong(path, "must be a whole number")
+        return int(value) if known.kind == "integer" else value
+
+    def boolean(self, known: Field, value: Any, path: str) -> Any:
+        return value if isinstance(value, bool) else self.wrong(path, "must be true or false")
+
+    def day(self, known: Field, value: Any, path: str) -> Any:
+        try:
+            if isinstance(value, str) and _DATE.fullmatch(value) and date.fromisoformat(value):
+                return value
+        except ValueError:
+            pass
+        return self.wrong(path, "must be a date such as 2026-01-31")
+
+    def moment(self, known: Field, value: Any, path: str) -> Any:
+        try:
+            shaped = isinstance(value, str) and _DATETIME.fullmatch(value)
+            if shaped and datetime.fromisoformat(value):
+                return value
+        except ValueError:
+            pass
+        return self.wrong(path, "must be an ISO 8601 date or timestamp")
+
+    def enum(self, known: Field, value: Any, path: str) -> Any:
+        if isinstance(value, str) and value in known.values:
+            return intern(value)
+        if value == "UNKNOWN":  # §4.6 rule 4, A13
+            return self.wrong(path, "UNKNOWN cannot be written")
+        return self.wrong(path, "is not one of the allowed values")
+
+    def enums(self, known: Field, value: Any, path: str) -> Any:
+        if not isinstance(value, list):
+            return self.wrong(path, "must be a list")
+        return [self.enum(known, one, f"{path}[{index}]") for index, one in enumerate(value)]
+
+    def objects(self, known: Field, value: Any, path: str) -> Any:
+        if not isinstance(value, list):
+            return self.wrong(path, "must be a list")
+        return [self.object(known, one, f"{path}[{index}]") for index, one in enumerate(value)]
+
+    def object(self, known: Field, value: Any, path: str) -> Any:
+        return self.into(known, None, value, path)
+
+    def map(self, known: Field, value: Any, path: str) -> Any:
+        if not isinstance(value, dict):
+            return self.wrong(path, "must be an object")
+        for name, text in value.items():
+            if not isinstance(text, str):
+                self.wrong(f"{path}.{name}", "must be a text")
+        return dict(value)
+
+    def read_only(self, known: Field, value: Any, path: str) -> Any:
+        """§4.6 rule 5: taking it in silence would be a lie, so it is refused by name."""
+        return value if self.by_platform else self.wrong(path, "is read-only")
+
+
+_TAKE: dict[str, Callable[[_Taking, Field, Any, str], Any]] = {
+    "text": _Taking.text,
+    "decimal": _Taking.number,
+    "integer": _Taking.number,
+    "boolean": _Taking.boolean,
+    "date": _Taking.day,
+    "datetime": _Taking.moment,
+    "enum": _Taking.enum,
+    "enums": _Taking.enums,
+    "object": _Taking.object,
+    "list": _Taking.objects,
+    "map": _Taking.map,
+    "read-only": _Taking.read_only,
+}

@@ -1,0 +1,283 @@
+"""The platform without its HTTP interface: the state, what happens to it, and its callbacks.
+
+One lock guards the state. Callbacks are sent outside of it, so whoever is called may call back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import requests
+
+from sandbox.faults import newer
+from sandbox.faults.rules import Faults, Rule
+from sandbox.interface import lifecycle
+from sandbox.interface.events import PLATFORMS
+from sandbox.state import callbacks
+from sandbox.state.access import Access
+from sandbox.state.change import Change
+from sandbox.state.journal import Journal
+from sandbox.state.merge import merge
+from sandbox.state.workspace import Workspace
+from sandbox.wire import Document, Refused, bad, parse_timestamp, timestamp
+
+CALLS_KEPT = 10_000
+AFTER_ALL = "after all that wait"  # in place of the time at which an event is due
+Call = tuple[str, str, Document | None, int]
+
+
+def _system_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+class Platform:
+    """The state of the workspace and the steps that people on the platform take.
+
+    Unknown ids raise `Refused(404)`, values that cannot be taken `Refused(400)`; the state is then
+    as it was.
+    """
+
+    def __init__(
+        self,
+        token: str | None = None,
+        client_id: str | None = None,
+        client_secret: str | None = None,
+        now: Callable[[], datetime] | None = None,
+        http: requests.Session | None = None,
+        workspace: Workspace | None = None,
+        *,
+        refuse_unknown_fields: bool = False,
+    ) -> None:
+        self.workspace = workspace or Workspace.seeded()
+        self.access = Access(token, client_id, client_secret)
+        self.http = http or _plain_session()
+        self.refuse_unknown_fields = refuse_unknown_fields
+        self.calls: deque[Call] = deque(maxlen=CALLS_KEPT)
+        self.journal: Journal | None = None
+        self.effects = 0  # how many calls were carried out; none of those that a fault refused
+        self.lock = threading.RLock()
+        self.has_pending = threading.Event()
+        self.version = 0  # grows with each change of the state, so that it is saved
+        self._clock = now or _system_clock
+        self._clock_offset = timedelta()
+        self._sending = threading.RLock()
+        self.faults = Faults()
+
+    def now(self) -> datetime:
+        """The time on the sandbox's clock, in UTC."""
+        return self._clock().astimezone(UTC) + self._clock_offset
+
+    def set_clock(self, now: datetime) -> None:
+        """Let the clock show `now` and run on from there."""
+        with self.lock:
+            self._clock_offset += now - self.now()
+
+    def reset(self) -> None:
+        """Begin again with the seeded workspace and a clock that is right."""
+        with self.lock:
+            self.workspace = Workspace.seeded()
+            self._clock_offset = timedelta()
+            self.faults.set({})
+            self.calls.clear()
+            self.version += 1
+
+    @property
+    def pending(self) -> deque[Document]:
+        """The events that are not sent yet."""
+        return self.workspace.pending
+
+    @property
+    def delayed(self) -> int:
+        """How many events a fault holds back."""
+        return len(self.workspace.delayed)
+
+    @contextmanager
+    def change(self) -> Iterator[Change]:
+        """One moment of change: the state is locked, the events that it emits wait to be sent."""
+        with self.lock:
+            change = Change(self.workspace, self.now())
+            yield change
+            self.version += 1
+            webhook = self.workspace.webhook
+            if webhook and webhook["enabled"] and change.events:
+                self.workspace.pending.extend(change.events)
+                self.has_pending.set()
+
+    def deliver(self) -> int:
+        """Send every pending callback now, in order; return how many were sent."""
+        sent = 0
+        with self._sending:
+            while (one := self.deliver_next()) is not None:
+                sent += one
+        return sent
+
+    def deliver_next(self) -> int | None:
+        """Send the next callback, None when there is none; several threads may do so at once.
+
+        The fault that befalls it is drawn in the order of the events, whoever sends faster.
+        """
+        todo = self._take_pending()
+        return self._send(*todo) if todo else None
+
+    def _take_pending(self) -> tuple[Document, Document, Rule | None] | None:
+        """The webhook, the next event, and the fault that befalls it."""
+        with self.lock:
+            webhook = self.workspace.webhook
+            if not webhook or not webhook["enabled"]:  # §4.1: deliveries stop
+                self.pending.clear()
+                self.workspace.delayed.clear()
+            late = self._take_delayed()
+            if webhook is None or (late is None and not self.pending):
+                self.has_pending.clear()
+                return None
+            self.version += 1
+            if late is not None:  # no fault again, else a rule without end would hold it for ever
+                return dict(webhook), late, None
+            event = self.pending.popleft()
+            return dict(webhook), event, self.faults.on_event(event)
+
+    def _take_delayed(self) -> Document | None:
+        now = timestamp(self.now())  # as texts they sort by time
+        for index, one in enumerate(self.workspace.delayed):
+            if not self.pending if one["due"] == AFTER_ALL else one["due"] <= now:
+                event: Document = self.workspace.delayed.pop(index)["event"]
+                return event
+        return None
+
+    def _send(self, webhook: Document, event: Document, fault: Rule | None) -> int:
+        """Call the webhook with an event as the fault will have it; return how many calls."""
+        calls = [event]
+        match fault.fault if fault else None:
+            case "LOST":
+                return 0
+            case "DROPPED":
+                self._remember(callbacks.dropped(event, timestamp(self.now())), webhook)
+                return 0
+            case "DELAYED" if fault:
+                self._hold(event, timestamp(self.now() + timedelta(seconds=fault.seconds)))
+                return 0
+            case "REORDERED" if self.pending:
+                self._hold(event, AFTER_ALL)
+                return 0
+            case "REPEATED":
+                calls = [event, event]
+            case "OLD_SECRET":
+                webhook["authSecret"] = webhook.get("previousSecret", "an-old-secret")
+            case "NEWER_FIELD":
+                calls = [event | newer.FIELDS]
+            case "NEWER_EVENT":
+                calls = [newer.event(event), event]
+            case "NEWER_VALUE":
+                calls = [newer.with_values(event, newer.VALUE)]
+            case "UNKNOWN_VALUE":
+                calls = [newer.with_values(event, newer.UNKNOWN)]
+        for one in calls:
+            record = callbacks.call(self.http, webhook, one, timestamp(self.now()))
+            self._remember(record, webhook)
+        return len(calls)
+
+    def _hold(self, event: Document, due: str) -> None:
+        with self.lock:
+            self.workspace.delayed.append({"due": due, "event": event})
+            self.version += 1
+
+    def _remember(self, record: Document, called: Document) -> None:
+        with self.lock:
+            webhook = self.workspace.webhook
+            if not webhook or webhook["id"] != called["id"]:  # removed meanwhile, with its history
+                return
+            webhook["lastTriggeredAt"] = timestamp(self.now())  # §6.1 rule 4: either way
+            self.workspace.history.append(record)
+            del self.workspace.history[: -callbacks.KEPT]
+            self.version += 1
+
+    def order(self, order_id: str) -> Document:
+        return _found(self.workspace.orders, order_id, "order")
+
+    def assignment(self, assignment_id: str) -> Document:
+        return _found(self.workspace.assignments, assignment_id, "assignment")
+
+    def property_(self, property_id: str) -> Document:
+        return _found(self.workspace.properties, property_id, "property")
+
+    def property_by_reference(self, reference: str) -> Document:
+        found = self.workspace.properties.by_reference(reference)
+        if found is None:
+            raise Refused(404, f"there is no property with the reference {reference}")
+        return found
+
+    def step(self) -> int:
+        """Move every assignment of every open order one step on; return how many moved."""
+        with self.change() as change:
+            return sum(
+                change.advance(assignment)
+                for order in list(self.workspace.orders.values())
+                if lifecycle.ORDER_MOVES.get(order["status"])
+                for assignment in change.open_assignments(order)
+            )
+
+    def advance(self, assignment_id: str) -> bool:
+        """Move one assignment one step on; False when it is at its end."""
+        with self.change() as change:
+            return change.advance(self.assignment(assignment_id))
+
+    def set_status(self, assignment_id: str, status: str) -> None:
+        """Put an assignment into any status, with the events that come with it."""
+        with self.change() as change:
+            change.move(self.assignment(assignment_id), status)
+
+    def nudge(self, assignment_id: str) -> None:
+        """Tell an assignment's status again (§3.3 rule 3)."""
+        with self.change() as change:
+            change.nudge(self.assignment(assignment_id))
+
+    def set_appointment(self, assignment_id: str, scheduled_at: str | None) -> None:
+        """Set or clear (None) the shooting appointment."""
+        if scheduled_at is not None:
+            parse_timestamp(scheduled_at, "scheduledAt")
+        with self.change() as change:
+            change.set_appointment(self.assignment(assignment_id), scheduled_at)
+
+    def set_estimate(self, assignment_id: str, estimated_delivery_at: str) -> None:
+        """Set the estimated delivery date, a date without a time."""
+        moment = parse_timestamp(estimated_delivery_at, "estimatedDeliveryAt")
+        if moment.date().isoformat() != estimated_delivery_at:
+            raise bad("estimatedDeliveryAt", "must be a date such as 2026-01-31")
+        with self.change() as change:
+            change.set_estimate(self.assignment(assignment_id), estimated_delivery_at)
+
+    def edit_property(self, property_id: str, changes: Document) -> Document:
+        """Change a property as somebody on the platform would: same merge rules, no event.
+
+        They may set what is read-only for clients, and give two properties one reference (A44).
+        """
+        with self.lock:
+            document = merge(self.property_(property_id), changes, by_platform=True)
+            self.workspace.properties[property_id] = document | {"id": property_id}
+            self.version += 1
+            return self.workspace.properties[property_id]
+
+    def marketing_ready(self, property_id: str, target_platform: str) -> None:
+        """Generate a marketing material for a property."""
+        if target_platform not in PLATFORMS:
+            raise bad("targetPlatform", f"must be one of {', '.join(PLATFORMS)}")
+        with self.change() as change:
+            self.property_(property_id)
+            change.marketing(property_id, target_platform)
+
+
+def _found(documents: dict[str, Document], key: str, name: str) -> Document:
+    try:
+        return documents[key]
+    except KeyError:
+        raise Refused(404, f"there is no {name} {key}") from None
+
+
+def _plain_session() -> requests.Session:
+    session = requests.Session()
+    session.trust_env = False  # a proxy of the environment has no say in calls to the loopback
+    return session

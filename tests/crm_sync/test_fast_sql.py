@@ -1,0 +1,123 @@
+"""Many rows at once, with the values that came: what a statement for each would have done."""
+
+from datetime import UTC, date, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from django.db import connection
+
+from crm_sync.jobs import fast_sql
+from crm_sync.jobs.fast_sql import Change
+from crm_sync.models import Delivery, Workspace
+from orders.models import Assignment, Order
+
+NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
+LATER = NOW + timedelta(hours=1)
+TOKEN = UUID("00000000-0000-4000-8000-000000000001")
+
+
+@pytest.fixture
+def hook(db) -> Workspace:
+    return Workspace.objects.create(slug="main", base_url="http://x.test")
+
+
+def row(hook: Workspace, name: str, **columns: object) -> Delivery:
+    return Delivery.objects.create(
+        workspace=hook, digest=name, body=b"{}", method="POST", due_at=NOW, **columns
+    )
+
+
+def test_each_of_many_rows_becomes_what_it_is_to_be(hook):
+    order = Order.objects.create(workspace=hook, platform_id="12")
+    rows = [
+        Assignment.objects.create(workspace=hook, order=order, platform_id=name)
+        for name in ("a", "b", "c")
+    ]
+    wanted = [
+        {"status": "it's 100 %s", "status_at": NOW, "photographer": {"id": "7", "name": ["Zoë"]}},
+        {"status": "", "status_at": LATER, "photographer": {}},
+    ]
+    dated = {"scheduled_at": None, "estimated_delivery_date": date(2026, 2, 28)}
+    changes = [
+        Change(columns, {"id": one.pk}) for columns, one in zip([*wanted, dated], rows, strict=True)
+    ]
+    assert fast_sql.update_many(Assignment, changes) == 3
+    names = ("status", "status_at", "photographer", "scheduled_at", "estimated_delivery_date")
+    before = {name: getattr(Assignment(), name) for name in names}
+    stored = list(Assignment.objects.order_by("pk").values(*names))
+    assert stored == [before | columns for columns in [*wanted, dated]]
+
+
+def test_only_rows_that_are_as_they_have_to_be_are_changed_and_counted(hook):
+    mine, lost = row(hook, "a", lease_token=TOKEN), row(hook, "b")
+    end = {"lease_token": None, "state": Delivery.State.APPLIED}
+    changes = [
+        Change(end, {"id": one.pk, "lease_token": TOKEN}, {"due_at": (NOW, None)})
+        for one in (mine, lost)
+    ]
+    assert fast_sql.update_many(Delivery, changes) == 1
+    stored = Delivery.objects.order_by("pk").values_list("lease_token", "state", "due_at")
+    assert list(stored) == [(None, "APPLIED", None), (None, "RECEIVED", NOW)]
+
+
+def test_a_row_that_was_made_due_meanwhile_stays_due(hook):
+    one = row(hook, "a")
+    change = Change({"effect": "done"}, {"id": one.pk}, {"due_at": (LATER, None)})
+    assert fast_sql.update_many(Delivery, [change]) == 1
+    one.refresh_from_db()
+    assert (one.effect, one.due_at) == ("done", NOW)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="a statement of PostgreSQL")
+@pytest.mark.parametrize("waits", [True, False])
+def test_of_changes_of_one_form_it_says_which_were_made(hook, waits):
+    rows = [row(hook, name, lease_token=TOKEN) for name in "abc"]
+    lost = row(hook, "d")
+    changes = [
+        Change(
+            {"lease_token": None, "effect": f"it's 100 % {one.digest}", "applied_at": None},
+            {"id": one.pk, "lease_token": TOKEN},
+            {"due_at": (NOW, LATER)},
+        )
+        for one in (*rows, lost, rows[2])
+    ]
+    made = fast_sql.update_unlocked(Delivery, changes, waits=waits)
+    assert made - {2, 4} == {0, 1}
+    assert len(made) == 3  # of two changes of one row one was made
+    stored = Delivery.objects.order_by("pk").values_list("lease_token", "effect", "due_at")
+    assert list(stored) == [
+        *((None, f"it's 100 % {name}", LATER) for name in "abc"),
+        (None, "", NOW),
+    ]
+
+
+def test_of_many_new_rows_those_that_are_there_already_are_left_as_they_are(hook):
+    Order.objects.create(workspace=hook, platform_id="12", status="PLACED")
+    columns = {
+        name: Order._meta.get_field(name).get_default()
+        for name in (
+            *("object_reference_id", "property_platform_id", "user_platform_id"),
+            *("observed", "problem", "attempts", "status_digest"),
+        )
+    }
+    rows = [
+        {"workspace": hook.pk, "platform_id": name, "status": "new", "status_at": NOW, **columns}
+        | {"created_at": NOW}
+        for name in ("12", "13")
+    ]
+    fast_sql.insert_many(Order, rows)
+    stored = Order.objects.order_by("platform_id").values_list("platform_id", "status", "due_at")
+    assert list(stored) == [("12", "PLACED", None), ("13", "new", None)]
+
+
+def test_rows_are_found_by_any_of_many_texts_in_all_workspaces(hook):
+    other = Workspace.objects.create(slug="other", base_url="http://x.test")
+    found = [
+        row(where, f"{where.slug} {name}", canonical_digest=name).pk
+        for where in (hook, other)
+        for name in ("a", "it's b", "c")
+    ]
+    row(hook, "d", canonical_digest="d")
+    texts = ["a", "it's b", "c", "e"]
+    assert sorted(fast_sql.having(Delivery, "canonical_digest", texts)) == found
+    assert fast_sql.having(Delivery, "canonical_digest", []) == []

@@ -1,0 +1,55 @@
+"""After a callback is stored the worker is rung for, and only then (I25, design §2.1)."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from crm_sync.inbox import store
+from crm_sync.jobs.doorbell import Doorbell, doorbell
+from crm_sync.models import Delivery, Workspace
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def hook(db, settings, monkeypatch) -> Workspace:
+    settings.ALLOWED_HOSTS = ["testserver"]
+    fresh = Doorbell()
+    monkeypatch.setattr(doorbell, "_last", fresh._last)
+    monkeypatch.setattr(doorbell, "_silent_until", fresh._silent_until)
+    return Workspace.objects.create(slug="ring", base_url="http://x.test", auth_secret="s")
+
+
+def call(workspace: Workspace) -> int:
+    address = f"/webhooks/{workspace.uuid}/"
+    response = Client().post(address, b"{}", "application/json", headers={"X-API-Key": "s"})
+    return response.status_code
+
+
+def test_the_ring_comes_when_the_callback_can_be_read_by_others(hook, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        doorbell, "publish", lambda *ring: seen.append((*ring, Delivery.objects.count()))
+    )
+    assert call(hook) == 200
+    assert seen == [("deliveries", hook.pk, 1)]
+    assert call(hook) == 200  # a repetition is no work
+    assert seen == [("deliveries", hook.pk, 1)]
+
+
+def test_a_broker_that_fails_does_not_reach_the_platform(hook, monkeypatch):
+    def broken(queue: str, workspace_id: int) -> None:
+        raise ConnectionError("no broker")
+
+    monkeypatch.setattr(doorbell, "publish", broken)
+    assert call(hook) == 200
+    assert Delivery.objects.count() == 1
+    assert store.DELIVERIES.workspaces(timezone.now()) == {hook.pk}  # the tick finds it
+
+
+def test_a_refused_callback_rings_for_nobody(hook, monkeypatch):
+    seen = []
+    monkeypatch.setattr(doorbell, "publish", lambda *ring: seen.append(ring))
+    Workspace.objects.update(auth_secret="other")
+    assert call(hook) == 401
+    assert seen == []

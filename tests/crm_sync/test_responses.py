@@ -1,0 +1,205 @@
+"""A raw HTTP answer becomes a value, or the error that says what to do (A4, A5, A8, I29)."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crm_sync.platform.errors import FieldError, NotAllowed, NotThere, Passing, Refused, SyncError
+from crm_sync.platform.responses import Answer, read_answer
+from crm_sync.text import clean
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def read(status: int, body: object = b"", *, took: float = 0.0, **headers: str) -> Answer:
+    return read_answer(
+        call="PATCH /v1/x",
+        status=status,
+        headers={name.replace("_", "-"): value for name, value in headers.items()},
+        body=body if isinstance(body, bytes) else json.dumps(body).encode(),
+        took=took,
+        now=NOW,
+    )
+
+
+def refusal(status: int, body: object = b"", **headers: str) -> SyncError:
+    with pytest.raises(SyncError) as caught:
+        read(status, body, **headers)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (301, Refused),
+        (302, Refused),
+        (400, Refused),
+        (401, NotAllowed),
+        (403, NotAllowed),
+        (404, NotThere),
+        (405, Refused),
+        (408, Passing),
+        (409, Refused),
+        (410, NotThere),
+        (413, Refused),
+        (422, Refused),
+        (429, Passing),
+        (500, Passing),
+        (502, Passing),
+        (503, Passing),
+        (504, Passing),
+    ],
+)
+def test_each_status_means_one_reaction(status, kind):
+    error = refusal(status, {"message": "the reason"})
+    assert type(error) is kind
+    assert str(error) == f"PATCH /v1/x: {status} the reason"
+
+
+@pytest.mark.parametrize(
+    ("status", "unclear", "pauses"),
+    [(408, True, False), (429, False, True), (500, True, False), (503, True, True)],
+)
+def test_a_passing_fault_says_whether_it_may_have_worked_and_who_waits(status, unclear, pauses):
+    error = refusal(status)
+    assert (error.unclear, error.pauses, error.retry_after) == (unclear, pauses, None)
+
+
+@pytest.mark.parametrize(("status", "expired"), [(401, True), (403, False)])
+def test_only_a_401_may_be_cured_by_a_fresh_token(status, expired):
+    assert refusal(status).expired is expired
+
+
+def test_a_refusal_keeps_its_status():
+    assert [refusal(status).status for status in (400, 409, 422)] == [400, 409, 422]
+
+
+@pytest.mark.parametrize("name", ["field", "attr", "path", "property"])
+def test_a_field_is_read_under_each_of_its_names(name):
+    body = {"message": "no", "errors": [{name: "prices.rent.gross", "message": "too low"}]}
+    error = refusal(400, body)
+    assert error.fields == (FieldError("prices.rent.gross", "too low"),)
+    assert str(error) == "PATCH /v1/x: 400 no; prices.rent.gross: too low"
+
+
+def test_a_field_error_without_name_or_message_is_still_one():
+    error = refusal(400, {"errors": [{}, {"field": "title"}, "text", None]})
+    assert error.fields == (FieldError("", "refused"), FieldError("title", "refused"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>Bad gateway</html>", b"\xff\xfe\x00", b"[1]", b"null", b"[" * 100_000, b'"text"'],
+)
+def test_an_error_body_that_is_no_object_names_no_field(body):
+    assert refusal(400, body).fields == ()
+
+
+def test_of_a_body_that_is_no_json_the_beginning_is_shown():
+    assert str(refusal(502, b"bad\n gateway" + b"x" * 600)) == (
+        "PATCH /v1/x: 502 bad gateway" + "x" * 489
+    )
+
+
+def test_a_web_page_of_something_in_between_is_not_printed():
+    message = "PATCH /v1/x: 502 a web page, no answer of the platform"
+    assert str(refusal(502, b" <!doctype html><title>Proxy</title>")) == message
+
+
+def test_what_the_platform_says_can_be_stored_in_every_database():
+    body = {"message": "a\0b\ud800c", "errors": [{"field": "ti\0tle", "message": "n\0o"}]}
+    error = refusal(400, body)
+    assert error.fields == (FieldError("title", "no"),)
+    assert str(error) == "PATCH /v1/x: 400 abc; title: no"
+    assert str(refusal(503, b"down\0")) == "PATCH /v1/x: 503 down"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("120", 120.0),
+        ("0", 0.0),
+        ("1.5", 1.5),
+        ("-7", 0.0),
+        ("Sun, 01 Mar 2026 12:02:00 GMT", 120.0),
+        ("Sun, 01 Mar 2026 13:02:00 +0100", 120.0),
+        ("Sun, 01 Mar 2026 11:00:00 GMT", 0.0),
+        ("", None),
+        ("soon", None),
+        ("nan", None),
+        ("Mon, 99 Foo 2026", None),
+        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(text, seconds):
+    assert refusal(429, Retry_After=text).retry_after == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["inf", "1e999", "99999999999999999", "Fri, 31 Dec 9999 23:59 GMT"]
+)
+def test_a_retry_after_without_end_pauses_for_a_day_at_most(text):
+    assert refusal(503, Retry_After=text).retry_after == 86_400.0
+
+
+def test_a_good_answer_keeps_every_key():
+    answer = read(200, {"id": "7", "somethingNew": [1, {"a": None}]})
+    assert (answer.status, answer.document) == (200, {"id": "7", "somethingNew": [1, {"a": None}]})
+
+
+@pytest.mark.parametrize("body", [b"", b"  \n"])
+def test_a_204_has_no_document(body):
+    assert read(204, body) == Answer(204, None, None)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"{", b"\xff", b"[" * 100_000, b"9" * 5_000])
+def test_a_good_status_with_a_body_that_is_no_json_has_an_unclear_outcome(body):
+    error = refusal(200, body)
+    assert type(error) is Passing
+    assert (str(error), error.unclear) == ("PATCH /v1/x: 200, but the body is no JSON", True)
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["Sun, 01 Mar 2026 12:00:00 GMT", "Sun, 01 Mar 2026 13:00:00 +0100", "01 Mar 2026 12:00:00"],
+)
+def test_a_read_is_as_old_as_the_platforms_clock_less_the_time_it_took(date):
+    assert read(200, {}, took=1.5, Date=date).as_of == NOW - timedelta(seconds=1.5)
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "Mon, 01 Jan 9999999999999999999 00:00 GMT"])
+def test_without_a_readable_date_nobody_knows_how_old_a_read_is(date):
+    assert read(200, {}, Date=date).as_of is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(100, 599), st.binary(max_size=60), st.text(max_size=30), st.text(max_size=30))
+def test_whatever_comes_is_an_answer_or_one_of_our_errors(status, body, date, retry_after):
+    try:
+        found: Answer | SyncError = read(status, body, Date=date, Retry_After=retry_after)
+    except SyncError as error:
+        found = error
+    good = (Answer, Passing) if 200 <= status < 300 else SyncError
+    assert isinstance(found, good)
+
+
+TEXTS = st.text(st.sampled_from("aé€😀\\u0d8\0\ud800\udfff\ud7ff\ue000"), max_size=6)
+DOCUMENTS = st.recursive(
+    TEXTS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXTS, inner, max_size=2)
+)
+
+
+@given(DOCUMENTS, st.booleans(), st.sampled_from(["utf-8", "utf-16", "utf-32"]))
+def test_an_answer_is_cleaned_however_its_text_is_written(document, is_escaped, encoding):
+    text = json.dumps({"text": document}, ensure_ascii=is_escaped)
+    answer = read(200, text.encode(encoding, "surrogatepass"))
+    assert answer.cleaned == clean(answer.document)[0]
+
+
+@pytest.mark.parametrize("text", ["plain", "Zürich, 5 €", "two\nlines", "한국어 😀"])
+def test_no_walk_over_an_answer_is_needed_to_see_that_it_is_clean(text):
+    answer = read(200, json.dumps({"text": text}, ensure_ascii=False).encode())
+    assert answer.cleaned is answer.document

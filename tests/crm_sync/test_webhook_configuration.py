@@ -1,0 +1,187 @@
+"""The platform's webhook is set from ours, and no callback is refused because of it (S2, S6)."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from crm_sync.models import Delivery, Workspace
+from crm_sync.platform.errors import NotThere, Passing, Refused
+from crm_sync.webhook.configuration import NoneNotAllowed, configure, rotate_secret
+from tests.conftest import PLATFORM, TOKEN
+from tests.platforms import Between, lost
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+BROKEN = ("503 Unavailable", [], b"")
+BAD = ("400 Bad Request", [], b"")
+
+
+@pytest.fixture
+def fresh(db, box) -> Workspace:
+    """Return a workspace whose webhook nobody has configured."""
+    return Workspace.objects.create(slug="fresh", base_url=PLATFORM, fixed_token=TOKEN)
+
+
+def arrives(box) -> bool:
+    """Send one real callback with what the platform holds now; say whether we took it."""
+    before = Delivery.objects.count()
+    box.marketing_ready("201", "INSTAGRAM")
+    box.deliver()
+    return Delivery.objects.count() == before + 1
+
+
+def state(workspace: Workspace) -> dict:
+    workspace.refresh_from_db()
+    names = ("auth_type", "auth_secret", "previous_auth_secret", "previous_auth_secret_until")
+    return {name: getattr(workspace, name) for name in names}
+
+
+@pytest.mark.parametrize("auth_type", ["HEADER", "QUERY_PARAMETER", "BEARER_TOKEN"])
+def test_configure_sets_post_our_address_and_a_secret_and_callbacks_arrive(box, fresh, auth_type):
+    answer = configure(fresh, auth_type=auth_type, now=NOW)
+    held = box.workspace.webhook
+    assert (answer.status, held["url"]) == (201, f"http://crm.test/webhooks/{fresh.uuid}/")
+    assert (held["method"], held["enabled"], held["authType"]) == ("POST", True, auth_type)
+    assert held["authSecret"] == state(fresh)["auth_secret"]
+    assert len(held["authSecret"]) >= 32
+    assert arrives(box)
+
+
+def test_configure_again_keeps_the_secret_and_mends_the_rest(box, fresh):
+    configure(fresh, auth_type="HEADER", now=NOW)
+    secret = box.workspace.webhook["authSecret"]
+    box.workspace.webhook |= {"method": "GET", "enabled": False, "url": "http://elsewhere.test/"}
+    answer = configure(fresh, auth_type="HEADER", now=NOW)
+    held = box.workspace.webhook
+    assert (answer.status, held["authSecret"], held["method"]) == (200, secret, "POST")
+    assert (held["enabled"], held["url"]) == (True, fresh.callback_url)
+
+
+@pytest.mark.parametrize("canned", [BROKEN, BAD, "lost"])
+@pytest.mark.parametrize("old_type", ["HEADER", "BEARER_TOKEN", "QUERY_PARAMETER"])
+def test_while_another_way_is_being_set_no_callback_is_refused(box, fresh, old_type, canned):
+    configure(fresh, auth_type=old_type, now=NOW)
+    between = Between(box, PLATFORM)
+    if canned == "lost":
+        between.after = lost("PUT")
+    else:
+        between.before = lambda _: canned
+    for new_type in ("HEADER", "BEARER_TOKEN"):
+        if new_type != old_type:
+            with pytest.raises((Passing, Refused)):
+                configure(fresh, auth_type=new_type, now=NOW)
+            assert arrives(box)
+            break
+
+
+def test_what_the_platform_refused_leaves_the_old_way_in_place(box, fresh):
+    configure(fresh, auth_type="HEADER", now=NOW)
+    before = state(fresh)
+    Between(box, PLATFORM).before = lambda _: BAD
+    with pytest.raises(Refused):
+        configure(fresh, auth_type="BEARER_TOKEN", now=NOW)
+    assert state(fresh) == before
+
+
+def test_none_is_refused_without_the_setting_and_nothing_changes(box, fresh):
+    before = state(fresh)
+    with pytest.raises(NoneNotAllowed):
+        configure(fresh, auth_type="NONE", now=NOW)
+    assert (state(fresh), box.workspace.webhook, list(box.calls)) == (before, None, [])
+
+
+def test_none_with_the_setting_sends_no_secret(box, fresh, settings):
+    settings.CALLBACK_ALLOW_NONE = True
+    configure(fresh, auth_type="NONE", now=NOW)
+    assert (box.workspace.webhook["authType"], "authSecret" in box.workspace.webhook) == (
+        "NONE",
+        False,
+    )
+    assert arrives(box)
+
+
+def test_a_rotation_replaces_the_secret_and_the_old_one_lives_ten_minutes(box, fresh):
+    configure(fresh, auth_type="HEADER", now=NOW)
+    old = box.workspace.webhook["authSecret"]
+    rotate_secret(fresh, now=NOW)
+    new = box.workspace.webhook["authSecret"]
+    assert new != old
+    assert fresh.valid_auth_secrets(NOW + timedelta(minutes=9, seconds=59)) == [new, old]
+    assert fresh.valid_auth_secrets(NOW + timedelta(minutes=10)) == [new]
+    assert arrives(box)
+
+
+@pytest.mark.parametrize("canned", [BAD, ("401 Unauthorized", [], b""), ("429 Slow", [], b"")])
+def test_a_rotation_that_is_refused_changes_nothing(box, fresh, canned):
+    configure(fresh, auth_type="HEADER", now=NOW)
+    rotate_secret(fresh, now=NOW)
+    before = state(fresh)
+    Between(box, PLATFORM).before = lambda _: canned
+    with pytest.raises(Exception, match=canned[0][:3]):
+        rotate_secret(fresh, now=NOW)
+    assert state(fresh) == before
+    assert arrives(box)
+
+
+@pytest.mark.parametrize("happened", [True, False])
+def test_after_an_unclear_rotation_both_secrets_are_valid_without_end(box, fresh, happened):
+    configure(fresh, auth_type="HEADER", now=NOW)
+    old = box.workspace.webhook["authSecret"]
+    between = Between(box, PLATFORM)
+    if happened:
+        between.after = lost("PUT")
+    else:
+        between.before = lost("PUT")
+    with pytest.raises(Passing):
+        rotate_secret(fresh, now=NOW)
+    held = box.workspace.webhook["authSecret"]
+    assert (held != old) == happened
+    fresh.refresh_from_db()
+    assert {old, held} <= set(fresh.valid_auth_secrets(NOW + timedelta(days=365)))
+    assert arrives(box)
+
+
+@pytest.mark.parametrize("second", ["rotate", "configure"])
+@pytest.mark.parametrize("faults", [["lost"], ["lost", "lost"], ["lost", "bad"], ["lost", "503"]])
+def test_however_often_a_rotation_fails_the_platforms_secret_stays_valid(
+    box, fresh, faults, second
+):
+    configure(fresh, auth_type="HEADER", now=NOW)
+    between = Between(box, PLATFORM)
+    for fault in faults:
+        between.before = {
+            "lost": lost("PUT"),
+            "bad": lambda _: BAD,
+            "503": lambda _: BROKEN,
+        }[fault]
+        with pytest.raises((Passing, Refused)):
+            rotate_secret(fresh, now=NOW)
+        assert arrives(box)
+    between.before = lambda _: None
+    if second == "rotate":
+        rotate_secret(fresh, now=NOW)
+    else:
+        configure(fresh, auth_type="HEADER", now=NOW)
+    assert arrives(box)
+    after = fresh.valid_auth_secrets(NOW + timedelta(minutes=10))
+    assert after == [box.workspace.webhook["authSecret"]]
+
+
+def test_a_deleted_webhook_is_not_there_and_can_be_made_again(box, workspace):
+    client = workspace.client()
+    secret = box.workspace.webhook["authSecret"]
+    assert client.delete_webhook().status == 204
+    with pytest.raises(NotThere):
+        client.get_webhook()
+    assert configure(workspace, auth_type="HEADER", now=NOW).status == 201
+    assert box.workspace.webhook["authSecret"] == secret
+
+
+def test_a_disabled_webhook_delivers_nothing_until_it_is_enabled(box, workspace):
+    workspace.client().enable_webhook(enabled=False)
+    assert not arrives(box)
+    workspace.client().enable_webhook(enabled=True)
+    assert arrives(box)
+
+
+def test_the_address_carries_the_uuid_and_no_other_key(workspace):
+    assert workspace.callback_url == f"http://crm.test/webhooks/{workspace.uuid}/"

@@ -1,0 +1,49 @@
+"""Records on disk between reading and writing: all of them, in their order, in bounded pieces."""
+
+import pytest
+
+from properties.feeds import Record, Refusal, lines, spool
+from properties.feeds.spool import open_shelf
+
+
+def record(number, text="x"):
+    document = {"objectReferenceId": f"R-{number}", "title": text}
+    return Record(f"R-{number}", document, {"id": "1"}, f"record {number}")
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(0, []), (1, [1]), (3, [3]), (7, [3, 3, 1])])
+def test_what_was_put_on_it_comes_back_in_its_order(count, sizes):
+    with open_shelf() as one:
+        for number in range(count):
+            one.put(lines.of(record(number)))
+        for _ in range(2):
+            chunks = list(one.chunks(3))
+            assert [len(chunk) for chunk in chunks] == sizes
+            found = [line.item() for chunk in chunks for line in chunk]
+            assert found == [record(number) for number in range(count)]
+
+
+def test_a_chunk_of_long_lines_holds_fewer(monkeypatch):
+    monkeypatch.setattr(spool, "CHARACTERS", 5_000)
+    texts = ["x" * size for size in (2_000, 2_000, 2_000, 9_000, 10, 10, 10)]
+    with open_shelf() as one:
+        for number, text in enumerate(texts):
+            one.put(lines.of(record(number, text)))
+        assert [len(chunk) for chunk in one.chunks(100)] == [2, 1, 1, 3]
+
+
+def test_a_line_tells_its_item_without_its_body_being_read():
+    cells = (("address", ("street",), "Tab\t1\n"), ("title", (), None))
+    item = Record("R\t1", {"title": "ä\n"}, {"id": "1", "pool": 2, "b": ""}, "row 7", cells)
+    line = lines.read(lines.of(item).text)
+    assert (line.kind, line.reference, line.position) == ("record", "R\t1", "row 7")
+    assert (line.aside, line.item()) == (["b", "pool"], item)
+    same = lines.read(line.without_body().text)
+    assert (same.kind, same.reference, same.aside, same.body) == (
+        "same",
+        "R\t1",
+        ["b", "pool"],
+        b"",
+    )
+    refusal = Refusal("line 3", None, ["no\treference", "no\ncategory"])
+    assert lines.read(lines.of(refusal).text).item() == refusal

@@ -1,0 +1,412 @@
+"""An upload by the worker: looked at, released, imported in slices, cancelled, taken up again."""
+
+import io
+import itertools
+import json
+import os
+import signal
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+from openpyxl import Workbook
+
+from crm_sync.jobs import due
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.models import Workspace
+from properties.editing import create, edit
+from properties.feeds import Refusal
+from properties.imports import job
+from properties.imports import summary as imports_summary
+from properties.imports import upload as imports_upload
+from properties.imports.report import Listed, Report
+from properties.models import Change, Import, Property
+from tests.properties.test_feeds_isolation import linux, readers
+from tests.properties.uploaded import (
+    claim,
+    counts,
+    fresh,
+    rows,
+    stock,
+    table,
+    upload,
+    work,
+)
+
+State = Import.State
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+@pytest.fixture(autouse=True)
+def data_dir(settings, tmp_path) -> Path:
+    settings.DATA_DIR = tmp_path
+    return tmp_path
+
+
+@pytest.fixture
+def drain(main):
+    """Work on all uploads of the workspace; returns what they came to, by outcome."""
+    return lambda: due.QUEUES["imports"].drain(main.pk, 20.0).counts
+
+
+def kept(data_dir: Path) -> list[Path]:
+    return list((data_dir / "imports").iterdir())
+
+
+# --- looked at, then imported ---
+def test_an_upload_is_looked_at_and_changes_nothing(main, admin_user, drain, data_dir):
+    create(main, "A1", {"title": "Old"}, origin="ADMIN", now=timezone.now())
+    before = stock()
+    row = upload(main, admin_user, table(["A1", "A2", "bad3"]))
+    assert drain() == {"PREVIEWED": 1}
+    row = fresh(row)
+    assert (row.state, row.total, row.done, row.report) == (State.PREVIEWED, 3, 3, {})
+    assert row.preview == {
+        "counts": {"new": 1, "changed": 1, "unchanged": 0, "refused": 1, "aside": 0}
+        | {"missing": 0},
+        "missing": [],
+        "new": ["A2"],
+        "changed": [["A1", ["numberOfRooms", "title"]]],
+        "aside": [],
+        "refused": [["line 4", "bad3", ["numberOfRooms must be a number, not 'many'"]]],
+    }
+    assert stock() == before
+    assert len(kept(data_dir)) == 1
+
+
+def test_what_a_person_releases_is_imported_and_its_file_removed(main, admin_user, drain, data_dir):
+    row = upload(main, admin_user, table(["A1", "A2", "bad3"]), released=True)
+    assert drain() == {"PARTLY": 1, "file removed": 1}
+    row = fresh(row)
+    assert (row.state, row.done, row.due_at, row.lease_token) == (State.PARTLY, 3, None, None)
+    assert counts(row.report) == (2, 0, 0, 1)
+    assert row.ended_at is not None
+    assert sorted(stock()) == ["A1", "A2"]
+    assert kept(data_dir) == []
+
+
+@pytest.mark.parametrize(
+    ("references", "state"), [(["A1"], State.DONE), (["bad1"], State.FAILED), ([], State.DONE)]
+)
+def test_the_ending_says_whether_all_were_taken(main, admin_user, drain, references, state):
+    row = upload(main, admin_user, table(references), released=True)
+    drain()
+    assert fresh(row).state == state
+
+
+@pytest.mark.parametrize("name", ["swissrets.xml", "swissrets.json", "idx/unload.txt"])
+def test_every_format_is_taken_whatever_it_is_called(main, admin_user, drain, name):
+    content = (EXAMPLES / name).read_bytes()
+    row = upload(main, admin_user, content, name="feed", released=True)
+    drain()
+    assert fresh(row).state == State.DONE
+    assert counts(fresh(row).report)[0] == Property.objects.count() > 0
+
+
+def test_a_workbook_is_taken_though_it_is_kept_without_its_ending(main, admin_user, drain):
+    book, content = Workbook(), io.BytesIO()
+    for line in (["objectReferenceId", "title"], ["A1", "House"]):
+        book.active.append(line)
+    book.save(content)
+    row = upload(main, admin_user, content.getvalue(), name="stock.xlsx", released=True)
+    drain()
+    assert (fresh(row).state, sorted(stock())) == (State.DONE, ["A1"])
+
+
+def test_what_is_no_feed_fails_with_the_name_that_people_know(main, admin_user, drain, data_dir):
+    row = upload(main, admin_user, b"once upon a time", name="story.txt")
+    assert drain() == {"FAILED": 1, "file removed": 1}
+    assert fresh(row).problem == (
+        "story.txt: neither SwissRETS (XML, JSON) nor IDX nor a table of ours"
+    )
+    assert kept(data_dir) == []
+
+
+def test_a_file_that_breaks_off_imports_nothing(main, admin_user, drain):
+    content = (EXAMPLES / "swissrets.json").read_bytes()
+    row = upload(main, admin_user, content[: len(content) // 2])
+    drain()
+    assert (fresh(row).state, stock()) == (State.FAILED, {})
+
+
+def test_texts_that_no_database_keeps_do_no_harm(main, admin_user, drain):
+    odd = "x\x00\ud800"
+    record = {"id": odd, "referenceId": odd, "unitReferenceId": odd, odd: odd, "categories": [odd]}
+    content = json.dumps({"properties": [record], odd: odd}).encode()
+    row = upload(main, admin_user, content, name="a\x00b.json")
+    drain()
+    row = fresh(row)
+    assert (row.state, row.name, counts(row.preview)) == (State.PREVIEWED, "ab.json", (0, 0, 0, 1))
+
+
+def test_a_summary_holds_no_text_that_a_database_cannot_keep():
+    refused = [Refusal("line 1\x00", "A\ud8001", ["not \x00this"])]
+    report = Report(new=Listed(1, 1, ["A\x001"]), refused=Listed(1, 1, refused))
+    summary = imports_summary.added({}, report)
+    assert (summary["new"], summary["refused"]) == (["A1"], [["line 1", "A1", ["not this"]]])
+
+
+def test_the_report_of_a_large_file_is_bounded_and_counts_exactly(main, admin_user, drain):
+    many = [f"A{n}" for n in range(250)] + [f"bad{n}" for n in range(1100)]
+    row = upload(main, admin_user, table(many))
+    drain()
+    preview = fresh(row).preview
+    assert counts(preview) == (250, 0, 0, 1100)
+    assert (len(preview["new"]), len(preview["refused"])) == (200, 1000)
+
+
+def test_the_file_is_private_and_its_name_cannot_be_guessed(main, admin_user, data_dir):
+    row = upload(main, admin_user, table(["A1"]), name="../../etc/passwd")
+    assert (row.name, len(row.stored_as), row.path.parent) == ("passwd", 32, data_dir / "imports")
+    assert [oct(p.stat().st_mode & 0o777) for p in (row.path, row.path.parent)] == [
+        "0o600",
+        "0o700",
+    ]
+
+
+def test_a_file_that_nobody_releases_is_given_up_after_a_week(main, admin_user, drain, data_dir):
+    row = upload(main, admin_user, table(["A1"]))
+    drain()
+    assert job.IMPORTS.workspaces(timezone.now() + timedelta(days=6, hours=23)) == set()
+    assert work(row, now=timezone.now() + timedelta(days=8)) == "CANCELLED"
+    drain()
+    assert fresh(row).problem == "Nobody released it for 7 days."
+    assert (stock(), kept(data_dir)) == ({}, [])
+
+
+# --- the process that reads ---
+@linux
+@pytest.mark.parametrize(
+    ("number", "outcome", "problem"),
+    [
+        (signal.SIGXCPU, "FAILED", "stock.csv: one record takes more than 30 seconds to read"),
+        (signal.SIGSEGV, "FAILED", "stock.csv: takes too much memory to read: split it"),
+        (
+            signal.SIGKILL,
+            "put off",
+            "ReaderEnded: stock.csv: the process that reads it ended with -9: see the log",
+        ),
+    ],
+)
+def test_a_reader_that_ends_early_ends_the_import_or_puts_it_off(
+    main, admin_user, number, outcome, problem
+):
+    row = upload(main, admin_user, table([f"A{n}" for n in range(5_000)]))
+
+    def clock():
+        for reader in readers():
+            os.kill(reader, number)
+        return timezone.now()
+
+    assert work(row, clock=clock) == outcome
+    assert (fresh(row).problem, stock()) == (problem, {})
+
+
+@linux
+def test_an_import_that_is_cancelled_while_it_is_read_leaves_no_reader_behind(main, admin_user):
+    row = upload(main, admin_user, table([f"A{n}" for n in range(5_000)]))
+    seen = []
+
+    def clock():
+        seen.append(readers())
+        imports_upload.cancel(rows(row), now=timezone.now())
+        return timezone.now()
+
+    assert work(row, clock=clock) == State.CANCELLED
+    assert any(seen)
+    assert readers() == []
+
+
+# --- in slices ---
+def test_a_long_import_goes_on_where_the_last_slice_stopped(main, admin_user):
+    references = [f"A{n}" for n in range(5)] + ["bad5"]
+    row = upload(main, admin_user, table(references), released=True)
+    seen = []
+    while fresh(row).state == State.RUNNING:
+        seen.append((work(row, until=0.0), fresh(row).done, Property.objects.count()))
+    assert seen[:3] == [("goes on", 1, 1), ("goes on", 2, 2), ("goes on", 3, 3)]
+    assert counts(fresh(row).report) == (5, 0, 0, 1)
+    assert fresh(row).report["new"] == references[:5]
+
+
+def test_what_a_person_edits_between_two_slices_of_a_table_stays(main, admin_user):
+    row = upload(main, admin_user, table(["A1", "A2"]), released=True)
+    work(row, until=0.0)
+    edit(Property.objects.get(), {"title": "Mine"}, origin="ADMIN", now=timezone.now())
+    while fresh(row).state == State.RUNNING:
+        work(row, until=0.0)
+    assert Property.objects.get(object_reference_id="A1").desired["title"] == "Mine"
+
+
+def test_a_slice_that_is_not_the_last_rings_for_the_next_one(
+    main, admin_user, monkeypatch, django_capture_on_commit_callbacks
+):
+    rung = []
+    row = upload(main, admin_user, table(["A1", "A2"]), released=True)
+    monkeypatch.setattr(doorbell, "publish", lambda *ring: rung.append(ring))
+    monkeypatch.setattr(doorbell, "_last", {})
+    with django_capture_on_commit_callbacks(execute=True):
+        work(row, until=0.0)
+    assert fresh(row).due_at <= timezone.now()
+    assert ("imports", main.pk) in rung
+
+
+def test_while_it_works_nobody_else_gets_it_however_long_it_takes(main, admin_user):
+    row = upload(main, admin_user, table(["A1", "A2", "A3"]), released=True)
+    begun = timezone.now()
+    ticks = (begun + n * due.LEASE * 0.75 for n in itertools.count())
+    late = []
+
+    def clock():
+        now = next(ticks)
+        late.append(rows(row).filter(due.free(now)).exists())
+        return now
+
+    assert work(row, clock=clock, now=begun) == "DONE"
+    assert (len(late) > 3, any(late)) == (True, False)
+
+
+def test_of_two_released_imports_of_a_workspace_the_first_comes_first(main, admin_user, drain):
+    first = upload(main, admin_user, table(["A1", "A2"], "First"), released=True)
+    second = upload(main, admin_user, table(["A1", "A2"], "Second"), released=True)
+    assert work(first, until=0.0) == "goes on"  # now due later than the second
+    drain()
+    assert {fresh(row).state for row in (first, second)} == {State.DONE}
+    assert {p.desired["title"] for p in Property.objects.all()} == {"Second A1", "Second A2"}
+
+
+def test_imports_of_two_workspaces_do_not_wait_for_each_other(main, admin_user):
+    other = Workspace.objects.create(slug="other", base_url="http://platform.test")
+    upload(main, admin_user, table(["A1"]), released=True)
+    second = upload(other, admin_user, table(["A1"]), released=True)
+    assert job.IMPORTS.workspaces(timezone.now()) == {main.pk, other.pk}
+    assert work(second) == "DONE"
+
+
+# --- a worker that dies, or stands still ---
+def dies_at(number: int):
+    """A clock that ends the process when it is read for the `number`-th time, lease in hand."""
+    readings = itertools.count(1)
+
+    def clock():
+        if next(readings) == number:
+            raise SystemExit("killed")
+        return timezone.now()
+
+    return clock
+
+
+@pytest.mark.parametrize("kill_at", range(1, 8))
+def test_an_import_whose_worker_dies_is_taken_up_again_and_ends_the_same(
+    main, admin_user, kill_at, drain
+):
+    create(main, "A2", {"title": "Old"}, origin="ADMIN", now=timezone.now())
+    references = ["A1", "A2", "bad", "A3", "A4"]
+    row = upload(main, admin_user, table(references), released=True)
+    with pytest.raises(SystemExit):
+        work(row, clock=dies_at(kill_at))
+    dead = fresh(row)
+    assert (dead.state, dead.lease_token is None) == (State.RUNNING, False)
+    assert job.IMPORTS.workspaces(timezone.now()) == set()  # until the lease is over
+    assert work(row, now=dead.lease_until + timedelta(seconds=1)) == "PARTLY"
+    ended = fresh(row)
+    assert (ended.done, sum(counts(ended.report)), ended.attempts) == (5, 5, 1)
+    titles = {p.object_reference_id: p.desired["title"] for p in Property.objects.all()}
+    assert titles == {r: f"House {r}" for r in ("A1", "A2", "A3", "A4")}
+    twice = Change.objects.values_list("real_estate_property", "path", "new")
+    assert len(twice) == len({tuple(map(str, change)) for change in twice})
+
+
+@pytest.mark.parametrize("kill_at", range(1, 6))
+def test_a_look_whose_worker_dies_is_taken_up_again_and_ends_the_same(main, admin_user, kill_at):
+    whole = upload(main, admin_user, table(["A1", "bad", "A2"]))
+    work(whole)
+    row = upload(main, admin_user, table(["A1", "bad", "A2"]))
+    with pytest.raises(SystemExit):
+        work(row, clock=dies_at(kill_at))
+    assert work(row, now=fresh(row).lease_until + timedelta(seconds=1)) == "PREVIEWED"
+    assert fresh(row).preview == fresh(whole).preview
+
+
+def test_a_file_that_kills_every_worker_is_given_up(main, admin_user):
+    row = upload(main, admin_user, table(["A1"]), released=True)
+    for _ in range(job.TRIES):
+        until = max(fresh(row).lease_until or fresh(row).due_at, fresh(row).due_at)
+        with pytest.raises(SystemExit):
+            work(row, clock=dies_at(2), now=until + timedelta(seconds=1))
+    until = max(fresh(row).lease_until, fresh(row).due_at)
+    assert work(row, now=until + timedelta(seconds=1)) == "FAILED"
+    assert fresh(row).problem == "5 workers began it and never came back."
+
+
+def test_a_worker_that_lost_the_row_stops_and_writes_nothing_more(main, admin_user):
+    row = upload(main, admin_user, table(["A1", "A2", "A3"]), released=True)
+    stalled = claim(row)
+    assert work(row, now=stalled.until + timedelta(seconds=1)) == "DONE"
+    before = rows(row).values().get()
+    with pytest.raises(due.LeaseLost):
+        job.work(stalled, until=float("inf"))
+    assert rows(row).values().get() == before
+
+
+def test_a_file_that_is_not_there_is_looked_for_again_and_then_given_up(main, admin_user):
+    row = upload(main, admin_user, table(["A1"]))
+    row.path.rename(row.path.with_suffix(".away"))
+    assert work(row) == "put off"
+    assert fresh(row).due_at > timezone.now()
+    row.path.with_suffix(".away").rename(row.path)
+    later = timezone.now() + timedelta(hours=1)
+    assert work(row, now=later) == "PREVIEWED"
+    assert (fresh(row).problem, fresh(row).attempts) == ("", 0)
+
+
+# --- cancelled ---
+def cancel(row) -> int:
+    return imports_upload.cancel(rows(row), now=timezone.now())
+
+
+def test_a_running_import_stops_at_the_next_record_and_what_was_imported_stays(main, admin_user):
+    row = upload(main, admin_user, table(["A1", "A2", "A3", "A4"]), released=True)
+    readings = itertools.count(1)
+
+    def clock():
+        if next(readings) == 7:  # after the second record: four were read, two are done
+            assert cancel(row) == 1
+        return timezone.now()
+
+    assert work(row, clock=clock) == "CANCELLED"
+    ended = fresh(row)
+    assert (ended.state, ended.done, counts(ended.report)) == (State.CANCELLED, 2, (2, 0, 0, 0))
+    assert sorted(stock()) == ["A1", "A2"]
+
+
+def test_an_upload_that_nobody_works_on_is_cancelled_at_once(main, admin_user, drain, data_dir):
+    looked, released = upload(main, admin_user, table(["A1"])), upload(main, admin_user, b"x")
+    drain()
+    for row in (looked, upload(main, admin_user, table(["A1"]), released=True)):
+        assert cancel(row) == 1
+        assert fresh(row).state == State.CANCELLED
+    assert cancel(released) == 0
+    assert fresh(released).state == State.FAILED
+    drain()
+    assert (stock(), kept(data_dir)) == ({}, [])
+
+
+def test_what_a_dead_worker_held_is_cancelled_by_the_next_one(main, admin_user):
+    row = upload(main, admin_user, table(["A1", "A2"]), released=True)
+    held = claim(row)
+    assert (cancel(row), fresh(row).state) == (1, State.RUNNING)
+    assert work(row, now=held.until + timedelta(seconds=1)) == "CANCELLED"
+
+
+def test_only_what_was_looked_at_can_be_released_and_only_once(main, admin_user, drain):
+    row = upload(main, admin_user, table(["A1"]))
+    release = {"actor": admin_user, "now": timezone.now()}
+    assert imports_upload.release(rows(row), **release) == 0
+    drain()
+    assert imports_upload.release(rows(row), **release) == 1
+    assert imports_upload.release(rows(row), **release) == 0
+    drain()
+    assert imports_upload.release(rows(row), **release) == 0
+    assert (fresh(row).state, fresh(row).released_by) == (State.DONE, admin_user)
