@@ -38,8 +38,8 @@ def sendable(path: str, value: object) -> object:
 def _said(field: Field, value: object) -> object:
     """Return a value without what may not travel; UNSENDABLE when nothing is left of it."""
     kind = field.kind
-    if kind is Kind.ENUM:
-        return UNSENDABLE if value == UNKNOWN and not field.is_characteristic else value
+    if kind in {Kind.ENUM, Kind.ENUM_LIST} and value == UNKNOWN:
+        return value if field.is_characteristic else UNSENDABLE
     if kind in {Kind.OBJECT, Kind.MERGED} and isinstance(value, dict):
         return _object(field.path, value)
     if kind is Kind.OBJECT_LIST and isinstance(value, list):
