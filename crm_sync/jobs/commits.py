@@ -9,6 +9,7 @@ import functools
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import OperationalError, connection, transaction
 from django.db.models import Model
@@ -24,10 +25,12 @@ def update(model: type[Model], change: Change) -> int:
     """
     if not durability.is_crew() or connection.in_atomic_block:
         return fast_sql.update(model, change)
-    write = _Write(model, change)
     if connection.vendor == "sqlite":
+        # Each thread makes its own SQL: the one that commits has the only lock meanwhile.
+        write = _Write(model, change, *fast_sql.made(model, change))
         _shared.run(write)
     else:
+        write = _Write(model, change)
         _shared_by_form(model, fast_sql.form_of(change), durability.waits()).run(write)
     if write.error is not None:
         raise write.error
@@ -41,6 +44,7 @@ class _Write:
     """One UPDATE.
 
     Attributes:
+        sql, values: of the UPDATE, on SQLite.
         count, error: what came of it, once it is over; neither where it has to be tried alone.
         leads: its thread commits what waits now.
         woken: free once it is over, or once it leads.
@@ -48,6 +52,8 @@ class _Write:
 
     model: type[Model]
     change: Change
+    sql: str = ""
+    values: list[Any] = field(default_factory=list)
     leads: bool = False
     count: int | None = None
     error: BaseException | None = None
@@ -104,7 +110,7 @@ class _Shared:
 def _in_one_transaction(batch: list[_Write]) -> None:
     try:
         with transaction.atomic():
-            counts = [fast_sql.update(one.model, one.change) for one in batch]
+            counts = [fast_sql.run(one.sql, one.values) for one in batch]
     except OperationalError as error:  # locked or full: that is nothing of one row
         for one in batch:
             one.error = error
