@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from crm_sync.inbox.store import STUCK
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 
 MOST_COUNTED = 99  # beyond that the number says nothing more
 
@@ -29,8 +29,8 @@ SECTIONS = (
         "Platform",
         False,
         (
-            ("Deliveries", "inbox", "crm_sync.delivery"),
-            ("Webhooks", "webhook", "crm_sync.watch"),
+            ("Received events", "inbox", "crm_sync.receivedevent"),
+            ("Webhooks", "webhook", "crm_sync.webhookmonitor"),
             ("Gaps", "event_busy", "crm_sync.gap"),
             ("Workspaces", "hub", "crm_sync.workspace"),
         ),
@@ -70,14 +70,14 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
 def _item(request: HttpRequest, title: str, icon: str, label: str) -> dict[str, Any]:
     link = reverse(f"admin:{label.replace('.', '_')}_changelist")
     item = {"title": title, "icon": icon, "link": link}
-    if label == "crm_sync.delivery":
+    if label == "crm_sync.receivedevent":
         item |= _stuck_badge()
     return item
 
 
 def _stuck_badge() -> dict[str, str]:
     """Count along an index, and no further than somebody would read."""
-    found = Delivery.objects.filter(state__in=STUCK).order_by()[: MOST_COUNTED + 1].count()
+    found = ReceivedEvent.objects.filter(state__in=STUCK).order_by()[: MOST_COUNTED + 1].count()
     if not found:
         return {}
     text = f"{MOST_COUNTED}+" if found > MOST_COUNTED else str(found)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from crm_sync.inbox import retention
 from crm_sync.jobs import due
 from crm_sync.jobs.doorbell import doorbell
-from crm_sync.models import Watch
+from crm_sync.models import WebhookMonitor
 from crm_sync.webhook import schedule
 from crm_sync.workers import heartbeat, lanes, queues
 from crm_sync.workers.ticker import BUDGET, Ticker
@@ -50,7 +50,7 @@ def publish(queue: str, workspace_id: int) -> None:
 def look_at_once() -> None:
     """Have the history read of what came while no worker was there."""
     try:
-        schedule.ask(Watch.objects.all(), now=timezone.now())
+        schedule.ask(WebhookMonitor.objects.all(), now=timezone.now())
     except DatabaseError:
         log.exception("the history could not be asked for; the regular look does it")
 
@@ -119,5 +119,5 @@ def clear_deliveries() -> dict[str, int]:
     counts = retention.clear(settings.DELIVERY_KEEP_DAYS, now=timezone.now(), budget=BUDGET)
     if counts:
         text = ", ".join(f"{count} {state.lower()}" for state, count in counts.items())
-        log.info("bytes and headers of old deliveries removed: %s", text)
+        log.info("bytes and headers of old received events removed: %s", text)
     return counts

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from crm_sync.inbox import store
 from crm_sync.jobs import due
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook import sample_events, test_event
 
 BUDGET = 20.0  # seconds
@@ -32,11 +32,11 @@ def platform_workspace(db: None) -> Workspace:
 
 
 @pytest.fixture
-def platform_event(platform_workspace: Workspace) -> Callable[..., Delivery]:
+def platform_event(platform_workspace: Workspace) -> Callable[..., ReceivedEvent]:
     """Return a function that posts an event to the callback view and has it applied.
 
     `platform_event(kind, *, workspace=…, at=…, **fields)`: `kind` of §6.2, `fields` by wire name;
-    required ones that are left out are made up. It returns the Delivery as the worker left it.
+    required ones that are left out are made up. It returns the `ReceivedEvent`.
 
     Raises:
         crm_sync.webhook.sample_events.NoSuchKind: the interface has no such event.
@@ -49,7 +49,7 @@ def platform_event(platform_workspace: Workspace) -> Callable[..., Delivery]:
         workspace: Workspace | None = None,
         at: datetime | None = None,
         **fields: Any,
-    ) -> Delivery:
+    ) -> ReceivedEvent:
         to = workspace or platform_workspace
         payload = sample_events.sample(kind, at=at or timezone.now(), fields=fields)
         one = test_event.call(to, payload)
@@ -62,7 +62,7 @@ def platform_event(platform_workspace: Workspace) -> Callable[..., Delivery]:
         )
         assert answer.status_code == 200, f"the callback was refused: {answer.content!r}"  # noqa: S101
         due.QUEUES[store.QUEUE].drain(to.pk, BUDGET)
-        found = test_event.delivery_of(to, one)
+        found = test_event.received_event_of(to, one)
         assert found is not None, "the callback was not stored"  # noqa: S101
         return found
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from crm_sync.jobs import due
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 from orders.models import Assignment, Material, Order
 from properties.catalog import equal
 from properties.models import Property
@@ -62,8 +62,8 @@ def compare(state: dict[str, Any]) -> Iterator[Row]:
             there.get("status", ""),
             (assignment.status == there.get("status") == "DELIVERED"),
         )
-    not_applied = Delivery.objects.exclude(state__in=["APPLIED", "DUPLICATE", "STALE"])
-    received = Delivery.objects.count()
+    not_applied = ReceivedEvent.objects.exclude(state__in=["APPLIED", "DUPLICATE", "STALE"])
+    received = ReceivedEvent.objects.count()
     yield (
         "callbacks",
         f"{received} received",

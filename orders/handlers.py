@@ -6,46 +6,46 @@ from crm_sync.inbox.handlers import Batch, Effect, Outcome, handles
 from orders.materials import announced
 from orders.mirror import updates
 from orders.mirror.rows import Rows
-from orders.mirror.updates import Told
+from orders.mirror.updates import EventContext
 from orders.models import StatusChange
 
 
 @handles(events.ORDER_STATUS_UPDATED)
-def order_status_updated(batch: Batch, event: Event, delivery_id: int) -> Effect:
+def order_status_updated(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Move the order; see `mirror.updates`."""
-    return updates.tell_order_status(_told(batch, event, delivery_id))
+    return updates.tell_order_status(_context(batch, event, received_event_id))
 
 
 @handles(events.ASSIGNMENT_STATUS_UPDATED)
-def assignment_status_updated(batch: Batch, event: Event, delivery_id: int) -> Effect:
+def assignment_status_updated(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Move the assignment, or refresh its logistics; see `mirror.updates`."""
-    return updates.tell_assignment_status(_told(batch, event, delivery_id))
+    return updates.tell_assignment_status(_context(batch, event, received_event_id))
 
 
 @handles(events.APPOINTMENT_DATE_UPDATED)
-def appointment_date_updated(batch: Batch, event: Event, delivery_id: int) -> Effect:
+def appointment_date_updated(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Set or clear the appointment; see `mirror.updates`."""
-    return updates.tell_appointment(_told(batch, event, delivery_id))
+    return updates.tell_appointment(_context(batch, event, received_event_id))
 
 
 @handles(events.ESTIMATED_DELIVERY_UPDATED)
-def estimated_delivery_updated(batch: Batch, event: Event, delivery_id: int) -> Effect:
+def estimated_delivery_updated(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Set the estimated delivery date; see `mirror.updates`."""
-    return updates.tell_estimate(_told(batch, event, delivery_id))
+    return updates.tell_estimate(_context(batch, event, received_event_id))
 
 
 @handles(events.PHOTOGRAPHER_BOOKED)
-def photographer_booked(batch: Batch, event: Event, delivery_id: int) -> Effect:
+def photographer_booked(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Note who comes; see `mirror.updates`."""
-    return updates.tell_photographer(_told(batch, event, delivery_id))
+    return updates.tell_photographer(_context(batch, event, received_event_id))
 
 
 @handles(events.VISUALS_READY)
-def visuals_ready(batch: Batch, event: Event, delivery_id: int) -> Effect:
+def visuals_ready(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Make the visuals of the assignment due to be fetched."""
-    told = _told(batch, event, delivery_id)
-    order, assignment = updates.assignment_of(told)
-    product, visual_type = told.word("product"), told.word("visualType")
+    context = _context(batch, event, received_event_id)
+    order, assignment = updates.assignment_of(context)
+    product, visual_type = context.word("product"), context.word("visualType")
     is_new = announced.announce_visuals(
         order,
         assignment,
@@ -54,7 +54,7 @@ def visuals_ready(batch: Batch, event: Event, delivery_id: int) -> Effect:
         at=event.at,
         now=batch.now,
     )
-    told.enter(
+    context.enter(
         assignment,
         StatusChange.Fact.MATERIALS,
         previous=None,
@@ -65,10 +65,10 @@ def visuals_ready(batch: Batch, event: Event, delivery_id: int) -> Effect:
 
 
 @handles(events.MARKETING_MATERIALS_READY)
-def marketing_materials_ready(batch: Batch, event: Event, delivery_id: int) -> Effect:
+def marketing_materials_ready(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Make the marketing materials of the property due to be fetched."""
-    told = _told(batch, event, delivery_id)
-    property_id, target = told.word("propertyId", 255), told.word("targetPlatform")
+    context = _context(batch, event, received_event_id)
+    property_id, target = context.word("propertyId", 255), context.word("targetPlatform")
     is_new = announced.announce_marketing(
         batch.workspace_id,
         property_id=property_id,
@@ -79,8 +79,8 @@ def marketing_materials_ready(batch: Batch, event: Event, delivery_id: int) -> E
     return _announced(f"property {property_id}: {target} is ready", is_new=is_new)
 
 
-def _told(batch: Batch, event: Event, delivery_id: int) -> Told:
-    return Told(batch.part(Rows), event, delivery_id)
+def _context(batch: Batch, event: Event, received_event_id: int) -> EventContext:
+    return EventContext(batch.part(Rows), event, received_event_id)
 
 
 def _announced(text: str, *, is_new: bool) -> Effect:

@@ -1,4 +1,4 @@
-"""The books of the orders: what is open is read again, what was told is kept."""
+"""The checks of the orders: what is open is read again, what was told is kept."""
 
 import functools
 import operator
@@ -7,8 +7,8 @@ from datetime import datetime
 from django.db.models import F, Q
 
 from crm_sync.integrity.audit import free_from_leases, never_left
-from crm_sync.integrity.invariants import AUDITS, Book, Law
-from crm_sync.models import Delivery
+from crm_sync.integrity.invariants import CHECKS, CheckGroup, Invariant
+from crm_sync.models import ReceivedEvent
 from orders.mirror import lww
 from orders.mirror.detail import FACT_OF
 from orders.models import Assignment, MaterialSet, Order, Placement, StatusChange
@@ -17,19 +17,19 @@ from orders.statuses import ORDER_TERMINAL
 Fact, State = StatusChange.Fact, Placement.State
 
 
-def books(workspace_id: int, now: datetime) -> list[Book]:
-    """Return the books on a workspace as of `now`."""
+def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
+    """Return the checks on a workspace as of `now`."""
     each = (orders, effects, timeline, announced, placements)
     return [add(workspace_id, now) for add in each]
 
 
-def orders(workspace_id: int, now: datetime) -> Book:
+def orders(workspace_id: int, now: datetime) -> CheckGroup:
     """Every order is read again, waits for a person, or has ended (A42: no list of them exists)."""
     is_open, is_done = ~Q(status__in=ORDER_TERMINAL), Q(due_at=None)
     assigned = Assignment.objects.filter(order__workspace=workspace_id)
     foreign = assigned.exclude(workspace=workspace_id).values("order")
     linked = Q(real_estate_property__isnull=False)
-    return Book(
+    return CheckGroup(
         "orders",
         Order.objects.filter(workspace=workspace_id).only("workspace", "platform_id"),
         {
@@ -38,9 +38,9 @@ def orders(workspace_id: int, now: datetime) -> Book:
             "ended": Q(status__in=ORDER_TERMINAL),
         },
         [
-            Law("is open, but never read again", is_open & is_done & Q(problem="")),
-            Law("has an assignment in another workspace", Q(pk__in=foreign)),
-            Law(
+            Invariant("is open, but never read again", is_open & is_done & Q(problem="")),
+            Invariant("has an assignment in another workspace", Q(pk__in=foreign)),
+            Invariant(
                 "is for a property in another workspace",
                 linked & ~Q(real_estate_property__workspace=F("workspace")),
             ),
@@ -50,43 +50,45 @@ def orders(workspace_id: int, now: datetime) -> Book:
     )
 
 
-def effects(workspace_id: int, now: datetime) -> Book:
+def effects(workspace_id: int, now: datetime) -> CheckGroup:
     """What was applied to an order has left that order behind."""
     known = Order.objects.filter(workspace=workspace_id).values("platform_id")
-    applied = Delivery.objects.filter(workspace=workspace_id, state=Delivery.State.APPLIED)
+    applied = ReceivedEvent.objects.filter(
+        workspace=workspace_id, state=ReceivedEvent.State.APPLIED
+    )
     is_known = Q(order_platform_id__in=known)
-    return Book(
+    return CheckGroup(
         "applied to orders",
         applied.exclude(order_platform_id="").only("workspace", "kind"),
         {"known here": is_known},
-        [Law("was applied to an order that is not there", ~is_known)],
+        [Invariant("was applied to an order that is not there", ~is_known)],
     )
 
 
-def timeline(workspace_id: int, now: datetime) -> Book:
+def timeline(workspace_id: int, now: datetime) -> CheckGroup:
     """Nothing that a callback told is newer than what the mirror holds (I22)."""
     marks = {Fact.ORDER_STATUS: f"order__{lww.STATUS.at}"} | {
-        fact: f"assignment__{register.at}" for register, fact in FACT_OF.items()
+        fact: f"assignment__{one.at}" for one, fact in FACT_OF.items()
     }
     newer = [Q(fact=fact, occurred_at__gt=F(mark)) for fact, mark in marks.items()]
     # A read without a `Date` enters the timeline by our clock and moves no watermark (I29).
     told = Q(source=StatusChange.Source.CALLBACK)
-    return Book(
+    return CheckGroup(
         "timeline",
         StatusChange.objects.filter(order__workspace=workspace_id),
         {"news": Q(was_stale=False), "stale": Q(was_stale=True)},
         [
-            Law(
+            Invariant(
                 "is newer than what the mirror holds", told & functools.reduce(operator.or_, newer)
             ),
         ],
     )
 
 
-def announced(workspace_id: int, now: datetime) -> Book:
+def announced(workspace_id: int, now: datetime) -> CheckGroup:
     """What was announced as ready is fetched."""
     is_done = Q(due_at=None)
-    return Book(
+    return CheckGroup(
         "materials",
         MaterialSet.objects.filter(workspace=workspace_id).only(
             "workspace", "target_platform", "product", "visual_type"
@@ -97,11 +99,11 @@ def announced(workspace_id: int, now: datetime) -> Book:
             "with a person": is_done & ~Q(problem=""),
         },
         [
-            Law(
+            Invariant(
                 "was announced, but nobody fetches it",
                 is_done & Q(problem="", fetched_at=None),
             ),
-            Law(
+            Invariant(
                 "belongs to an order in another workspace",
                 Q(order__isnull=False) & ~Q(order__workspace=F("workspace")),
             ),
@@ -111,24 +113,24 @@ def announced(workspace_id: int, now: datetime) -> Book:
     )
 
 
-def placements(workspace_id: int, now: datetime) -> Book:
+def placements(workspace_id: int, now: datetime) -> CheckGroup:
     """A placement has its order, or says why not (I9)."""
     has_order = Q(order__isnull=False)
-    return Book(
+    return CheckGroup(
         "placements",
         Placement.objects.filter(workspace=workspace_id).only("workspace", "object_reference_id"),
         {state.label.partition(":")[0].lower(): Q(state=state) for state in State},
         [
-            Law("is placed, but has no order", Q(state=State.PLACED, order=None)),
-            Law("has an order, but is not placed", has_order & ~Q(state=State.PLACED)),
-            Law("is being sent, but not since when", Q(state=State.SENDING, sent_at=None)),
-            Law(
+            Invariant("is placed, but has no order", Q(state=State.PLACED, order=None)),
+            Invariant("has an order, but is not placed", has_order & ~Q(state=State.PLACED)),
+            Invariant("is being sent, but not since when", Q(state=State.SENDING, sent_at=None)),
+            Invariant(
                 "has an order in another workspace",
                 has_order & ~Q(order__workspace=F("workspace")),
             ),
-            Law("has a state that we do not know", ~Q(state__in=State.values)),
+            Invariant("has a state that we do not know", ~Q(state__in=State.values)),
         ],
     )
 
 
-AUDITS.append(books)
+CHECKS.append(check_groups)

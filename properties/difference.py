@@ -19,18 +19,18 @@ def planned(row: Property) -> tuple[str, Leaves]:
 
 
 def smallest_patch(
-    row: Property, *, inflight: Collection[str] = (), held: Collection[str] | None = None
+    row: Property, *, inflight: Collection[str] = (), blocked: Collection[str] | None = None
 ) -> Patch:
     """Return what has to travel for a row: see `properties.merge.smallest_patch`.
 
     Args:
-        held: the leaves to leave out; by default those that wait for a person.
+        blocked: the leaves to leave out; by default those that wait for a person.
     """
     return merge.smallest_patch(
         desired=row.desired,
         observed=row.observed,
         inflight=inflight,
-        held=row.held if held is None else held,
+        blocked=row.blocked if blocked is None else blocked,
         equal=equal,
         sendable=sendable,
     )

@@ -1,4 +1,4 @@
-"""The books of the properties: what has to be pushed is on its way or says what it waits for."""
+"""The checks of the properties: what has to be pushed is on its way or says what it waits for."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Prefetch, Q, QuerySet
 
 from crm_sync.integrity.audit import free_from_leases, never_left
-from crm_sync.integrity.invariants import AUDITS, Book, Law, Wrong
+from crm_sync.integrity.invariants import CHECKS, CheckGroup, Invariant, Wrong
 from crm_sync.jobs import due
 from crm_sync.models import awake
 from properties.drift.comparison import forgotten
@@ -26,22 +26,22 @@ READ = (
 PARENT = "waits for its parent"  # as the push says it
 
 
-def books(workspace_id: int, now: datetime) -> list[Book]:
-    """Return the books on a workspace as of `now`."""
+def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
+    """Return the checks on a workspace as of `now`."""
     return [properties(workspace_id, now), imports(workspace_id, now)]
 
 
-def properties(workspace_id: int, now: datetime) -> Book:
+def properties(workspace_id: int, now: datetime) -> CheckGroup:
     """Due = under way + ready + paused + behind a parent + later; the rest says why it is not."""
     is_due, is_done = Q(due_at__isnull=False), Q(due_at=None)
-    waits = is_due & due.unheld(now)
+    waits = is_due & due.unleased(now)
     may_go = waits & awake(now, at="workspace__")
     later = may_go & Q(due_at__gt=now)
-    return Book(
+    return CheckGroup(
         "properties",
         Property.objects.filter(workspace=workspace_id).only(*NAME),
         {
-            "under way": is_due & due.held(now),
+            "under way": is_due & due.leased(now),
             "ready": may_go & Q(due_at__lte=now),
             "paused": waits & Q(workspace__paused_until__gt=now),
             "behind a parent": later & Q(last_answer=PARENT),
@@ -50,7 +50,7 @@ def properties(workspace_id: int, now: datetime) -> Book:
             "with a person": is_done & ~Q(problem={}),
         },
         [
-            Law("is to be read once more, but not due", is_done & Q(verify_at__isnull=False)),
+            Invariant("is to be read once more, but not due", is_done & Q(verify_at__isnull=False)),
             never_left(now),
             *free_from_leases(now),
         ],
@@ -65,7 +65,7 @@ def walk(rows: QuerySet[Property], now: datetime) -> Iterator[Wrong]:
     whole = rows.only(*READ).order_by("pk").prefetch_related(asked)
     for row in whole.iterator(chunk_size=CHUNK):
         is_idle = row.due_at is None and (row.lease_until is None or row.lease_until <= now)
-        if is_idle and "" not in row.held:
+        if is_idle and "" not in row.blocked:
             yield from _forgotten(row)
         theirs = row.observed.get("id")
         if theirs is not None and str(theirs) != row.platform_id:
@@ -102,22 +102,24 @@ def _at(row: Property, paths: Iterable[str]) -> str:
     return f"{row}: {', '.join(names[:SHOWN])}{more}"
 
 
-def imports(workspace_id: int, now: datetime) -> Book:
+def imports(workspace_id: int, now: datetime) -> CheckGroup:
     """Every upload is worked on, waits for a person, or has ended."""
     has_ended = ~Q(state__in=Import.OPEN)
-    return Book(
+    return CheckGroup(
         "imports",
         Import.objects.filter(workspace=workspace_id).only("workspace"),
         {state.label.lower(): Q(state=state) for state in ImportState},
         [
-            Law("is open, but not due: no worker comes", Q(state__in=Import.OPEN, due_at=None)),
-            Law("is imported, but nobody released it", Q(state="RUNNING", released_at=None)),
-            Law("has ended, but not when", has_ended & Q(ended_at=None)),
-            Law("has a state that we do not know", ~Q(state__in=ImportState.values)),
+            Invariant(
+                "is open, but not due: no worker comes", Q(state__in=Import.OPEN, due_at=None)
+            ),
+            Invariant("is imported, but nobody released it", Q(state="RUNNING", released_at=None)),
+            Invariant("has ended, but not when", has_ended & Q(ended_at=None)),
+            Invariant("has a state that we do not know", ~Q(state__in=ImportState.values)),
             never_left(now),
             *free_from_leases(now),
         ],
     )
 
 
-AUDITS.append(books)
+CHECKS.append(check_groups)

@@ -136,14 +136,14 @@ def smallest_patch(
     desired: Document,
     observed: Document,
     inflight: Collection[str],
-    held: Collection[str],
+    blocked: Collection[str],
     equal: Equal,
     sendable: Sendable,
 ) -> Patch:
     """Say what has to travel: every leaf that differs, and every leaf in flight (I2).
 
     Args:
-        held: leaves that wait for a person and are left out.
+        blocked: leaves that wait for a person and are left out.
         sendable: the value as it may travel, or UNSENDABLE (UNKNOWN, read-only, a cleared scalar).
     """
     want, have = leaves(desired), leaves(observed)
@@ -151,7 +151,7 @@ def smallest_patch(
     unsendable = []
     for path in sorted(want.keys() | have.keys() | set(inflight)):
         differs = not equal(path, want.get(path), have.get(path))
-        if path in held or not (differs or path in inflight):
+        if path in blocked or not (differs or path in inflight):
             continue
         value = sendable(path, want.get(path))
         if value is not UNSENDABLE:

@@ -4,21 +4,21 @@ from django.contrib import admin
 
 from crm_sync.admin import tiles  # noqa: F401 - adds itself to the dashboard
 from crm_sync.admin.accounts import GroupAdmin, UserAdmin
-from crm_sync.admin.delivery import DeliveryAdmin
 from crm_sync.admin.gap import GapAdmin
+from crm_sync.admin.received_event import ReceivedEventAdmin
 from crm_sync.admin.schedules import CrontabScheduleAdmin, IntervalScheduleAdmin, PeriodicTaskAdmin
-from crm_sync.admin.watch import WatchAdmin
+from crm_sync.admin.webhook_monitor import WebhookMonitorAdmin
 from crm_sync.admin.workspace import WorkspaceAdmin
 
 __all__ = [
     "CrontabScheduleAdmin",
-    "DeliveryAdmin",
     "GapAdmin",
     "GroupAdmin",
     "IntervalScheduleAdmin",
     "PeriodicTaskAdmin",
+    "ReceivedEventAdmin",
     "UserAdmin",
-    "WatchAdmin",
+    "WebhookMonitorAdmin",
     "WorkspaceAdmin",
 ]
 

@@ -19,7 +19,7 @@ from crm_sync.admin.ui.cells import badge, moment, page_of, shortened
 from crm_sync.admin.ui.tiles import ATTENTION, NEWEST, TILES, Attention, Tile
 from crm_sync.admin.workspace import connection, without_secrets
 from crm_sync.inbox import store
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import clock
 
 
@@ -27,19 +27,19 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Add the figures; a bounded number of queries, and the platform is never asked."""
     now = timezone.now()
     sees_workspaces = request.user.has_perm("crm_sync.view_workspace")
-    sees_deliveries = request.user.has_perm("crm_sync.view_delivery")
+    sees_received_events = request.user.has_perm("crm_sync.view_receivedevent")
     workspaces = _workspaces() if sees_workspaces else []
     reports = health.reports(now)
     attention = standstill.lines(workspaces, reports, now) if sees_workspaces else []
     attention += _workspace_troubles(workspaces, now)
-    if sees_deliveries:
-        attention += _stuck_deliveries(now)
+    if sees_received_events:
+        attention += _stuck_events(now)
     for find in reversed(ATTENTION):
         attention += [line for line in find(now) if _may_see(request, line.link)]
     is_new = not Workspace.objects.exists()
     return context | {
-        "live": live(now) if sees_deliveries else None,
-        "live_url": reverse("admin:crm_sync_delivery_live"),
+        "live": live(now) if sees_received_events else None,
+        "live_url": reverse("admin:crm_sync_receivedevent_live"),
         "is_new": is_new,
         "groups": _groups(request),
         "attention": sorted(attention, key=lambda line: not line.is_urgent),
@@ -90,7 +90,7 @@ def _may_see(request: HttpRequest, link: str) -> bool:
 
 
 def _workspaces() -> list[Any]:
-    came = Delivery.objects.filter(workspace=OuterRef("pk"), replay_of=None)
+    came = ReceivedEvent.objects.filter(workspace=OuterRef("pk"), replay_of=None)
     newest = came.order_by("-received_at")
     return list(
         without_secrets(Workspace.objects.all())
@@ -157,22 +157,22 @@ def _remedy(workspace: Any) -> str:
     return ""
 
 
-def _stuck_deliveries(now: datetime) -> list[Attention]:
+def _stuck_events(now: datetime) -> list[Attention]:
     """Return the newest few; the tiles say how many there are."""
     stuck = (
-        Delivery.objects.filter(Q(state__in=store.STUCK))
+        ReceivedEvent.objects.filter(Q(state__in=store.STUCK))
         .select_related("workspace")
         .only("workspace__slug", "state", "kind", "effect", "received_at", "due_at")
         .order_by("-received_at", "-pk")[:NEWEST]
     )
     return [
         Attention(
-            state_badge(delivery),
-            shortened(f"{delivery.kind or 'Callback'}: {delivery.effect}", 140),
-            delivery.workspace.slug,
-            moment(delivery.received_at, now),
-            page_of(delivery),
-            next_try=moment(delivery.due_at, now) if delivery.due_at else "",
+            state_badge(received_event),
+            shortened(f"{received_event.kind or 'Callback'}: {received_event.effect}", 140),
+            received_event.workspace.slug,
+            moment(received_event.received_at, now),
+            page_of(received_event),
+            next_try=moment(received_event.due_at, now) if received_event.due_at else "",
         )
-        for delivery in stuck
+        for received_event in stuck
     ]

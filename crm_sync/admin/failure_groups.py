@@ -15,20 +15,20 @@ from crm_sync.admin.states import named_badge
 from crm_sync.admin.ui.cells import list_of, moment, page_at
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
 from crm_sync.inbox import store
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 
 MOST = 100  # groups on the page, the largest first
-AT_ONCE = 2000  # deliveries that one click acts on
+AT_ONCE = 2000  # received events that one click acts on
 ACTIONS = {"apply_again": "Applied again.", "set_aside": "Set aside."}
 
 
-def causes_page(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
+def failure_groups_page(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
     """Show the groups; try one again or set it aside (POST)."""
     if not admin.has_view_permission(request):
         raise PermissionDenied
     if request.method == "POST":
         _act(admin, request)
-        return HttpResponseRedirect(reverse("admin:crm_sync_delivery_causes"))
+        return HttpResponseRedirect(reverse("admin:crm_sync_receivedevent_causes"))
     context: dict[str, Any] = admin.admin_site.each_context(request) | {
         "opts": admin.opts,
         "title": "Stuck, by cause",
@@ -37,13 +37,13 @@ def causes_page(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
         "most": MOST,
         "can_act": admin.has_act_permission(request),
     }
-    return TemplateResponse(request, "crm_sync/causes.html", context)
+    return TemplateResponse(request, "crm_sync/failure_groups.html", context)
 
 
 def _groups() -> list[dict[str, Any]]:
-    now, inbox_list = timezone.now(), list_of("crm_sync.delivery")
+    now, inbox_list = timezone.now(), list_of("crm_sync.receivedevent")
     groups = (
-        Delivery.objects.filter(state__in=store.STUCK)
+        ReceivedEvent.objects.filter(state__in=store.STUCK)
         .values("state", "cause")
         .annotate(
             count=Count("pk"),
@@ -56,7 +56,7 @@ def _groups() -> list[dict[str, Any]]:
     )
     found = list(groups[:MOST])
     examples = dict(
-        Delivery.objects.filter(pk__in=[one["example"] for one in found]).values_list(
+        ReceivedEvent.objects.filter(pk__in=[one["example"] for one in found]).values_list(
             "pk", "effect"
         )
     )
@@ -67,7 +67,7 @@ def _groups() -> list[dict[str, Any]]:
             "first": moment(one["first"], now),
             "last": moment(one["last"], now),
             "text": examples.get(one["example"], ""),
-            "page": page_at("crm_sync.delivery", one["example"]),
+            "page": page_at("crm_sync.receivedevent", one["example"]),
             "list": f"{inbox_list}?{urlencode({'cause': one['cause']})}",
         }
         for one in found
@@ -80,11 +80,11 @@ def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
         raise PermissionDenied
     if name not in ACTIONS:
         return
-    group = Delivery.objects.filter(
+    group = ReceivedEvent.objects.filter(
         state=request.POST.get("state"), cause=request.POST.get("cause", "")
     ).filter(state__in=store.STUCK)
     keys = list(group.order_by("received_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
-    rows = Delivery.objects.filter(pk__in=keys)
+    rows = ReceivedEvent.objects.filter(pk__in=keys)
     admin.note(request, rows, ACTIONS[name])
     if name == "apply_again":
         count = store.apply_again(rows, now=timezone.now())

@@ -10,7 +10,7 @@ from django.utils import timezone
 from crm_sync.admin.ui.base import DropdownFilter
 from crm_sync.inbox.events import REQUIRED
 from crm_sync.inbox.store import STUCK
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 
 OTHER = "other"
 MOST_CAUSES = 50
@@ -27,7 +27,7 @@ class EventFilter(DropdownFilter):
         return [(kind, kind) for kind in sorted(REQUIRED)] + [(OTHER, "Not known")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Keep the deliveries of the chosen event."""
+        """Keep the received events of the chosen event."""
         chosen = self.value()
         if not chosen:
             return queryset
@@ -72,7 +72,7 @@ class CauseFilter(DropdownFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Offer the causes of what is stuck now."""
-        stuck = Delivery.objects.filter(state__in=STUCK).exclude(cause="")
+        stuck = ReceivedEvent.objects.filter(state__in=STUCK).exclude(cause="")
         causes = stuck.order_by("cause").values_list("cause", flat=True).distinct()
         return [(cause, cause) for cause in causes[:MOST_CAUSES]]
 

@@ -8,13 +8,13 @@ from django.utils import timezone
 
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
-from crm_sync.inbox.stats import figures
+from crm_sync.inbox.stats import inbox_stats
 from crm_sync.text import span
 
 
 def live(now: datetime) -> dict[str, str]:
     """Return the figures as the page writes them."""
-    known = figures(now)
+    known = inbox_stats(now)
     return {
         "last_hour": str(known.last_hour),
         "last_day": str(known.last_day),
@@ -27,7 +27,7 @@ def live(now: datetime) -> dict[str, str]:
 
 
 def live_figures(admin: ReadOnlyAdmin, request: HttpRequest) -> JsonResponse:
-    """Answer with the figures, for whoever may view deliveries (S17)."""
+    """Answer with the figures, for whoever may view received events (S17)."""
     if not admin.has_view_permission(request):
         raise PermissionDenied
     answer = JsonResponse(live(timezone.now()))

@@ -1,4 +1,4 @@
-"""Pure: the raw bytes of a delivery as a person reads them."""
+"""Pure: the raw bytes of a received event as a person reads them."""
 
 import json
 

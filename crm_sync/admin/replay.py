@@ -1,4 +1,4 @@
-"""Playing deliveries again: first what that would do now, then, when somebody says so, doing it."""
+"""Replay of received events: first a preview, then, once it is confirmed, the replay itself."""
 
 from typing import Any
 
@@ -14,24 +14,24 @@ from crm_sync.admin.states import named_badge, state_badge
 from crm_sync.admin.ui.cells import link, list_of, moment, page_of
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
 from crm_sync.inbox.replay import Foreseen, Replayed, foresee, replay
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 
-MOST = 200  # deliveries on one page; the command takes more
+MOST = 200  # received events on one page; the command takes more
 
 
 def ask_to_replay(
-    admin: ReadOnlyAdmin, request: HttpRequest, chosen: QuerySet[Delivery]
+    admin: ReadOnlyAdmin, request: HttpRequest, chosen: QuerySet[ReceivedEvent]
 ) -> HttpResponse | None:
-    """Show what a replay of the chosen deliveries would do, or do it once that is confirmed."""
+    """Show what a replay of the chosen events would do, or do it once that is confirmed."""
     keys = list(chosen.order_by().values_list("pk", flat=True)[: MOST + 1])
     if len(keys) > MOST:
         messages.error(
             request, f"At most {MOST} at once here; `manage.py replay` takes any number."
         )
         return None
-    rows = list(Delivery.objects.filter(pk__in=keys))
+    rows = list(ReceivedEvent.objects.filter(pk__in=keys))
     if "confirmed" in request.POST:
-        admin.note(request, Delivery.objects.filter(pk__in=keys), "Replayed.")
+        admin.note(request, ReceivedEvent.objects.filter(pk__in=keys), "Replayed.")
         return _done(request, rows, replay(rows, now=timezone.now()))
     try:
         found = foresee(rows, now=timezone.now())
@@ -45,12 +45,12 @@ def ask_to_replay(
         "steps": [_shown(one) for one in found],
         "playable": sum(one.state != "" for one in found),
         "checkbox": helpers.ACTION_CHECKBOX_NAME,
-        "list_url": list_of("crm_sync.delivery"),
+        "list_url": list_of("crm_sync.receivedevent"),
     }
     return TemplateResponse(request, "crm_sync/replay.html", context)
 
 
-def _done(request: HttpRequest, rows: list[Delivery], done: Replayed) -> HttpResponse:
+def _done(request: HttpRequest, rows: list[ReceivedEvent], done: Replayed) -> HttpResponse:
     if done.played:
         messages.success(request, f"A worker plays them now: {len(done.played)}.")
     if done.waiting:
@@ -59,16 +59,16 @@ def _done(request: HttpRequest, rows: list[Delivery], done: Replayed) -> HttpRes
         messages.warning(request, f"Their bytes were removed with time: {done.cleared}.")
     if len(rows) == 1:
         return HttpResponseRedirect(page_of(rows[0]))
-    return HttpResponseRedirect(list_of("crm_sync.delivery"))
+    return HttpResponseRedirect(list_of("crm_sync.receivedevent"))
 
 
 def _shown(one: Foreseen) -> dict[str, Any]:
-    delivery = one.delivery
+    received_event = one.received_event
     return {
-        "pk": delivery.pk,
-        "name": link(page_of(delivery), delivery.kind or "Callback"),
-        "received": moment(delivery.received_at, timezone.now()),
-        "state": state_badge(delivery),
+        "pk": received_event.pk,
+        "name": link(page_of(received_event), received_event.kind or "Callback"),
+        "received": moment(received_event.received_at, timezone.now()),
+        "state": state_badge(received_event),
         "outcome": named_badge(one.state) if one.state else "",
         "text": one.text,
         "changes": [(name, before or "—", after or "—") for name, before, after in one.changes],

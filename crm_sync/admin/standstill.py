@@ -8,7 +8,7 @@ from crm_sync import health
 from crm_sync.admin.ui.cells import badge, moment, page_of
 from crm_sync.admin.ui.tiles import NEWEST, Attention
 from crm_sync.health import LATE, Report
-from crm_sync.models import Watch
+from crm_sync.models import WebhookMonitor
 from crm_sync.workers import heartbeat
 from crm_sync.workers.heartbeat import Kind
 
@@ -74,7 +74,7 @@ def _stalled(workspaces: list[Any], reports: list[Report], now: datetime) -> Ite
 
 
 def _without_webhook(workspaces: list[Any]) -> Iterable[Attention]:
-    watched = set(Watch.objects.values_list("workspace_id", flat=True))
+    watched = set(WebhookMonitor.objects.values_list("workspace_id", flat=True))
     missing = [workspace for workspace in workspaces if workspace.pk not in watched]
     for workspace in missing[:NEWEST]:
         yield Attention(

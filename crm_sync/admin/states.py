@@ -1,11 +1,11 @@
-"""How the states of a delivery look."""
+"""How the states of a received event look."""
 
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import badge
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 
-State = Delivery.State
+State = ReceivedEvent.State
 TONES = {
     State.RECEIVED: "info",
     State.APPLIED: "good",
@@ -18,9 +18,9 @@ TONES = {
 }
 
 
-def state_badge(delivery: Delivery) -> SafeString:
-    """Show where a delivery stands."""
-    return named_badge(delivery.state)
+def state_badge(received_event: ReceivedEvent) -> SafeString:
+    """Show where a received event stands."""
+    return named_badge(received_event.state)
 
 
 def named_badge(state: str) -> SafeString:

@@ -9,40 +9,42 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.admin.ui.tiles import ATTENTION, NEWEST, TILES, Attention, Tile
-from crm_sync.models import Delivery, Gap, Watch, Workspace
+from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook.configuration import GONE
 
-State = Delivery.State
+State = ReceivedEvent.State
 
 
 def tiles() -> list[Tile]:
     """Count what was received and what became of it; each count runs along an index."""
-    deliveries, workspaces = list_of("crm_sync.delivery"), list_of("crm_sync.workspace")
+    received_events, workspaces = list_of("crm_sync.receivedevent"), list_of("crm_sync.workspace")
     today = datetime.combine(timezone.localdate(), time.min, timezone.get_current_timezone())
     # All states are named, so that the index on (state, received_at) answers among millions.
-    came = Delivery.objects.filter(state__in=State.values, received_at__gte=today)
+    came = ReceivedEvent.objects.filter(state__in=State.values, received_at__gte=today)
     received = came.filter(replay_of=None).count()
-    quarantined = Delivery.objects.filter(state=State.QUARANTINED).count()
-    failed = Delivery.objects.filter(state=State.FAILED).count()
-    early = Delivery.objects.filter(state=State.EARLY).count()
+    quarantined = ReceivedEvent.objects.filter(state=State.QUARANTINED).count()
+    failed = ReceivedEvent.objects.filter(state=State.FAILED).count()
+    early = ReceivedEvent.objects.filter(state=State.EARLY).count()
     unseen = Gap.objects.filter(acknowledged_at=None).count()
-    changed = Watch.objects.exclude(drift_since=None).count()
-    failed_attempts = Watch.objects.aggregate(total=Sum("failed"))["total"] or 0
+    changed = WebhookMonitor.objects.exclude(drift_since=None).count()
+    failed_attempts = WebhookMonitor.objects.aggregate(total=Sum("failed"))["total"] or 0
     refused = Workspace.objects.aggregate(total=Sum("refused_callbacks"))["total"] or 0
     return [
-        Tile("Received today", received, "info", deliveries, "callbacks stored since midnight"),
+        Tile(
+            "Received today", received, "info", received_events, "callbacks stored since midnight"
+        ),
         Tile(
             "Not understood",
             quarantined,
             "danger",
-            f"{deliveries}?state__exact={State.QUARANTINED}",
+            f"{received_events}?state__exact={State.QUARANTINED}",
             "kept raw until somebody looks",
         ),
         Tile(
             "Failed",
             failed,
             "danger",
-            f"{deliveries}?state__exact={State.FAILED}",
+            f"{received_events}?state__exact={State.FAILED}",
             "understood, but not applied",
         ),
         *(
@@ -51,7 +53,7 @@ def tiles() -> list[Tile]:
                     "Dated ahead",
                     early,
                     "warning",
-                    f"{deliveries}?state__exact={State.EARLY}",
+                    f"{received_events}?state__exact={State.EARLY}",
                     "of the platform's clock: each is applied when its time comes",
                 )
             ]
@@ -63,14 +65,14 @@ def tiles() -> list[Tile]:
             "Failed attempts",
             failed_attempts,
             "warning",
-            list_of("crm_sync.watch"),
+            list_of("crm_sync.webhookmonitor"),
             "of the platform to reach us",
         ),
         Tile(
             "Changed webhooks",
             changed,
             "danger",
-            list_of("crm_sync.watch"),
+            list_of("crm_sync.webhookmonitor"),
             "not as we set them",
         ),
         Tile(
@@ -85,8 +87,10 @@ def tiles() -> list[Tile]:
 
 def attention(now: datetime) -> list[Attention]:
     """Return the webhooks that differ or cannot be reached, and the newest gaps."""
-    unsettled = Watch.objects.exclude(drift_since=None) | Watch.objects.filter(failed__gt=0)
-    watches = unsettled.select_related("workspace").only(
+    unsettled = WebhookMonitor.objects.exclude(drift_since=None) | WebhookMonitor.objects.filter(
+        failed__gt=0
+    )
+    monitors = unsettled.select_related("workspace").only(
         "workspace__slug",
         "due_at",
         "drift",
@@ -101,7 +105,7 @@ def attention(now: datetime) -> list[Attention]:
         .only("workspace__slug", "why", "began_at", "ended_at", "noticed_at")
     )
     lines = []
-    for seen in watches.order_by("-drift_since", "pk")[:NEWEST]:
+    for seen in monitors.order_by("-drift_since", "pk")[:NEWEST]:
         if seen.drift:
             lines.append(_differing(seen, now))
         if seen.failed:
@@ -115,7 +119,7 @@ def attention(now: datetime) -> list[Attention]:
     return lines
 
 
-def _differing(seen: Watch, now: datetime) -> Attention:
+def _differing(seen: WebhookMonitor, now: datetime) -> Attention:
     if GONE in seen.drift:
         mark, text = "No webhook", "The webhook is not there any more: no event arrives"
     else:
@@ -130,12 +134,16 @@ def _differing(seen: Watch, now: datetime) -> Attention:
     )
 
 
-def _drift(seen: Watch) -> str:
+def _drift(seen: WebhookMonitor) -> str:
     return ", ".join(f"{name} is {both['theirs']}" for name, both in sorted(seen.drift.items()))
 
 
 def _line(
-    mark: SafeString, text: SafeString | str, row: Watch | Gap, at: datetime | None, now: datetime
+    mark: SafeString,
+    text: SafeString | str,
+    row: WebhookMonitor | Gap,
+    at: datetime | None,
+    now: datetime,
 ) -> Attention:
     return Attention(mark, text, row.workspace.slug, moment(at, now), page_of(row))
 

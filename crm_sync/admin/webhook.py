@@ -24,10 +24,10 @@ from django.utils.safestring import SafeString
 from crm_sync.admin.states import state_badge
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, page_of
-from crm_sync.admin.watch import webhook_cell
+from crm_sync.admin.webhook_monitor import webhook_cell
 from crm_sync.inbox.masking import masked_text
-from crm_sync.models import Gap, Watch, Workspace
-from crm_sync.platform.errors import NotThere, Passing, SyncError
+from crm_sync.models import Gap, WebhookMonitor, Workspace
+from crm_sync.platform.errors import NotFoundError, SyncError, TransientError
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.webhook import configuration, history, probe, schedule
 from crm_sync.webhook.attempts import Attempt, attempts
@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Held:
+class PlatformWebhook:
     """What the platform holds, or that it holds nothing, and what it tried."""
 
     fields: Sequence[
@@ -79,7 +79,7 @@ def _disable(workspace: Workspace, _: str) -> str:
 
 def _enable_it(workspace: Workspace, *, enabled: bool) -> None:
     workspace.client(deadline=DEADLINE).enable_webhook(enabled=enabled)
-    schedule.ask(Watch.objects.filter(workspace=workspace), now=timezone.now())
+    schedule.ask(WebhookMonitor.objects.filter(workspace=workspace), now=timezone.now())
 
 
 CHANGES: dict[str, Callable[[Workspace, str], str]] = {
@@ -144,7 +144,7 @@ def _expected(shown: Any) -> list[tuple[str, object]]:
 def _watched(request: HttpRequest, shown: Workspace) -> list[tuple[str, object]]:
     """Tell what the regular looks found, to whoever may open it (S17)."""
     found: list[tuple[str, object]] = []
-    if request.user.has_perm("crm_sync.view_watch"):
+    if request.user.has_perm("crm_sync.view_webhookmonitor"):
         state, address = webhook_cell(shown)
         found.append(("Watched", format_html("{} {}", state, link(address, "Open"))))
     if request.user.has_perm("crm_sync.view_gap"):
@@ -165,7 +165,7 @@ def _change(request: HttpRequest, workspace_id: int, action: str) -> None:
 
 
 def _look(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
-    held, now = _call(request, workspace_id, _held), timezone.now()
+    held, now = _call(request, workspace_id, _platform_webhook), timezone.now()
     if held is None:
         return {}
     return {
@@ -203,12 +203,12 @@ def _call(
         configuration.OnlyHere,
     ) as error:
         messages.error(request, str(error))
-    except NotThere:
+    except NotFoundError:
         messages.error(request, "The platform has no webhook configured: configure it.")
     except SyncError as error:
         workspace.pause_for(error, now)
         text = masked_text(str(error), workspace)
-        if isinstance(error, Passing) and error.unclear and request.POST["action"] != "look":
+        if isinstance(error, TransientError) and error.unclear and request.POST["action"] != "look":
             text += ". It may have worked all the same: ask the platform."
         messages.error(request, text)
     else:
@@ -230,14 +230,14 @@ def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: dat
 
 
 # --- what the platform holds ---
-def _held(workspace: Workspace) -> Held:
+def _platform_webhook(workspace: Workspace) -> PlatformWebhook:
     client = workspace.client(deadline=DEADLINE)
     try:
         document = client.get_webhook().document
         theirs = document if isinstance(document, dict) else {}
         tried = attempts(workspace, client.get_triggers())
-    except NotThere:  # A20
-        return Held([], [], is_configured=False)
+    except NotFoundError:  # A20
+        return PlatformWebhook([], [], is_configured=False)
     differing = history.differences(theirs, configuration.expected(workspace))
     fields = [
         (
@@ -248,7 +248,7 @@ def _held(workspace: Workspace) -> Held:
         for name, value in theirs.items()
         if name != "authSecret"  # it is never returned (§5.2)
     ]
-    return Held(fields, tried, is_configured=True)
+    return PlatformWebhook(fields, tried, is_configured=True)
 
 
 def _moment(value: object) -> SafeString | str:
@@ -259,7 +259,7 @@ def _attempt(one: Attempt, now: datetime) -> dict[str, Any]:
     result = {True: badge("Arrived", "good"), False: badge("Failed", "danger")}
     ours: object = badge("Not in the inbox", "warning")
     if one.ours is not None:
-        ours = link(page_of(one.ours), f"Delivery {one.ours.pk}")
+        ours = link(page_of(one.ours), f"Received event {one.ours.pk}")
     return {
         "at": moment(one.at, now),
         "event": one.event or EMPTY,

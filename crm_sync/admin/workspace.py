@@ -17,7 +17,7 @@ from crm_sync.admin import webhook
 from crm_sync.admin.ui.base import ModelAdmin, ModelForm, display
 from crm_sync.admin.ui.cells import badge, exact_moment, link, moment, two_lines
 from crm_sync.admin.ui.readonly import Empty
-from crm_sync.admin.watch import webhook_cell
+from crm_sync.admin.webhook_monitor import webhook_cell
 from crm_sync.models import Workspace
 from crm_sync.platform import clock
 

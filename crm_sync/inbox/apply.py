@@ -1,7 +1,7 @@
-"""What was received is applied, many deliveries in one transaction (design §5, I31).
+"""Received events are applied, many in one transaction (design §5, I31).
 
-What goes wrong in the one transaction takes all of it back; then each delivery has its own, so that
-a bad one neither loses nor delays the others.
+What goes wrong in the one transaction takes all of it back. Then each received event has its own,
+so that a bad one neither loses nor delays the others.
 """
 
 import logging
@@ -18,43 +18,43 @@ from crm_sync.inbox.failure_groups import cause_of
 from crm_sync.inbox.handlers import HANDLERS, Batch
 from crm_sync.jobs import due, durability, fast_sql, runner
 from crm_sync.jobs.due import Claim
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import clock
 from crm_sync.text import clean
 
 log = logging.getLogger(__name__)
 
-TRIES = 8  # after that the delivery waits for a person, with its reason
-State = Delivery.State
+TRIES = 8  # after that the received event waits for a person, with its reason
+State = ReceivedEvent.State
 Columns = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Heard:
-    """A delivery that we hold, and what was heard in it.
+    """A received event that we hold, and what was heard in it.
 
     Attributes:
         event: None where the bytes are none.
         end: the columns that it ends with where nothing is to be applied, else empty.
     """
 
-    claim: Claim[Delivery]
+    claim: Claim[ReceivedEvent]
     event: Event | None
     end: Columns
 
     @property
     def pk(self) -> int:
-        """The key of the delivery."""
+        """The key of the received event."""
         return self.claim.row.pk
 
 
-def settle(claim: Claim[Delivery], *, now: datetime) -> str:
-    """Apply one delivery and write what became of it; the outcome is one of its states."""
+def settle(claim: Claim[ReceivedEvent], *, now: datetime) -> str:
+    """Apply one received event and write what became of it; the outcome is one of its states."""
     return settle_some([claim], now=now)[0]
 
 
-def settle_some(claims: Sequence[Claim[Delivery]], *, now: datetime) -> list[str]:
-    """Apply deliveries of one workspace in the order in which they came, in one transaction.
+def settle_some(claims: Sequence[Claim[ReceivedEvent]], *, now: datetime) -> list[str]:
+    """Apply received events of one workspace in the order in which they came, in one transaction.
 
     Returns:
         for each of `claims` its outcome: one of the states, or `runner.LOST`.
@@ -67,7 +67,7 @@ def settle_some(claims: Sequence[Claim[Delivery]], *, now: datetime) -> list[str
     return [outcomes[claim.row.pk] for claim in claims]
 
 
-def _heard(claim: Claim[Delivery], now: datetime) -> Heard:
+def _heard(claim: Claim[ReceivedEvent], now: datetime) -> Heard:
     try:
         event = parse(bytes(claim.row.body))
     except NotUnderstood as reason:
@@ -76,7 +76,7 @@ def _heard(claim: Claim[Delivery], now: datetime) -> Heard:
     return Heard(claim, event, _early(claim.row, event, now))
 
 
-def _early(row: Delivery, event: Event, now: datetime) -> Columns:
+def _early(row: ReceivedEvent, event: Event, now: datetime) -> Columns:
     """Let an event wait that is dated ahead of the platform's clock (S11)."""
     if event.at - now <= clock.LIMIT:
         return {}
@@ -90,7 +90,7 @@ def _early(row: Delivery, event: Event, now: datetime) -> Columns:
 
 
 def _settle(heard: Sequence[Heard], now: datetime) -> dict[int, str]:
-    """Settle them together where that goes, else each alone: key of the delivery → outcome."""
+    """Settle them together where that goes, else each alone: key of the row → outcome."""
     if not heard:
         return {}
     try:
@@ -111,7 +111,7 @@ def _together(heard: Sequence[Heard], now: datetime) -> dict[int, str]:
     batch = Batch(heard[0].claim.row.workspace_id, [event for _, event in new], now=now)
     for one, event in events:
         if original := first.get(one.pk):
-            state, text = State.DUPLICATE.value, f"the same event as delivery {original}"
+            state, text = State.DUPLICATE.value, f"the same as received event {original}"
         else:
             state, text = _apply(batch, event, one.pk)
         said = {"state": state, "effect": text, "cause": "", "applied_at": now}
@@ -123,12 +123,12 @@ def _together(heard: Sequence[Heard], now: datetime) -> dict[int, str]:
 
 
 def _originals(events: Sequence[tuple[Heard, Event]]) -> dict[int, int]:
-    """Find the duplicates: key of the delivery → key of the first with the same event."""
+    """Find the duplicates: key of the row → key of the first with the same event."""
     if not events:
         return {}
     digests = {event.digest for _, event in events}
-    keys = set(fast_sql.having(Delivery, "canonical_digest", digests))
-    others = Delivery.objects.filter(
+    keys = set(fast_sql.having(ReceivedEvent, "canonical_digest", digests))
+    others = ReceivedEvent.objects.filter(
         workspace_id=events[0][0].claim.row.workspace_id,
         pk__in=keys - {one.pk for one, _ in events},
     ).order_by()
@@ -152,7 +152,7 @@ def _apply(batch: Batch, event: Event, pk: int) -> tuple[str, str]:
 
 def _end(heard: Sequence[Heard], ends: Mapping[int, Columns]) -> None:
     changes = [one.claim.ending({"due_at": None, **ends[one.pk]}) for one in heard]
-    if fast_sql.update_many(Delivery, changes) != len(heard):
+    if fast_sql.update_many(ReceivedEvent, changes) != len(heard):
         raise due.LeaseLost
 
 
@@ -164,7 +164,7 @@ def _failed(one: Heard, error: Exception, now: datetime) -> str:
     if isinstance(error, due.LeaseLost):
         return runner.LOST
     if not isinstance(error, DatabaseError):
-        log.error("delivery %s failed", one.pk, exc_info=error)
+        log.error("received event %s failed", one.pk, exc_info=error)
     attempts = one.claim.row.attempts + 1
     text = f"{type(error).__name__}: {clean(str(error))[0]}"[:2000]
     # Its digest is not noted: a failed event is no first one that makes a later copy a duplicate.

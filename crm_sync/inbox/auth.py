@@ -27,11 +27,11 @@ SECRETS = ("auth_secret", "previous_auth_secret")
 PLAIN = ("auth_type", "auth_header_name", "auth_parameter_name", "previous_auth_secret_until")
 REMEMBERED = 100  # workspaces
 
-_gates: dict[UUID, "Gate"] = {}
+_cached: dict[UUID, "CachedAuth"] = {}
 
 
 @dataclass(frozen=True)
-class Gate:
+class CachedAuth:
     """A workspace as it was read.
 
     Attributes:
@@ -90,13 +90,13 @@ def _unchanged(names: tuple[str, ...]) -> str:
     return f"FROM {fast_sql.table(Workspace)} WHERE {' AND '.join(conditions)}"
 
 
-def remembered(uuid: UUID) -> Gate | None:
-    """Return the gate as it was when this process read it, None where it did not."""
-    return _gates.get(uuid)
+def remembered(uuid: UUID) -> CachedAuth | None:
+    """Return it as it was when this process read it, None where it did not."""
+    return _cached.get(uuid)
 
 
-def read(uuid: UUID) -> Gate | None:
-    """Read the gate at a callback address anew, None where there is none.
+def read(uuid: UUID) -> CachedAuth | None:
+    """Read it anew for a callback address, None where there is none.
 
     Raises:
         SecretUnreadable: no key decrypts its secrets.
@@ -105,7 +105,7 @@ def read(uuid: UUID) -> Gate | None:
     raw = {f"raw_{name}": Cast(name, TextField()) for name in SECRETS}
     found = Workspace.objects.filter(uuid=uuid).annotate(**raw).defer(*NOT_NEEDED)
     workspace = next(iter(found), None)
-    _gates.pop(uuid, None)
+    _cached.pop(uuid, None)
     if workspace is None:
         return None
     columns = {"id": workspace.pk, **{name: getattr(workspace, f"raw_{name}") for name in SECRETS}}
@@ -113,7 +113,7 @@ def read(uuid: UUID) -> Gate | None:
     columns |= {
         one.name: one.get_db_prep_value(getattr(workspace, one.name), connection) for one in fields
     }
-    if len(_gates) >= REMEMBERED:
-        _gates.clear()
-    _gates[uuid] = gate = Gate(workspace, columns)
-    return gate
+    if len(_cached) >= REMEMBERED:
+        _cached.clear()
+    _cached[uuid] = auth = CachedAuth(workspace, columns)
+    return auth

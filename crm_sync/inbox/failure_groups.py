@@ -1,9 +1,9 @@
-"""Pure: what is wrong with a stuck delivery, in the same words for all with the same trouble."""
+"""Pure: why a received event is stuck, in the same words for all with the same trouble."""
 
 import re
 
 LENGTH = 200
-# What differs between two deliveries of one cause.
+# What differs between two received events of one cause.
 _QUOTED = re.compile(r"'[^']*'?|\"[^\"]*\"?")
 _NAME = re.compile(r"'[A-Z][A-Z_]+'")  # of an event: that is what the cause is about
 _KEY = re.compile(r"\b[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
@@ -11,7 +11,7 @@ _NUMBER = re.compile(r"\b(0x)?[0-9a-fA-F]*\d[0-9a-fA-F]*\b(?:[-:.,T]\d+)*Z?")
 
 
 def cause_of(effect: str) -> str:
-    """Return the first line of why a delivery is stuck without what belongs to it alone.
+    """Return the first line of why a received event is stuck without what belongs to it alone.
 
     "ValueError: order 5000 has no 'x'" and the same of order 5001 are one cause.
     """

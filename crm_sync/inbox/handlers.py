@@ -64,13 +64,15 @@ class Batch:
             part.write()
 
 
-Handler = Callable[[Batch, Event, int], Effect]  # what is applied with it, the event, delivery id
+Handler = Callable[
+    [Batch, Event, int], Effect
+]  # what is applied with it, the event, received event id
 HANDLERS: dict[str, Handler] = {}
 # Each tells, in words, what an app knows of the rows that an event is about ("order 12, status" →
 # "PLACED"); before and after, it shows what the event would change. Filled when the apps load.
-Witness = Callable[[int, Event], Mapping[str, str]]
-WITNESSES: list[Witness] = []
-# Each is told of a workspace whose deliveries were applied, at our time, and of callback ids
+Snapshot = Callable[[int, Event], Mapping[str, str]]
+SNAPSHOTS: list[Snapshot] = []
+# Each is told of a workspace whose received events were applied, at our time, and of callback ids
 # whose callbacks could not be stored. Filled when the apps load.
 AFTER_APPLIED: list[Callable[[int, datetime], object]] = []
 AFTER_MISSED: list[Callable[[Collection[UUID], datetime], object]] = []

@@ -2,7 +2,7 @@
 
 What is stuck never had an effect: the row itself is given to the worker once more. What is settled
 keeps its row and its outcome; a copy with the channel *replay* goes through the same inbox, where
-the registers decide (decision 7). So each row is in one state at any time, and the states add up.
+the newest decides (decision 7). So each row is in one state at any time, and the states add up.
 """
 
 import itertools
@@ -14,12 +14,12 @@ from django.db import transaction
 
 from crm_sync.inbox import apply, store
 from crm_sync.inbox.events import NotUnderstood, parse
-from crm_sync.inbox.handlers import WITNESSES
+from crm_sync.inbox.handlers import SNAPSHOTS
 from crm_sync.jobs import due
 from crm_sync.jobs.doorbell import doorbell
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 
-State = Delivery.State
+State = ReceivedEvent.State
 TO_REPLAY = ("workspace_id", "digest", "body", "headers", "method")  # what a copy takes over
 
 
@@ -28,7 +28,7 @@ class Replayed:
     """What was given to the worker.
 
     Attributes:
-        played: key of the row that is due now → key of the delivery that somebody chose.
+        played: key of the row that is due now → key of the received event that somebody chose.
         waiting: how many wait for the worker already.
         cleared: how many have lost their bytes to time (S23).
     """
@@ -40,29 +40,29 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Foreseen:
-    """What playing one delivery would do now.
+    """What playing one received event would do now.
 
     Attributes:
-        state: one of the states of a delivery; "" where it would not be played at all.
+        state: one of the states of a received event; "" where it would not be played at all.
         changes: what is mirrored here, before and after, in words.
     """
 
-    delivery: Delivery
+    received_event: ReceivedEvent
     state: str
     text: str
     changes: list[tuple[str, str, str]] = field(default_factory=list)
 
 
-def replay(chosen: Sequence[Delivery], *, now: datetime) -> Replayed:
-    """Give the chosen deliveries to the worker and ring; in the order in which they came."""
+def replay(chosen: Sequence[ReceivedEvent], *, now: datetime) -> Replayed:
+    """Give the chosen received events to the worker and ring; in the order in which they came."""
     chosen = in_order(chosen)
     stuck = [one.pk for one in chosen if one.state in store.STUCK]
     settled = [one for one in chosen if one.state not in (*store.STUCK, State.RECEIVED)]
     kept = [one for one in settled if one.cleared_at is None]
     copies = [_copy(one, now) for one in kept]
     with transaction.atomic():
-        store.apply_again(Delivery.objects.filter(pk__in=stuck), now=now)
-        Delivery.objects.bulk_create(copies)
+        store.apply_again(ReceivedEvent.objects.filter(pk__in=stuck), now=now)
+        ReceivedEvent.objects.bulk_create(copies)
     for workspace_id in {copy.workspace_id for copy in copies}:
         doorbell.ring(store.QUEUE, workspace_id)
     played = {pk: pk for pk in stuck}
@@ -74,11 +74,11 @@ def replay(chosen: Sequence[Delivery], *, now: datetime) -> Replayed:
     )
 
 
-def _copy(one: Delivery, now: datetime) -> Delivery:
+def _copy(one: ReceivedEvent, now: datetime) -> ReceivedEvent:
     columns = {name: getattr(one, name) for name in TO_REPLAY}
-    return Delivery(
+    return ReceivedEvent(
         **columns,
-        source=Delivery.Source.REPLAY,
+        source=ReceivedEvent.Source.REPLAY,
         # The event itself: a replay of a replay is one more of the first.
         replay_of_id=one.replay_of_id or one.pk,
         received_at=now,
@@ -86,7 +86,7 @@ def _copy(one: Delivery, now: datetime) -> Delivery:
     )
 
 
-def foresee(chosen: Iterable[Delivery], *, now: datetime) -> list[Foreseen]:
+def foresee(chosen: Iterable[ReceivedEvent], *, now: datetime) -> list[Foreseen]:
     """Say what a replay would do, by doing it in a transaction that is rolled back.
 
     The very same code runs, one order after the other, so that no lock is held for long. What it
@@ -104,20 +104,20 @@ def foresee(chosen: Iterable[Delivery], *, now: datetime) -> list[Foreseen]:
     return [found[one.pk] for one in in_order(chosen)]
 
 
-def in_order(chosen: Iterable[Delivery]) -> list[Delivery]:
-    """Sort deliveries as they came."""
+def in_order(chosen: Iterable[ReceivedEvent]) -> list[ReceivedEvent]:
+    """Sort received events as they came."""
     return sorted(chosen, key=lambda one: (one.received_at, one.pk))
 
 
-def _subject(one: Delivery) -> tuple[int, str]:
+def _subject(one: ReceivedEvent) -> tuple[int, str]:
     return one.workspace_id, one.order_platform_id
 
 
-def _play(group: list[Delivery], now: datetime) -> dict[int, Foreseen]:
+def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Foreseen]:
     by_key = {one.pk: one for one in group}
     found = {one.pk: _left_alone(one) for one in group}
     played = replay(group, now=now).played
-    rows = Delivery.objects.filter(pk__in=played)
+    rows = ReceivedEvent.objects.filter(pk__in=played)
     while claim := due.claim(rows, now=now):
         before = _witnessed(claim.row)
         apply.settle(claim, now=now)
@@ -133,8 +133,8 @@ def _play(group: list[Delivery], now: datetime) -> dict[int, Foreseen]:
     return found
 
 
-def _left_alone(one: Delivery) -> Foreseen:
-    """Say why a delivery is not played; what is played replaces it."""
+def _left_alone(one: ReceivedEvent) -> Foreseen:
+    """Say why a received event is not played; what is played replaces it."""
     if one.cleared_at is not None:
         return Foreseen(one, "", "Its bytes were removed when their time had come.")
     if one.state == State.RECEIVED:
@@ -142,12 +142,12 @@ def _left_alone(one: Delivery) -> Foreseen:
     return Foreseen(one, "", "A worker holds it just now.")
 
 
-def _witnessed(row: Delivery) -> dict[str, str]:
+def _witnessed(row: ReceivedEvent) -> dict[str, str]:
     try:
         event = parse(bytes(row.body))
     except NotUnderstood:
         return {}
     facts: dict[str, str] = {}
-    for tell in WITNESSES:
+    for tell in SNAPSHOTS:
         facts |= tell(row.workspace_id, event)
     return facts

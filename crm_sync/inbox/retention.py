@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 
 from crm_sync.inbox import store
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 
 BATCH = 500  # rows in one UPDATE: no other writer waits for longer than that takes
 
@@ -36,21 +36,23 @@ def clear(keep_days: Mapping[str, int], *, now: datetime, budget: float) -> dict
     return {state: count for state, count in counts.items() if count}
 
 
-def old(state: str, keep_days: Mapping[str, int], *, now: datetime) -> QuerySet[Delivery]:
-    """Return the deliveries of a state whose bytes have had their time."""
-    uncleared = Delivery.objects.filter(state=state, cleared_at=None, due_at=None)
+def old(state: str, keep_days: Mapping[str, int], *, now: datetime) -> QuerySet[ReceivedEvent]:
+    """Return the received events of a state whose bytes have had their time."""
+    uncleared = ReceivedEvent.objects.filter(state=state, cleared_at=None, due_at=None)
     days = keep_days[state]
     return (
         uncleared.filter(received_at__lt=now - timedelta(days=days))
         if days
-        else Delivery.objects.none()
+        else ReceivedEvent.objects.none()
     )
 
 
-def _clear(rows: list[Delivery], state: str, now: datetime) -> int:
+def _clear(rows: list[ReceivedEvent], state: str, now: datetime) -> int:
     # What a person set aside was never digested, and without its bytes nobody could any more.
     for row in rows:
         if not row.canonical_digest and (digest := store.digest_of(bytes(row.body))):
-            Delivery.objects.filter(pk=row.pk).update(canonical_digest=digest)
-    mine = Delivery.objects.filter(pk__in=[row.pk for row in rows], state=state, cleared_at=None)
+            ReceivedEvent.objects.filter(pk=row.pk).update(canonical_digest=digest)
+    mine = ReceivedEvent.objects.filter(
+        pk__in=[row.pk for row in rows], state=state, cleared_at=None
+    )
     return mine.update(body=b"", headers={}, cleared_at=now)

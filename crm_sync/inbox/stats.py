@@ -4,15 +4,15 @@ import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 
-State = Delivery.State
+State = ReceivedEvent.State
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 NEWEST = 500  # rows in which the lag is looked for
 
 
 @dataclass(frozen=True)
-class Figures:
+class InboxStats:
     """What was received, what waits, and how long it takes.
 
     Attributes:
@@ -30,16 +30,16 @@ class Figures:
     lag: timedelta | None
 
 
-def figures(now: datetime) -> Figures:
+def inbox_stats(now: datetime) -> InboxStats:
     """Count; what is played again was not received again."""
-    pending = Delivery.objects.filter(state=State.RECEIVED)
+    pending = ReceivedEvent.objects.filter(state=State.RECEIVED)
     first = pending.order_by("received_at").values_list("received_at", flat=True).first()
-    return Figures(
+    return InboxStats(
         last_hour=_received(now - HOUR),
         last_day=_received(now - DAY),
         pending=pending.count(),
-        quarantined=Delivery.objects.filter(state=State.QUARANTINED).count(),
-        failed=Delivery.objects.filter(state=State.FAILED).count(),
+        quarantined=ReceivedEvent.objects.filter(state=State.QUARANTINED).count(),
+        failed=ReceivedEvent.objects.filter(state=State.FAILED).count(),
         oldest=None if first is None else max(now - first, timedelta(0)),
         lag=_lag(now - HOUR),
     )
@@ -47,13 +47,15 @@ def figures(now: datetime) -> Figures:
 
 def _received(since: datetime) -> int:
     # All states are named, so that the index on (state, received_at) answers among millions.
-    came = Delivery.objects.filter(state__in=State.values, received_at__gte=since)
+    came = ReceivedEvent.objects.filter(state__in=State.values, received_at__gte=since)
     return came.filter(replay_of=None).count()
 
 
 def _lag(since: datetime) -> timedelta | None:
     """Give the 95th percentile, by the nearest rank, among the newest."""
-    newest = Delivery.objects.order_by("-pk").values_list("replay_of", "received_at", "applied_at")
+    newest = ReceivedEvent.objects.order_by("-pk").values_list(
+        "replay_of", "received_at", "applied_at"
+    )
     lengths = sorted(
         done - came
         for replayed, came, done in newest[:NEWEST]

@@ -11,22 +11,22 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from crm_sync.inbox import apply, handlers
-from crm_sync.inbox.auth import Gate
+from crm_sync.inbox.auth import CachedAuth
 from crm_sync.inbox.events import NotUnderstood, canonical_digest, parse_document
 from crm_sync.jobs import due, fast_sql
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 from crm_sync.workers.queues import Drain, RowQueue
 
 QUEUE = "deliveries"
 AT_ONCE = 100  # are claimed together; so many wait for a lease to end when a worker dies
-UNDIGESTED = 100  # so many of the newest deliveries are looked into whose digest is not noted yet
+UNDIGESTED = 100  # so many of the newest rows are looked into whose digest is not noted yet
 # What a person may want to look at; those that are early or have tries left go on by themselves.
-STUCK = (Delivery.State.EARLY, Delivery.State.FAILED, Delivery.State.QUARANTINED)
+STUCK = (ReceivedEvent.State.EARLY, ReceivedEvent.State.FAILED, ReceivedEvent.State.QUARANTINED)
 
 
-class GateChanged(Exception):
+class AuthChanged(Exception):
     """Who may call the workspace has changed since it was read: nothing is stored."""
 
 
@@ -36,16 +36,16 @@ def store(
     *,
     headers: Mapping[str, str],
     method: str,
-    source: Delivery.Source,
+    source: ReceivedEvent.Source,
     now: datetime,
-    gate: Gate | None = None,
+    auth: CachedAuth | None = None,
 ) -> bool:
     """Store one received callback and ring for the worker.
 
     Args:
         body: the raw bytes, not looked at.
         headers: with every secret masked already.
-        gate: what has let it in, and has to be like that still.
+        auth: what has let it in, and has to be like that still.
 
     Returns:
         True when it is new, False when the same bytes wait already (only counted): for a worker, or
@@ -53,7 +53,7 @@ def store(
 
     Raises:
         DatabaseError: it could not be stored; the platform must not get a 2xx (I15).
-        GateChanged: nothing was stored either.
+        AuthChanged: nothing was stored either.
     """
     digest = hashlib.sha256(body).hexdigest()
     columns = {
@@ -67,33 +67,33 @@ def store(
         "due_at": now,
     }
     for _ in range(2):  # what excludes it may have been settled in between
-        if _insert(columns, gate):
+        if _insert(columns, auth):
             doorbell.ring(QUEUE, workspace_id)
             return True
-        if gate is not None and not gate.is_unchanged():
-            raise GateChanged
+        if auth is not None and not auth.is_unchanged():
+            raise AuthChanged
         # Decision 11: a copy of what is settled is a row of its own, and the worker's to tell.
-        known = Delivery.objects.filter(
+        known = ReceivedEvent.objects.filter(
             workspace_id=workspace_id, digest=digest, replay_of=None, canonical_digest=""
         )
         if known.update(repeats=F("repeats") + 1):
             return False
-    raise DatabaseError("the delivery that was there is gone")
+    raise DatabaseError("the received event that was there is gone")
 
 
-def _insert(columns: Mapping[str, Any], gate: Gate | None) -> bool:
+def _insert(columns: Mapping[str, Any], auth: CachedAuth | None) -> bool:
     # A caller's transaction, where there is one, survives what is not taken.
     mine: AbstractContextManager[Any] = (
         transaction.atomic() if connection.in_atomic_block else nullcontext()
     )
     with mine:
-        given = fast_sql.NOWHERE if gate is None else gate.unchanged
-        return fast_sql.insert(Delivery, columns, source=given)
+        given = fast_sql.NOWHERE if auth is None else auth.unchanged
+        return fast_sql.insert(ReceivedEvent, columns, source=given)
 
 
 def lacking(workspace_id: int, digests: set[str]) -> set[str]:
     """Return those canonical digests whose event has not been received in any way."""
-    mine = Delivery.objects.filter(workspace_id=workspace_id)
+    mine = ReceivedEvent.objects.filter(workspace_id=workspace_id)
     known = set(
         mine.filter(canonical_digest__in=digests).values_list("canonical_digest", flat=True)
     )
@@ -112,40 +112,42 @@ def digest_of(body: bytes) -> str:
         return ""
 
 
-def _settle_some(claims: Sequence[Claim[Delivery]], drain: Drain) -> list[str]:
+def _settle_some(claims: Sequence[Claim[ReceivedEvent]], drain: Drain) -> list[str]:
     outcomes = apply.settle_some(claims, now=timezone.now())
     for tell in handlers.AFTER_APPLIED:
         tell(drain.workspace_id, timezone.now())
     return outcomes
 
 
-def apply_again(deliveries: QuerySet[Delivery], *, now: datetime) -> int:
+def apply_again(received_events: QuerySet[ReceivedEvent], *, now: datetime) -> int:
     """Give those that are stuck to the worker once more, with all their tries, and ring.
 
     Returns:
-        how many that were; a delivery that was settled is left as it is.
+        how many that were; a received event that was settled is left as it is.
     """
-    stuck = deliveries.filter(state__in=STUCK).order_by()
+    stuck = received_events.filter(state__in=STUCK).order_by()
     workspaces = set(stuck.values_list("workspace_id", flat=True).distinct())
-    count = stuck.update(state=Delivery.State.RECEIVED, due_at=now, attempts=0, applied_at=None)
+    count = stuck.update(
+        state=ReceivedEvent.State.RECEIVED, due_at=now, attempts=0, applied_at=None
+    )
     for workspace_id in workspaces:
         doorbell.ring(QUEUE, workspace_id)
     return count
 
 
-def set_aside(deliveries: QuerySet[Delivery]) -> int:
+def set_aside(received_events: QuerySet[ReceivedEvent]) -> int:
     """Call stuck ones ignored, once a person has looked: their bytes and reasons stay.
 
     Returns:
         how many that were.
     """
-    stuck = deliveries.filter(state__in=STUCK).order_by()
-    return stuck.update(state=Delivery.State.IGNORED, due_at=None)
+    stuck = received_events.filter(state__in=STUCK).order_by()
+    return stuck.update(state=ReceivedEvent.State.IGNORED, due_at=None)
 
 
-DELIVERIES = RowQueue(
+RECEIVED_EVENTS = RowQueue(
     name=QUEUE,
-    rows=lambda now: Delivery.objects.all(),
+    rows=lambda now: ReceivedEvent.objects.all(),
     work=_settle_some,
     reason="effect",
     calls=False,
@@ -153,4 +155,4 @@ DELIVERIES = RowQueue(
     columns=("workspace", "body", "attempts", "replay_of"),
 )
 
-due.register(DELIVERIES)
+due.register(RECEIVED_EVENTS)

@@ -20,11 +20,11 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from crm_sync.inbox import auth, store
-from crm_sync.inbox.auth import Gate
+from crm_sync.inbox.auth import CachedAuth
 from crm_sync.inbox.handlers import AFTER_MISSED
 from crm_sync.inbox.masking import masked_headers
 from crm_sync.inbox.test_mark import TEST_HEADER, is_ours
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.secrets import SecretUnreadable
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class WebhookView(APIView):
     metadata_class = None  # OPTIONS would be a 2xx for what is not stored
 
     def perform_authentication(self, request: Request) -> None:
-        """Leave out the user that nobody asks for: the secret is compared in `Gate`."""
+        """Leave out the user that nobody asks for: the secret is compared in `CachedAuth`."""
 
     def post(self, request: Request, workspace_uuid: UUID) -> HttpResponse:
         """Take it; without `inbox.middleware`, which serves these methods, it gets here."""
@@ -131,7 +131,7 @@ def _take(call: Call) -> HttpResponse:
     for _ in range(LOOKS):
         known = find(call.uuid)
         if known is not None and known.lets_in(call.request, call.now):
-            with suppress(store.GateChanged):
+            with suppress(store.AuthChanged):
                 return _store(call, known)
         elif find is auth.read:
             if known is None:
@@ -141,7 +141,7 @@ def _take(call: Call) -> HttpResponse:
     raise DatabaseError("who may call changes all the time")
 
 
-def _store(call: Call, known: Gate) -> HttpResponse:
+def _store(call: Call, known: CachedAuth) -> HttpResponse:
     try:
         body = call.body
     except Refusal as refusal:
@@ -151,9 +151,9 @@ def _store(call: Call, known: Gate) -> HttpResponse:
         body,
         headers=masked_headers(call.request.headers, known.workspace),
         method=str(call.request.method),
-        source=Delivery.Source.CALLBACK,
+        source=ReceivedEvent.Source.CALLBACK,
         now=call.now,
-        gate=known,
+        auth=known,
     )
     return HttpResponse(STORED, content_type="application/json")
 

@@ -1,4 +1,4 @@
-"""Do the books add up: every row is counted, and none is in a state that nobody comes to (I31).
+"""Is all accounted for: every row is counted, and none is in a state that nobody comes to (I31).
 
 A stop at any point must leave rows that some worker, some moment or some person takes on. So what
 is checked holds at any instant, also in the middle of the work and after a `kill -9`.
@@ -14,20 +14,20 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import Case, Count, Q, Value, When
 
-from crm_sync.integrity.invariants import AUDITS, Book, Law
+from crm_sync.integrity.invariants import CHECKS, CheckGroup, Invariant
 from crm_sync.jobs import due
 from crm_sync.models import Workspace
 
-NAMED = 20  # rows that are named under one law; the count has all of them
+NAMED = 20  # rows that are named under one invariant; the count has all of them
 CLOCKS = timedelta(minutes=1)  # by which the clocks of our machines may differ
 ASTRAY = "is in none of the parts, or in two"
 
 
 @dataclass
 class Broken:
-    """Rows for which a law does not hold; the first few by name."""
+    """Rows for which an invariant does not hold; the first few by name."""
 
-    law: str
+    invariant: str
     count: int = 0
     rows: list[str] = field(default_factory=list)
 
@@ -39,8 +39,8 @@ class Broken:
 
 
 @dataclass(frozen=True)
-class Page:
-    """One book of one workspace, added up."""
+class CheckResult:
+    """One group of checks in one workspace, evaluated."""
 
     workspace: str
     title: str
@@ -55,7 +55,7 @@ class Page:
 
     @property
     def holds(self) -> bool:
-        """Whether they are, and every law holds."""
+        """Whether they are, and every invariant holds."""
         return self.adds_up and not self.broken
 
 
@@ -82,39 +82,46 @@ def snapshot() -> Iterator[None]:
             connection.connection.execute("ROLLBACK")
 
 
-def books(workspace: Workspace, now: datetime) -> list[Book]:
-    """Return the books of all apps on a workspace, those of the platform first."""
-    return [book for app in AUDITS for book in app(workspace.pk, now)]
+def check_groups(workspace: Workspace, now: datetime) -> list[CheckGroup]:
+    """Return the checks of all apps on a workspace, those of the platform first."""
+    return [group for app in CHECKS for group in app(workspace.pk, now)]
 
 
-def read(book: Book, workspace: Workspace, *, now: datetime, walks: bool = True) -> Page:
-    """Add up one book of a workspace; to be called within a `snapshot`.
+def read(
+    group: CheckGroup, workspace: Workspace, *, now: datetime, walks: bool = True
+) -> CheckResult:
+    """Evaluate one group of checks of a workspace; to be called within a `snapshot`.
 
     Args:
         walks: also look into the documents of each row, which takes its time.
     """
-    places = functools.reduce(operator.add, (_as_number(part) for part in book.parts.values()))
-    lawless = functools.reduce(operator.or_, (law.broken for law in book.laws), Q(pk__in=()))
-    mine = book.rows.annotate(places=places, lawless=_as_number(lawless))
-    laws = [*book.laws, Law(ASTRAY, ~Q(places=1) & Q(lawless=0))]
+    places = functools.reduce(operator.add, (_as_number(part) for part in group.parts.values()))
+    violated = functools.reduce(
+        operator.or_, (invariant.broken for invariant in group.invariants), Q(pk__in=())
+    )
+    mine = group.rows.annotate(places=places, violated=_as_number(violated))
+    invariants = [*group.invariants, Invariant(ASTRAY, ~Q(places=1) & Q(violated=0))]
     counts = mine.aggregate(
         total=Count("pk"),
-        **{f"part_{n}": Count("pk", filter=part) for n, part in enumerate(book.parts.values())},
-        **{f"law_{n}": Count("pk", filter=law.broken) for n, law in enumerate(laws)},
+        **{f"part_{n}": Count("pk", filter=part) for n, part in enumerate(group.parts.values())},
+        **{
+            f"law_{n}": Count("pk", filter=invariant.broken)
+            for n, invariant in enumerate(invariants)
+        },
     )
     broken = []
-    for n, law in enumerate(laws):
+    for n, invariant in enumerate(invariants):
         if counts[f"law_{n}"]:
-            rows = mine.filter(law.broken).order_by("pk")[:NAMED]
+            rows = mine.filter(invariant.broken).order_by("pk")[:NAMED]
             names = [str(row) for row in rows]
-            broken.append(Broken(law.name, counts[f"law_{n}"], names))
-    if book.walk is not None and walks:
+            broken.append(Broken(invariant.name, counts[f"law_{n}"], names))
+    if group.walk is not None and walks:
         found: dict[str, Broken] = {}
-        for name, row in book.walk(book.rows, now):
+        for name, row in group.walk(group.rows, now):
             found.setdefault(name, Broken(name)).add(row)
         broken += found.values()
-    parts = {name: counts[f"part_{n}"] for n, name in enumerate(book.parts)}
-    return Page(workspace.slug, book.title, counts["total"], parts, broken)
+    parts = {name: counts[f"part_{n}"] for n, name in enumerate(group.parts)}
+    return CheckResult(workspace.slug, group.title, counts["total"], parts, broken)
 
 
 def _as_number(condition: Q) -> Case:
@@ -122,16 +129,20 @@ def _as_number(condition: Q) -> Case:
     return Case(When(condition, then=Value(1)), default=Value(0))
 
 
-def free_from_leases(now: datetime, longest: timedelta = due.LEASE) -> list[Law]:
-    """Return the laws of rows that a worker holds for a while (`DueModel`, slots)."""
+def free_from_leases(now: datetime, longest: timedelta = due.LEASE) -> list[Invariant]:
+    """Return the invariants of rows that a worker leases (`DueModel`, slots)."""
     half = Q(lease_token=None, lease_until__isnull=False)
     other_half = Q(lease_token__isnull=False, lease_until=None)
     return [
-        Law("has half a lease", half | other_half),
-        Law("is held for longer than a lease lasts", Q(lease_until__gt=now + longest + CLOCKS)),
+        Invariant("has half a lease", half | other_half),
+        Invariant(
+            "is leased for longer than a lease lasts", Q(lease_until__gt=now + longest + CLOCKS)
+        ),
     ]
 
 
-def never_left(now: datetime) -> Law:
-    """Return the law of rows that nobody claims any more, since they are not due."""
-    return Law("is held by nobody who lives, and not due", Q(due_at=None, lease_until__lte=now))
+def never_left(now: datetime) -> Invariant:
+    """Return the invariant of rows that nobody claims any more, since they are not due."""
+    return Invariant(
+        "is leased by a dead worker, and not due", Q(due_at=None, lease_until__lte=now)
+    )

@@ -1,4 +1,4 @@
-"""The books of the platform's side: what was received, who looks at the webhook, who may call."""
+"""The checks of the platform's side: what was received, who looks at the webhook, who may call."""
 
 from datetime import datetime, timedelta
 
@@ -7,41 +7,41 @@ from django.db.models import Count, F, Q
 from crm_sync.inbox.apply import TRIES
 from crm_sync.inbox.store import STUCK
 from crm_sync.integrity.audit import CLOCKS, free_from_leases, never_left
-from crm_sync.integrity.invariants import AUDITS, Book, Law
+from crm_sync.integrity.invariants import CHECKS, CheckGroup, Invariant
 from crm_sync.jobs import due
-from crm_sync.models import Delivery, Slot, Watch, Workspace
+from crm_sync.models import ReceivedEvent, Slot, WebhookMonitor, Workspace
 from crm_sync.webhook import schedule
 from crm_sync.workers import slots
 
-State = Delivery.State
+State = ReceivedEvent.State
 SETTLED = (State.APPLIED, State.DUPLICATE, State.STALE, State.IGNORED, State.QUARANTINED)
 UNDERSTOOD = (State.APPLIED, State.DUPLICATE, State.STALE)
 LONGEST_WAIT = timedelta(seconds=due.BACKOFF_LIMIT)
 
 
-def books(workspace_id: int, now: datetime) -> list[Book]:
-    """Return the books on a workspace as of `now`."""
-    return [add(workspace_id, now) for add in (deliveries, workspaces, webhooks, places)]
+def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
+    """Return the checks on a workspace as of `now`."""
+    return [add(workspace_id, now) for add in (received_events, workspaces, webhooks, places)]
 
 
-def deliveries(workspace_id: int, now: datetime) -> Book:
+def received_events(workspace_id: int, now: datetime) -> CheckGroup:
     """Received = applied + duplicate + stale + ignored + not understood + pending + early + failed.
 
     Early: dated ahead of the platform's clock (S11).
     """
     is_due, is_done = Q(due_at__isnull=False), Q(due_at=None)
     given_up = Q(attempts__gte=TRIES)
-    mine = Delivery.objects.filter(workspace=workspace_id)
+    mine = ReceivedEvent.objects.filter(workspace=workspace_id)
     # A replay is the same event once more, because somebody wants it.
-    is_first = Q(state=State.APPLIED) & ~Q(source=Delivery.Source.REPLAY)
+    is_first = Q(state=State.APPLIED) & ~Q(source=ReceivedEvent.Source.REPLAY)
     # Grouped once, and not looked up for each row: the few digests that are found are the rest.
     events = mine.exclude(canonical_digest="").order_by().values("canonical_digest")
     firsts = events.annotate(firsts=Count("pk", filter=is_first))
     known = events.annotate(others=Count("pk", filter=~Q(state=State.DUPLICATE)))
     applied_twice = firsts.filter(firsts__gt=1).values("canonical_digest")
     without_original = known.filter(others=0).values("canonical_digest")
-    return Book(
-        "deliveries",
+    return CheckGroup(
+        "received events",
         mine.only("workspace", "kind"),
         {
             **{state.label.lower(): Q(state=state) & is_done for state in SETTLED},
@@ -50,33 +50,35 @@ def deliveries(workspace_id: int, now: datetime) -> Book:
             "failed": Q(state=State.FAILED) & (is_due | given_up),
         },
         [
-            Law("has a state that we do not know", ~Q(state__in=State.values)),
-            Law("is pending, but not due: no worker comes", Q(state=State.RECEIVED) & is_done),
-            Law(
+            Invariant("has a state that we do not know", ~Q(state__in=State.values)),
+            Invariant(
+                "is pending, but not due: no worker comes", Q(state=State.RECEIVED) & is_done
+            ),
+            Invariant(
                 "failed and has tries left, but is not due",
                 Q(state=State.FAILED) & is_done & ~given_up,
             ),
-            Law("is dated ahead, but not due", Q(state=State.EARLY) & is_done),
-            Law("is settled, but due", Q(state__in=SETTLED) & is_due),
-            Law(
+            Invariant("is dated ahead, but not due", Q(state=State.EARLY) & is_done),
+            Invariant("is settled, but due", Q(state__in=SETTLED) & is_due),
+            Invariant(
                 "is due later than any wait",
                 Q(due_at__gt=now + LONGEST_WAIT + CLOCKS)
                 & ~Q(state=State.EARLY, due_at__lt=F("occurred_at")),
             ),
-            Law(
+            Invariant(
                 "was understood, but has no digest to tell a copy by",
                 Q(state__in=UNDERSTOOD, canonical_digest=""),
             ),
-            Law(
+            Invariant(
                 "was not applied, but its digest makes a copy a duplicate",
                 Q(state__in=STUCK) & ~Q(canonical_digest=""),
             ),
-            Law(
-                "was applied, and so was another delivery of this event",
+            Invariant(
+                "was applied, and so was another receipt of this event",
                 is_first & Q(canonical_digest__in=applied_twice),
             ),
-            Law(
-                "is the duplicate of a delivery that is not there",
+            Invariant(
+                "is the duplicate of a received event that is not there",
                 Q(canonical_digest__in=without_original),
             ),
             never_left(now),
@@ -85,51 +87,51 @@ def deliveries(workspace_id: int, now: datetime) -> Book:
     )
 
 
-def workspaces(workspace_id: int, now: datetime) -> Book:
+def workspaces(workspace_id: int, now: datetime) -> CheckGroup:
     """Who is called is watched, and no more calls are under way than a workspace allows (A8)."""
-    is_watched, has_secret = Q(watch__isnull=False), ~Q(auth_secret="")
-    return Book(
+    is_watched, has_secret = Q(monitor__isnull=False), ~Q(auth_secret="")
+    return CheckGroup(
         "workspaces",
         Workspace.objects.filter(pk=workspace_id)
         .only("slug")
         .annotate(held=Count("slot", filter=Q(slot__lease_until__gt=now), distinct=True)),
         {
             "watched": is_watched,
-            "without a webhook": Q(watch=None, auth_secret=""),
+            "without a webhook": Q(monitor=None, auth_secret=""),
         },
         [
-            Law("has a webhook that nobody looks at", Q(watch=None) & has_secret),
-            Law("has more calls under way than it allows", Q(held__gt=F("max_under_way"))),
+            Invariant("has a webhook that nobody looks at", Q(monitor=None) & has_secret),
+            Invariant("has more calls under way than it allows", Q(held__gt=F("max_under_way"))),
         ],
     )
 
 
-def webhooks(workspace_id: int, now: datetime) -> Book:
+def webhooks(workspace_id: int, now: datetime) -> CheckGroup:
     """Every webhook is looked at again."""
     latest = max(schedule.LATEST, schedule.SOONEST, due.LEASE)
-    return Book(
+    return CheckGroup(
         "webhooks",
-        Watch.objects.filter(workspace=workspace_id).only("workspace"),
+        WebhookMonitor.objects.filter(workspace=workspace_id).only("workspace"),
         {"looked at again": Q(due_at__isnull=False)},
         [
-            Law("is never looked at again", Q(due_at=None)),
-            Law("is looked at later than any wait", Q(due_at__gt=now + latest + CLOCKS)),
+            Invariant("is never looked at again", Q(due_at=None)),
+            Invariant("is looked at later than any wait", Q(due_at__gt=now + latest + CLOCKS)),
             *free_from_leases(now),
         ],
     )
 
 
-def places(workspace_id: int, now: datetime) -> Book:
+def places(workspace_id: int, now: datetime) -> CheckGroup:
     """The right to call comes free again."""
-    return Book(
+    return CheckGroup(
         "slots",
         Slot.objects.filter(workspace=workspace_id),
         {
-            "free": due.unheld(now),
-            "held": due.held(now),
+            "free": due.unleased(now),
+            "held": due.leased(now),
         },
         free_from_leases(now, slots.LEASE),
     )
 
 
-AUDITS.append(books)
+CHECKS.append(check_groups)

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 
 @dataclass(frozen=True)
-class Law:
+class Invariant:
     """What holds for each row at any instant; `broken` finds the rows for which it does not.
 
     Attributes:
@@ -20,11 +20,11 @@ class Law:
     broken: Q
 
 
-Wrong = tuple[str, str]  # what is wrong, as the name of a law; the row, as a person reads it
+Wrong = tuple[str, str]  # what is wrong, as the name of an invariant; the row, as a person reads it
 
 
 @dataclass(frozen=True)
-class Book:
+class CheckGroup:
     """Rows of one kind, counted twice: all of them, and by what became of each (I31).
 
     Attributes:
@@ -36,9 +36,9 @@ class Book:
     title: str
     rows: QuerySet[Any]
     parts: Mapping[str, Q]
-    laws: Sequence[Law] = ()
+    invariants: Sequence[Invariant] = ()
     walk: Callable[[QuerySet[Any], datetime], Iterable[Wrong]] | None = None
 
 
-# The books of each app on a workspace, by its key, as of a moment; `manage.py audit` reads them.
-AUDITS: list[Callable[[int, datetime], list[Book]]] = []
+# The checks of each app on a workspace, by its key, as of a moment; `manage.py audit` reads them.
+CHECKS: list[Callable[[int, datetime], list[CheckGroup]]] = []

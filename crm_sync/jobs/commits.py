@@ -23,7 +23,7 @@ def update(model: type[Model], change: Change) -> int:
 
     Inside a transaction the commit is the caller's.
     """
-    if not durability.is_crew() or connection.in_atomic_block:
+    if not durability.is_worker_thread() or connection.in_atomic_block:
         return fast_sql.update(model, change)
     if connection.vendor == "sqlite":
         # Each thread makes its own SQL: the one that commits has the only lock meanwhile.
@@ -64,7 +64,7 @@ class _Shared:
     """The writes that wait for their turn; the first of them commits all that wait with it.
 
     Each of the others is woken once, when it is over: to take turns at one lock would cost each
-    thread a switch, and the whole crew would stand in that line.
+    thread a switch, and all of them would stand in that line.
     """
 
     def __init__(self, commit: Callable[[list[_Write]], None]) -> None:

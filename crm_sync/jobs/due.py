@@ -111,12 +111,12 @@ class Claim(Generic[Row]):
         self.finish_if({"due_at": self.row.due_at, **(kept if self.abandoned else {})})
 
 
-def held(now: datetime) -> models.Q:
+def leased(now: datetime) -> models.Q:
     """Rows that a worker holds."""
     return models.Q(lease_until__gt=now)
 
 
-def unheld(now: datetime) -> models.Q:
+def unleased(now: datetime) -> models.Q:
     """Rows that nobody holds, or whose holder never came back."""
     return models.Q(lease_until=None) | models.Q(lease_until__lte=now)
 
@@ -131,7 +131,7 @@ def free(now: datetime, *, wait: timedelta | None = None) -> models.Q:
     is_due = models.Q(due_at__lte=now)
     if wait is not None:
         is_due |= models.Q(due_at__gt=now + wait)
-    return is_due & unheld(now)
+    return is_due & unleased(now)
 
 
 def claim_some(

@@ -1,6 +1,6 @@
 """What has to survive a power cut, and what would simply be done again (docs/decisions/0006).
 
-On PostgreSQL the threads of a crew commit without waiting for the disk, except where a power cut
+On PostgreSQL the threads of a worker commit without waiting for the disk, except where a power cut
 must not take it back. On SQLite they share commits (`commits`), and each of those waits. The death
 of a process takes back nothing either way.
 """
@@ -13,7 +13,7 @@ from django.db import connection, transaction
 
 
 class _Local(threading.local):
-    is_crew = False
+    is_worker_thread = False
     waits = True
 
 
@@ -21,13 +21,13 @@ _local = _Local()
 
 
 def relax() -> None:
-    """Make this thread one of a crew, whose endings may reach the disk with a later commit."""
-    _local.is_crew, _local.waits = True, False
+    """Make this a thread of a worker, whose endings may reach the disk with a later commit."""
+    _local.is_worker_thread, _local.waits = True, False
 
 
-def is_crew() -> bool:
-    """Tell whether this thread is one of a crew."""
-    return _local.is_crew
+def is_worker_thread() -> bool:
+    """Tell whether this is a thread of a worker."""
+    return _local.is_worker_thread
 
 
 def waits() -> bool:

@@ -1,22 +1,22 @@
-"""The default schedules: in the database, so that what an operator edits stays (design §8)."""
+"""The default schedule, in the database, so that what an operator edits stays (design §8)."""
 
 from django.apps.registry import Apps
 from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 
-def add_tick(apps: Apps, _: BaseDatabaseSchemaEditor) -> None:
-    """Add the tick that finds everything due, every five seconds (design §2.1)."""
+def add_clearing(apps: Apps, _: BaseDatabaseSchemaEditor) -> None:
+    """Add the schedule that removes bytes and headers of old received events (S23)."""
     interval, _created = apps.get_model("django_celery_beat", "IntervalSchedule").objects.get_or_create(
-        every=5, period="seconds"
+        every=1, period="hours"
     )
     apps.get_model("django_celery_beat", "PeriodicTask").objects.get_or_create(
-        name="Tick: do what is due",
+        name="Received events: remove bytes that have had their time",
         defaults={
-            "task": "crm_sync.tick",
+            "task": "crm_sync.clear_deliveries",
             "interval": interval,
-            "expire_seconds": 5,  # a tick that waited is worthless
-            "description": "Finds every property, delivery and order that is due.",
+            "expire_seconds": 1800,
+            "description": "Removes payload and headers after DELIVERY_KEEP_DAYS; the row stays.",
         },
     )
 
@@ -27,4 +27,4 @@ class Migration(migrations.Migration):
         ("django_celery_beat", "0019_alter_periodictasks_options"),
     ]
 
-    operations = [migrations.RunPython(add_tick, migrations.RunPython.noop)]
+    operations = [migrations.RunPython(add_clearing, migrations.RunPython.noop)]

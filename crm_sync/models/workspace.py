@@ -11,12 +11,12 @@ from django.db import DatabaseError, models, transaction
 from django.utils import timezone
 
 from crm_sync.jobs.due import backoff
-from crm_sync.models.delivery import Delivery
+from crm_sync.models.received_event import ReceivedEvent
 from crm_sync.platform import addresses
 from crm_sync.platform.client import Client
 from crm_sync.platform.clock import Reading
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
-from crm_sync.platform.errors import NotAllowed, Passing, SyncError
+from crm_sync.platform.errors import AuthError, SyncError, TransientError
 from crm_sync.secrets import EncryptedTextField
 
 log = logging.getLogger(__name__)
@@ -106,23 +106,23 @@ class Workspace(models.Model):
         """The fixed token, or the client credentials (A6).
 
         Raises:
-            NotAllowed: neither is there.
+            AuthError: neither is there.
         """
         if self.fixed_token:
             return FixedToken(self.fixed_token)
         if self.client_id and self.client_secret:
             return ClientCredentials(self.client_id, self.client_secret)
-        raise NotAllowed(f"workspace {self.slug} has no credentials: see `manage.py add_workspace`")
+        raise AuthError(f"workspace {self.slug} has no credentials: see `manage.py add_workspace`")
 
     def client(self, *, deadline: float | None = None) -> Client:
         """Return the client of this workspace; `deadline` in seconds for each call.
 
         Raises:
-            NotAllowed: there are no credentials, or the base address must not get them.
+            AuthError: there are no credentials, or the base address must not get them.
         """
         if fault := addresses.fault(self.base_url):
             how = f"change it by `manage.py add_workspace {self.slug}`"
-            raise NotAllowed(f"the base address {self.base_url} {fault}; {how}")
+            raise AuthError(f"the base address {self.base_url} {fault}; {how}")
         return Client(
             self.base_url,
             self.credentials,
@@ -151,7 +151,9 @@ class Workspace(models.Model):
             with transaction.atomic():
                 mine = Workspace.objects.filter(**unmoved)
                 if mine.update(clock_ahead=reading.ahead, clock_noted_at=now):
-                    early = Delivery.objects.filter(workspace=self, state=Delivery.State.EARLY)
+                    early = ReceivedEvent.objects.filter(
+                        workspace=self, state=ReceivedEvent.State.EARLY
+                    )
                     early.update(due_at=now)
             self.refresh_from_db(fields=["clock_ahead", "clock_noted_at"])
         except DatabaseError:  # the answer that brought it must not be lost for that
@@ -169,13 +171,13 @@ class Workspace(models.Model):
 
     def pause_for(self, error: SyncError, now: datetime) -> None:
         """Note what is wrong, and pause all workers if `error` asks for it (429, 503, 401; A8)."""
-        if isinstance(error, NotAllowed):
+        if isinstance(error, AuthError):
             until = now + NOT_ALLOWED_PAUSE
-        elif isinstance(error, Passing) and error.pauses:
+        elif isinstance(error, TransientError) and error.pauses:
             seconds = error.retry_after
             wait = _probing(self.pauses) if seconds is None else timedelta(seconds=seconds)
             until = now + wait
-        elif isinstance(error, Passing):
+        elif isinstance(error, TransientError):
             # Not a pause, since other calls may get through, but nobody should read "connected".
             self._note(problem=str(error)[:1000])
             return

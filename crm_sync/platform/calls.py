@@ -16,7 +16,7 @@ def call(method: str, url: str, *, deadline: float, hide: Redactor, **kwargs: An
         hide: takes our secrets out of the answer and of the errors: no other place does it.
 
     Raises:
-        Passing, Refused, NotThere, NotAllowed: see `errors`.
+        TransientError, RejectedError, NotFoundError, AuthError: see `errors`.
     """
     raw = transport.send(method, url, deadline=deadline, **kwargs)
     return read_answer(

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from crm_sync.platform import calls, references
 from crm_sync.platform.clock import Reading
 from crm_sync.platform.credentials import Credentials, FixedToken
-from crm_sync.platform.errors import NotAllowed, Passing, Refused
+from crm_sync.platform.errors import AuthError, RejectedError, TransientError
 from crm_sync.platform.redaction import Redactor
 from crm_sync.platform.responses import Answer
 
@@ -23,8 +23,9 @@ Body = dict[str, Any]
 class Client:
     """All calls to the platform for one workspace. No network activity when it is made.
 
-    Every method raises `Passing`, `Refused`, `NotThere` or `NotAllowed` (see `errors`) and gives
-    an `Answer` whose `document` is what §2 and the assumptions describe; unknown keys stay in it.
+    Every method raises `TransientError`, `RejectedError`, `NotFoundError` or `AuthError` (see
+    `errors`) and gives an `Answer` whose `document` is what §2 and the assumptions describe;
+    unknown keys stay in it.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Client:
 
     # --- webhook management, §4.1 ---
     def get_webhook(self) -> Answer:
-        """Read the webhook configuration (§2.1); NotThere when none is configured (A20)."""
+        """Read the webhook configuration (§2.1); NotFoundError when none is configured (A20)."""
         return self._request("GET", "/v1/webhooks")
 
     def put_webhook(self, configuration: Body) -> Answer:
@@ -131,7 +132,7 @@ class Client:
 
     # --- properties and users, §4.6 ---
     def create_property(self, body: Body) -> Answer:
-        """Create a property; Refused with 409 when the reference exists (A45)."""
+        """Create a property; RejectedError with 409 when the reference exists (A45)."""
         return self._request("POST", "/v1/real-estate-properties", json=body)
 
     def patch_property(self, property_id: str, body: Body) -> Answer:
@@ -141,7 +142,7 @@ class Client:
         )
 
     def patch_property_by_reference(self, reference: str, body: Body) -> Answer:
-        """Update by our reference, merge semantics of §4.6; NotThere creates nothing (A3)."""
+        """Update by our reference, merge semantics of §4.6; NotFoundError creates nothing (A3)."""
         path = f"/v1/real-estate-properties/by-reference/{_segment(reference)}"
         return self._request("PATCH", path, json=body)
 
@@ -173,7 +174,9 @@ class Client:
         while True:
             items, is_last = self._page(path, page, size)
             if items and items == before:  # a platform that does not know `page` would never end
-                raise Passing(f"GET {path}: page {page} repeats the one before", unclear=False)
+                raise TransientError(
+                    f"GET {path}: page {page} repeats the one before", unclear=False
+                )
             yield from items
             if is_last:
                 return
@@ -206,7 +209,7 @@ class Client:
         token = self.credentials.token(self.base_url, deadline=self.deadline, hide=known)
         try:
             answer = call(token)
-        except NotAllowed as refusal:
+        except AuthError as refusal:
             if not refusal.expired or isinstance(self.credentials, FixedToken):
                 raise
             left = _left(end)
@@ -218,17 +221,19 @@ class Client:
 
 
 def _left(end: float) -> float:
-    """Return the seconds until `end`; Passing when there are none."""
+    """Return the seconds until `end`; TransientError when there are none."""
     left = end - time.monotonic()
     if left <= 0:
-        raise Passing("no time was left for the call after its token was fetched", unclear=False)
+        raise TransientError(
+            "no time was left for the call after its token was fetched", unclear=False
+        )
     return left
 
 
 def _bearer(token: str) -> str:
     """Return the value of the header, or refuse a token that none can carry."""
     if not re.fullmatch(r"[\x21-\x7e]+", token):
-        raise NotAllowed("the token is empty or holds characters that no header can carry")
+        raise AuthError("the token is empty or holds characters that no header can carry")
     return f"Bearer {token}"
 
 
@@ -236,7 +241,7 @@ def _segment(key: str) -> str:
     """Quote one path segment, or refuse what cannot travel safely (A14)."""
     reason = references.fault(str(key))
     if reason:
-        raise Refused(f"the id {key!r} {reason}", status=400)
+        raise RejectedError(f"the id {key!r} {reason}", status=400)
     return quote(str(key), safe="")
 
 
@@ -251,5 +256,5 @@ def _items(document: Any, name: str) -> list[Document]:
 
 def _documents(value: Any) -> list[Document]:
     if not isinstance(value, list):
-        raise Passing("the answer holds no list where one belongs", unclear=False)
+        raise TransientError("the answer holds no list where one belongs", unclear=False)
     return [item for item in value if isinstance(item, dict)]

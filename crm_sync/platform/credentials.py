@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from crm_sync.platform import calls
-from crm_sync.platform.errors import NotAllowed
+from crm_sync.platform.errors import AuthError
 from crm_sync.platform.redaction import Redactor
 
 TOKEN_LIFE = 55 * 60  # seconds, where the token does not tell its end (A6)
@@ -68,7 +68,7 @@ class ClientCredentials:
         )
         token = answer.document.get("token") if isinstance(answer.document, dict) else None
         if not isinstance(token, str) or not token:
-            raise NotAllowed("POST /auth/token answered without a token")
+            raise AuthError("POST /auth/token answered without a token")
         _tokens[key] = (token, _expiry(token))
         return token
 

@@ -1,10 +1,10 @@
 """What can go wrong with a remote call: four classes, one reaction each.
 
     SyncError
-    ├── Passing      try again later; the row's `due_at` moves
-    ├── Refused      a person must change something first (400, 409, 422, …)
-    ├── NotThere     the platform has no such thing (404, 410)
-    └── NotAllowed   the credentials are wrong or too weak (401, 403)
+    ├── TransientError  try again later; the row's `due_at` moves
+    ├── RejectedError   a person must change something first (400, 409, 422, …)
+    ├── NotFoundError   the platform has no such thing (404, 410)
+    └── AuthError       the credentials are wrong or too weak (401, 403)
 
 The platform's own words stay in the message; what a caller acts on is an attribute.
 """
@@ -16,7 +16,7 @@ class SyncError(Exception):
     """Base of all errors of a remote call."""
 
 
-class Passing(SyncError):
+class TransientError(SyncError):
     """The platform could not be reached or is busy: the same call may succeed later.
 
     Attributes:
@@ -47,7 +47,7 @@ class FieldError:
     message: str
 
 
-class Refused(SyncError):
+class RejectedError(SyncError):
     """The platform understood the call and said no; repeating it unchanged is pointless.
 
     Attributes:
@@ -61,11 +61,11 @@ class Refused(SyncError):
         self.fields = fields
 
 
-class NotThere(SyncError):
+class NotFoundError(SyncError):
     """The platform has no such thing (404), or has it no longer (410)."""
 
 
-class NotAllowed(SyncError):
+class AuthError(SyncError):
     """The platform refused our credentials (401), or they do not reach this far (403).
 
     Attributes:

@@ -10,7 +10,13 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from crm_sync.platform.clock import Reading
-from crm_sync.platform.errors import FieldError, NotAllowed, NotThere, Passing, Refused
+from crm_sync.platform.errors import (
+    AuthError,
+    FieldError,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+)
 from crm_sync.platform.redaction import NOTHING, Redactor
 from crm_sync.text import clean, is_clean
 
@@ -60,7 +66,7 @@ def read_answer(
         hide: takes our secrets out of all that the platform says.
 
     Raises:
-        Passing, Refused, NotThere, NotAllowed: as their docstrings say.
+        TransientError, RejectedError, NotFoundError, AuthError: as their docstrings say.
     """
     if 200 <= status < 300:
         theirs = _http_date(headers.get("Date", ""))
@@ -71,17 +77,17 @@ def read_answer(
     text = _text(body, hide)
     message = f"{call}: {status} {text}".rstrip()
     if status in (401, 403):
-        raise NotAllowed(message, expired=status == 401)
+        raise AuthError(message, expired=status == 401)
     if status in (404, 410):
-        raise NotThere(message)
+        raise NotFoundError(message)
     if status in (408, 429) or status >= 500:
-        raise Passing(
+        raise TransientError(
             message,
             unclear=status != 429,
             pauses=status in (429, 503),
             retry_after=_retry_after(headers.get("Retry-After", ""), now),
         )
-    raise Refused(message, status=status, fields=_fields(body, hide))
+    raise RejectedError(message, status=status, fields=_fields(body, hide))
 
 
 def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
@@ -91,7 +97,7 @@ def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
         return hide.document(json.loads(body, parse_constant=_no_number), body)
     except (ValueError, RecursionError) as error:
         # The effect has happened, only its description is unreadable.
-        raise Passing(f"{call}: {status}, but the body is no JSON", unclear=True) from error
+        raise TransientError(f"{call}: {status}, but the body is no JSON", unclear=True) from error
 
 
 def _no_number(word: str) -> None:

@@ -22,7 +22,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError as Urllib3Error
 
 from crm_sync.platform.deadline import watchdog
-from crm_sync.platform.errors import Passing
+from crm_sync.platform.errors import TransientError
 
 CONNECT_TIMEOUT = 5.0  # seconds
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
@@ -145,7 +145,7 @@ def send(
     A redirect is an answer like any other.
 
     Raises:
-        Passing: no answer, or one that is too slow or too large; `unclear` says whether the
+        TransientError: no answer, or one that is too slow or too large; `unclear` says whether the
             request may have reached the platform.
     """
     call = _local.call = _Call()
@@ -161,14 +161,14 @@ def send(
         with response:
             body = _read(response, what)
         if call.expired:  # a body without a length ends like a whole one
-            raise Passing(f"{what}: no whole answer within {deadline:g} s", unclear=True)
+            raise TransientError(f"{what}: no whole answer within {deadline:g} s", unclear=True)
     except (ConnectTimeout, InvalidURL, InvalidSchema, MissingSchema) as error:
-        raise Passing(f"{what}: cannot connect", unclear=False) from error
+        raise TransientError(f"{what}: cannot connect", unclear=False) from error
     except (requests.RequestException, Urllib3Error, OSError) as error:
         if call.expired or isinstance(error, requests.exceptions.ReadTimeout):
             message = f"{what}: no whole answer within {deadline:g} s"
-            raise Passing(message, unclear=True) from error
-        raise Passing(f"{what}: {_reason(error)}", unclear=not _never_sent(error)) from error
+            raise TransientError(message, unclear=True) from error
+        raise TransientError(f"{what}: {_reason(error)}", unclear=not _never_sent(error)) from error
     finally:
         alarm.cancel()
         _local.call = None
@@ -225,7 +225,9 @@ def _read(response: requests.Response, what: str) -> bytes:
     for chunk in response.iter_content(64 * 1024):
         body += chunk
         if len(body) > BODY_LIMIT:
-            raise Passing(f"{what}: the answer is larger than {BODY_LIMIT} bytes", unclear=True)
+            raise TransientError(
+                f"{what}: the answer is larger than {BODY_LIMIT} bytes", unclear=True
+            )
     return bytes(body)
 
 

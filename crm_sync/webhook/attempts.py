@@ -6,7 +6,7 @@ from datetime import datetime
 
 from crm_sync.inbox import store
 from crm_sync.inbox.masking import masked_text
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook import history
 from crm_sync.webhook.history import Document
 
@@ -20,7 +20,7 @@ class Attempt:
         order: the id in the payload, "" where it names none.
         answer: the status that the platform saw and its words, every secret of ours masked.
         is_success: None where the record does not say.
-        ours: the delivery in which we received the event, in whatever way; None where we did not.
+        ours: the row in which we received the event, in whatever way; None where we did not.
     """
 
     at: datetime | None
@@ -28,11 +28,11 @@ class Attempt:
     order: str
     answer: str
     is_success: bool | None
-    ours: Delivery | None
+    ours: ReceivedEvent | None
 
 
 def attempts(workspace: Workspace, documents: Iterable[Document]) -> list[Attempt]:
-    """Match the records of the trigger history with our deliveries, newest first."""
+    """Match the records of the trigger history with our received events, newest first."""
     records = [history.record(one) for one in documents]
     digests = {one.digest for one in records if one.payload is not None}
     ours = _received(workspace.pk, digests)
@@ -53,8 +53,8 @@ def _answer(one: history.Record) -> str:
     return one.failure if one.is_success is False else str(one.status or "")
 
 
-def _received(workspace_id: int, digests: set[str]) -> dict[str, Delivery]:
-    mine = Delivery.objects.filter(workspace_id=workspace_id, replay_of=None)
+def _received(workspace_id: int, digests: set[str]) -> dict[str, ReceivedEvent]:
+    mine = ReceivedEvent.objects.filter(workspace_id=workspace_id, replay_of=None)
     known = mine.filter(canonical_digest__in=digests).defer("body", "headers").order_by("-pk")
     found = {one.canonical_digest: one for one in known}  # the first that came wins
     if digests - found.keys():

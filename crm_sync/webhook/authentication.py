@@ -17,7 +17,7 @@ def carrying(workspace: Workspace, secret: str) -> tuple[dict[str, str], dict[st
 
 
 def in_header(secret: str) -> str:
-    """Return the text of a header whose bytes are the secret in UTF-8, as `Gate` compares them.
+    """Return the text of a header whose bytes are the secret in UTF-8, as `inbox.auth` compares.
 
     HTTP libraries and WSGI write and read each character of a header as one byte (Latin-1).
     """

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from crm_sync.models import Watch, Workspace
-from crm_sync.platform.errors import Passing, SyncError
+from crm_sync.models import WebhookMonitor, Workspace
+from crm_sync.platform.errors import SyncError, TransientError
 from crm_sync.platform.responses import Answer
 from crm_sync.webhook import schedule
 
@@ -67,7 +67,7 @@ def mend(workspace: Workspace, *, now: datetime) -> Answer:
     Raises:
         NoneNotAllowed, OnlyHere, SyncError: as `configure`.
     """
-    known = Watch.objects.filter(workspace=workspace).first()
+    known = WebhookMonitor.objects.filter(workspace=workspace).first()
     if known is None or LOST_SECRET & known.drift.keys():
         return configure(workspace, auth_type=workspace.auth_type, now=now)
     _check(workspace, workspace.auth_type)
@@ -106,7 +106,7 @@ def _is_unfinished(workspace: Workspace) -> bool:
 
 
 def _may_have_worked(error: SyncError) -> bool:
-    return isinstance(error, Passing) and error.unclear
+    return isinstance(error, TransientError) and error.unclear
 
 
 def _keep(workspace: Workspace, **columns: Any) -> None:
@@ -127,7 +127,7 @@ def _put(
     if with_secret and workspace.auth_type != Workspace.AuthType.NONE:
         body["authSecret"] = workspace.auth_secret
     answer = workspace.client(deadline=deadline).put_webhook(body)
-    Watch.objects.filter(workspace=workspace).update(drift={}, drift_since=None)
+    WebhookMonitor.objects.filter(workspace=workspace).update(drift={}, drift_since=None)
     schedule.begin(workspace.pk, now=now)
     return answer
 

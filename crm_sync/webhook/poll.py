@@ -18,12 +18,12 @@ from django.utils import timezone
 from crm_sync.inbox import masking, store
 from crm_sync.jobs import due
 from crm_sync.jobs.due import Claim
-from crm_sync.models import Delivery, Gap, Watch, Workspace
-from crm_sync.platform.errors import NotThere, Passing, SyncError
+from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
+from crm_sync.platform.errors import NotFoundError, SyncError, TransientError
 from crm_sync.text import clean
 from crm_sync.webhook import configuration, history, schedule
 from crm_sync.webhook.history import KEPT, Document, Record
-from crm_sync.workers.queues import Drain, RowQueue, told
+from crm_sync.workers.queues import Drain, RowQueue, error_text
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Sight:
         return history.moment((self.configuration or {}).get("lastTriggeredAt"))
 
 
-def look(claim: Claim[Watch], *, now: datetime) -> str:
+def look(claim: Claim[WebhookMonitor], *, now: datetime) -> str:
     """Look once and write what came of it.
 
     Returns:
@@ -75,7 +75,7 @@ def look(claim: Claim[Watch], *, now: datetime) -> str:
         return _put_off(claim, error, now=now)
 
 
-def _look(claim: Claim[Watch], workspace: Workspace, *, now: datetime) -> str:
+def _look(claim: Claim[WebhookMonitor], workspace: Workspace, *, now: datetime) -> str:
     try:
         sight = _see(workspace, claim.row, now=now)
     except SyncError as error:
@@ -85,22 +85,24 @@ def _look(claim: Claim[Watch], workspace: Workspace, *, now: datetime) -> str:
     return _take_in(claim, workspace, sight, now=now)
 
 
-def _see(workspace: Workspace, known: Watch, *, now: datetime) -> Sight:
+def _see(workspace: Workspace, known: WebhookMonitor, *, now: datetime) -> Sight:
     client = workspace.client()
     try:
         answer = client.get_webhook()
         if not isinstance(answer.document, dict):
-            raise Passing("the webhook configuration is no JSON object", unclear=False)
+            raise TransientError("the webhook configuration is no JSON object", unclear=False)
         sight = Sight(answer.document, answer.as_of or now, None)
         if not known.is_certain and sight.attempted_at == known.last_triggered_at:
             return sight
         records = [history.record(one) for one in client.get_triggers()]
-    except NotThere:
+    except NotFoundError:
         return Sight(None, now, [])
     return Sight(sight.configuration, sight.as_of, history.in_order(records))
 
 
-def _take_in(claim: Claim[Watch], workspace: Workspace, sight: Sight, *, now: datetime) -> str:
+def _take_in(
+    claim: Claim[WebhookMonitor], workspace: Workspace, sight: Sight, *, now: datetime
+) -> str:
     """Store what was missed, then ask for what cannot be, then remember how far we have looked.
 
     A stop in between loses nothing: the next look finds the same once more.
@@ -154,13 +156,13 @@ def _store(workspace: Workspace, records: list[Record], *, now: datetime) -> int
             one.body,
             headers=clean(masking.masked_headers(one.headers, workspace))[0],
             method="",
-            source=Delivery.Source.HISTORY,
+            source=ReceivedEvent.Source.HISTORY,
             now=now,
         )
     return len(missed)
 
 
-def _is_accounted(known: Watch, sight: Sight, new: list[Record], *, now: datetime) -> bool:
+def _is_accounted(known: WebhookMonitor, sight: Sight, new: list[Record], *, now: datetime) -> bool:
     """Tell whether the last attempt is one that we know: by the history, or by its callback.
 
     Ages are compared, each by its own clock (I29).
@@ -172,12 +174,14 @@ def _is_accounted(known: Watch, sight: Sight, new: list[Record], *, now: datetim
     if newest is not None and newest >= attempted_at - SILENCE:
         return True
     # What somebody plays again did not come from the platform.
-    mine = Delivery.objects.filter(workspace_id=known.workspace_id, replay_of=None)
+    mine = ReceivedEvent.objects.filter(workspace_id=known.workspace_id, replay_of=None)
     came_at = mine.order_by("-received_at").values_list("received_at", flat=True).first()
     return came_at is not None and now - came_at <= sight.as_of - attempted_at + SILENCE
 
 
-def _gaps(known: Watch, sight: Sight, new: list[Record], *, is_accounted: bool) -> list[Gap]:
+def _gaps(
+    known: WebhookMonitor, sight: Sight, new: list[Record], *, is_accounted: bool
+) -> list[Gap]:
     """Say which intervals may hide events (I21)."""
     found = []
 
@@ -201,7 +205,7 @@ def _gaps(known: Watch, sight: Sight, new: list[Record], *, is_accounted: bool) 
 
 
 def _drift(
-    known: Watch, workspace: Workspace, sight: Sight, new: list[Record]
+    known: WebhookMonitor, workspace: Workspace, sight: Sight, new: list[Record]
 ) -> dict[str, dict[str, str]]:
     """Compare the platform's configuration with ours (I26)."""
     theirs = sight.configuration
@@ -233,21 +237,21 @@ def _last_failure(workspace: Workspace, failed: list[Record]) -> dict[str, Any]:
     }
 
 
-def _put_off(claim: Claim[Watch], error: Exception, *, now: datetime) -> str:
+def _put_off(claim: Claim[WebhookMonitor], error: Exception, *, now: datetime) -> str:
     """Look again between 15 and 60 seconds from now."""
     attempts = claim.row.attempts + 1
     wait = min(max(due.backoff(attempts), schedule.SOONEST), schedule.LATEST)
-    claim.finish(due_at=now + wait, attempts=attempts, problem=told(error))
+    claim.finish(due_at=now + wait, attempts=attempts, problem=error_text(error))
     return "put off"
 
 
-def _look_at_each(claims: Sequence[Claim[Watch]], _: Drain) -> list[str]:
+def _look_at_each(claims: Sequence[Claim[WebhookMonitor]], _: Drain) -> list[str]:
     return [look(claim, now=timezone.now()) for claim in claims]
 
 
 TRIGGERS = RowQueue(
     name=schedule.QUEUE,
-    rows=lambda now: Watch.objects.all(),
+    rows=lambda now: WebhookMonitor.objects.all(),
     work=_look_at_each,
     reason="problem",
     wait=schedule.LATEST + due.LEASE,

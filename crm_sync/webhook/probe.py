@@ -15,7 +15,7 @@ from crm_sync.inbox.masking import masked_text
 from crm_sync.inbox.test_mark import TEST_HEADER, sign
 from crm_sync.models import Workspace
 from crm_sync.platform import transport
-from crm_sync.platform.errors import Passing
+from crm_sync.platform.errors import TransientError
 from crm_sync.platform.transport import RawAnswer
 from crm_sync.webhook import authentication
 
@@ -58,12 +58,12 @@ def _call(workspace: Workspace, secret: str) -> tuple[int, str] | Step:
     url = workspace.callback_url
     try:
         raw = transport.send("POST", url, deadline=DEADLINE, headers=headers, params=params)
-    except Passing as error:
+    except TransientError as error:
         return Step("Our address answers", False, _unreachable(error))
     return _seen(raw, workspace)
 
 
-def _unreachable(error: Passing) -> str:
+def _unreachable(error: TransientError) -> str:
     cause = error.__cause__
     if isinstance(cause, SSLError):
         return f"The certificate is not accepted: {_reason(cause)}"

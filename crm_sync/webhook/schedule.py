@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 
 from crm_sync.inbox.handlers import AFTER_APPLIED, AFTER_MISSED
 from crm_sync.jobs.doorbell import doorbell
-from crm_sync.models import Delivery, Watch
+from crm_sync.models import ReceivedEvent, WebhookMonitor
 
 QUEUE = "triggers"
 RECEIPTS = 5
@@ -28,44 +28,46 @@ MOVES: list[Callable[[int, datetime], bool]] = []
 def begin(workspace_id: int, *, now: datetime) -> None:
     """Watch the webhook from now on, and look at it at once."""
     first = {"due_at": now, "asked_at": now}
-    Watch.objects.get_or_create(workspace_id=workspace_id, defaults=first)
-    ask(Watch.objects.filter(workspace_id=workspace_id), now=now)
+    WebhookMonitor.objects.get_or_create(workspace_id=workspace_id, defaults=first)
+    ask(WebhookMonitor.objects.filter(workspace_id=workspace_id), now=now)
 
 
-def ask(watches: QuerySet[Watch], *, now: datetime) -> int:
+def ask(monitors: QuerySet[WebhookMonitor], *, now: datetime) -> int:
     """Have the configuration and the whole history read now, whatever they show, and ring.
 
     Returns:
         how many webhooks that are.
     """
-    workspaces = list(watches.values_list("workspace_id", flat=True))
+    workspaces = list(monitors.values_list("workspace_id", flat=True))
     for workspace_id in workspaces:
-        Watch.objects.filter(workspace_id=workspace_id).update(due_at=now, asked_at=now)
+        WebhookMonitor.objects.filter(workspace_id=workspace_id).update(due_at=now, asked_at=now)
         doorbell.ring(QUEUE, workspace_id)
     return len(workspaces)
 
 
 def hurry(workspace_id: int, *, now: datetime) -> None:
     """Something moves here: look within 15 seconds."""
-    late = Watch.objects.filter(workspace_id=workspace_id, due_at__gt=now + SOONEST)
+    late = WebhookMonitor.objects.filter(workspace_id=workspace_id, due_at__gt=now + SOONEST)
     if late.exists():  # an UPDATE takes SQLite's only lock also where it changes nothing
         late.update(due_at=now + SOONEST)
 
 
 def missed(callback_ids: Collection[UUID], now: datetime) -> None:
     """Look at once where a callback could not be stored."""
-    ask(Watch.objects.filter(workspace__uuid__in=callback_ids), now=now)
+    ask(WebhookMonitor.objects.filter(workspace__uuid__in=callback_ids), now=now)
 
 
 def received(workspace_id: int, now: datetime) -> None:
     """Look after every fifth callback that came since the last look, else soon."""
-    watch = Watch.objects.filter(workspace_id=workspace_id).first()
-    if watch is None or watch.is_certain:
+    monitor = WebhookMonitor.objects.filter(workspace_id=workspace_id).first()
+    if monitor is None or monitor.is_certain:
         return
-    came = Delivery.objects.filter(workspace_id=workspace_id, source=Delivery.Source.CALLBACK)
-    since = Q() if watch.looked_at is None else Q(received_at__gt=watch.looked_at)
+    came = ReceivedEvent.objects.filter(
+        workspace_id=workspace_id, source=ReceivedEvent.Source.CALLBACK
+    )
+    since = Q() if monitor.looked_at is None else Q(received_at__gt=monitor.looked_at)
     if came.filter(since).order_by()[:RECEIPTS].count() == RECEIPTS:
-        ask(Watch.objects.filter(pk=watch.pk), now=now)
+        ask(WebhookMonitor.objects.filter(pk=monitor.pk), now=now)
     else:
         hurry(workspace_id, now=now)
 
@@ -73,7 +75,7 @@ def received(workspace_id: int, now: datetime) -> None:
 def pause(workspace_id: int, *, now: datetime) -> timedelta:
     """Say how long to wait until the next look."""
     since = now - RECENT
-    came = Delivery.objects.filter(workspace_id=workspace_id, received_at__gt=since)
+    came = ReceivedEvent.objects.filter(workspace_id=workspace_id, received_at__gt=since)
     is_moving = came.exists() or any(moves(workspace_id, since) for moves in MOVES)
     return SOONEST if is_moving else LATEST
 

@@ -10,14 +10,14 @@ from typing import Any
 from django.db.models import Q
 
 from crm_sync.inbox.events import canonical_digest
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
 from crm_sync.platform.transport import RawAnswer
 from crm_sync.webhook import authentication, sample_events
 
 DEADLINE = 30.0  # seconds that the platform waits for an answer (§8)
 LOOK = 0.1  # seconds between two looks at what became of it
-# Stored with the delivery, so that its page tells what was no call of the platform.
+# Stored with the received event, so that its page tells what was no call of the platform.
 MARK = {"X-Trial": "sent by ourselves, not by the platform"}
 
 
@@ -52,7 +52,7 @@ def send(one: Call, *, deadline: float = DEADLINE) -> RawAnswer:
     """Send it over the network, once.
 
     Raises:
-        Passing: nobody answered.
+        TransientError: nobody answered.
     """
     return transport.send(
         "POST",
@@ -64,18 +64,20 @@ def send(one: Call, *, deadline: float = DEADLINE) -> RawAnswer:
     )
 
 
-def delivery_of(workspace: Workspace, one: Call) -> Delivery | None:
+def received_event_of(workspace: Workspace, one: Call) -> ReceivedEvent | None:
     """Return what was stored of it in this database; the last one, where it was sent before."""
     waiting = Q(digest=hashlib.sha256(one.body).hexdigest(), canonical_digest="", replay_of=None)
     settled = Q(canonical_digest=canonical_digest(one.payload))
-    return Delivery.objects.filter(waiting | settled, workspace=workspace).order_by("pk").last()
+    return (
+        ReceivedEvent.objects.filter(waiting | settled, workspace=workspace).order_by("pk").last()
+    )
 
 
-def outcome(workspace: Workspace, one: Call, *, seconds: float) -> Delivery | None:
+def outcome(workspace: Workspace, one: Call, *, seconds: float) -> ReceivedEvent | None:
     """Wait until a worker has applied it, for at most so long; it may be pending afterwards."""
     end = time.monotonic() + seconds
     while True:
-        found = delivery_of(workspace, one)
-        if found is None or found.state != Delivery.State.RECEIVED or time.monotonic() > end:
+        found = received_event_of(workspace, one)
+        if found is None or found.state != ReceivedEvent.State.RECEIVED or time.monotonic() > end:
             return found
         time.sleep(LOOK)

@@ -66,7 +66,7 @@ def beat(kind: str, name: str, now: datetime) -> bool:
     key = (kind, name)
     if _is_early(_tried.get(key), now, INTERVAL) or _ends.is_set() or connection.in_atomic_block:
         return False
-    _tried[key] = now  # before the write: threads of one process share the pace
+    _tried[key] = now  # before the write: threads of one process share the interval
     try:
         _write(key, now)
     except Error as error:

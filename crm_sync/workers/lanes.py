@@ -47,7 +47,7 @@ def ring_taken(queue: str, workspace_id: int) -> None:
 
 def busy(now: datetime) -> set[tuple[str, int]]:
     """Return (queue, workspace id) of what a worker is at."""
-    return set(Lane.objects.filter(due.held(now)).values_list("queue", "workspace_id"))
+    return set(Lane.objects.filter(due.leased(now)).values_list("queue", "workspace_id"))
 
 
 def turns(now: datetime) -> dict[tuple[str, int], datetime]:
@@ -102,7 +102,7 @@ def _enter(queue: str, workspace_id: int) -> HeldLane | None:
     lane = Lane.objects.filter(workspace_id=workspace_id, queue=queue)
     columns = {"lease_token": token, "lease_until": now + LEASE, "again": False, "begun_at": now}
     with relaxed():
-        is_ours = lane.filter(due.unheld(now)).update(**columns) == 1
+        is_ours = lane.filter(due.unleased(now)).update(**columns) == 1
     if not is_ours:
         if lane.exists():
             return None

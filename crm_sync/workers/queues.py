@@ -18,7 +18,7 @@ from crm_sync.models import Workspace, awake
 from crm_sync.text import clean
 from crm_sync.workers import lanes, slots
 from crm_sync.workers.lanes import HeldLane
-from crm_sync.workers.slots import Held
+from crm_sync.workers.slots import HeldSlots
 
 # What people and other workers change of a workspace while we drain counts at once.
 MEANWHILE = ["paused_until", "pauses", "problem", "conflict_policy", "read_before_write"]
@@ -46,7 +46,7 @@ class Drain:
     lane: HeldLane
     clock: Callable[[], float] = time.monotonic
     began: float | None = None
-    held: Held | None = None
+    held: HeldSlots | None = None
     is_probe: bool = False
 
     @cached_property
@@ -99,7 +99,7 @@ def put_off(claim: Claim[Row], error: Exception, **columns: Any) -> None:
     claim.finish(due_at=timezone.now() + due.backoff(attempts), attempts=attempts, **columns)
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return what a person reads of an error, as the database can keep it."""
     return clean(f"{error}")[0][:1000] or type(error).__name__
 
@@ -208,7 +208,7 @@ class RowQueue(Generic[Row]):
 
     def _failed(self, claim: Claim[Row], error: Exception) -> str:
         try:
-            put_off(claim, error, **{self.reason: told(error)})
+            put_off(claim, error, **{self.reason: error_text(error)})
         except due.LeaseLost:
             return runner.LOST
         return "failed"

@@ -20,7 +20,7 @@ LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)  # longer than one call 
 TRIES = 8
 
 
-class Held:
+class HeldSlots:
     """Slots that this worker holds until `until`, all under one token."""
 
     def __init__(self, slots: "list[int]", token: uuid.UUID, until: datetime) -> None:
@@ -46,7 +46,7 @@ class Held:
 
 
 @contextmanager
-def hold(workspace: Workspace, wanted: int = 1, *, leave: int = 0) -> Iterator[Held]:
+def hold(workspace: Workspace, wanted: int = 1, *, leave: int = 0) -> Iterator[HeldSlots]:
     """Hold up to `wanted` slots, as many as are free; perhaps none.
 
     Args:
@@ -62,7 +62,7 @@ def hold(workspace: Workspace, wanted: int = 1, *, leave: int = 0) -> Iterator[H
             held.release()
 
 
-def _take(workspace: Workspace, wanted: int, most: int, now: datetime) -> Held:
+def _take(workspace: Workspace, wanted: int, most: int, now: datetime) -> HeldSlots:
     token, until = uuid.uuid4(), now + LEASE
     taken: list[int] = []
     for _ in range(TRIES):
@@ -71,12 +71,12 @@ def _take(workspace: Workspace, wanted: int, most: int, now: datetime) -> Held:
             break
         mine = Slot.objects.filter(pk__in=found)
         with relaxed():  # a power cut ends those who held one as well
-            count = mine.filter(due.unheld(now)).update(lease_token=token, lease_until=until)
+            count = mine.filter(due.unleased(now)).update(lease_token=token, lease_until=until)
         if count:
             # Of those another worker was faster with, we have none.
             taken = list(mine.filter(lease_token=token).values_list("pk", flat=True))
             break
-    return Held(taken, token, until)
+    return HeldSlots(taken, token, until)
 
 
 def _free(workspace: Workspace, wanted: int, most: int, now: datetime) -> list[int]:

@@ -114,7 +114,7 @@ class OrderAdmin(ReadOnlyAdmin):
         order = kwargs["obj"]
         context |= page(order, now=timezone.now())
         context["can_act"] = self.has_act_permission(request)
-        context["sees_deliveries"] = request.user.has_perm("crm_sync.view_delivery")
+        context["sees_received_events"] = request.user.has_perm("crm_sync.view_receivedevent")
         return super().render_change_form(request, context, *args, **kwargs)
 
 

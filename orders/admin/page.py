@@ -92,7 +92,7 @@ def _line(line: StatusChange, now: datetime) -> dict[str, object]:
         "source": line.get_source_display(),
         "is_listed": line.is_listed,
         "was_stale": line.was_stale,
-        "delivery_id": line.delivery_id,
+        "received_event_id": line.received_event_id,
     }
 
 

@@ -9,11 +9,11 @@ from typing import Any
 from django.db import transaction
 
 from crm_sync.inbox.events import NotUnderstood, canonical_digest, read_day, read_moment
-from crm_sync.platform.errors import Passing
+from crm_sync.platform.errors import TransientError
 from crm_sync.platform.responses import Answer
 from orders import statuses
 from orders.mirror import lww, timeline
-from orders.mirror.lww import Register, Stamp
+from orders.mirror.lww import LwwField, Stamp
 from orders.mirror.updates import tie_to_property
 from orders.models import EPOCH, Assignment, Order, StatusChange
 from orders.reads import schedule
@@ -55,11 +55,11 @@ def observe(before: Known, answer: Answer, *, source: StatusChange.Source, now: 
         True when it should be read again soon, because it contradicts something young.
 
     Raises:
-        Passing: the answer is no order.
+        TransientError: the answer is no order.
     """
     order, document = before.order, answer.cleaned
     if not isinstance(document, dict):
-        raise Passing(f"the detail of {order} is no JSON object", unclear=False)
+        raise TransientError(f"the detail of {order} is no JSON object", unclear=False)
     look = _Look(answer.as_of, source, now)
     with transaction.atomic():
         items = [item for item in _list(document, "assignments") if _word(item, "id", 255)]
@@ -110,9 +110,9 @@ def _observe_assignment(before: Known, item: dict[str, Any], look: "_Look") -> N
     if not status:
         return  # an abridged item: its silence means nothing
     tables = statuses.assignment_tables(plain["assignment_type"])
-    for register, value in _facts(item, status):
-        is_listed = register != lww.STATUS or statuses.is_reachable(row.status, status, *tables)
-        look.write(row, register, FACT_OF[register], value, is_listed=is_listed)
+    for lww_field, value in _facts(item, status):
+        is_listed = lww_field != lww.STATUS or statuses.is_reachable(row.status, status, *tables)
+        look.write(row, lww_field, FACT_OF[lww_field], value, is_listed=is_listed)
 
 
 def _first_seen(order: Order, platform_id: str, *, now: datetime) -> Assignment:
@@ -126,8 +126,8 @@ def _first_seen(order: Order, platform_id: str, *, now: datetime) -> Assignment:
     return row if is_first else Assignment(pk=row.pk, order=order, platform_id=platform_id)
 
 
-def _facts(item: dict[str, Any], status: str) -> list[tuple[Register, Any]]:
-    facts: list[tuple[Register, Any]] = [
+def _facts(item: dict[str, Any], status: str) -> list[tuple[LwwField, Any]]:
+    facts: list[tuple[LwwField, Any]] = [
         (lww.STATUS, status),
         (lww.ACTION, _word(item, "actionRequired", 100)),
     ]
@@ -146,7 +146,7 @@ def _facts(item: dict[str, Any], status: str) -> list[tuple[Register, Any]]:
 
 @dataclass
 class _Look:
-    """One read on its way into registers and timeline."""
+    """One read on its way into fields and timeline."""
 
     as_of: datetime | None
     source: StatusChange.Source
@@ -156,16 +156,16 @@ class _Look:
     def write(
         self,
         row: Order | Assignment,
-        register: Register,
+        lww_field: LwwField,
         fact: StatusChange.Fact,
         value: Any,
         *,
         is_listed: bool,
     ) -> None:
-        before, mark = getattr(row, register.value), getattr(row, register.at)
-        if not lww.observe(row, register, value, as_of=self.as_of) or value == before:
+        before, mark = getattr(row, lww_field.value), getattr(row, lww_field.at)
+        if not lww.observe(row, lww_field, value, as_of=self.as_of) or value == before:
             return
-        stamp = Stamp(self.as_of or self.now, self._digest(row, register, value))
+        stamp = Stamp(self.as_of or self.now, self._digest(row, lww_field, value))
         origin = timeline.Origin(stamp, self.source)
         timeline.enter(
             timeline.line(row, fact, previous=before, new=value, origin=origin, is_listed=is_listed)
@@ -173,8 +173,8 @@ class _Look:
         if mark > EPOCH and (self.as_of is None or self.as_of < mark + LAG):
             self.contradicts = True
 
-    def _digest(self, row: Order | Assignment, register: Register, value: Any) -> str:
-        seen = [row._meta.label, row.pk, register.value, str(value), str(self.now)]
+    def _digest(self, row: Order | Assignment, lww_field: LwwField, value: Any) -> str:
+        seen = [row._meta.label, row.pk, lww_field.value, str(value), str(self.now)]
         return canonical_digest(seen)
 
 

@@ -1,4 +1,4 @@
-"""A mirrored fact is a last-writer register on the platform's clock (design §5, I22, I23, I29).
+"""A mirrored fact: the last writer wins, by the platform's clock (design §5, I22, I23, I29).
 
 The order of two writes is that of (occurredAt, digest of the event), so whatever order, repetition
 or replay they come in, the same one stays. Events write rows that they have locked (`rows`); what a
@@ -14,7 +14,7 @@ from django.db.models import Model
 
 
 @dataclass(frozen=True)
-class Register:
+class LwwField:
     """The columns of one fact: its value, its watermark, and the digest that breaks a tie."""
 
     value: str
@@ -22,18 +22,18 @@ class Register:
     digest: str
 
 
-STATUS = Register("status", "status_at", "status_digest")  # of orders and of assignments
-APPOINTMENT = Register("scheduled_at", "scheduled_watermark", "scheduled_digest")
-ESTIMATE = Register("estimated_delivery_date", "estimate_watermark", "estimate_digest")
-ACTION = Register("action_required", "action_watermark", "action_digest")
-PHOTOGRAPHER = Register("photographer", "photographer_watermark", "photographer_digest")
+STATUS = LwwField("status", "status_at", "status_digest")  # of orders and of assignments
+APPOINTMENT = LwwField("scheduled_at", "scheduled_watermark", "scheduled_digest")
+ESTIMATE = LwwField("estimated_delivery_date", "estimate_watermark", "estimate_digest")
+ACTION = LwwField("action_required", "action_watermark", "action_digest")
+PHOTOGRAPHER = LwwField("photographer", "photographer_watermark", "photographer_digest")
 OF_ORDERS = (STATUS,)
 OF_ASSIGNMENTS = (STATUS, APPOINTMENT, ESTIMATE, ACTION, PHOTOGRAPHER)
 
 
-def columns(held: Iterable[Register]) -> list[str]:
-    """Return the columns of registers."""
-    return [name for one in held for name in (one.value, one.at, one.digest)]
+def columns(fields: Iterable[LwwField]) -> list[str]:
+    """Return the columns of fields."""
+    return [name for one in fields for name in (one.value, one.at, one.digest)]
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,21 @@ class Write:
     is_tie: bool
 
 
-def write(row: Model, register: Register, value: Any, stamp: Stamp) -> Write:
-    """Set the register of a row that is locked, in memory, unless it holds something newer."""
-    before, mark = getattr(row, register.value), getattr(row, register.at)
-    digest = getattr(row, register.digest)
+def write(row: Model, lww_field: LwwField, value: Any, stamp: Stamp) -> Write:
+    """Set the field of a row that is locked, in memory, unless it holds something newer."""
+    before, mark = getattr(row, lww_field.value), getattr(row, lww_field.at)
+    digest = getattr(row, lww_field.digest)
     is_new = (mark, digest) < (stamp.at, stamp.digest)
     is_tie = mark == stamp.at and digest != stamp.digest and before != value
     if is_new:
-        columns = {register.value: value, register.at: stamp.at, register.digest: stamp.digest}
+        columns = {lww_field.value: value, lww_field.at: stamp.at, lww_field.digest: stamp.digest}
         for name, new in columns.items():
             setattr(row, name, new)
     return Write(before, is_new, is_tie)
 
 
-def observe(row: Model, register: Register, value: Any, *, as_of: datetime | None) -> bool:
-    """Set the register to what a read says, unless its watermark has moved since `row` was loaded.
+def observe(row: Model, lww_field: LwwField, value: Any, *, as_of: datetime | None) -> bool:
+    """Set the field to what a read says, unless its watermark has moved since `row` was loaded.
 
     Args:
         row: as it was before the read began (I23).
@@ -84,12 +84,12 @@ def observe(row: Model, register: Register, value: Any, *, as_of: datetime | Non
     Returns:
         True when the value is now the one that was read.
     """
-    mark: datetime = getattr(row, register.at)
-    columns: dict[str, Any] = {register.value: value}
+    mark: datetime = getattr(row, lww_field.at)
+    columns: dict[str, Any] = {lww_field.value: value}
     if as_of is not None and as_of > mark:
         # No digest: an event of the same moment is more precise than a read.
-        columns |= {register.at: as_of, register.digest: ""}
-    unmoved = {register.at: mark, register.digest: getattr(row, register.digest)}
+        columns |= {lww_field.at: as_of, lww_field.digest: ""}
+    unmoved = {lww_field.at: mark, lww_field.digest: getattr(row, lww_field.digest)}
     return bool(_rows(row).filter(**unmoved).update(**columns))
 
 

@@ -27,7 +27,7 @@ def read(claim: Claim[Order], client: Client) -> dict[str, Any]:
 
 
 def read_all_open(workspace_id: int, now: datetime) -> int:
-    """Make every open order due for a read, at half the pace, the newest first (I21).
+    """Make every open order due for a read, at half the rate, the newest first (I21).
 
     The other half is for orders that somebody asks for meanwhile.
 

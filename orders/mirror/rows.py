@@ -14,7 +14,7 @@ from crm_sync.jobs import fast_sql
 from crm_sync.jobs.fast_sql import Change
 from crm_sync.text import clean
 from orders.mirror import lww
-from orders.mirror.lww import Register, Stamp, Write
+from orders.mirror.lww import LwwField, Stamp, Write
 from orders.models import Assignment, Order, StatusChange
 from orders.reads import poller
 from properties.models import Property
@@ -108,11 +108,11 @@ class Rows:
             setattr(row, name, value)
         self._changed[row] |= columns.keys()
 
-    def tell(self, row: Order | Assignment, register: Register, value: Any, stamp: Stamp) -> Write:
-        """Write a register of a row; see `lww.write`."""
-        write = lww.write(row, register, value, stamp)
+    def tell(self, row: Order | Assignment, lww_field: LwwField, value: Any, stamp: Stamp) -> Write:
+        """Write a field of a row; see `lww.write`."""
+        write = lww.write(row, lww_field, value, stamp)
         if write.is_new:
-            self._changed[row] |= {register.value, register.at, register.digest}
+            self._changed[row] |= {lww_field.value, lww_field.at, lww_field.digest}
         return write
 
     def enter(self, line: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """What is known of the rows that an event is about: before and after, it shows the changes."""
 
 from crm_sync.inbox.events import Event
-from crm_sync.inbox.handlers import WITNESSES
+from crm_sync.inbox.handlers import SNAPSHOTS
 from crm_sync.text import clean
 from orders.mirror import timeline
 from orders.models import Assignment, MaterialSet, Order, StatusChange
@@ -10,7 +10,7 @@ NONE = "—"
 
 
 def facts(workspace_id: int, event: Event) -> dict[str, str]:
-    """Tell of the order and of the materials that the event names; a `Witness`."""
+    """Tell of the order and of the materials that the event names; a `Snapshot`."""
     known: dict[str, str] = {}
     order_id = clean(event.text("orderId"))[0][:255]
     for order in Order.objects.filter(workspace_id=workspace_id, platform_id=order_id):
@@ -55,4 +55,4 @@ def _yes(value: bool) -> str:
     return "yes" if value else "no"
 
 
-WITNESSES.append(facts)
+SNAPSHOTS.append(facts)

@@ -17,11 +17,11 @@ WIDTH = 255
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a fact comes from: its moment and digest, the way, and the delivery if there is one."""
+    """Where a fact comes from: its moment and digest, the way, and the received event if any."""
 
     stamp: Stamp
     source: StatusChange.Source
-    delivery_id: int | None = None
+    received_event_id: int | None = None
 
 
 def line(
@@ -45,7 +45,7 @@ def line(
         "new": worded(new),
         "occurred_at": origin.stamp.at,
         "digest": origin.stamp.digest,
-        "delivery": origin.delivery_id,
+        "received_event": origin.received_event_id,
         "source": origin.source,
         "is_listed": is_listed,
         "was_stale": was_stale,

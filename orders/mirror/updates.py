@@ -13,7 +13,7 @@ from crm_sync.inbox.events import Event
 from crm_sync.inbox.handlers import Effect, Outcome
 from orders import statuses
 from orders.mirror import lww, rows, timeline
-from orders.mirror.lww import Register, Stamp, Write
+from orders.mirror.lww import LwwField, Stamp, Write
 from orders.mirror.rows import Rows
 from orders.models import Assignment, Order, StatusChange
 from orders.reads import poller
@@ -24,12 +24,12 @@ Fact = StatusChange.Fact
 
 
 @dataclass(frozen=True)
-class Told:
+class EventContext:
     """One event on its way into the mirror."""
 
     rows: Rows
     event: Event
-    delivery_id: int | None
+    received_event_id: int | None
 
     def word(self, name: str, limit: int = 100) -> str:
         """Return a text field as a column of that width holds it (A7)."""
@@ -43,16 +43,16 @@ class Told:
     def origin(self) -> timeline.Origin:
         """Where the lines that it adds to the timeline come from."""
         stamp = Stamp(self.event.at, self.event.digest)
-        return timeline.Origin(stamp, StatusChange.Source.CALLBACK, self.delivery_id)
+        return timeline.Origin(stamp, StatusChange.Source.CALLBACK, self.received_event_id)
 
 
-def tell_order_status(told: Told) -> Effect:
+def tell_order_status(context: EventContext) -> Effect:
     """ORDER_STATUS_UPDATED (§6.3)."""
-    order = order_of(told)
-    previous, new = told.word("previousStatus"), told.word("newStatus")
+    order = order_of(context)
+    previous, new = context.word("previousStatus"), context.word("newStatus")
     is_listed = statuses.is_listed(previous, new, statuses.ORDER_TRANSITIONS)
-    write = _write(told, order, lww.STATUS, new)
-    told.enter(
+    write = _write(context, order, lww.STATUS, new)
+    context.enter(
         order,
         Fact.ORDER_STATUS,
         previous=previous,
@@ -61,18 +61,18 @@ def tell_order_status(told: Told) -> Effect:
         was_stale=not write.is_new,
     )
     if write.is_tie or _is_gap(write, previous, is_listed) or _has_ended(write, new):
-        told.rows.ask_for(order)
+        context.rows.ask_for(order)
     return _effect([write], f"{order}: {_move(previous, new, is_listed)}")
 
 
-def tell_assignment_status(told: Told) -> Effect:
+def tell_assignment_status(context: EventContext) -> Effect:
     """ASSIGNMENT_STATUS_UPDATED, nudges with refreshed logistics included (§3.3, §6.3)."""
-    order, assignment = assignment_of(told)
-    previous, new = told.word("previousStatus"), told.word("newStatus")
+    order, assignment = assignment_of(context)
+    previous, new = context.word("previousStatus"), context.word("newStatus")
     tables = statuses.assignment_tables(assignment.assignment_type)
     is_listed = statuses.is_nudge(previous, new) or statuses.is_listed(previous, new, *tables)
-    write = _write(told, assignment, lww.STATUS, new)
-    told.enter(
+    write = _write(context, assignment, lww.STATUS, new)
+    context.enter(
         assignment,
         Fact.ASSIGNMENT_STATUS,
         previous=previous,
@@ -80,70 +80,74 @@ def tell_assignment_status(told: Told) -> Effect:
         is_listed=is_listed,
         was_stale=not write.is_new,
     )
-    writes = [write, *_tell_logistics(told, assignment, new)]
+    writes = [write, *_tell_logistics(context, assignment, new)]
     if any(one.is_tie for one in writes) or _is_gap(write, previous, is_listed):
-        told.rows.ask_for(order)
+        context.rows.ask_for(order)
     return _effect(writes, f"{order}, {assignment}: {_move(previous, new, is_listed)}")
 
 
-def _tell_logistics(told: Told, assignment: Assignment, status: str) -> list[Write]:
+def _tell_logistics(context: EventContext, assignment: Assignment, status: str) -> list[Write]:
     """Write the logistics that a status event carries; an absent field keeps (§6.3)."""
-    event, writes = told.event, []
+    event, writes = context.event, []
     if "scheduledAt" in event.fields:
         value = event.moment("scheduledAt")
-        writes.append(_tell_fact(told, assignment, lww.APPOINTMENT, Fact.APPOINTMENT, value))
+        writes.append(_tell_fact(context, assignment, lww.APPOINTMENT, Fact.APPOINTMENT, value))
     if (day := event.day("estimatedDeliveryAt")) is not None:
-        writes.append(_tell_fact(told, assignment, lww.ESTIMATE, Fact.ESTIMATE, day))
-    action = told.word("actionRequired")
+        writes.append(_tell_fact(context, assignment, lww.ESTIMATE, Fact.ESTIMATE, day))
+    action = context.word("actionRequired")
     if action or status != statuses.AssignmentStatus.ACTION_REQUIRED:
-        writes.append(_tell_fact(told, assignment, lww.ACTION, Fact.ACTION, action))
+        writes.append(_tell_fact(context, assignment, lww.ACTION, Fact.ACTION, action))
     return writes
 
 
 def _tell_fact(
-    told: Told, assignment: Assignment, register: Register, fact: Fact, value: Any
+    context: EventContext, assignment: Assignment, lww_field: LwwField, fact: Fact, value: Any
 ) -> Write:
     """Write a date or another fact; a line only where it is news: two events tell the same date."""
-    write = _write(told, assignment, register, value)
+    write = _write(context, assignment, lww_field, value)
     if write.before != value:
-        told.enter(assignment, fact, previous=write.before, new=value, was_stale=not write.is_new)
+        context.enter(
+            assignment, fact, previous=write.before, new=value, was_stale=not write.is_new
+        )
     return write
 
 
-def tell_appointment(told: Told) -> Effect:
+def tell_appointment(context: EventContext) -> Effect:
     """APPOINTMENT_DATE_UPDATED: an explicit null means that the appointment is cleared (§6.3)."""
-    moment = told.event.moment("scheduledAt")
-    return _tell_date(told, lww.APPOINTMENT, Fact.APPOINTMENT, moment)
+    moment = context.event.moment("scheduledAt")
+    return _tell_date(context, lww.APPOINTMENT, Fact.APPOINTMENT, moment)
 
 
-def tell_estimate(told: Told) -> Effect:
+def tell_estimate(context: EventContext) -> Effect:
     """ESTIMATED_DELIVERY_UPDATED (§6.3)."""
-    day = told.event.day("estimatedDeliveryAt")
-    return _tell_date(told, lww.ESTIMATE, Fact.ESTIMATE, day)
+    day = context.event.day("estimatedDeliveryAt")
+    return _tell_date(context, lww.ESTIMATE, Fact.ESTIMATE, day)
 
 
-def _tell_date(told: Told, register: Register, fact: Fact, value: date | None) -> Effect:
-    order, assignment = assignment_of(told)
-    write = _tell_fact(told, assignment, register, fact, value)
+def _tell_date(
+    context: EventContext, lww_field: LwwField, fact: Fact, value: date | None
+) -> Effect:
+    order, assignment = assignment_of(context)
+    write = _tell_fact(context, assignment, lww_field, fact, value)
     if write.is_tie:
-        told.rows.ask_for(order)
+        context.rows.ask_for(order)
     what = f"{fact.label.lower()} {timeline.worded(value) or 'cleared'}"
     return _effect([write], f"{order}, {assignment}: {what}")
 
 
-def tell_photographer(told: Told) -> Effect:
+def tell_photographer(context: EventContext) -> Effect:
     """PHOTOGRAPHER_BOOKED: keep the id, and read the order for name and contact (§6.3)."""
-    order = order_of(told)
-    photographer_id = told.word("photographerId", 255)
+    order = order_of(context)
+    photographer_id = context.word("photographerId", 255)
     subject: Order | Assignment = order
     write = Write(before=None, is_new=True, is_tie=False)
-    if rows.names_assignment(told.event):
-        _, subject = assignment_of(told)
+    if rows.names_assignment(context.event):
+        _, subject = assignment_of(context)
         known = subject.photographer
         # The same creative again keeps the name and contact that a read brought.
         value = known if known.get("id") == photographer_id else {"id": photographer_id}
-        write = _write(told, subject, lww.PHOTOGRAPHER, value)
-    told.enter(
+        write = _write(context, subject, lww.PHOTOGRAPHER, value)
+    context.enter(
         subject,
         Fact.PHOTOGRAPHER,
         previous=None,
@@ -151,32 +155,32 @@ def tell_photographer(told: Told) -> Effect:
         was_stale=not write.is_new,
     )
     if write.is_new or write.is_tie:
-        told.rows.ask_for(order)
+        context.rows.ask_for(order)
     where = str(order) if subject is order else f"{order}, {subject}"
     return _effect([write], f"{where}: photographer {photographer_id} booked")
 
 
-def order_of(told: Told) -> Order:
+def order_of(context: EventContext) -> Order:
     """Return the order of the event, with what the event says of its property."""
-    order = told.rows.orders[rows.order_id(told.event)]
+    order = context.rows.orders[rows.order_id(context.event)]
     ties = _ties(
         order,
-        reference=told.word("objectReferenceId", 255),
-        property_id=told.word("realEstatePropertyId", 255),
-        find=told.rows.find_property,
+        reference=context.word("objectReferenceId", 255),
+        property_id=context.word("realEstatePropertyId", 255),
+        find=context.rows.find_property,
     )
     if ties:
-        told.rows.set(order, **ties)
+        context.rows.set(order, **ties)
     return order
 
 
-def assignment_of(told: Told) -> tuple[Order, Assignment]:
+def assignment_of(context: EventContext) -> tuple[Order, Assignment]:
     """Return the order and the assignment of the event."""
-    order = order_of(told)
-    assignment = told.rows.assignments[rows.assignment_id(told.event)]
-    kind = told.word("assignmentType")
+    order = order_of(context)
+    assignment = context.rows.assignments[rows.assignment_id(context.event)]
+    kind = context.word("assignmentType")
     if kind and not assignment.assignment_type:
-        told.rows.set(assignment, assignment_type=kind)
+        context.rows.set(assignment, assignment_type=kind)
     return order, assignment
 
 
@@ -198,12 +202,12 @@ def _ties(
     find: Callable[[str, str], Property | None],
 ) -> dict[str, Any]:
     """Return the columns that tie the order to its property and are not filled yet."""
-    told = {"object_reference_id": reference, "property_platform_id": property_id}
+    context = {"object_reference_id": reference, "property_platform_id": property_id}
     ties: dict[str, Any] = {
-        column: value for column, value in told.items() if value and not getattr(order, column)
+        column: value for column, value in context.items() if value and not getattr(order, column)
     }
     if order.real_estate_property_id is None:
-        known = {column: getattr(order, column) for column in told} | ties
+        known = {column: getattr(order, column) for column in context} | ties
         found = find(known["object_reference_id"], known["property_platform_id"])
         if found is not None:
             ties["real_estate_property_id"] = found.pk
@@ -215,8 +219,10 @@ def ask_for(order: Order, *, now: datetime) -> None:
     poller.ask(Order.objects.filter(pk=order.pk), QUEUE, order.workspace_id, now=now)
 
 
-def _write(told: Told, row: Order | Assignment, register: Register, value: Any) -> Write:
-    return told.rows.tell(row, register, value, told.origin.stamp)
+def _write(
+    context: EventContext, row: Order | Assignment, lww_field: LwwField, value: Any
+) -> Write:
+    return context.rows.tell(row, lww_field, value, context.origin.stamp)
 
 
 def _is_gap(write: Write, previous: str, is_listed: bool) -> bool:

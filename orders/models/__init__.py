@@ -3,8 +3,8 @@
 from orders.models.assignment import Assignment
 from orders.models.material import Material, MaterialSet
 from orders.models.order import EPOCH, Order
-from orders.models.pace import Pace
 from orders.models.placement import Placement
+from orders.models.rate_limit import RateLimit
 from orders.models.status_change import StatusChange
 
 __all__ = [
@@ -13,7 +13,7 @@ __all__ = [
     "Material",
     "MaterialSet",
     "Order",
-    "Pace",
     "Placement",
+    "RateLimit",
     "StatusChange",
 ]

@@ -14,7 +14,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of a fact that nobody 
 class Order(DueModel):
     """The mirror of one order; `due_at` says when it is read next (A42: no list of orders exists).
 
-    `status` is a register on the platform's clock: `status_at` and `status_digest` tell which event
+    `status` goes by the platform's clock: `status_at` and `status_digest` tell which event
     or read it comes from (design §5, "A callback becomes a status").
     """
 

@@ -37,8 +37,8 @@ class StatusChange(models.Model):
     new = models.CharField(max_length=255, blank=True, default="")
     occurred_at = models.DateTimeField(help_text="By the platform's clock")
     digest = models.CharField(max_length=64)
-    delivery = models.ForeignKey(
-        "crm_sync.Delivery", null=True, blank=True, on_delete=models.SET_NULL
+    received_event = models.ForeignKey(
+        "crm_sync.ReceivedEvent", null=True, blank=True, on_delete=models.SET_NULL
     )
     source = models.CharField(max_length=10, choices=Source)
     is_listed = models.BooleanField(default=True, help_text="False: §3 does not list this move")

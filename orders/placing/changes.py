@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from crm_sync.platform.errors import NotAllowed, NotThere, Passing, Refused
+from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
 from crm_sync.platform.responses import Answer
 from crm_sync.webhook import schedule
 from orders.mirror.detail import known, observe
@@ -91,16 +91,16 @@ def _send(order: Order, call: Callable[[], Answer], *, now: datetime) -> Order:
     before = known(order)
     try:
         answer = call()
-    except Passing as error:
+    except TransientError as error:
         order.workspace.pause_for(error, now)
         if not error.unclear:
             raise
         ask_for(order, now=now)
         raise OutcomeUnknown(f"it is not known whether {order} was changed: {error}") from error
-    except (Refused, NotThere):
+    except (RejectedError, NotFoundError):
         ask_for(order, now=now)  # what we show of it may be out of date
         raise
-    except NotAllowed as error:
+    except AuthError as error:
         order.workspace.pause_for(error, now)
         raise
     if isinstance(answer.document, dict):

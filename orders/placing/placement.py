@@ -14,7 +14,13 @@ from django.contrib.auth.models import User
 
 from crm_sync.models import Workspace
 from crm_sync.platform.client import Client
-from crm_sync.platform.errors import NotAllowed, NotThere, Passing, Refused, SyncError
+from crm_sync.platform.errors import (
+    AuthError,
+    NotFoundError,
+    RejectedError,
+    SyncError,
+    TransientError,
+)
 from crm_sync.platform.responses import Answer
 from crm_sync.text import clean
 from crm_sync.webhook import schedule
@@ -94,13 +100,13 @@ def draft(
     )
     try:
         session = client.open_session(session_body(placement)).cleaned
-    except NotThere as error:
+    except NotFoundError as error:
         hint = "push it first" if mine else "import and push it first"
         raise NoSuchChoice(
             f"no property {reference!r} on the platform: {hint} ({error})"
         ) from error
     if not isinstance(session, dict) or not session.get("id"):
-        raise Passing("POST /v1/sessions answered without a session", unclear=False)
+        raise TransientError("POST /v1/sessions answered without a session", unclear=False)
     placement.session_id = str(session["id"])
     property_id = session.get("realEstatePropertyId") or placement.property_platform_id
     placement.property_platform_id = str(property_id)
@@ -188,7 +194,7 @@ def send(placement: Placement, *, now: datetime) -> Placement:
 
     Raises:
         AlreadySent: it is not READY (any more).
-        NotAllowed: the workspace has no credentials; it stays READY.
+        AuthError: the workspace has no credentials; it stays READY.
     """
     client = placement.workspace.client()
     ready = Placement.objects.filter(pk=placement.pk, state=State.READY)
@@ -206,9 +212,9 @@ def _post(placement: Placement, client: Client, *, now: datetime) -> Answer | No
     """Make the one call; None when it did not end well, which the row then tells."""
     try:
         return client.place_order(order_body(placement))
-    except (Refused, NotThere, NotAllowed, Passing) as error:
+    except (RejectedError, NotFoundError, AuthError, TransientError) as error:
         placement.workspace.pause_for(error, now)
-        if isinstance(error, Passing) and error.unclear:
+        if isinstance(error, TransientError) and error.unclear:
             settlement.uncertain(placement, f"{error}")
         else:
             settlement.end(placement, State.FAILED, f"{error}")

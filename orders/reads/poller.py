@@ -12,7 +12,7 @@ from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim, DueModel
 from crm_sync.models import Workspace
 from crm_sync.platform.client import Client
-from crm_sync.platform.errors import NotAllowed, NotThere, Passing, Refused
+from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
 from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain
 
@@ -49,13 +49,13 @@ def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row]) -> str
     """Read one row and give it back; the outcome is the word that the tally counts."""
     try:
         columns = read(claim, workspace.client())
-    except (NotThere, Refused) as error:
+    except (NotFoundError, RejectedError) as error:
         # Reading it again changes nothing: it waits for a person, or for the next event.
-        claim.finish(due_at=None, problem=queues.told(error))
-        return "not there" if isinstance(error, NotThere) else "refused"
-    except (Passing, NotAllowed) as error:
+        claim.finish(due_at=None, problem=queues.error_text(error))
+        return "not there" if isinstance(error, NotFoundError) else "refused"
+    except (TransientError, AuthError) as error:
         workspace.pause_for(error, timezone.now())
-        queues.put_off(claim, error, problem=queues.told(error))
+        queues.put_off(claim, error, problem=queues.error_text(error))
         return "put off"
     workspace.answered()
     claim.finish(**{"attempts": 0, "problem": "", **columns})

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import QuerySet
 
-from orders.models import Pace
+from orders.models import RateLimit
 
 BEHIND = timedelta(minutes=2)  # who looks for a standstill asks about a moment of the past
 TRIES = 10  # others may take a read in between
@@ -28,11 +28,11 @@ def take(workspace_id: int, *, now: datetime) -> bool:
     at_once, share = limits()
     full = now + at_once * share
     for _ in range(TRIES):
-        pace, _is_first = Pace.objects.get_or_create(workspace_id=workspace_id)
-        paid_until = max(pace.paid_until, now) + share
+        limit, _is_first = RateLimit.objects.get_or_create(workspace_id=workspace_id)
+        paid_until = max(limit.paid_until, now) + share
         # What is paid further ahead than can be was written by a clock that went ahead.
         columns = {"paid_until": min(paid_until, full)}
-        mine = Pace.objects.filter(pk=pace.pk, paid_until=pace.paid_until)
+        mine = RateLimit.objects.filter(pk=limit.pk, paid_until=limit.paid_until)
         if paid_until > full:
             mine.filter(paid_until__gt=full).update(**columns)
             return False
@@ -41,10 +41,10 @@ def take(workspace_id: int, *, now: datetime) -> bool:
     return False
 
 
-def exhausted(now: datetime) -> QuerySet[Pace]:
+def exhausted(now: datetime) -> QuerySet[RateLimit]:
     """Return the rows of the workspaces in which no order may be read now."""
     at_once, share = limits()
     full = now + at_once * share
     # Much further ahead was written by a clock that went ahead; `take` puts that right (I29).
-    mine = Pace.objects.filter(paid_until__gt=full - share)
+    mine = RateLimit.objects.filter(paid_until__gt=full - share)
     return mine.filter(paid_until__lte=full + BEHIND)

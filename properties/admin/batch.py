@@ -33,7 +33,7 @@ class StepShown:
     title: str
     call: str
     fields: list[tuple[str, str]]
-    held: list[tuple[str, str]]
+    blocked: list[tuple[str, str]]
 
 
 def ask(request: HttpRequest, rows: QuerySet[Property], kind: Batch.Kind) -> HttpResponse:
@@ -93,7 +93,7 @@ def _plan(batch: Batch) -> dict[str, Any]:
         "plan": plan,
         "held": [
             (SyncState(kind).label, ProblemKind(kind).label, *counts)
-            for kind, counts in plan.held.items()
+            for kind, counts in plan.blocked.items()
             if kind in ProblemKind.values
         ],
         "paused": [
@@ -106,13 +106,15 @@ def _plan(batch: Batch) -> dict[str, Any]:
 
 def _shown(step: batches.Step) -> StepShown:
     row = step.row
-    held = [(label(path) or "The property", row.problems_at(path)[0]) for path in sorted(row.held)]
+    blocked = [
+        (label(path) or "The property", row.problems_at(path)[0]) for path in sorted(row.blocked)
+    ]
     return StepShown(
         property=link(page_of(row), row),
         title=str(row.desired.get("title") or ""),
         call=CALLS.get(step.call, NOTHING),
         fields=[(label(path), in_one_line(path, value)) for path, value in step.parts.items()],
-        held=held,
+        blocked=blocked,
     )
 
 
@@ -122,7 +124,7 @@ def _progress(batch: Batch) -> dict[str, Any]:
     rows = [
         (link(page_of(row), row), label(path) or "The property", row.problems_at(path)[0])
         for row in troubled[: batches.FIRST]
-        for path in sorted(row.held)[:1]
+        for path in sorted(row.blocked)[:1]
     ]
     return {
         "progress": batches.progress(batch, now=now),

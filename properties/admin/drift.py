@@ -26,7 +26,7 @@ from properties.catalog import label
 from properties.drift.findings import by_count
 from properties.models import DriftCheck
 
-TONES = {"unexplained": "warning", "failed": "danger", "held": "warning", "pending": "info"}
+TONES = {"unexplained": "warning", "failed": "danger", "blocked": "warning", "pending": "info"}
 MEANING = {
     DriftCheck.Kind.SAMPLE: "Some properties, chosen by chance and read on the platform.",
     DriftCheck.Kind.SWEEP: "All our rows, without a call: what was written past the product.",
@@ -114,7 +114,7 @@ def _facts(check: Any) -> list[tuple[str, object]]:
         ("Differ", check.differing),
         ("Unexplained", check.unexplained),
         ("On their way", check.pending),
-        ("Waiting for a person", check.held),
+        ("Waiting for a person", check.blocked),
         ("Not on the platform", check.gone),
         ("Could not be compared", check.failed),
         ("Begun", exact_moment(check.started_at, now)),

@@ -105,7 +105,7 @@ class PropertyAdmin(ExportActions, ModelAdmin):
     @display(description="Waits for a person")
     def waiting(self, row: Property) -> SafeString | str:
         """Name the first field that waits, and how many there are."""
-        paths = sorted(row.held)
+        paths = sorted(row.blocked)
         if not paths:
             return EMPTY
         names = [label(path) if path else "The property" for path in paths]

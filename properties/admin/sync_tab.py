@@ -123,9 +123,9 @@ def _differences(row: Property, to_send: set[str]) -> list[Difference]:
     """Return every leaf that differs, waits for a person, or is on its way (design §5)."""
     ours, theirs = merge.leaves(row.desired), merge.leaves(row.observed)
     found = []
-    for path in sorted((ours.keys() | theirs.keys() | row.held | row.inflight.keys()) - {""}):
+    for path in sorted((ours.keys() | theirs.keys() | row.blocked | row.inflight.keys()) - {""}):
         differs = not equal(path, ours.get(path), theirs.get(path))
-        if path in READ_ONLY or not (differs or path in row.held or path in row.inflight):
+        if path in READ_ONLY or not (differs or path in row.blocked or path in row.inflight):
             continue
         state = _leaf_state(row, path, ours.get(path), is_sent=path in to_send)
         reason = "; ".join(row.problems_at(path))

@@ -1,6 +1,6 @@
 """What differs between us and the platform now, and whether anything explains it.
 
-A difference is *pending* while the row is due or held by a worker, *held* while it waits for a
+A difference is *pending* while the row is due or held by a worker, *blocked* while it waits for a
 person, and else *unexplained*: the real drift. Comparing writes nothing; `make_due` hands what was
 found to the one path that reads, merges and pushes.
 """
@@ -17,7 +17,7 @@ from django.utils import timezone
 from crm_sync.jobs import due
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import NotAllowed, Passing, Refused
+from crm_sync.platform.errors import AuthError, RejectedError, TransientError
 from crm_sync.workers import slots
 from properties import merge
 from properties.catalog import READ_ONLY, equal
@@ -69,16 +69,16 @@ def compare(
         try:
             with _room(workspace, clock, patience):
                 document = read(workspace.client(deadline=deadline), row).document
-        except (Passing, NotAllowed) as error:
+        except (TransientError, AuthError) as error:
             workspace.pause_for(error, clock())
             silent += 1
-            if isinstance(error, NotAllowed) or error.pauses:
+            if isinstance(error, AuthError) or error.pauses:
                 raise Stopped(str(error)) from error
             yield _failed(row, error)
             if silent == SILENCES:
                 raise Stopped(str(error)) from error
             continue
-        except Refused as error:  # said about this one, not about the connection
+        except RejectedError as error:  # said about this one, not about the connection
             yield _failed(row, error)
             continue
         silent = 0
@@ -99,13 +99,13 @@ def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -
         return Finding(row.pk, str(row), Verdict.SAME)
     # Read again only now: an edit or a push while the read was under way explains it.
     same = Property.objects.filter(pk=row.pk, revision=row.revision, read_at=row.read_at)
-    is_busy, held = not same.filter(idle(now)).exists(), row.held
+    is_busy, blocked = not same.filter(idle(now)).exists(), row.blocked
     if document is None:
-        return Finding(row.pk, str(row), _verdict("", held, is_busy=is_busy), is_gone=True)
+        return Finding(row.pk, str(row), _verdict("", blocked, is_busy=is_busy), is_gone=True)
     leaves = tuple(
         Leaf(
             path,
-            _verdict(path, held, is_busy=is_busy),
+            _verdict(path, blocked, is_busy=is_busy),
             _moved(path, ours.get(path), base.get(path), theirs.get(path)),
             ours.get(path),
             theirs.get(path),
@@ -118,7 +118,7 @@ def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -
 
 def idle(now: datetime) -> Q:
     """Rows that nothing is due for and that no worker holds."""
-    return Q(due_at=None) & due.unheld(now)
+    return Q(due_at=None) & due.unleased(now)
 
 
 def forgotten(row: Property) -> set[str]:
@@ -126,7 +126,7 @@ def forgotten(row: Property) -> set[str]:
 
     What waits for a person is left out; "" in a problem holds the whole row.
     """
-    if "" in row.held:
+    if "" in row.blocked:
         return set()
     patch = smallest_patch(row, inflight=row.inflight)
     return set(patch.parts) | (set(patch.unsendable) - READ_ONLY)
@@ -155,12 +155,12 @@ def _ours(row: Property) -> merge.Leaves:
     }
 
 
-def _verdict(path: str, held: set[str], *, is_busy: bool) -> Verdict:
-    if path and path in held:
-        return Verdict.HELD
+def _verdict(path: str, blocked: set[str], *, is_busy: bool) -> Verdict:
+    if path and path in blocked:
+        return Verdict.BLOCKED
     if is_busy:
         return Verdict.PENDING
-    return Verdict.HELD if "" in held else Verdict.UNEXPLAINED
+    return Verdict.BLOCKED if "" in blocked else Verdict.UNEXPLAINED
 
 
 def _moved(path: str, ours: Any, base: Any, theirs: Any) -> str:
@@ -181,8 +181,8 @@ def _room(workspace: Workspace, clock: Callable[[], datetime], patience: float) 
         workspace.refresh_from_db(fields=["paused_until", "pauses", "problem"])
         if workspace.is_paused(clock()):
             raise Stopped(f"the workspace is paused: {workspace.problem or 'no reason is noted'}")
-        with slots.hold(workspace) as held:
-            if held.count:
+        with slots.hold(workspace) as slot:
+            if slot.count:
                 yield
                 return
         if time.monotonic() > end:

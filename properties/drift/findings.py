@@ -13,14 +13,14 @@ class Verdict(enum.StrEnum):
     """What a person needs to know of a difference; the last one that applies to a row counts."""
 
     SAME = "same"
-    HELD = "held"
+    BLOCKED = "blocked"
     PENDING = "pending"
     UNEXPLAINED = "unexplained"
     FAILED = "failed"  # it could not be compared
 
 
 RANK = {verdict: rank for rank, verdict in enumerate(Verdict)}
-ORDER = (Verdict.UNEXPLAINED, Verdict.FAILED, Verdict.HELD, Verdict.PENDING)  # for people
+ORDER = (Verdict.UNEXPLAINED, Verdict.FAILED, Verdict.BLOCKED, Verdict.PENDING)  # for people
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from properties.feeds.formats import stock_format
 from properties.feeds.isolation import ReaderEnded, open_feed, open_lines
 from properties.feeds.lines import Line
 from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
-from properties.feeds.spool import Shelf, open_shelf
+from properties.feeds.spool import Spool, open_spool
 
 __all__ = [
     "Line",
@@ -28,10 +28,10 @@ __all__ = [
     "ReaderEnded",
     "Record",
     "Refusal",
-    "Shelf",
+    "Spool",
     "Truncated",
     "open_feed",
     "open_lines",
-    "open_shelf",
+    "open_spool",
     "stock_format",
 ]

@@ -21,7 +21,7 @@ _PHONE_FIELDS = ("phone", "mobile")
 Fitted = tuple[Any, Any]  # what fits, and the rest of it; None where there is nothing
 
 
-def fit(path: str, value: Any) -> Fitted:
+def coerce(path: str, value: Any) -> Fitted:
     """Return a feed's value as the field at `path` holds it, and what had no place in it.
 
     Words become constants (`heatpump-air-and-water`: HEATPUMP_AIR_AND_WATER), texts numbers where
@@ -71,7 +71,7 @@ def flatten(prefix: str, rest: Any) -> Iterator[tuple[str, Any]]:
 def _element(path: str, value: dict[str, Any]) -> Fitted:
     """Fit a single value that has attributes of its own: they are the rest."""
     text = value.pop("text", None)
-    return fit(path, text)[0], value or None
+    return coerce(path, text)[0], value or None
 
 
 def _object(path: str, value: dict[str, Any]) -> Fitted:
@@ -85,7 +85,7 @@ def _object(path: str, value: dict[str, Any]) -> Fitted:
         elif _LEADS_ON.search(name):  # "rent.net" is the name of a member, and not the way to one
             good, left = None, member
         else:
-            good, left = fit(f"{path}.{name}", member)
+            good, left = coerce(f"{path}.{name}", member)
         if good is not None:
             fitted[name] = good
             if name in _PHONE_FIELDS and is_odd_phone(name, good):
@@ -97,12 +97,12 @@ def _object(path: str, value: dict[str, Any]) -> Fitted:
 
 def _objects(path: str, value: list[Any]) -> Fitted:
     """Fit the items of a list of objects; the rest knows the number of its item."""
-    pairs = [fit_item(path, item) for item in value]
+    pairs = [coerce_item(path, item) for item in value]
     rest = {f"[{index}]": left for index, (_, left) in enumerate(pairs) if left is not None}
     return [good for good, _ in pairs if good is not None] or None, rest or None
 
 
-def fit_item(path: str, item: Any) -> Fitted:
+def coerce_item(path: str, item: Any) -> Fitted:
     """Fit one item of a list of objects; one that is no object stays, for the catalog to refuse."""
     return _object(f"{path}[]", item) if isinstance(item, dict) else (item, None)
 

@@ -1,4 +1,4 @@
-"""What was read as one line of text, and back: for the shelf and between processes.
+"""What was read as one line of text, and back: for the spool and between processes.
 
 A line says in its head what an import must know of each item; its body is read only where somebody
 needs it, and is in canonical form, so equal bodies are equal contents.

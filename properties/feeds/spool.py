@@ -12,17 +12,17 @@ CHARACTERS = 8 * 1024 * 1024  # of the lines of one chunk, or a single line that
 
 
 @contextmanager
-def open_shelf() -> Iterator["Shelf"]:
-    """Open a shelf in a file that has no name; the file goes with it.
+def open_spool() -> Iterator["Spool"]:
+    """Open a spool in a file that has no name; the file goes with it.
 
     What was read and found good is what is imported, even when the feed is replaced meanwhile; and
     nothing is read twice. The file is in TMPDIR, about as large as the feed.
     """
     with tempfile.TemporaryFile("w+b") as file:
-        yield Shelf(file)
+        yield Spool(file)
 
 
-class Shelf:
+class Spool:
     """Holds what was read in a file, one item a line."""
 
     def __init__(self, file: IO[bytes]) -> None:

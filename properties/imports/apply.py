@@ -14,7 +14,7 @@ from properties.catalog import Fault, equal
 from properties.editing import Invalid, edit, faults
 from properties.feeds import Line, Record, Refusal
 from properties.imports import analyze, bulk_create
-from properties.imports.bulk_create import Arrival
+from properties.imports.bulk_create import NewProperty
 from properties.imports.report import Report
 from properties.merge import Leaves, leaves
 from properties.models import Change, Property
@@ -124,7 +124,9 @@ class Taking:
 
     def _create(self, told: list[_Told]) -> None:
         if not self._dry_run:
-            arrived = [Arrival(one.record.reference, one.alone, self._memory(one)) for one in told]
+            arrived = [
+                NewProperty(one.record.reference, one.alone, self._memory(one)) for one in told
+            ]
             origin = Change.Origin.FEED
             bulk_create.create_all(self._workspace, arrived, origin=origin, now=self._now)
         for one in told:

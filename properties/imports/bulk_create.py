@@ -28,7 +28,7 @@ _ROWS = {
 
 
 @dataclass(frozen=True)
-class Arrival:
+class NewProperty:
     """A property to be made.
 
     Attributes:
@@ -49,7 +49,7 @@ def faults(reference: str, wanted: Mapping[str, Any]) -> list[Fault]:
 
 
 def create_all(
-    workspace: Workspace, arrivals: Sequence[Arrival], *, origin: Origin, now: datetime
+    workspace: Workspace, found: Sequence[NewProperty], *, origin: Origin, now: datetime
 ) -> None:
     """Make properties; they are due for a push at once.
 
@@ -58,7 +58,7 @@ def create_all(
     """
     rows = [
         {"object_reference_id": one.reference, "desired": _document(one), **one.columns}
-        for one in arrivals
+        for one in found
     ]
     with transaction.atomic():
         keys = _insert(Property(workspace=workspace, revision=1, due_at=now), rows)
@@ -66,9 +66,9 @@ def create_all(
         doorbell.ring(QUEUE, workspace.pk)
 
 
-def _document(arrival: Arrival) -> merge.Document:
+def _document(new: NewProperty) -> merge.Document:
     """Return the leaves that say something, the reference among them, put together."""
-    whole = {**arrival.wanted, REFERENCE: arrival.reference}
+    whole = {**new.wanted, REFERENCE: new.reference}
     return merge.document({path: v for path, v in whole.items() if not is_empty(path, v)})
 
 

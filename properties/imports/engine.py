@@ -1,6 +1,6 @@
 """A feed file becomes edits: new, changed, unchanged, refused, each with its reason.
 
-A file is read to its end before the first write, and lies on a shelf until it is known that it is
+A file is read to its end before the first write, and lies in a spool until it is known that it is
 whole; what is as it was in the last feed is told by its digest. Then its records are handled in
 their order, so an import that was interrupted goes on behind what it has done.
 """
@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 
 from crm_sync.models import Workspace
-from properties.feeds import NotAFeed, Shelf, open_lines, open_shelf, stock_format
+from properties.feeds import NotAFeed, Spool, open_lines, open_spool, stock_format
 from properties.imports.apply import Taking
-from properties.imports.full_load_guard import Stock
+from properties.imports.full_load_guard import FullLoadGuard
 from properties.imports.report import Report
 
 CHUNK = 100  # records whose properties are read by one query, and made by one transaction
@@ -56,33 +56,35 @@ def import_feed(
     """
     report = Report()
     feed_format = stock_format(path)
-    stock = Stock(workspace, feed_format) if feed_format else None
-    with open_shelf() as shelf:
-        yield from _read(path, stock, shelf, report)
-        if stock is not None:
-            report.missing = stock.missing()
-            report.stopped = "" if force or skip else stock.fault()
+    guard = FullLoadGuard(workspace, feed_format) if feed_format else None
+    with open_spool() as spool:
+        yield from _read(path, guard, spool, report)
+        if guard is not None:
+            report.missing = guard.missing()
+            report.stopped = "" if force or skip else guard.fault()
         if report.stopped and not dry_run:
             raise Stopped(path, report)
         taking = Taking(workspace, feed_format, report, now=now, dry_run=dry_run)
-        for lines in shelf.chunks(together):
+        for lines in spool.chunks(together):
             yield from taking.take(lines[skip:])
             skip = max(0, skip - len(lines))
-    if stock is not None and not dry_run:
-        stock.let_go()
+    if guard is not None and not dry_run:
+        guard.let_go()
     yield report  # an empty feed has one too
 
 
-def _read(path: Path, stock: Stock | None, shelf: Shelf, report: Report) -> Iterator[Report]:
-    """Read the file to its end and put it on the shelf; of what is unchanged, only that it is."""
+def _read(
+    path: Path, guard: FullLoadGuard | None, spool: Spool, report: Report
+) -> Iterator[Report]:
+    """Read the file to its end and put it into the spool; of what is unchanged, only that it is."""
     total = 0
     for line in open_lines(path):
         total += 1
         kept = line
-        if stock is not None:
+        if guard is not None:
             known = None if line.kind == "refusal" else line.digest
-            if stock.meet(line.reference, known):
+            if guard.meet(line.reference, known):
                 kept = line.without_body()
-        shelf.put(kept)
+        spool.put(kept)
         yield report
     report.total = total

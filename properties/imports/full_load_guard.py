@@ -10,7 +10,7 @@ from properties.models import Property
 _BATCH = 500  # references in one UPDATE
 
 
-class Stock:
+class FullLoadGuard:
     """The properties that the last full loads of a workspace held, and what a new one lacks.
 
     Nobody misses what no feed brought, what the last full load lacked already, or what comes in

@@ -36,7 +36,7 @@ KEPT = timedelta(days=7)  # how long a file waits for a person
 
 
 @dataclass(frozen=True)
-class Pace:
+class SliceLimits:
     """How often a slice writes and looks up, and how long it works at least; in seconds."""
 
     save: float = 0.5  # between two writes of the progress
@@ -85,7 +85,7 @@ def work(
     claim: Claim[Import],
     *,
     until: float,
-    pace: Pace = Pace(),
+    limits: SliceLimits = SliceLimits(),
     clock: Callable[[], datetime] = timezone.now,
 ) -> str:
     """Do the next slice of one upload.
@@ -99,7 +99,7 @@ def work(
     Raises:
         LeaseLost: another worker or a person has it now, and nothing more was written.
     """
-    return _Slice(claim, until, pace, clock).run()
+    return _Slice(claim, until, limits, clock).run()
 
 
 def steps(row: Import, now: datetime, together: int) -> Iterator[Report]:
@@ -122,7 +122,7 @@ class _Slice:
 
     claim: Claim[Import]
     until: float
-    pace: Pace
+    limits: SliceLimits
     clock: Callable[[], datetime]
 
     def __post_init__(self) -> None:
@@ -189,10 +189,10 @@ class _Slice:
 
     def _go_on(self) -> str:
         worked = False
-        for report in steps(self.row, self.clock(), self.pace.together):
+        for report in steps(self.row, self.clock(), self.limits.together):
             self.report = report
             if not worked and report.handled:
-                worked, self.until = True, max(self.until, time.monotonic() + self.pace.least)
+                worked, self.until = True, max(self.until, time.monotonic() + self.limits.least)
             if self._is_time():
                 self._write(**self._progress())
             if worked and time.monotonic() >= self.until:
@@ -214,7 +214,7 @@ class _Slice:
 
     def _is_time(self) -> bool:
         now = time.monotonic()
-        if now - self.saved_at < self.pace.save:
+        if now - self.saved_at < self.limits.save:
             return False
         self.saved_at = now
         return True

@@ -65,7 +65,7 @@ def cancel(imports: QuerySet[Import], *, now: datetime) -> int:
         how many had not ended yet.
     """
     wanted = imports.filter(state__in=Import.OPEN)
-    free = due.unheld(now) | Q(state=Import.State.PREVIEWED)
+    free = due.unleased(now) | Q(state=Import.State.PREVIEWED)
     ended = wanted.filter(free).update(
         state=Import.State.CANCELLED,
         ended_at=now,

@@ -42,7 +42,7 @@ class DriftCheck(models.Model):
         default=0, help_text="They differed though nothing was due and nothing waited for a person"
     )
     pending = models.PositiveIntegerField(default=0, help_text="Ours was on its way")
-    held = models.PositiveIntegerField(default=0, help_text="It waited for a person")
+    blocked = models.PositiveIntegerField(default=0, help_text="It waited for a person")
     gone = models.PositiveIntegerField(default=0, help_text="The platform had no such property")
     failed = models.PositiveIntegerField(default=0, help_text="They could not be compared")
     # Both bounded: leaf to how many properties differ there, and the first properties that did.

@@ -164,7 +164,7 @@ class Property(DueModel):
         return self.object_reference_id or f"platform id {self.platform_id}"
 
     @property
-    def held(self) -> set[str]:
+    def blocked(self) -> set[str]:
         """The leaves that wait for a person and stay out of the PATCH."""
         return {path for fields in self.problem.values() for path in fields}
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import Refused
+from crm_sync.platform.errors import RejectedError
 from properties import history, merge
 from properties.catalog import READ_ONLY, equal, is_empty, sendable
 from properties.difference import short
@@ -23,7 +23,8 @@ class Observation:
         columns: what to write, under the revision of the row that was merged.
         adopted: leaves of theirs that become ours.
         agreed: leaves that waited for a person and on which both sides agree by now.
-        ghost: a mirror without edits of ours, made before we knew that our property has this id.
+        duplicate_mirror: one without edits of ours, made before we knew that our property has
+            this id.
     """
 
     row: Property
@@ -31,17 +32,17 @@ class Observation:
     adopted: Leaves
     clashes: tuple[Clash, ...]
     agreed: set[str]
-    ghost: Property | None
+    duplicate_mirror: Property | None
 
     @property
     def leaves_traces(self) -> bool:
         """Whether there are changes or conflicts to keep beside the row."""
-        return bool(self.adopted or self.clashes or self.agreed or self.ghost)
+        return bool(self.adopted or self.clashes or self.agreed or self.duplicate_mirror)
 
     def make_way(self) -> None:
-        """Take the ghost away, in the transaction that writes `columns`: one mirror an id."""
-        if self.ghost:
-            self.ghost.delete()
+        """Take the duplicate away, in the transaction that writes `columns`: one mirror an id."""
+        if self.duplicate_mirror:
+            self.duplicate_mirror.delete()
 
     def keep(self, policy: str, *, now: datetime) -> None:
         """Write the traces, in the transaction that wrote `columns`."""
@@ -63,7 +64,7 @@ def observe(
         policy: who wins where both sides changed a field.
 
     Raises:
-        Refused: another row mirrors this platform id already (A44).
+        RejectedError: another row mirrors this platform id already (A44).
     """
     told = theirs if sent is None else _told_by_answer(row.observed, theirs, sent)
     worded = _worded_by_them(row.desired, told)
@@ -74,9 +75,11 @@ def observe(
     theirs_win = policy == Workspace.ConflictPolicy.PLATFORM_WINS
     lost = {clash.path: clash.theirs for clash in merged.clashes if theirs_win}
     adopted = worded | merged.adopted | lost
-    agreed = _agreed(row.held, ours, told)
+    agreed = _agreed(row.blocked, ours, told)
     platform_id = row.platform_id if told.get("id") is None else str(told["id"])  # A7
-    ghost = None if platform_id == row.platform_id else _ghost(row, platform_id)
+    duplicate_mirror = (
+        None if platform_id == row.platform_id else _duplicate_mirror(row, platform_id)
+    )
     columns: dict[str, Any] = {
         "observed": told,
         "platform_id": platform_id,
@@ -86,7 +89,7 @@ def observe(
     }
     if adopted:
         columns["desired"] = merge.changed(row.desired, adopted)
-    return Observation(row, columns, adopted, merged.clashes, agreed, ghost)
+    return Observation(row, columns, adopted, merged.clashes, agreed, duplicate_mirror)
 
 
 def _worded_by_them(ours: Document, theirs: Document) -> Leaves:
@@ -110,11 +113,11 @@ def _told_by_answer(base: Document, answer: Document, sent: Leaves) -> Document:
     return merge.document({path: value for path, value in parts.items() if value is not None})
 
 
-def _ghost(row: Property, platform_id: str | None) -> Property | None:
+def _duplicate_mirror(row: Property, platform_id: str | None) -> Property | None:
     """Return the row that a walk made for a property which turns out to be ours, created anew.
 
     Raises:
-        Refused: a row that people worked on mirrors it.
+        RejectedError: a row that people worked on mirrors it.
     """
     twins = Property.objects.filter(workspace=row.workspace_id, platform_id=platform_id)
     twin = twins.exclude(pk=row.pk).first()
@@ -123,14 +126,14 @@ def _ghost(row: Property, platform_id: str | None) -> Property | None:
     edits = Change.objects.filter(real_estate_property=twin).exclude(origin=Origin.PLATFORM)
     if ProblemKind.DUPLICATE in twin.problem and not edits.exists():
         return twin
-    raise Refused(f"property {platform_id} of the platform is {twin} here", status=409)
+    raise RejectedError(f"property {platform_id} of the platform is {twin} here", status=409)
 
 
-def _agreed(held: set[str], desired: Document, told: Document) -> set[str]:
-    if not held:
+def _agreed(blocked: set[str], desired: Document, told: Document) -> set[str]:
+    if not blocked:
         return set()
     ours, theirs = merge.leaves(desired), merge.leaves(told)
-    return {path for path in held if equal(path, ours.get(path), theirs.get(path))}
+    return {path for path in blocked if equal(path, ours.get(path), theirs.get(path))}
 
 
 def _problem(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crm_sync.platform.client import Client
-from crm_sync.platform.errors import NotThere, Passing
+from crm_sync.platform.errors import NotFoundError, TransientError
 from crm_sync.platform.responses import Answer
 from properties.editing import REFERENCE
 from properties.models import Property
@@ -43,7 +43,7 @@ def read(client: Client, row: Property) -> Read:
         return Read(_by_id(client, row), by_id=True)
     try:
         named = _document(client.get_property_by_reference(str(row.object_reference_id)))
-    except NotThere:
+    except NotFoundError:
         named = None
     if row.platform_id is None or (named and str(named.get("id")) == row.platform_id):
         return Read(named, by_id=False)
@@ -55,12 +55,12 @@ def read(client: Client, row: Property) -> Read:
 def _by_id(client: Client, row: Property) -> Document | None:
     try:
         return _document(client.get_property(str(row.platform_id)))
-    except NotThere:
+    except NotFoundError:
         return None
 
 
 def _document(answer: Answer) -> Document:
     if not isinstance(answer.document, dict):
-        raise Passing("the platform's answer is no property", unclear=False)
+        raise TransientError("the platform's answer is no property", unclear=False)
     document: Document = answer.cleaned
     return document

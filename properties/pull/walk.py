@@ -19,7 +19,7 @@ from django.utils import timezone
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
 from crm_sync.platform.client import PAGE_SIZE, Client
-from crm_sync.platform.errors import Passing
+from crm_sync.platform.errors import TransientError
 from crm_sync.text import clean
 from crm_sync.workers import slots
 from properties.catalog import equal
@@ -63,7 +63,9 @@ def pull(
     while walk.finished_at is None:
         items, is_last = _page(workspace, client, walk, size)
         if items and items == before:  # a platform that does not know `page` would never end
-            raise Passing(f"page {walk.page} of the list repeats the one before", unclear=False)
+            raise TransientError(
+                f"page {walk.page} of the list repeats the one before", unclear=False
+            )
         before = items
         _take(walk, items, is_last=is_last, now=clock())
         walk.refresh_from_db()
@@ -74,7 +76,9 @@ def pull(
 def _page(workspace: Workspace, client: Client, walk: Walk, size: int) -> tuple[list[Item], bool]:
     with slots.hold(workspace) as held:
         if not held.count:
-            raise Passing("the workers use all calls that the workspace allows", unclear=False)
+            raise TransientError(
+                "the workers use all calls that the workspace allows", unclear=False
+            )
         items, is_last = client.property_page(walk.page, size=size)
     return [item for item in clean(items)[0] if _fits(item, workspace)], is_last
 

@@ -48,7 +48,7 @@ class Plan:
         changed, created, unchanged: properties by their call.
         again: of `created`, those that the platform had and has no longer.
         left_out: properties that a read leaves alone, since it would create them again.
-        held: kind of problem to (properties, fields) that wait for a person and stay out.
+        blocked: kind of problem to (properties, fields) that wait for a person and stay out.
         paused: workspaces that are left alone for now, with the number of properties in them.
         steps: the first ones that send something or hold something back.
     """
@@ -60,7 +60,7 @@ class Plan:
     again: int = 0
     unchanged: int = 0
     left_out: int = 0
-    held: dict[str, tuple[int, int]] = field(default_factory=dict)
+    blocked: dict[str, tuple[int, int]] = field(default_factory=dict)
     paused: list[tuple[Workspace, int]] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
 
@@ -143,9 +143,9 @@ def plan(batch: Batch, *, now: datetime) -> Plan:
         found.created += step.call == "POST"
         found.again += step.call == "POST" and is_gone
         found.unchanged += not step.parts
-        if len(found.steps) < FIRST and (step.parts or row.held):
+        if len(found.steps) < FIRST and (step.parts or row.blocked):
             found.steps.append(step)
-    found.held = {kind: (kinds[kind], fields[kind]) for kind in sorted(kinds)}
+    found.blocked = {kind: (kinds[kind], fields[kind]) for kind in sorted(kinds)}
     found.paused = _paused(batch, now)
     return found
 
@@ -154,9 +154,9 @@ def progress(batch: Batch, *, now: datetime) -> Progress:
     """Count where the rows stand, in one query."""
     counts = batch.properties.aggregate(
         total=Count("pk"),
-        waiting=Count("pk", filter=OPEN & due.unheld(now)),
-        delayed=Count("pk", filter=OPEN & due.unheld(now) & Q(attempts__gt=0)),
-        under_way=Count("pk", filter=OPEN & due.held(now)),
+        waiting=Count("pk", filter=OPEN & due.unleased(now)),
+        delayed=Count("pk", filter=OPEN & due.unleased(now) & Q(attempts__gt=0)),
+        under_way=Count("pk", filter=OPEN & due.leased(now)),
         person=Count("pk", filter=CLOSED & ~Q(problem={})),
     )
     done = counts["total"] - counts["waiting"] - counts["under_way"] - counts["person"]

@@ -70,7 +70,7 @@ class Holder:
                 done = write(changed, revision=before.revision)
                 if done and seen and seen.leaves_traces:
                     seen.keep(policy, now=now)
-                elif seen and seen.ghost:
+                elif seen and seen.duplicate_mirror:
                     transaction.set_rollback(True)
             if done:
                 _set(row, columns)

@@ -17,7 +17,7 @@ from crm_sync.jobs.due import Claim
 from crm_sync.jobs.durability import durable
 from crm_sync.models import Workspace
 from crm_sync.platform.client import Client
-from crm_sync.platform.errors import NotAllowed, NotThere, Passing, Refused
+from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
 from crm_sync.platform.responses import Answer
 from properties import merge
 from properties.catalog import READ_ONLY
@@ -85,10 +85,10 @@ class _Push:
         try:
             outcome = self._go(self.workspace.client())
             self.workspace.answered()
-        except Refused as error:
+        except RejectedError as error:
             return self._refused(error)
-        except (Passing, NotAllowed, NotThere) as error:
-            # NotThere: it was there when we read it, and the next read says what to do.
+        except (TransientError, AuthError, NotFoundError) as error:
+            # NotFoundError: it was there when we read it, and the next read says what to do.
             self.workspace.pause_for(error, self.clock())
             return self._delayed(error)
         return outcome
@@ -160,7 +160,7 @@ class _Push:
         self.out = True
         try:
             answer = client.create_property(patch.body)
-        except Refused as error:
+        except RejectedError as error:
             if error.status != 409:
                 raise
             # A45: somebody created it meanwhile; the next read adopts it. Where that finds nothing,
@@ -221,7 +221,7 @@ class _Push:
         What cannot be said, and what reads back different, becomes a visible state.
         """
         problem = with_problem(row.problem, ProblemKind.DIFFERS, differs)
-        rest = smallest_patch(row, held=row.held | differs.keys())
+        rest = smallest_patch(row, blocked=row.blocked | differs.keys())
         return due.RELEASED | {
             # A rest is an edit that came while the PATCH was out.
             "due_at": self.clock() if rest.parts else self.verify_at,
@@ -233,15 +233,15 @@ class _Push:
             **columns,
         }
 
-    def _refused(self, error: Refused) -> str:
+    def _refused(self, error: RejectedError) -> str:
         """Put the platform's words at the field; the other fields go out without it (§7)."""
         paths = {refused_leaf(field.path, self.row): field.message for field in error.fields}
         named = {path: text for path, text in paths.items() if path}
         problem = with_problem(
             self.row.problem, ProblemKind.REFUSED, named or {"": str(error)[:1000]}
         )
-        held = self.row.held | named.keys()
-        rest = smallest_patch(self.row, held=held)
+        blocked = self.row.blocked | named.keys()
+        rest = smallest_patch(self.row, blocked=blocked)
         problem = with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(self.row, rest))
         self.holder.end(
             due_at=self.clock() if named and rest.parts else self.verify_at,
@@ -252,14 +252,14 @@ class _Push:
         )
         return "refused"
 
-    def _delayed(self, error: Passing | NotAllowed | NotThere) -> str:
+    def _delayed(self, error: TransientError | AuthError | NotFoundError) -> str:
         now, paused_until = self.clock(), self.workspace.paused_until
         # What makes all wait is no fault of this row: it goes with the others afterwards.
         paused = self.workspace.is_paused(now)
         attempts = self.row.attempts + (not paused)
         waits = [paused_until if paused else now + due.backoff(attempts)]
         columns = self._undone()
-        if self.out and isinstance(error, Passing) and error.unclear:
+        if self.out and isinstance(error, TransientError) and error.unclear:
             # Not before the end of what an earlier holder may do (I3).
             columns = {"verify_at": max(now + LATE_EFFECT, self.verify_at or now)}
             if self.row.create_sent_at:

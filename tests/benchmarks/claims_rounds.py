@@ -19,7 +19,7 @@ from django.utils import timezone  # noqa: E402
 
 from crm_sync.jobs import due  # noqa: E402
 from crm_sync.models import Workspace  # noqa: E402
-from tests.benchmarks.stock import a_delivery, a_property, copies  # noqa: E402
+from tests.benchmarks.stock import a_property, a_received_event, copies  # noqa: E402
 
 ROUNDS, TOGETHER = 15, 48
 SIZES = (1_000, 10_000, 100_000)
@@ -32,7 +32,7 @@ def main() -> None:
     minute_ago = timezone.now() - timedelta(minutes=1)
     for queue, make, numbered in (
         ("edits", a_property, ("object_reference_id", "platform_id")),
-        ("events", a_delivery, ("digest",)),
+        ("events", a_received_event, ("digest",)),
     ):
         copies(make(workspace, "S"), SIZES[-1], *numbered)
         there = 0

@@ -49,10 +49,10 @@ end
 """
 INDEXES = """
 select indexname, indexdef from pg_indexes
-where tablename = 'crm_sync_delivery' and indexname <> 'crm_sync_delivery_pkey'
+where tablename = 'crm_sync_receivedevent' and indexname <> 'crm_sync_receivedevent_pkey'
 """
 FILL = """
-insert into crm_sync_delivery (workspace_id, digest, canonical_digest, body, headers, method,
+insert into crm_sync_receivedevent (workspace_id, digest, canonical_digest, body, headers, method,
     source, state, kind, order_platform_id, occurred_at, received_at, applied_at, repeats, effect,
     cause, attempts)
 select workspace.id, md5('a' || n) || md5('b' || n), md5('c' || n) || md5('d' || n),
@@ -94,7 +94,7 @@ def _measured(folder: str, url: str, address: str) -> Iterator[Figure]:
             first = applied(folder, url)
             for stored, times in STORED.items():
                 fill(connection, stored)
-                what, least = f"with {stored:,} deliveries more", LEAST_OF_FEW.get(stored)
+                what, least = f"with {stored:,} received events more", LEAST_OF_FEW.get(stored)
                 if few:
                     ratio = _ratio(alternated(ours, beside, times)) / few
                     yield Figure(f"{what}: stored", ratio, "of before", at_least=least, digits=2)
@@ -112,7 +112,7 @@ def _ratio(rounds: list[tuple[float, float]]) -> float:
 
 
 def fill(connection: psycopg.Connection, count: int) -> None:
-    """Store so many settled deliveries, and the indexes over all of them once at the end."""
+    """Store so many settled received events, and the indexes over all of them once at the end."""
     indexes = connection.execute(INDEXES).fetchall()
     connection.execute("set session_replication_role = replica")  # nobody checks the foreign keys
     for name, _ in indexes:

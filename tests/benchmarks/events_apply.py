@@ -19,8 +19,8 @@ import django
 django.setup()
 
 from crm_sync.inbox import store  # noqa: E402 - Django is set up only now
-from crm_sync.models import Delivery, Workspace  # noqa: E402
-from tests.benchmarks.stock import a_delivery, copies  # noqa: E402
+from crm_sync.models import ReceivedEvent, Workspace  # noqa: E402
+from tests.benchmarks.stock import a_received_event, copies  # noqa: E402
 
 MOVES = ("CREATED", "PHOTOGRAPHER_ASSIGNED", "SCHEDULED", "IN_PRODUCTION", "DELIVERED")
 EACH = 2 * (len(MOVES) - 1) + 2
@@ -42,10 +42,10 @@ def measured(backlog: int) -> float:
     fill(workspace, min(backlog, MOST))
     if backlog > MOST:
         last = datetime.now(UTC) + timedelta(seconds=1)
-        behind = a_delivery(workspace, secrets.token_hex(4), due_at=last)
+        behind = a_received_event(workspace, secrets.token_hex(4), due_at=last)
         copies(behind, backlog - MOST - 1, "digest")
     began = time.perf_counter()
-    counts = store.DELIVERIES.drain(workspace.pk, SECONDS).counts
+    counts = store.RECEIVED_EVENTS.drain(workspace.pk, SECONDS).counts
     seconds = time.perf_counter() - began
     if set(counts) != {"APPLIED"}:
         raise RuntimeError(counts)
@@ -64,7 +64,7 @@ def fill(workspace: Workspace, count: int) -> None:
     )
     bodies = (json.dumps(one).encode() for one in told)
     rows = (
-        Delivery(
+        ReceivedEvent(
             workspace=workspace,
             digest=hashlib.sha256(body).hexdigest(),
             body=body,
@@ -76,7 +76,7 @@ def fill(workspace: Workspace, count: int) -> None:
         for n, body in enumerate(bodies)
     )
     while some := list(itertools.islice(rows, 1000)):
-        Delivery.objects.bulk_create(some)
+        ReceivedEvent.objects.bulk_create(some)
 
 
 def event(order: str, n: int, at: datetime) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from properties.feeds.idx.columns import COLUMNS
-from properties.feeds.swissrets.record import Intake
+from properties.feeds.swissrets.record import RecordReader
 from properties.feeds.table.writer import Names, write_csv, write_xlsx
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.imports import ROOT, record
@@ -128,7 +128,7 @@ def _write_xlsx(path: Path, numbers: Iterable[int]) -> None:
 
 
 def _documents(numbers: Iterable[int]) -> Iterator[dict]:
-    intake = Intake(dict)
+    intake = RecordReader(dict)
     for number in numbers:
         yield intake.take(record(number), "").document
 

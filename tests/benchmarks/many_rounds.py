@@ -21,7 +21,7 @@ django.setup()
 
 from django.utils import timezone  # noqa: E402 - Django is set up only now
 
-from crm_sync.models import Heartbeat, Watch, Workspace  # noqa: E402
+from crm_sync.models import Heartbeat, WebhookMonitor, Workspace  # noqa: E402
 from properties.models import Property  # noqa: E402
 from tests.processes import TOKEN, wait_until  # noqa: E402
 
@@ -37,8 +37,8 @@ def main(sandbox: str, journal: Path) -> None:
     """Let rows come due while the webhooks are looked at in their turn."""
     busy = workspaces(sandbox)
     groups = list(mirrored(busy, sandbox))
-    Watch.objects.bulk_create(
-        Watch(workspace=one, due_at=timezone.now() + timedelta(days=1))
+    WebhookMonitor.objects.bulk_create(
+        WebhookMonitor(workspace=one, due_at=timezone.now() + timedelta(days=1))
         for one in Workspace.objects.all()
     )
     wait_until("two workers", lambda: Heartbeat.objects.count() >= 2, limit=60)
@@ -87,10 +87,10 @@ def mirrored(busy: list[Workspace], sandbox: str) -> Iterator[list[Property]]:
 def looks() -> dict[int, datetime]:
     """Spread the looks at all webhooks over their pace; watch → when, of those in the window."""
     first = timezone.now() + timedelta(seconds=1)
-    watches = list(Watch.objects.order_by("?"))
+    watches = list(WebhookMonitor.objects.order_by("?"))
     for number, watch in enumerate(watches):
         watch.due_at = first + PACE * number / WORKSPACES
-    Watch.objects.bulk_update(watches, ["due_at"], batch_size=500)
+    WebhookMonitor.objects.bulk_update(watches, ["due_at"], batch_size=500)
     return {one.pk: one.due_at for one in watches if one.due_at < first + WINDOW}
 
 
@@ -116,7 +116,7 @@ def begun(rows: list[Property], journal: Path) -> list[float]:
 def lateness(scheduled: dict[int, datetime]) -> list[float]:
     """Wait until all of these looks are done; how late each was."""
     limit = timezone.now() + WINDOW + PATIENCE
-    mine = Watch.objects.filter(pk__in=scheduled)
+    mine = WebhookMonitor.objects.filter(pk__in=scheduled)
     while mine.filter(looked_at=None).exists() and timezone.now() < limit:
         time.sleep(0.2)
     now = timezone.now()

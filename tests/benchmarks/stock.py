@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import connection, models
 
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from properties.models import Property
 
 DOCUMENT = {"title": "House", "propertyType": "HOUSE", "address": {"locality": "Bern"}}
@@ -45,8 +45,8 @@ def a_property(workspace: Workspace, name: str, **columns: object) -> Property:
     )
 
 
-def a_delivery(workspace: Workspace, name: str, **columns: object) -> Delivery:
+def a_received_event(workspace: Workspace, name: str, **columns: object) -> ReceivedEvent:
     """Store one event that nobody has understood yet, unless `columns` say otherwise."""
-    return Delivery.objects.create(
+    return ReceivedEvent.objects.create(
         workspace=workspace, digest=name, body=b"{}", headers={}, method="POST", **columns
     )

@@ -19,9 +19,9 @@ from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from crm_sync.jobs import due  # noqa: E402
-from crm_sync.models import Lane, Watch, Workspace  # noqa: E402
+from crm_sync.models import Lane, WebhookMonitor, Workspace  # noqa: E402
 from crm_sync.workers.ticker import Ticker  # noqa: E402
-from tests.benchmarks.stock import a_delivery, a_property, copies  # noqa: E402
+from tests.benchmarks.stock import a_property, a_received_event, copies  # noqa: E402
 
 ROUNDS = 30
 WORKSPACES, BUSY = 1_000, 50
@@ -38,8 +38,8 @@ def main() -> None:
         for number in range(WORKSPACES)
     )
     first, *others = Workspace.objects.order_by("pk")
-    Watch.objects.bulk_create(
-        Watch(workspace=one, due_at=now + timedelta(hours=1)) for one in (first, *others)
+    WebhookMonitor.objects.bulk_create(
+        WebhookMonitor(workspace=one, due_at=now + timedelta(hours=1)) for one in (first, *others)
     )
     Lane.objects.bulk_create(
         Lane(workspace=one, queue=queue, lease_until=now + timedelta(hours=1))
@@ -52,7 +52,7 @@ def main() -> None:
         a_property(one, "D", due_at=now - timedelta(minutes=1))
     due_one = a_property(first, "D", due_at=now - timedelta(minutes=1))
     ticks(f"{WORKSPACES:,} workspaces, {BUSY} have something due")
-    event = a_delivery(first, "D", due_at=now - timedelta(minutes=1))
+    event = a_received_event(first, "D", due_at=now - timedelta(minutes=1))
     there = 1
     for size in SIZES:
         due_one.object_reference_id += f"-{size}-"

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from crm_sync.inbox import store
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from orders.models import Order
 from properties.editing import edit
 from properties.models import Batch, Change, Conflict, Property
@@ -32,7 +32,7 @@ def stock(transactional_db, box, drain_all) -> Workspace:
         box.step()
         box.deliver()
     body = json.dumps({"event": "SOMETHING_NEW", "orderId": "1"}).encode()
-    how = {"headers": {}, "method": "POST", "source": Delivery.Source.CALLBACK}
+    how = {"headers": {}, "method": "POST", "source": ReceivedEvent.Source.CALLBACK}
     store.store(workspace.pk, body, **how, now=now())
     drain_all()
     return workspace
@@ -98,7 +98,7 @@ def test_a_callback_that_was_not_understood_can_be_applied_again(visit, stock):
     page.select_option("[name=action]", label="Apply again")
     page.click("button[name=index]")
     page.wait_for_selector("text=A worker applies them again now: 1.")
-    assert Delivery.objects.get(kind="").state == Delivery.State.RECEIVED
+    assert ReceivedEvent.objects.get(kind="").state == ReceivedEvent.State.RECEIVED
     assert window.errors == []
 
 
@@ -190,11 +190,11 @@ def every_page() -> list[str]:
     ]
     lists = (
         *("properties_property", "properties_conflict", "orders_order", "orders_placement"),
-        *("crm_sync_delivery", "crm_sync_workspace"),
+        *("crm_sync_receivedevent", "crm_sync_workspace"),
     )
     pages = [reverse("admin:index"), reverse("admin:properties_property_add")]
     pages += [reverse(f"admin:{name}_changelist") for name in lists]
-    for row in (Property, Order, Delivery, Workspace):
+    for row in (Property, Order, ReceivedEvent, Workspace):
         name = row._meta.label_lower.replace(".", "_")
         pages.append(reverse(f"admin:{name}_change", args=[row.objects.order_by("pk").first().pk]))
     return pages + own

@@ -41,7 +41,7 @@ class Worker(threading.Thread):
                 held_back = {"state": Import.State.RUNNING, "done__gte": self.upto}
                 claim = due.claim(self.rows.exclude(**held_back), now=timezone.now())
                 if claim and claim.row.state == Import.State.RUNNING:
-                    job.work(claim, until=0.0, pace=PACE)
+                    job.work(claim, until=0.0, limits=PACE)
                 elif claim:
                     job.work(claim, until=float("inf"))
         finally:

@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 
 CANARY = "<svg onload=alert(1)>"
 ESCAPED = "&lt;svg onload=alert(1)&gt;"
@@ -27,16 +27,16 @@ def make_workspace(slug: str = "main", **columns: Any) -> Workspace:
     )
 
 
-def make_delivery(workspace: Workspace, body: bytes = b"{}", **columns: Any) -> Delivery:
-    digest = hashlib.sha256(f"{Delivery.objects.count()}".encode() + body).hexdigest()
+def make_received_event(workspace: Workspace, body: bytes = b"{}", **columns: Any) -> ReceivedEvent:
+    digest = hashlib.sha256(f"{ReceivedEvent.objects.count()}".encode() + body).hexdigest()
     columns.setdefault("received_at", timezone.now())
-    return Delivery.objects.create(
+    return ReceivedEvent.objects.create(
         workspace=workspace, digest=digest, body=body, method="POST", **columns
     )
 
 
 def client_of(*permissions: str, superuser: bool = False) -> Client:
-    """Sign in somebody who may do exactly this ("crm_sync.view_delivery")."""
+    """Sign in somebody who may do exactly this ("crm_sync.view_receivedevent")."""
     user = User.objects.create_user(
         username=f"user-{User.objects.count()}", is_staff=True, is_superuser=superuser
     )

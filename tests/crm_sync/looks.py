@@ -6,7 +6,7 @@ import time_machine
 
 from crm_sync.inbox import store
 from crm_sync.jobs import due
-from crm_sync.models import Delivery, Watch, Workspace
+from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook import poll
 from sandbox.app import Sandbox
 
@@ -18,16 +18,16 @@ def now_utc() -> datetime:
     return datetime.now(UTC)
 
 
-def watch_of(workspace: Workspace) -> Watch:
-    return Watch.objects.get(workspace=workspace)
+def watch_of(workspace: Workspace) -> WebhookMonitor:
+    return WebhookMonitor.objects.get(workspace=workspace)
 
 
 def look(workspace: Workspace, *, at: datetime | None = None) -> str:
     """Look now, or at that moment of our clock, whether it is time or not; say the outcome."""
     moment = at or now_utc()
-    Watch.objects.filter(workspace=workspace).update(due_at=moment)
+    WebhookMonitor.objects.filter(workspace=workspace).update(due_at=moment)
     with time_machine.travel(moment, tick=False):
-        claim = due.claim(Watch.objects.filter(workspace=workspace), now=moment)
+        claim = due.claim(WebhookMonitor.objects.filter(workspace=workspace), now=moment)
         assert claim is not None
         return poll.look(claim, now=moment)
 
@@ -42,7 +42,7 @@ def looked(workspace: Workspace, after: timedelta) -> dict[str, int]:
 
 def apply(workspace: Workspace) -> dict[str, int]:
     """Let the worker understand and apply what was received."""
-    return store.DELIVERIES.drain(workspace.pk, 20.0).counts
+    return store.RECEIVED_EVENTS.drain(workspace.pk, 20.0).counts
 
 
 def calls(box: Sandbox) -> list[tuple[str, str]]:
@@ -62,9 +62,9 @@ def happen(box: Sandbox, count: int = 1, fault: str = "") -> None:
 
 
 def sources() -> list[str]:
-    """How each delivery came, in the order in which they came."""
-    return list(Delivery.objects.order_by("pk").values_list("source", flat=True))
+    """How each received event came, in the order in which they came."""
+    return list(ReceivedEvent.objects.order_by("pk").values_list("source", flat=True))
 
 
 def states() -> list[str]:
-    return list(Delivery.objects.order_by("pk").values_list("state", flat=True))
+    return list(ReceivedEvent.objects.order_by("pk").values_list("state", flat=True))

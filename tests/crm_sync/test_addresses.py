@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 
 from crm_sync.models import Workspace
 from crm_sync.platform.addresses import fault
-from crm_sync.platform.errors import NotAllowed
+from crm_sync.platform.errors import AuthError
 
 UNENCRYPTED = "would send the token unencrypted: it must begin with https://"
 ELSEWHERE = [
@@ -49,7 +49,7 @@ def test_a_workspace_that_was_stored_with_such_an_address_calls_nobody(db):
     with pytest.raises(ValidationError) as refused:
         one.full_clean()
     assert refused.value.message_dict == {"base_url": [f"{one.base_url} {UNENCRYPTED}."]}
-    with pytest.raises(NotAllowed) as unsent:
+    with pytest.raises(AuthError) as unsent:
         one.client()
     how = "change it by `manage.py add_workspace main`"
     assert str(unsent.value) == f"the base address {one.base_url} {UNENCRYPTED}; {how}"

@@ -8,11 +8,11 @@ from django.test import Client
 from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 
-from crm_sync.models import Delivery
-from tests.crm_sync.admin_pages import client_of, make_delivery, make_workspace, queries_of
+from crm_sync.models import ReceivedEvent
+from tests.crm_sync.admin_pages import client_of, make_received_event, make_workspace, queries_of
 
 pytestmark = pytest.mark.django_db
-State = Delivery.State
+State = ReceivedEvent.State
 
 
 @pytest.fixture
@@ -36,11 +36,11 @@ def test_the_tiles_count_what_they_say(boss):
     workspace = make_workspace(refused_callbacks=2)
     make_workspace("second", refused_callbacks=3)
     now = timezone.now()
-    make_delivery(workspace, state=State.APPLIED)
-    make_delivery(workspace, state=State.APPLIED, received_at=now - timedelta(days=2))
-    make_delivery(workspace, state=State.QUARANTINED, received_at=now - timedelta(days=2))
-    make_delivery(workspace, state=State.FAILED, received_at=now - timedelta(days=2))
-    make_delivery(workspace, state=State.FAILED)
+    make_received_event(workspace, state=State.APPLIED)
+    make_received_event(workspace, state=State.APPLIED, received_at=now - timedelta(days=2))
+    make_received_event(workspace, state=State.QUARANTINED, received_at=now - timedelta(days=2))
+    make_received_event(workspace, state=State.FAILED, received_at=now - timedelta(days=2))
+    make_received_event(workspace, state=State.FAILED)
     assert platform_tiles(boss) == {
         "Received today": (2, "info"),
         "Not understood": (1, "danger"),
@@ -64,13 +64,13 @@ def test_what_waits_for_a_person_is_listed_newest_first(boss):
     fine = make_workspace()
     make_workspace("paused", paused_until=now + timedelta(minutes=5), problem="429 slow down")
     make_workspace("refusing", refused_callbacks=1, last_refusal="GET: 405 a body is needed")
-    old = make_delivery(fine, state=State.FAILED, received_at=now - timedelta(hours=2))
-    new = make_delivery(fine, state=State.QUARANTINED, received_at=now - timedelta(hours=1))
-    make_delivery(fine, state=State.APPLIED)
+    old = make_received_event(fine, state=State.FAILED, received_at=now - timedelta(hours=2))
+    new = make_received_event(fine, state=State.QUARANTINED, received_at=now - timedelta(hours=1))
+    make_received_event(fine, state=State.APPLIED)
     lines = [line for line in boss.get("/admin/").context["attention"] if not line.is_urgent]
     assert [(line.where, line.link) for line in lines[2:]] == [
-        ("main", f"/admin/crm_sync/delivery/{new.pk}/change/"),
-        ("main", f"/admin/crm_sync/delivery/{old.pk}/change/"),
+        ("main", f"/admin/crm_sync/receivedevent/{new.pk}/change/"),
+        ("main", f"/admin/crm_sync/receivedevent/{old.pk}/change/"),
     ]
     assert [(line.where, line.text) for line in lines[:2]] == [
         ("paused", "429 slow down"),
@@ -79,16 +79,16 @@ def test_what_waits_for_a_person_is_listed_newest_first(boss):
 
 
 def test_it_takes_as_many_queries_for_a_hundred_rows_as_for_one(boss):
-    make_delivery(make_workspace(), state=State.FAILED)
+    make_received_event(make_workspace(), state=State.FAILED)
     one = queries_of(boss, "/admin/")
     for number in range(99):
-        make_delivery(make_workspace(f"w{number}", problem="500"), state=State.FAILED)
+        make_received_event(make_workspace(f"w{number}", problem="500"), state=State.FAILED)
     assert queries_of(boss, "/admin/") == one
 
 
 def test_figures_are_only_for_those_who_may_open_what_was_counted():
     workspace = make_workspace(problem="500")
-    make_delivery(workspace, state=State.FAILED, effect="secret figure")
+    make_received_event(workspace, state=State.FAILED, effect="secret figure")
     context = client_of("auth.view_user").get("/admin/").context
     assert (context["groups"], context["attention"], context["connections"]) == ([], [], [])
 
@@ -96,12 +96,12 @@ def test_figures_are_only_for_those_who_may_open_what_was_counted():
 def test_the_sidebar_offers_only_what_may_be_opened():
     items = [
         item["title"]
-        for group in client_of("crm_sync.view_delivery")
+        for group in client_of("crm_sync.view_receivedevent")
         .get("/admin/")
         .context["sidebar_navigation"]
         for item in group["items"]
     ]
-    assert items == ["Overview", "Deliveries"]
+    assert items == ["Overview", "Received events"]
 
 
 def test_every_entry_of_the_sidebar_opens(boss):
@@ -113,12 +113,12 @@ def test_every_entry_of_the_sidebar_opens(boss):
 def test_the_sidebar_counts_the_deliveries_that_wait_for_a_person(boss):
     workspace = make_workspace()
     for state in State.values:
-        make_delivery(workspace, state=state)
+        make_received_event(workspace, state=state)
     groups = boss.get("/admin/").context["sidebar_navigation"]
     badges = {
         item["title"]: item["badge"] for g in groups for item in g["items"] if "badge" in item
     }
-    assert badges == {"Deliveries": "3"}
+    assert badges == {"Received events": "3"}
 
 
 @pytest.mark.parametrize("model", ["auth/user", "auth/group"])

@@ -12,21 +12,21 @@ from django.utils import timezone
 from crm_sync.admin import replay as replay_page
 from crm_sync.inbox import store
 from crm_sync.inbox.handlers import HANDLERS
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from tests.crm_sync.admin_pages import (
     CANARY,
     ESCAPED,
     client_of,
-    make_delivery,
+    make_received_event,
     make_workspace,
     queries_of,
 )
 from tests.crm_sync.test_events import PAYLOADS
 
 pytestmark = pytest.mark.django_db
-LIST = "/admin/crm_sync/delivery/"
+LIST = "/admin/crm_sync/receivedevent/"
 CAUSES, LIVE = f"{LIST}causes/", f"{LIST}live/"
-State, Source = Delivery.State, Delivery.Source
+State, Source = ReceivedEvent.State, ReceivedEvent.Source
 MOVED = PAYLOADS["ORDER_STATUS_UPDATED"]
 
 
@@ -42,14 +42,14 @@ def boss() -> Client:
 
 @pytest.fixture
 def viewer() -> Client:
-    return client_of("crm_sync.view_delivery")
+    return client_of("crm_sync.view_receivedevent")
 
 
-def page(delivery: Delivery) -> str:
-    return reverse("admin:crm_sync_delivery_change", args=[delivery.pk])
+def page(received_event: ReceivedEvent) -> str:
+    return reverse("admin:crm_sync_receivedevent_change", args=[received_event.pk])
 
 
-def act(client: Client, action: str, *rows: Delivery, **more):
+def act(client: Client, action: str, *rows: ReceivedEvent, **more):
     data = {"action": action, "_selected_action": [row.pk for row in rows]} | more
     return client.post(LIST, data)
 
@@ -59,13 +59,17 @@ def event(**fields) -> bytes:
 
 
 def rows() -> list[dict]:
-    return [{**row, "body": bytes(row["body"])} for row in Delivery.objects.order_by("pk").values()]
+    return [
+        {**row, "body": bytes(row["body"])} for row in ReceivedEvent.objects.order_by("pk").values()
+    ]
 
 
 # --- replay ---
 def test_a_replay_is_shown_first_and_then_done(place, boss):
-    stuck = make_delivery(place, event(), state=State.FAILED, attempts=8)
-    done = make_delivery(place, event(orderId="13"), state=State.APPLIED, effect="order 13 moved")
+    stuck = make_received_event(place, event(), state=State.FAILED, attempts=8)
+    done = make_received_event(
+        place, event(orderId="13"), state=State.APPLIED, effect="order 13 moved"
+    )
     before = rows()
     shown = act(boss, "replay", stuck, done)
     assert (shown.status_code, rows(), LogEntry.objects.count()) == (200, before, 0)
@@ -74,7 +78,7 @@ def test_a_replay_is_shown_first_and_then_done(place, boss):
         assert part in text
     response = act(boss, "replay", stuck, done, confirmed="1")
     assert (response.status_code, response["Location"]) == (302, LIST)
-    store.DELIVERIES.drain(place.pk, 5.0)
+    store.RECEIVED_EVENTS.drain(place.pk, 5.0)
     stuck.refresh_from_db()
     done.refresh_from_db()
     copy = done.replays.get()
@@ -84,18 +88,18 @@ def test_a_replay_is_shown_first_and_then_done(place, boss):
     assert {key for key, _ in entries} == {str(stuck.pk), str(done.pk)}
     assert "Replayed." in {entry.get_change_message() for entry in LogEntry.objects.all()}
     both = boss.get(page(done)).content.decode(), boss.get(page(copy)).content.decode()
-    assert f"Delivery {copy.pk}" in both[0]
-    assert f"Replay of delivery {done.pk}" in both[1]
+    assert f"Received event {copy.pk}" in both[0]
+    assert f"Replay of received event {done.pk}" in both[1]
 
 
 def test_a_single_replay_leads_back_to_its_page(place, boss):
-    done = make_delivery(place, event(), state=State.APPLIED)
+    done = make_received_event(place, event(), state=State.APPLIED)
     assert act(boss, "replay", done, confirmed="1")["Location"] == page(done)
 
 
 def test_more_than_a_page_holds_is_left_to_the_command(place, boss, monkeypatch):
     monkeypatch.setattr(replay_page, "MOST", 2)
-    chosen = [make_delivery(place, event(), state=State.FAILED) for _ in range(3)]
+    chosen = [make_received_event(place, event(), state=State.FAILED) for _ in range(3)]
     before = rows()
     response = boss.post(
         LIST,
@@ -109,7 +113,7 @@ def test_more_than_a_page_holds_is_left_to_the_command(place, boss, monkeypatch)
 def test_who_may_only_view_can_neither_foresee_nor_replay(place, viewer, monkeypatch):
     ran: list[str] = []
     monkeypatch.setitem(HANDLERS, MOVED["event"], lambda *_: ran.append("ran"))
-    stuck = make_delivery(place, event(), state=State.FAILED)
+    stuck = make_received_event(place, event(), state=State.FAILED)
     before = rows()
     for more in ({}, {"confirmed": "1"}):
         act(viewer, "replay", stuck, **more)
@@ -118,7 +122,7 @@ def test_who_may_only_view_can_neither_foresee_nor_replay(place, viewer, monkeyp
 
 
 def test_a_get_replays_nothing(place, boss):
-    stuck = make_delivery(place, event(), state=State.FAILED)
+    stuck = make_received_event(place, event(), state=State.FAILED)
     before = rows()
     boss.get(LIST, {"action": "replay", "_selected_action": stuck.pk, "confirmed": "1"})
     assert rows() == before
@@ -126,8 +130,8 @@ def test_a_get_replays_nothing(place, boss):
 
 def test_nothing_hostile_becomes_markup_on_the_way(place, boss):
     odd = {"orderId": CANARY, "newStatus": CANARY, "previousStatus": CANARY}
-    stuck = make_delivery(place, event(**odd), kind=CANARY, state=State.FAILED, effect=CANARY)
-    Delivery.objects.update(cause=CANARY)
+    stuck = make_received_event(place, event(**odd), kind=CANARY, state=State.FAILED, effect=CANARY)
+    ReceivedEvent.objects.update(cause=CANARY)
     pages = [act(boss, "replay", stuck), boss.get(CAUSES), boss.get(LIST), boss.get(page(stuck))]
     for response in pages:
         assert response.status_code == 200
@@ -139,7 +143,7 @@ def test_nothing_hostile_becomes_markup_on_the_way(place, boss):
 # --- what stands in the list and on the page ---
 def test_the_row_tells_both_lags(place, boss):
     came = timezone.now() - timedelta(minutes=5)
-    make_delivery(
+    make_received_event(
         place,
         state=State.APPLIED,
         occurred_at=came - timedelta(seconds=3),
@@ -152,11 +156,11 @@ def test_the_row_tells_both_lags(place, boss):
 
 
 def test_the_payload_is_shown_pretty_and_as_it_came(place, boss):
-    delivery = make_delivery(place, body=b'{"a":1,\r\n  "b":2}')
-    context = boss.get(page(delivery)).context
+    received_event = make_received_event(place, body=b'{"a":1,\r\n  "b":2}')
+    context = boss.get(page(received_event)).context
     assert context["payload"] == '{\n  "a": 1,\n  "b": 2\n}'
     assert context["raw"] == '{"a":1,\r\n  "b":2}'
-    odd = make_delivery(place, body='"\u202e"'.encode())
+    odd = make_received_event(place, body='"\u202e"'.encode())
     assert boss.get(page(odd)).context["raw"] == repr('"\u202e"'.encode())
 
 
@@ -179,7 +183,7 @@ def test_the_list_is_narrowed_by_age_and_cause_and_searched_by_order_and_event(
 ):
     ages = [0.01, 0.5, 3, 20, 40]
     made = [
-        make_delivery(
+        make_received_event(
             place,
             order_platform_id=f"500{n}",
             kind="VISUALS_READY" if n > 2 else "ORDER_STATUS_UPDATED",
@@ -195,7 +199,7 @@ def test_the_list_is_narrowed_by_age_and_cause_and_searched_by_order_and_event(
 
 # --- causes ---
 @pytest.fixture
-def stuck(place) -> list[Delivery]:
+def stuck(place) -> list[ReceivedEvent]:
     other = make_workspace("other")
     now = timezone.now()
     causes = [
@@ -207,7 +211,7 @@ def stuck(place) -> list[Delivery]:
         (place, State.IGNORED, "unknown event 'NEW'", 1),
     ]
     return [
-        make_delivery(
+        make_received_event(
             workspace,
             state=state,
             cause=cause,
@@ -239,7 +243,7 @@ def test_what_is_stuck_is_grouped_by_cause_the_largest_first(stuck, boss):
 def test_one_click_acts_on_all_of_a_group_and_on_nothing_else(stuck, boss, action, state, text):
     data = {"action": action, "state": "FAILED", "cause": "KeyError: '…'"}
     assert boss.post(CAUSES, data)["Location"] == CAUSES
-    states = [Delivery.objects.get(pk=row.pk).state for row in stuck]
+    states = [ReceivedEvent.objects.get(pk=row.pk).state for row in stuck]
     assert states == [state] * 3 + ["QUARANTINED", "APPLIED", "IGNORED"]
     log = {(entry.object_id, entry.get_change_message()) for entry in LogEntry.objects.all()}
     assert log == {(str(row.pk), text) for row in stuck[:3]}
@@ -264,10 +268,10 @@ def test_who_may_only_view_sees_the_causes_and_changes_nothing(stuck, viewer):
 
 
 def test_the_causes_take_as_many_queries_for_many_as_for_one(place, boss):
-    make_delivery(place, state=State.FAILED, cause="0")
+    make_received_event(place, state=State.FAILED, cause="0")
     one = queries_of(boss, CAUSES)
     for n in range(30):
-        make_delivery(place, state=State.FAILED, cause=f"{n % 7}")
+        make_received_event(place, state=State.FAILED, cause=f"{n % 7}")
     assert queries_of(boss, CAUSES) == one
 
 
@@ -278,7 +282,7 @@ def test_the_figures_say_what_was_received_what_waits_and_how_long_it_takes(plac
     def came(minutes: float, state: State = State.APPLIED, took: float | None = 1, **columns):
         at = now - timedelta(minutes=minutes)
         done = None if took is None else at + timedelta(seconds=took)
-        make_delivery(place, state=state, received_at=at, applied_at=done, **columns)
+        make_received_event(place, state=state, received_at=at, applied_at=done, **columns)
 
     for n in range(19):
         came(10 + n / 100, took=1)
@@ -286,7 +290,7 @@ def test_the_figures_say_what_was_received_what_waits_and_how_long_it_takes(plac
     came(12, took=30)
     came(90, took=3000)  # too long ago for the lag
     came(60 * 25)
-    first = Delivery.objects.earliest("pk")
+    first = ReceivedEvent.objects.earliest("pk")
     came(5, source=Source.REPLAY, replay_of=first, took=1)
     came(7, State.RECEIVED, None)
     came(3, State.RECEIVED, None)
@@ -323,6 +327,6 @@ def test_the_figures_are_only_for_those_who_may_view_deliveries(place):
 
 def test_a_count_takes_a_bounded_number_of_queries(place, boss, django_assert_max_num_queries):
     for n in range(20):
-        make_delivery(place, state=State.values[n % 7], received_at=datetime.now(UTC))
+        make_received_event(place, state=State.values[n % 7], received_at=datetime.now(UTC))
     with django_assert_max_num_queries(10):  # session and user, and one for each figure
         boss.get(LIVE)

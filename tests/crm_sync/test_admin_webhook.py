@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from crm_sync.admin import webhook
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from tests.conftest import OURS, PLATFORM, TOKEN, _keeping_connections
 from tests.crm_sync.admin_pages import CANARY, ESCAPED, SECRETS, client_of, make_workspace
 from tests.crm_sync.sockets import saying, serving
@@ -85,7 +85,7 @@ def test_who_may_only_view_calls_nobody_and_changes_nothing(box, workspace, here
 
 
 def test_who_may_not_view_workspaces_does_not_see_it(workspace):
-    assert client_of("crm_sync.view_delivery").get(page(workspace)).status_code == 403
+    assert client_of("crm_sync.view_receivedevent").get(page(workspace)).status_code == 403
 
 
 def test_a_post_without_its_token_is_refused(box, workspace, boss):
@@ -130,7 +130,7 @@ def test_the_attempts_stand_beside_what_we_received(box, workspace, boss, drain_
     box.workspace.webhook["url"] = f"{OURS}/nowhere/"
     box.deliver()  # never reached us
     missed, waits, applied = press(boss, workspace, "look").context["attempts"]
-    first, second = Delivery.objects.order_by("pk")
+    first, second = ReceivedEvent.objects.order_by("pk")
     assert [one["event"] for one in (missed, waits, applied)] == ["MARKETING_MATERIALS_READY"] * 3
     assert "Not in the inbox" in missed["ours"]
     assert ("Failed" in missed["result"], missed["answer"].startswith("answered 404")) == (
@@ -150,7 +150,7 @@ def test_an_attempt_is_matched_however_the_event_was_written(box, workspace, bos
     box.deliver()
     record = box.workspace.history[0]
     record["payload"] = json.dumps(dict(reversed(record["payload"].items())), indent=3)
-    store.DELIVERIES.drain(workspace.pk, 5.0)
+    store.RECEIVED_EVENTS.drain(workspace.pk, 5.0)
     (one,) = press(boss, workspace, "look").context["attempts"]
     assert "Applied" in one["state"]
 
@@ -159,7 +159,7 @@ def test_the_same_event_in_another_workspace_is_not_ours(box, workspace, boss):
     box.marketing_ready("201", "INSTAGRAM")
     box.deliver()
     other = Workspace.objects.create(slug="other", base_url=PLATFORM, fixed_token=TOKEN)
-    Delivery.objects.update(workspace=other)
+    ReceivedEvent.objects.update(workspace=other)
     (one,) = press(boss, workspace, "look").context["attempts"]
     assert "Not in the inbox" in one["ours"]
 
@@ -204,7 +204,7 @@ def test_rotating_keeps_both_secrets_valid_for_a_while(box, workspace, boss):
     assert workspace.valid_auth_secrets(timezone.now()) == [workspace.auth_secret, old]
     box.marketing_ready("201", "INSTAGRAM")
     box.deliver()
-    assert Delivery.objects.count() == 1
+    assert ReceivedEvent.objects.count() == 1
 
 
 def test_configuring_sets_it_as_it_should_be_with_the_chosen_authentication(box, workspace, boss):
@@ -219,7 +219,7 @@ def test_configuring_sets_it_as_it_should_be_with_the_chosen_authentication(box,
     )
     box.marketing_ready("201", "INSTAGRAM")
     box.deliver()
-    assert Delivery.objects.count() == 1
+    assert ReceivedEvent.objects.count() == 1
 
 
 @pytest.mark.parametrize("auth_type", ["NONE", "ODD", ""])
@@ -316,7 +316,7 @@ def test_a_test_call_says_whether_callbacks_can_arrive(box, workspace, boss, her
     response = press(boss, workspace, "try")
     assert response.context["probe_works"] is True
     assert "Reachable, and the authentication works." in response.content.decode()
-    assert (list(box.calls), Delivery.objects.count()) == ([], 0)
+    assert (list(box.calls), ReceivedEvent.objects.count()) == ([], 0)
     workspace.refresh_from_db()
     assert workspace.refused_callbacks == 0
     here.before = lambda _: ("302 Found", [("Location", "https://x.test/")], b"")

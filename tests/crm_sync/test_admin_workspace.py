@@ -14,7 +14,7 @@ from tests.crm_sync.admin_pages import (
     ESCAPED,
     SECRETS,
     client_of,
-    make_delivery,
+    make_received_event,
     make_workspace,
     queries_of,
 )
@@ -38,15 +38,15 @@ def settings_of(**changed: object) -> dict[str, object]:
 
 def test_no_page_of_the_admin_holds_a_secret(boss):
     workspace = make_workspace(client_id="crm")
-    delivery = make_delivery(workspace, headers={"X-Api-Key": "***"})
+    received_event = make_received_event(workspace, headers={"X-Api-Key": "***"})
     boss.post(page(workspace), settings_of(max_under_way=3))
     addresses = [
         "/admin/",
         LIST,
         page(workspace),
         f"{page(workspace)}../history/",
-        "/admin/crm_sync/delivery/",
-        f"/admin/crm_sync/delivery/{delivery.pk}/change/",
+        "/admin/crm_sync/receivedevent/",
+        f"/admin/crm_sync/receivedevent/{received_event.pk}/change/",
     ]
     for address in addresses:
         response = boss.get(address, follow=True)
@@ -58,9 +58,9 @@ def test_no_page_of_the_admin_holds_a_secret(boss):
 def test_the_admin_does_not_even_load_the_secrets(boss, settings):
     workspace = make_workspace()
     settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
-    delivery = make_delivery(workspace)
-    deliveries = "/admin/crm_sync/delivery/"
-    own = (LIST, page(workspace), deliveries, f"{deliveries}{delivery.pk}/change/")
+    received_event = make_received_event(workspace)
+    received_events = "/admin/crm_sync/receivedevent/"
+    own = (LIST, page(workspace), received_events, f"{received_events}{received_event.pk}/change/")
     for address in ("/admin/", *own):
         assert (address, boss.get(address).status_code) == (address, 200)
 

@@ -15,8 +15,8 @@ from django.db.models import Q
 
 from crm_sync.inbox import store as inbox_store
 from crm_sync.integrity import audit as audit_module
-from crm_sync.integrity.invariants import Book
-from crm_sync.models import Delivery, Slot, Watch, Workspace
+from crm_sync.integrity.invariants import CheckGroup
+from crm_sync.models import ReceivedEvent, Slot, WebhookMonitor, Workspace
 from orders.models import EPOCH, Assignment, MaterialSet, Order, Placement, StatusChange
 from properties.editing import create, edit
 from properties.models import Conflict, Import, Property
@@ -45,21 +45,23 @@ def audit(*words: str) -> dict[str, Any]:
 
 def broken(found: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
     return [
-        (book["book"], law["law"], law["rows"]) for book in found["books"] for law in book["broken"]
+        (group["book"], invariant["law"], invariant["rows"])
+        for group in found["books"]
+        for invariant in group["broken"]
     ]
 
 
 def parts(found: dict[str, Any], title: str) -> dict[str, int]:
-    book = next(book for book in found["books"] if book["book"] == title)
-    assert book["total"] == sum(book["parts"].values())
-    return {name: count for name, count in book["parts"].items() if count}
+    group = next(group for group in found["books"] if group["book"] == title)
+    assert group["total"] == sum(group["parts"].values())
+    return {name: count for name, count in group["parts"].items() if count}
 
 
-def store(workspace: Workspace, body: dict[str, Any] | bytes) -> Delivery:
+def store(workspace: Workspace, body: dict[str, Any] | bytes) -> ReceivedEvent:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    callback = Delivery.Source.CALLBACK
+    callback = ReceivedEvent.Source.CALLBACK
     inbox_store.store(workspace.pk, raw, headers={}, method="POST", source=callback, now=now())
-    return Delivery.objects.latest("pk")
+    return ReceivedEvent.objects.latest("pk")
 
 
 def moved(order: str, previous: str, new: str, **fields: Any) -> dict[str, Any]:
@@ -110,7 +112,7 @@ def test_a_system_in_which_much_has_happened_adds_up(lived):
     found = audit()
     assert broken(found) == []
     assert found["holds"] is True
-    told = parts(found, "deliveries")
+    told = parts(found, "received events")
     # Events of one moment are settled by their digests.
     assert (told.pop("applied") + told.pop("stale"), told) == (
         13,
@@ -131,10 +133,10 @@ def plant(model: Any, pk: Any, **columns: Any) -> None:
     assert model.objects.filter(pk=pk).update(**columns) == 1
 
 
-def delivery(which: str = "APPLIED", /, **columns: Any):
+def received_event(which: str = "APPLIED", /, **columns: Any):
     def act(workspace: Workspace) -> str:
-        row = first(Delivery, state=which)
-        plant(Delivery, row.pk, **columns)
+        row = first(ReceivedEvent, state=which)
+        plant(ReceivedEvent, row.pk, **columns)
         return str(row)
 
     return act
@@ -165,14 +167,14 @@ def upload(**columns: Any):
 
 
 def second_of_one_event(workspace: Workspace) -> str:
-    one, two = Delivery.objects.filter(state="APPLIED").order_by("pk")[:2]
-    plant(Delivery, two.pk, canonical_digest=one.canonical_digest)
+    one, two = ReceivedEvent.objects.filter(state="APPLIED").order_by("pk")[:2]
+    plant(ReceivedEvent, two.pk, canonical_digest=one.canonical_digest)
     return f"{one}, {two}"
 
 
 def no_original(workspace: Workspace) -> str:
-    row = first(Delivery, state="DUPLICATE")
-    plant(Delivery, row.pk, canonical_digest="e" * 64)
+    row = first(ReceivedEvent, state="DUPLICATE")
+    plant(ReceivedEvent, row.pk, canonical_digest="e" * 64)
     return str(row)
 
 
@@ -186,7 +188,7 @@ def too_many_calls(workspace: Workspace) -> str:
 
 
 def unwatched(workspace: Workspace) -> str:
-    Watch.objects.all().delete()
+    WebhookMonitor.objects.all().delete()
     return "main"
 
 
@@ -214,8 +216,8 @@ def foreign_order(model: Any):
 
 
 def order_lost(workspace: Workspace) -> str:
-    row = first(Delivery, state="APPLIED", kind="ORDER_STATUS_UPDATED")
-    plant(Delivery, row.pk, order_platform_id="nowhere")
+    row = first(ReceivedEvent, state="APPLIED", kind="ORDER_STATUS_UPDATED")
+    plant(ReceivedEvent, row.pk, order_platform_id="nowhere")
     return str(row)
 
 
@@ -233,46 +235,50 @@ def unasked(workspace: Workspace) -> str:
 MINUTE = timedelta(minutes=1)
 EXPIRED = {"lease_token": TOKEN, "lease_until": LONG_AGO}
 ENDLESS = {"lease_token": TOKEN, "lease_until": FAR}
-HALF, NOBODY = "has half a lease", "is held by nobody who lives, and not due"
+HALF, NOBODY = "has half a lease", "is leased by a dead worker, and not due"
 AHEAD = "is newer than what the mirror holds"
 PARENT = "parentRealtyReferenceId"
-TOO_LONG = "is held for longer than a lease lasts"
+TOO_LONG = "is leased for longer than a lease lasts"
 UNKNOWN, NO_WORKER = "has a state that we do not know", "is open, but not due: no worker comes"
-D, P, W = "deliveries", "properties", "webhooks"
+D, P, W = "received events", "properties", "webhooks"
 ORD, MAT, IMP, PLA = "orders", "materials", "imports", "placements"
 
 PLANTED = [
-    (D, UNKNOWN, delivery(state="LOST", due_at=None)),
-    (D, "is pending, but not due: no worker comes", delivery(state="RECEIVED")),
-    (D, "failed and has tries left, but is not due", delivery("QUARANTINED", state="FAILED")),
-    (D, "is settled, but due", delivery(due_at=LONG_AGO)),
-    (D, "is due later than any wait", delivery("QUARANTINED", state="RECEIVED", due_at=FAR)),
-    (D, "is dated ahead, but not due", delivery("QUARANTINED", state="EARLY", occurred_at=FAR)),
+    (D, UNKNOWN, received_event(state="LOST", due_at=None)),
+    (D, "is pending, but not due: no worker comes", received_event(state="RECEIVED")),
+    (D, "failed and has tries left, but is not due", received_event("QUARANTINED", state="FAILED")),
+    (D, "is settled, but due", received_event(due_at=LONG_AGO)),
+    (D, "is due later than any wait", received_event("QUARANTINED", state="RECEIVED", due_at=FAR)),
+    (
+        D,
+        "is dated ahead, but not due",
+        received_event("QUARANTINED", state="EARLY", occurred_at=FAR),
+    ),
     (
         D,
         "is due later than any wait",
-        delivery("QUARANTINED", state="EARLY", due_at=FAR, occurred_at=LONG_AGO),
+        received_event("QUARANTINED", state="EARLY", due_at=FAR, occurred_at=LONG_AGO),
     ),
     (
         D,
         "was understood, but has no digest to tell a copy by",
-        delivery("STALE", canonical_digest=""),
+        received_event("STALE", canonical_digest=""),
     ),
     (
         D,
         "was not applied, but its digest makes a copy a duplicate",
-        delivery("QUARANTINED", canonical_digest="e" * 64),
+        received_event("QUARANTINED", canonical_digest="e" * 64),
     ),
-    (D, "was applied, and so was another delivery of this event", second_of_one_event),
-    (D, "is the duplicate of a delivery that is not there", no_original),
-    (D, NOBODY, delivery(**EXPIRED)),
-    (D, HALF, delivery(lease_token=TOKEN)),
-    (D, TOO_LONG, delivery("QUARANTINED", state="RECEIVED", due_at=LONG_AGO, **ENDLESS)),
+    (D, "was applied, and so was another receipt of this event", second_of_one_event),
+    (D, "is the duplicate of a received event that is not there", no_original),
+    (D, NOBODY, received_event(**EXPIRED)),
+    (D, HALF, received_event(lease_token=TOKEN)),
+    (D, TOO_LONG, received_event("QUARANTINED", state="RECEIVED", due_at=LONG_AGO, **ENDLESS)),
     ("workspaces", "has a webhook that nobody looks at", unwatched),
     ("workspaces", "has more calls under way than it allows", too_many_calls),
-    (W, "is never looked at again", row_of(Watch, due_at=None)),
-    (W, "is looked at later than any wait", row_of(Watch, due_at=FAR)),
-    (W, TOO_LONG, row_of(Watch, **ENDLESS)),
+    (W, "is never looked at again", row_of(WebhookMonitor, due_at=None)),
+    (W, "is looked at later than any wait", row_of(WebhookMonitor, due_at=FAR)),
+    (W, TOO_LONG, row_of(WebhookMonitor, **ENDLESS)),
     ("slots", HALF, row_of(Slot, lease_until=LONG_AGO)),
     ("slots", TOO_LONG, row_of(Slot, **ENDLESS)),
     (
@@ -328,22 +334,27 @@ def undone() -> Iterator[None]:
 
 
 def test_each_law_names_the_rows_that_break_it_and_no_other(lived):
-    for book, law, act in PLANTED:
+    for group, invariant, act in PLANTED:
         with undone():
             name = act(lived)
-            found = [(book, law, ", ".join(rows)) for book, law, rows in broken(audit("main"))]
-        assert found == [(book, law, name)]
+            found = [
+                (group, invariant, ", ".join(rows))
+                for group, invariant, rows in broken(audit("main"))
+            ]
+        assert found == [(group, invariant, name)]
     assert broken(audit()) == []
 
 
 @pytest.mark.once
 def test_every_law_is_broken_by_a_test(lived):
-    laws = {
-        (book.title, law.name) for book in audit_module.books(lived, now()) for law in book.laws
+    invariants = {
+        (group.title, invariant.name)
+        for group in audit_module.check_groups(lived, now())
+        for invariant in group.invariants
     }
     leases = {HALF, NOBODY, TOO_LONG}  # the same ones in every book of rows that are held
-    tried = {(book, law) for book, law, _ in PLANTED} | {("timeline", AHEAD)}
-    assert {pair for pair in laws - tried if pair[1] not in leases} == set()
+    tried = {(group, invariant) for group, invariant, _ in PLANTED} | {("timeline", AHEAD)}
+    assert {pair for pair in invariants - tried if pair[1] not in leases} == set()
 
 
 def test_a_timeline_that_is_ahead_of_the_mirror_is_named(lived):
@@ -359,8 +370,8 @@ def test_a_timeline_that_is_ahead_of_the_mirror_is_named(lived):
 
 def test_a_row_in_no_part_is_found_even_where_no_law_names_it(lived, monkeypatch):
     part = {"to be read": Q(due_at__isnull=False)}
-    book = Book("orders", Order.objects.all(), part)
-    monkeypatch.setattr(audit_module, "AUDITS", [lambda workspace_id, now: [book]])
+    group = CheckGroup("orders", Order.objects.all(), part)
+    monkeypatch.setattr(audit_module, "CHECKS", [lambda workspace_id, now: [group]])
     plant(Order, first(Order).pk, due_at=None)
     found = audit()
     assert broken(found) == [("orders", audit_module.ASTRAY, [str(first(Order))])]
@@ -370,20 +381,22 @@ def test_a_row_in_no_part_is_found_even_where_no_law_names_it(lived, monkeypatch
 def test_the_books_are_told_to_a_person_and_the_exit_code_says_whether_they_hold(lived):
     out = StringIO()
     call_command("audit", "main", stdout=out)
-    applied = Delivery.objects.filter(state="APPLIED").count()
+    applied = ReceivedEvent.objects.filter(state="APPLIED").count()
     rest = f"duplicate 1 + stale {13 - applied} + not understood 1"
-    assert out.getvalue().splitlines()[0] == f"main: deliveries 15 = applied {applied} + {rest}"
-    row = first(Delivery, state="APPLIED")
-    plant(Delivery, row.pk, due_at=LONG_AGO)
+    assert (
+        out.getvalue().splitlines()[0] == f"main: received events 15 = applied {applied} + {rest}"
+    )
+    row = first(ReceivedEvent, state="APPLIED")
+    plant(ReceivedEvent, row.pk, due_at=LONG_AGO)
     out = StringIO()
     with pytest.raises(CommandError) as failure:
         call_command("audit", stdout=out)
     assert (failure.value.returncode, str(failure.value)) == (
         1,
-        "the books do not add up: main: deliveries",
+        "the audit finds inconsistencies: main: received events",
     )
     assert out.getvalue().splitlines()[:2] == [
-        f"main: deliveries 15 ≠ applied {applied - 1} + {rest}",
+        f"main: received events 15 ≠ applied {applied - 1} + {rest}",
         f"    1 is settled, but due: {row}",
     ]
 
@@ -402,15 +415,15 @@ def test_many_rows_are_counted_and_the_first_are_named(lived):
     Property.objects.bulk_create(
         Property(workspace=lived, object_reference_id=f"M-{n}") for n in range(30)
     )
-    ((_, law, rows),) = broken(audit())
-    assert (law, rows) == (
+    ((_, invariant, rows),) = broken(audit())
+    assert (invariant, rows) == (
         "is not on the platform, and nothing made it due",
         [f"M-{n}" for n in range(20)],
     )
     text = StringIO()
     with pytest.raises(CommandError):
         call_command("audit", stdout=text)
-    assert f"    30 {law}: {', '.join(rows)} and 10 more" in text.getvalue().splitlines()
+    assert f"    30 {invariant}: {', '.join(rows)} and 10 more" in text.getvalue().splitlines()
     assert audit("--quick")["holds"] is True
 
 

@@ -33,8 +33,8 @@ print(row.uuid)
 STORED = """
 import django
 django.setup()
-from crm_sync.models import Delivery
-print([bytes(row.body) for row in Delivery.objects.order_by("pk")])
+from crm_sync.models import ReceivedEvent
+print([bytes(row.body) for row in ReceivedEvent.objects.order_by("pk")])
 """
 GUNICORN = ["gunicorn", "config.wsgi", "--bind", "127.0.0.1:{port}"]
 COMMANDS = {

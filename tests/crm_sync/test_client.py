@@ -6,7 +6,7 @@ import pytest
 
 from crm_sync.platform.client import Client
 from crm_sync.platform.credentials import FixedToken
-from crm_sync.platform.errors import NotThere, Passing, Refused
+from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
 from tests.conftest import PLATFORM, TOKEN
 from tests.crm_sync.sockets import answering, serving
 
@@ -61,7 +61,7 @@ def test_the_webhook_is_created_read_replaced_switched_and_deleted(box, client):
 
 @pytest.mark.parametrize("method", ["get_webhook", "delete_webhook", "get_triggers"])
 def test_without_a_webhook_there_is_nothing_to_read(client, method):
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFoundError):
         getattr(client, method)()
 
 
@@ -103,7 +103,7 @@ def test_an_order_is_placed_read_rescheduled_and_cancelled(box, client):
     (assignment,) = client.get_order_assignments(order["id"])
     assert [assignment] == order["assignments"]
     assert client.get_assignment(assignment["id"]).document == assignment
-    with pytest.raises(Refused) as twice:
+    with pytest.raises(RejectedError) as twice:
         client.place_order(body)
     assert (twice.value.status, len(box.workspace.orders)) == (409, 1)
 
@@ -111,7 +111,7 @@ def test_an_order_is_placed_read_rescheduled_and_cancelled(box, client):
     moved = client.reschedule_order(order["id"], {"userReferenceId": "AGENT-2"}).document
     assert moved["assignments"][0]["status"] == "RESCHEDULE_IN_PROCESS"
     assert client.cancel_order(order["id"], {"userId": "101"}).document["status"] == "CANCELLED"
-    with pytest.raises(Refused) as again:
+    with pytest.raises(RejectedError) as again:
         client.cancel_order(order["id"], {"userId": "101"})
     assert again.value.status == 409
     assert [path for _, path, _ in calls(box)] == [
@@ -131,7 +131,7 @@ def test_an_order_is_placed_read_rescheduled_and_cancelled(box, client):
 
 def test_both_or_no_user_are_refused_and_both_fields_named(box, client):
     order = place(client)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RejectedError) as caught:
         client.cancel_order(order["id"], {"userId": "101", "userReferenceId": "AGENT-1"})
     assert {field.path for field in caught.value.fields} == {"userId", "userReferenceId"}
     assert box.workspace.orders[order["id"]]["status"] == "PLACED"
@@ -180,20 +180,20 @@ def test_a_property_is_created_read_and_patched_by_id_and_by_reference(box, clie
 
 
 def test_a_patch_of_an_unknown_reference_creates_nothing(box, client):
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFoundError):
         client.patch_property_by_reference("NOBODY", {"title": "x"})
     assert len(box.workspace.properties) == 2
 
 
 def test_a_reference_that_exists_is_refused_and_nothing_is_created(box, client):
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RejectedError) as caught:
         client.create_property({"objectReferenceId": "SEED-1"})
     assert (caught.value.status, len(box.workspace.properties)) == (409, 2)
 
 
 def test_a_refused_field_is_named_and_nothing_changes(box, client):
     before = dict(box.workspace.properties["201"])
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RejectedError) as caught:
         client.patch_property("201", {"title": "ok", "heatingType": "UNKNOWN"})
     assert [field.path for field in caught.value.fields] == ["heatingType"]
     assert box.workspace.properties["201"] == before
@@ -215,7 +215,7 @@ def test_a_walk_reads_every_property_and_user_once(box, client, size, pages):
             assert list(walk(size=size)) == list(stored.values())
             assert len(box.calls) == pages
         else:  # §8: at most 100
-            with pytest.raises(Refused):
+            with pytest.raises(RejectedError):
                 next(walk(size=size))
 
 
@@ -235,7 +235,7 @@ def test_a_page_whose_only_list_has_another_name_is_read():
 
 @pytest.mark.parametrize("body", [b"{}", b"7", b'{"a": [], "b": []}', b""])
 def test_an_answer_without_a_list_is_a_passing_fault_and_no_empty_list(body):
-    with serving(answering(body)) as server, pytest.raises(Passing) as caught:
+    with serving(answering(body)) as server, pytest.raises(TransientError) as caught:
         list(Client(server.url, FixedToken("t")).users())
     assert str(caught.value) == "the answer holds no list where one belongs"
 
@@ -266,7 +266,7 @@ PATH_CALLS = [
 @pytest.mark.parametrize("key", [*BAD_IDS, "\ud800"])
 def test_an_id_that_cannot_travel_is_refused_before_any_call(box, client, key):
     for call in PATH_CALLS:
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(RejectedError) as caught:
             call(client, key)
         assert caught.value.status == 400
     assert list(box.calls) == []
@@ -276,5 +276,5 @@ def test_a_walk_ends_when_the_platform_gives_the_same_page_again():
     with serving(answering(b'{"content": [{"id": "1"}], "last": false}')) as server:
         walk = Client(server.url, FixedToken(TOKEN)).users()
         assert next(walk) == {"id": "1"}
-        with pytest.raises(Passing, match="page 1 repeats the one before"):
+        with pytest.raises(TransientError, match="page 1 repeats the one before"):
             next(walk)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crm_sync.inbox import replay
 from crm_sync.inbox import store as inbox_store
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.models.workspace import CLOCK_PACE
 from crm_sync.platform import clock, transport
 from crm_sync.platform.clock import LIMIT, MOVED, TOLD, Reading, too_early
@@ -105,10 +105,10 @@ def dated(at: datetime, order: str = "5000", new: str = "COMPLETED") -> dict[str
     }
 
 
-def store(workspace: Workspace, payload: dict[str, str]) -> Delivery:
-    body, source = json.dumps(payload).encode(), Delivery.Source.CALLBACK
+def store(workspace: Workspace, payload: dict[str, str]) -> ReceivedEvent:
+    body, source = json.dumps(payload).encode(), ReceivedEvent.Source.CALLBACK
     inbox_store.store(workspace.pk, body, headers={}, method="POST", source=source, now=now_utc())
-    return Delivery.objects.latest("pk")
+    return ReceivedEvent.objects.latest("pk")
 
 
 def adds_up() -> bool:
@@ -141,7 +141,7 @@ def test_events_of_a_platform_whose_clock_is_ahead_are_applied_once_it_is_known(
     happen(box, 9)
     assert apply(workspace) == {"EARLY": 9}
     assert adds_up()
-    early = Delivery.objects.first()
+    early = ReceivedEvent.objects.first()
     assert early.effect.startswith("dated ")
     assert " ahead of the clock of the platform: applied at " in early.effect
     assert (early.canonical_digest, early.kind) == ("", "MARKETING_MATERIALS_READY")
@@ -164,14 +164,16 @@ def test_a_copy_from_the_history_does_not_come_beside_what_waits(box, workspace)
     assert apply(workspace) == {"EARLY": 3}
     look(workspace)
     assert states() == ["EARLY"] * 3
-    event = json.loads(bytes(Delivery.objects.first().body))
+    event = json.loads(bytes(ReceivedEvent.objects.first().body))
     again = store(workspace, dict(reversed(event.items())))  # the same, written otherwise
     assert apply(workspace) == {"EARLY": 1}
     transport.MOUNTS[PLATFORM] = WsgiAdapter(box)
     look(workspace)
     assert apply(workspace) == {"APPLIED": 3, "DUPLICATE": 1}
     again.refresh_from_db()
-    assert again.effect == f"the same event as delivery {Delivery.objects.order_by('pk')[0].pk}"
+    assert (
+        again.effect == f"the same as received event {ReceivedEvent.objects.order_by('pk')[0].pk}"
+    )
     assert adds_up()
 
 
@@ -181,7 +183,7 @@ def test_where_the_clock_is_not_known_an_event_waits_until_its_moment_has_passed
     box.set_clock(now_utc() + timedelta(minutes=12))
     happen(box)
     assert apply(workspace) == {"EARLY": 1}
-    early = Delivery.objects.get()
+    early = ReceivedEvent.objects.get()
     assert early.effect.startswith("dated 11 minutes ahead of our clock (that of the platform is")
     look(workspace)
     assert known() is None
@@ -189,7 +191,7 @@ def test_where_the_clock_is_not_known_an_event_waits_until_its_moment_has_passed
         assert apply(workspace) == {}
     with time_machine.travel(early.due_at, tick=False):
         assert apply(workspace) == {"APPLIED": 1}
-    assert Delivery.objects.get().cause == ""
+    assert ReceivedEvent.objects.get().cause == ""
 
 
 def test_an_event_of_2099_never_wins_and_everybody_sees_it(box, workspace, drain_all):
@@ -206,11 +208,11 @@ def test_an_event_of_2099_never_wins_and_everybody_sees_it(box, workspace, drain
     assert far.due_at.year == 2098
     assert ": applied at 2098-12-31 23:" in far.effect
     boss = client_of(superuser=True)
-    for page in ("", "crm_sync/delivery/causes/", f"crm_sync/delivery/{far.pk}/change/"):
+    for page in ("", "crm_sync/receivedevent/causes/", f"crm_sync/receivedevent/{far.pk}/change/"):
         text = boss.get(f"/admin/{page}").content.decode()
         assert "Dated ahead" in text
         assert "ahead of the clock of the platform" in text
-    assert inbox_store.set_aside(Delivery.objects.filter(pk=far.pk)) == 1
+    assert inbox_store.set_aside(ReceivedEvent.objects.filter(pk=far.pk)) == 1
     far.refresh_from_db()
     assert (far.state, far.due_at) == ("IGNORED", None)
     assert adds_up()
@@ -220,18 +222,18 @@ def test_the_last_moment_that_can_be_said_waits_like_any_other(box, workspace):
     store(workspace, dated(EXTREMES[1]))
     assert apply(workspace) == {"EARLY": 1}
     assert adds_up()
-    page = f"/admin/crm_sync/delivery/{Delivery.objects.get().pk}/change/"
+    page = f"/admin/crm_sync/receivedevent/{ReceivedEvent.objects.get().pk}/change/"
     assert client_of(superuser=True).get(page).status_code == 200
 
 
 def test_trying_it_again_changes_nothing_and_a_replay_foretells_that(box, workspace):
     early = store(workspace, dated(now_utc() + HOUR))
     apply(workspace)
-    before = Delivery.objects.values().get()
-    foreseen = replay.foresee([Delivery.objects.get()], now=now_utc())
+    before = ReceivedEvent.objects.values().get()
+    foreseen = replay.foresee([ReceivedEvent.objects.get()], now=now_utc())
     assert [(one.state, one.changes) for one in foreseen] == [("EARLY", [])]
-    assert Delivery.objects.values().get() == before
-    played = replay.replay([Delivery.objects.get()], now=now_utc())
+    assert ReceivedEvent.objects.values().get() == before
+    played = replay.replay([ReceivedEvent.objects.get()], now=now_utc())
     assert played.played == {early.pk: early.pk}
     assert apply(workspace) == {"EARLY": 1}
     assert adds_up()
@@ -261,7 +263,7 @@ def test_a_clock_of_the_platform_that_is_set_right_again_makes_nothing_early(box
     look(workspace)
     happen(box)
     assert apply(workspace) == {"APPLIED": 1, "EARLY": 1}
-    early = Delivery.objects.get(state="EARLY")
+    early = ReceivedEvent.objects.get(state="EARLY")
     assert early.due_at - now_utc() < HOUR - LIMIT  # dated an hour ahead, by the clock of then
     with time_machine.travel(early.due_at, tick=False):
         assert apply(workspace) == {"APPLIED": 1}

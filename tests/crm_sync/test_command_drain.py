@@ -5,7 +5,7 @@ from io import StringIO
 
 from django.core.management import call_command
 
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 from tests.crm_sync.test_events import PAYLOADS
 
 
@@ -16,9 +16,13 @@ def run(*words: str) -> str:
 
 
 def test_drain_does_what_is_due_and_says_so(box, workspace):
-    Delivery.objects.create(workspace=workspace, digest="1", body=b"?", due_at=workspace.created_at)
+    ReceivedEvent.objects.create(
+        workspace=workspace, digest="1", body=b"?", due_at=workspace.created_at
+    )
     body = json.dumps(PAYLOADS["MARKETING_MATERIALS_READY"] | {"event": "NEW"}).encode()
-    Delivery.objects.create(workspace=workspace, digest="2", body=body, due_at=workspace.created_at)
+    ReceivedEvent.objects.create(
+        workspace=workspace, digest="2", body=body, due_at=workspace.created_at
+    )
     assert run("drain") == "deliveries: QUARANTINED 2\n"
     assert run("drain") == "nothing is due\n"
     assert json.loads(run("drain", "--json")) == {"done": []}

@@ -7,7 +7,7 @@ import pytest
 from crm_sync.platform import credentials
 from crm_sync.platform.client import Client
 from crm_sync.platform.credentials import ClientCredentials, FixedToken
-from crm_sync.platform.errors import NotAllowed
+from crm_sync.platform.errors import AuthError
 from tests.conftest import PLATFORM
 from tests.crm_sync.sockets import answering, serving
 
@@ -58,14 +58,14 @@ def test_a_token_near_its_end_is_replaced_before_it_is_used(box, tokens):
 
 
 def test_a_fixed_token_that_is_wrong_is_not_allowed_and_tried_once(box):
-    with pytest.raises(NotAllowed):
+    with pytest.raises(AuthError):
         Client(PLATFORM, FixedToken("wrong")).create_property({"title": "x"})
     assert calls(box) == [("POST", PROPERTIES, 401)]
     assert len(box.workspace.properties) == 2
 
 
 def test_a_wrong_client_secret_is_asked_for_a_token_once(box, tokens):
-    with pytest.raises(NotAllowed):
+    with pytest.raises(AuthError):
         Client(PLATFORM, ClientCredentials("client", "wrong")).get_webhook()
     assert calls(box) == [("POST", "/auth/token", 401)]
     assert tokens == {}
@@ -73,7 +73,7 @@ def test_a_wrong_client_secret_is_asked_for_a_token_once(box, tokens):
 
 @pytest.mark.parametrize("body", [b"{}", b"[]", b'{"token": 7}', b'{"token": ""}', b""])
 def test_an_answer_without_a_token_is_not_allowed(tokens, body):
-    with serving(answering(body)) as server, pytest.raises(NotAllowed):
+    with serving(answering(body)) as server, pytest.raises(AuthError):
         Client(server.url, ClientCredentials("a", "b")).get_webhook()
     assert tokens == {}
 

@@ -116,7 +116,7 @@ def test_a_handler_is_found_under_each_of_its_events(monkeypatch):
         monkeypatch.setitem(HANDLERS, kind, None)
 
     @handles("ONE", "TWO")
-    def handler(batch, event, delivery_id) -> Effect:
+    def handler(batch, event, received_event_id) -> Effect:
         return Effect(Outcome.IGNORED, "")
 
     assert HANDLERS["ONE"] is HANDLERS["TWO"] is handler

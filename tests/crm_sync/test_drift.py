@@ -2,7 +2,7 @@
 
 import pytest
 
-from crm_sync.models import Delivery, Watch, Workspace
+from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook.configuration import NoneNotAllowed, OnlyHere, configure, mend
 from tests.crm_sync.looks import apply, happen, look, now_utc, sources, watch_of
 
@@ -27,9 +27,9 @@ def put(workspace: Workspace, box, **changes) -> None:
 
 
 def arrives(box) -> bool:
-    before = Delivery.objects.count()
+    before = ReceivedEvent.objects.count()
     happen(box, 1)
-    return Delivery.objects.count() == before + 1
+    return ReceivedEvent.objects.count() == before + 1
 
 
 def puts(box) -> list[dict]:
@@ -204,6 +204,6 @@ def test_none_is_not_mended_without_the_setting(box, workspace):
 
 
 def test_a_workspace_that_was_never_watched_is_from_its_first_mending_on(box, workspace):
-    Watch.objects.all().delete()
+    WebhookMonitor.objects.all().delete()
     mend(workspace, now=now_utc())
     assert watch_of(workspace).is_certain

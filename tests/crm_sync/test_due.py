@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crm_sync.jobs import due
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from tests.together import together
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -20,14 +20,14 @@ def hook(db) -> Workspace:
     return Workspace.objects.create(slug="main", base_url="http://x.test")
 
 
-def row(workspace: Workspace, name: str, due_at: datetime | None = NOW) -> Delivery:
-    return Delivery.objects.create(
+def row(workspace: Workspace, name: str, due_at: datetime | None = NOW) -> ReceivedEvent:
+    return ReceivedEvent.objects.create(
         workspace=workspace, digest=name, body=b"{}", method="POST", due_at=due_at
     )
 
 
-def take(now: datetime = NOW) -> due.Claim[Delivery] | None:
-    return due.claim(Delivery.objects.all(), now=now)
+def take(now: datetime = NOW) -> due.Claim[ReceivedEvent] | None:
+    return due.claim(ReceivedEvent.objects.all(), now=now)
 
 
 def test_the_row_that_has_been_due_for_longest_is_claimed_first(hook):
@@ -64,7 +64,7 @@ def test_a_row_that_was_given_back_is_not_abandoned(hook):
 def test_what_is_given_back_unworked_is_due_as_it_was(hook):
     row(hook, "a", NOW - SECOND)
     take().give_back()
-    assert Delivery.objects.values_list("due_at", "lease_token").get() == (NOW - SECOND, None)
+    assert ReceivedEvent.objects.values_list("due_at", "lease_token").get() == (NOW - SECOND, None)
 
 
 def test_a_row_whose_holder_died_is_abandoned_until_somebody_works_on_it(hook):
@@ -85,7 +85,7 @@ def test_who_lost_the_lease_writes_nothing(hook):
     late.give_back()
     with pytest.raises(due.LeaseLost):
         late.finish(due_at=None, effect="late")
-    held = Delivery.objects.get()
+    held = ReceivedEvent.objects.get()
     assert (held.effect, held.lease_token) == ("", holder.token)
     holder.finish(due_at=None, effect="done")
     held.refresh_from_db()
@@ -97,16 +97,16 @@ def test_who_lost_the_lease_writes_nothing(hook):
     )
     with pytest.raises(due.LeaseLost):
         holder.finish(due_at=None, effect="twice")
-    assert Delivery.objects.get().effect == "done"
+    assert ReceivedEvent.objects.get().effect == "done"
 
 
 @pytest.mark.parametrize("asked_for", [NOW - SECOND, NOW, NOW + 5 * SECOND])
 def test_who_makes_a_row_due_while_it_is_held_is_not_forgotten(hook, asked_for):
     row(hook, "a")
     claim = take()
-    Delivery.objects.update(due_at=asked_for)
+    ReceivedEvent.objects.update(due_at=asked_for)
     claim.finish(due_at=None, effect="done")
-    ended = Delivery.objects.get()
+    ended = ReceivedEvent.objects.get()
     assert (ended.due_at, ended.effect, ended.lease_token) == (asked_for, "done", None)
 
 
@@ -114,14 +114,14 @@ def test_an_ending_holds_only_where_the_row_stands_as_it_was_read(hook):
     row(hook, "a")
     claim = take()
     assert not claim.finish_if({"due_at": None, "effect": "done"}, attempts=1)
-    assert Delivery.objects.get().lease_token == claim.token
+    assert ReceivedEvent.objects.get().lease_token == claim.token
     assert claim.finish_if({"due_at": None, "effect": "done"}, attempts=0)
-    assert Delivery.objects.values_list("effect", "due_at").get() == ("done", None)
+    assert ReceivedEvent.objects.values_list("effect", "due_at").get() == ("done", None)
 
 
 def test_what_a_clock_that_went_ahead_put_off_is_due_now(hook):
     row(hook, "late", NOW + 100 * SECOND)
-    rows = Delivery.objects.all()
+    rows = ReceivedEvent.objects.all()
     assert due.claim_some(rows, now=NOW, limit=1, wait=100 * SECOND) == []
     assert len(due.claim_some(rows, now=NOW, limit=1, wait=99 * SECOND)) == 1
 
@@ -136,17 +136,17 @@ def test_a_write_holds_as_long_as_the_row_is_ours_and_stands_as_it_was_read(hook
     claim.finish(due_at=None)
     assert not claim.write({"attempts": 4})
     assert not claim.write({})
-    assert Delivery.objects.get().attempts == 2
+    assert ReceivedEvent.objects.get().attempts == 2
 
 
 def test_a_claim_stays_within_its_queryset(hook):
     other = Workspace.objects.create(slug="other", base_url="http://x.test")
     row(other, "theirs", NOW - SECOND)
     mine = row(hook, "mine")
-    claim = due.claim(Delivery.objects.filter(workspace=hook), now=NOW)
+    claim = due.claim(ReceivedEvent.objects.filter(workspace=hook), now=NOW)
     assert claim.row == mine
-    assert due.claim(Delivery.objects.filter(workspace=hook), now=NOW) is None
-    assert Delivery.objects.filter(lease_token=None).get().digest == "theirs"
+    assert due.claim(ReceivedEvent.objects.filter(workspace=hook), now=NOW) is None
+    assert ReceivedEvent.objects.filter(lease_token=None).get().digest == "theirs"
 
 
 def test_the_number_of_rows_does_not_change_the_number_of_queries(hook, django_assert_num_queries):
@@ -173,7 +173,7 @@ def test_of_many_workers_each_row_has_one():
                 taken.append(claim.row.pk)
 
     together(work)
-    assert sorted(taken) == sorted(Delivery.objects.values_list("pk", flat=True))
+    assert sorted(taken) == sorted(ReceivedEvent.objects.values_list("pk", flat=True))
 
 
 @settings(max_examples=300)

@@ -8,7 +8,7 @@ from django.db import connection
 
 from crm_sync.jobs import fast_sql
 from crm_sync.jobs.fast_sql import Change
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from orders.models import Assignment, Order
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -21,8 +21,8 @@ def hook(db) -> Workspace:
     return Workspace.objects.create(slug="main", base_url="http://x.test")
 
 
-def row(hook: Workspace, name: str, **columns: object) -> Delivery:
-    return Delivery.objects.create(
+def row(hook: Workspace, name: str, **columns: object) -> ReceivedEvent:
+    return ReceivedEvent.objects.create(
         workspace=hook, digest=name, body=b"{}", method="POST", due_at=NOW, **columns
     )
 
@@ -50,20 +50,20 @@ def test_each_of_many_rows_becomes_what_it_is_to_be(hook):
 
 def test_only_rows_that_are_as_they_have_to_be_are_changed_and_counted(hook):
     mine, lost = row(hook, "a", lease_token=TOKEN), row(hook, "b")
-    end = {"lease_token": None, "state": Delivery.State.APPLIED}
+    end = {"lease_token": None, "state": ReceivedEvent.State.APPLIED}
     changes = [
         Change(end, {"id": one.pk, "lease_token": TOKEN}, {"due_at": (NOW, None)})
         for one in (mine, lost)
     ]
-    assert fast_sql.update_many(Delivery, changes) == 1
-    stored = Delivery.objects.order_by("pk").values_list("lease_token", "state", "due_at")
+    assert fast_sql.update_many(ReceivedEvent, changes) == 1
+    stored = ReceivedEvent.objects.order_by("pk").values_list("lease_token", "state", "due_at")
     assert list(stored) == [(None, "APPLIED", None), (None, "RECEIVED", NOW)]
 
 
 def test_a_row_that_was_made_due_meanwhile_stays_due(hook):
     one = row(hook, "a")
     change = Change({"effect": "done"}, {"id": one.pk}, {"due_at": (LATER, None)})
-    assert fast_sql.update_many(Delivery, [change]) == 1
+    assert fast_sql.update_many(ReceivedEvent, [change]) == 1
     one.refresh_from_db()
     assert (one.effect, one.due_at) == ("done", NOW)
 
@@ -81,10 +81,10 @@ def test_of_changes_of_one_form_it_says_which_were_made(hook, waits):
         )
         for one in (*rows, lost, rows[2])
     ]
-    made = fast_sql.update_unlocked(Delivery, changes, waits=waits)
+    made = fast_sql.update_unlocked(ReceivedEvent, changes, waits=waits)
     assert made - {2, 4} == {0, 1}
     assert len(made) == 3  # of two changes of one row one was made
-    stored = Delivery.objects.order_by("pk").values_list("lease_token", "effect", "due_at")
+    stored = ReceivedEvent.objects.order_by("pk").values_list("lease_token", "effect", "due_at")
     assert list(stored) == [
         *((None, f"it's 100 % {name}", LATER) for name in "abc"),
         (None, "", NOW),
@@ -119,5 +119,5 @@ def test_rows_are_found_by_any_of_many_texts_in_all_workspaces(hook):
     ]
     row(hook, "d", canonical_digest="d")
     texts = ["a", "it's b", "c", "e"]
-    assert sorted(fast_sql.having(Delivery, "canonical_digest", texts)) == found
-    assert fast_sql.having(Delivery, "canonical_digest", []) == []
+    assert sorted(fast_sql.having(ReceivedEvent, "canonical_digest", texts)) == found
+    assert fast_sql.having(ReceivedEvent, "canonical_digest", []) == []

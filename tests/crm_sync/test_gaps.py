@@ -6,7 +6,7 @@ import pytest
 
 from crm_sync.inbox.replay import replay
 from crm_sync.jobs.due import LeaseLost
-from crm_sync.models import Delivery, Gap, Watch
+from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor
 from crm_sync.webhook import poll
 from tests.crm_sync.looks import apply, calls, happen, look, sources, watch_of
 
@@ -51,7 +51,7 @@ def test_a_burst_between_two_looks_is_a_gap_where_the_windows_do_not_overlap(
         assert (gap.began_at, gap.ended_at, gap.acknowledged_at) == (last, tried(box, 0), None)
         assert gap.noticed_at == watch_of(workspace).looked_at
     received = burst if not fault else min(burst, 10)
-    assert Delivery.objects.count() == before + received
+    assert ReceivedEvent.objects.count() == before + received
     assert look(workspace) == "as before"
     assert gaps() == found
 
@@ -162,7 +162,7 @@ def test_it_has_35_seconds_to_show_up(box, workspace):
 def test_a_callback_that_came_explains_it(box, workspace):
     happen(box, 1)
     box.workspace.history.clear()
-    Watch.objects.update(window=[])
+    WebhookMonitor.objects.update(window=[])
     _attempt(box, 40 * SECOND)
     assert look(workspace) == "looked"
     assert gaps() == []
@@ -172,9 +172,9 @@ def test_an_event_that_we_play_again_ourselves_does_not_explain_it(box, workspac
     happen(box, 1)
     apply(workspace)
     box.workspace.history.clear()
-    Watch.objects.update(window=[])
-    Delivery.objects.update(received_at=datetime.now(UTC) - timedelta(minutes=5))
-    replay(list(Delivery.objects.all()), now=datetime.now(UTC))
+    WebhookMonitor.objects.update(window=[])
+    ReceivedEvent.objects.update(received_at=datetime.now(UTC) - timedelta(minutes=5))
+    replay(list(ReceivedEvent.objects.all()), now=datetime.now(UTC))
     _attempt(box, 40 * SECOND)
     assert look(workspace) == "gap"
     assert gaps() == ["UNEXPLAINED"]
@@ -185,19 +185,19 @@ def test_whose_clock_is_wrong_does_not_matter(box, workspace, hours):
     box.set_clock(datetime.now(UTC) + timedelta(hours=hours))
     happen(box, 1)
     box.workspace.history.clear()
-    Watch.objects.update(window=[])
+    WebhookMonitor.objects.update(window=[])
     _attempt(box, 40 * SECOND)
     assert look(workspace) == "looked"
     assert gaps() == []
-    Delivery.objects.update(received_at=datetime.now(UTC) - timedelta(minutes=5))
-    Watch.objects.update(last_triggered_at=None)
+    ReceivedEvent.objects.update(received_at=datetime.now(UTC) - timedelta(minutes=5))
+    WebhookMonitor.objects.update(last_triggered_at=None)
     assert look(workspace) == "gap"
     assert gaps() == ["UNEXPLAINED"]
 
 
 def test_a_look_that_lost_its_lease_writes_no_gap(box, workspace, monkeypatch):
     def somebody_takes_it(workspace_id: int, now: datetime) -> int:
-        Watch.objects.update(lease_token="12345678-1234-5678-1234-567812345678")
+        WebhookMonitor.objects.update(lease_token="12345678-1234-5678-1234-567812345678")
         return 0
 
     monkeypatch.setattr(poll, "AFTER_GAP", [somebody_takes_it])

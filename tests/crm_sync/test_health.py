@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from crm_sync.health import Report, reports
-from crm_sync.models import Delivery, Heartbeat, Lane, Watch, Workspace
+from crm_sync.models import Heartbeat, Lane, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.workers import heartbeat, lanes
 from crm_sync.workers.heartbeat import Kind
 
@@ -38,7 +38,9 @@ def seen(kind: Kind, seconds: int) -> None:
 def due_since(seconds: int, **columns) -> None:
     workspace = Workspace.objects.create(slug="main", base_url="http://x.test")
     due_at = timezone.now() - timedelta(seconds=seconds)
-    Delivery.objects.create(workspace=workspace, digest="1", body=b"?", due_at=due_at, **columns)
+    ReceivedEvent.objects.create(
+        workspace=workspace, digest="1", body=b"?", due_at=due_at, **columns
+    )
 
 
 def _broken(execute, sql, params, many, context):
@@ -125,7 +127,7 @@ def test_the_next_look_at_a_webhook_is_not_late_before_its_moment(db, seconds):
     seen(Kind.BEAT, 3)
     workspace = Workspace.objects.create(slug="main", base_url="http://x.test")
     at = timezone.now() + timedelta(seconds=seconds)
-    Watch.objects.create(workspace=workspace, due_at=at)
+    WebhookMonitor.objects.create(workspace=workspace, due_at=at)
     assert get("/workersz") == OK
 
 

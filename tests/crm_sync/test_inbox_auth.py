@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from crm_sync.inbox import auth, store
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 
 OPEN = {"auth_secret": "old", "auth_type": "HEADER", "auth_header_name": "X-API-Key"}
 
@@ -25,7 +25,9 @@ def call(workspace: Workspace, body: bytes, headers: dict[str, str], **extra: st
 
 
 def bodies() -> list[bytes]:
-    return [bytes(body) for body in Delivery.objects.order_by("pk").values_list("body", flat=True)]
+    return [
+        bytes(body) for body in ReceivedEvent.objects.order_by("pk").values_list("body", flat=True)
+    ]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -72,7 +74,7 @@ def test_a_rotation_that_is_ended_early_ends_at_once(hook):
 
 def test_the_address_of_a_workspace_that_is_deleted_is_not_there(hook):
     assert call(hook, b"1", {"X-API-Key": "old"}) == 200
-    Delivery.objects.all().delete()
+    ReceivedEvent.objects.all().delete()
     Workspace.objects.all().delete()
     assert call(hook, b"2", {"X-API-Key": "old"}) == 404
 
@@ -99,26 +101,26 @@ def test_a_bearer_token_may_end_in_any_letter(hook, secret, blanks):
 )
 def test_what_was_let_in_before_a_change_is_not_stored_after_it(hook, changed):
     before = auth.read(hook.uuid)
-    how = {"headers": {}, "method": "POST", "source": Delivery.Source.CALLBACK}
+    how = {"headers": {}, "method": "POST", "source": ReceivedEvent.Source.CALLBACK}
     Workspace.objects.update(**changed)
     for body in (b"1", b"1"):
-        with pytest.raises(store.GateChanged):
-            store.store(hook.pk, body, **how, now=timezone.now(), gate=before)
+        with pytest.raises(store.AuthChanged):
+            store.store(hook.pk, body, **how, now=timezone.now(), auth=before)
     assert bodies() == []
     after = auth.read(hook.uuid)
-    assert store.store(hook.pk, b"1", **how, now=timezone.now(), gate=after) is True
-    assert store.store(hook.pk, b"1", **how, now=timezone.now(), gate=after) is False
+    assert store.store(hook.pk, b"1", **how, now=timezone.now(), auth=after) is True
+    assert store.store(hook.pk, b"1", **how, now=timezone.now(), auth=after) is False
     assert bodies() == [b"1"]
-    with pytest.raises(store.GateChanged):  # nor is it counted as a repetition
-        store.store(hook.pk, b"1", **how, now=timezone.now(), gate=before)
-    assert Delivery.objects.get().repeats == 1
+    with pytest.raises(store.AuthChanged):  # nor is it counted as a repetition
+        store.store(hook.pk, b"1", **how, now=timezone.now(), auth=before)
+    assert ReceivedEvent.objects.get().repeats == 1
 
 
 def test_so_many_are_remembered_and_no_more(db):
     for number in range(auth.REMEMBERED + 3):
         one = Workspace.objects.create(slug=f"w{number}", base_url="http://x.test", **OPEN)
         assert call(one, b"1", {"X-API-Key": "old"}) == 200
-    assert len(auth._gates) <= auth.REMEMBERED
+    assert len(auth._cached) <= auth.REMEMBERED
     assert call(one, b"2", {"X-API-Key": "old"}) == 200
 
 

@@ -10,7 +10,7 @@ from django.db import connection
 from crm_sync.inbox import store as inbox_store
 from crm_sync.inbox.handlers import HANDLERS, Effect, Outcome
 from crm_sync.jobs import due
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from tests.crm_sync.test_events import PAYLOADS
 
 KIND = "ORDER_STATUS_UPDATED"
@@ -28,7 +28,7 @@ def applied(monkeypatch) -> list[str]:
     """Return the order ids in the order in which a handler of the test saw them."""
     seen: list[str] = []
 
-    def handler(batch, event, delivery_id) -> Effect:
+    def handler(batch, event, received_event_id) -> Effect:
         seen.append(event.text("orderId"))
         return Effect(Outcome.APPLIED, f"order {event.text('orderId')} moved")
 
@@ -36,26 +36,26 @@ def applied(monkeypatch) -> list[str]:
     return seen
 
 
-def store(workspace: Workspace, payload: object, *, now: datetime = START) -> Delivery:
+def store(workspace: Workspace, payload: object, *, now: datetime = START) -> ReceivedEvent:
     body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     inbox_store.store(
         workspace.pk,
         body,
         headers={},
         method="POST",
-        source=Delivery.Source.CALLBACK,
+        source=ReceivedEvent.Source.CALLBACK,
         now=now,
     )
-    return Delivery.objects.latest("pk")
+    return ReceivedEvent.objects.latest("pk")
 
 
 def drain(workspace: Workspace, at: datetime = START) -> dict[str, int]:
     with time_machine.travel(at, tick=False):
-        return inbox_store.DELIVERIES.drain(workspace.pk, 60.0).counts
+        return inbox_store.RECEIVED_EVENTS.drain(workspace.pk, 60.0).counts
 
 
 def states() -> list[str]:
-    return list(Delivery.objects.order_by("pk").values_list("state", flat=True))
+    return list(ReceivedEvent.objects.order_by("pk").values_list("state", flat=True))
 
 
 def test_deliveries_are_applied_in_the_order_in_which_they_came(hook, applied):
@@ -63,7 +63,7 @@ def test_deliveries_are_applied_in_the_order_in_which_they_came(hook, applied):
         store(hook, MOVED | {"orderId": str(n)}, now=START - timedelta(minutes=minute))
     assert drain(hook) == {"APPLIED": 3}
     assert applied == ["0", "2", "1"]
-    first = Delivery.objects.order_by("pk")[0]
+    first = ReceivedEvent.objects.order_by("pk")[0]
     assert (first.kind, first.order_platform_id, first.effect) == (KIND, "0", "order 0 moved")
     assert first.occurred_at == datetime(2026, 3, 1, 10, tzinfo=UTC)
     assert (first.applied_at, first.due_at, first.lease_token) == (START, None, None)
@@ -111,7 +111,7 @@ def test_the_same_event_written_otherwise_is_a_duplicate(hook, applied):
     again = store(hook, json.dumps(dict(reversed(MOVED.items())), indent=1).encode())
     assert drain(hook) == {"APPLIED": 1, "DUPLICATE": 1}
     again.refresh_from_db()
-    assert (applied, again.effect) == (["12"], f"the same event as delivery {first.pk}")
+    assert (applied, again.effect) == (["12"], f"the same as received event {first.pk}")
 
 
 def test_the_same_bytes_are_counted_while_they_wait_and_a_duplicate_once_they_are_settled(
@@ -124,10 +124,10 @@ def test_the_same_bytes_are_counted_while_they_wait_and_a_duplicate_once_they_ar
     store(hook, b"?")  # waits for a person
     again = store(hook, MOVED)
     assert drain(hook) == {"DUPLICATE": 1}
-    first, unclear, _ = Delivery.objects.order_by("pk")
+    first, unclear, _ = ReceivedEvent.objects.order_by("pk")
     again.refresh_from_db()
     assert (first.repeats, unclear.repeats, again.repeats) == (2, 3, 0)
-    assert (applied, again.effect) == (["12"], f"the same event as delivery {first.pk}")
+    assert (applied, again.effect) == (["12"], f"the same as received event {first.pk}")
 
 
 def test_a_copy_that_comes_while_the_first_is_settled_is_not_lost(hook, applied):
@@ -142,7 +142,7 @@ def test_a_copy_that_comes_while_the_first_is_settled_is_not_lost(hook, applied)
         again = store(hook, MOVED)
     assert states() == ["APPLIED", "RECEIVED"]
     assert drain(hook) == {"DUPLICATE": 1}
-    assert (applied, Delivery.objects.get(pk=first.pk).repeats, again.pk > first.pk) == (
+    assert (applied, ReceivedEvent.objects.get(pk=first.pk).repeats, again.pk > first.pk) == (
         ["12"],
         0,
         True,
@@ -162,7 +162,7 @@ def test_an_event_that_nobody_handles_is_ignored_and_says_so(hook, monkeypatch):
     monkeypatch.delitem(HANDLERS, KIND, raising=False)
     store(hook, MOVED)
     assert drain(hook) == {"IGNORED": 1}
-    assert Delivery.objects.get().effect == f"nothing handles {KIND}"
+    assert ReceivedEvent.objects.get().effect == f"nothing handles {KIND}"
 
 
 def test_a_handler_may_say_that_it_knew_something_newer(hook, monkeypatch):
@@ -179,11 +179,11 @@ def failing(monkeypatch, applied) -> list[bool]:
     """Let the handler of the test fail for order 13 as long as the list says so."""
     works, faulty = HANDLERS[KIND], [True]
 
-    def handler(batch, event, delivery_id) -> Effect:
-        Workspace.objects.create(slug=f"half-{delivery_id}", base_url="http://x.test")
+    def handler(batch, event, received_event_id) -> Effect:
+        Workspace.objects.create(slug=f"half-{received_event_id}", base_url="http://x.test")
         if event.text("orderId") == "13" and faulty[0]:
             raise ValueError("a bug\0 of ours")
-        return works(batch, event, delivery_id)
+        return works(batch, event, received_event_id)
 
     monkeypatch.setitem(HANDLERS, KIND, handler)
     return faulty
@@ -245,7 +245,7 @@ def test_ids_that_no_database_takes_stop_nobody(hook, applied, key):
     store(hook, MOVED | {"orderId": key}, now=START - timedelta(minutes=1))
     store(hook, MOVED)
     assert drain(hook) == {"APPLIED": 2}
-    odd = Delivery.objects.order_by("pk")[0]
+    odd = ReceivedEvent.objects.order_by("pk")[0]
     kept = key.replace("\0", "").replace("\ud800", "")[:255]
     assert odd.order_platform_id == kept
     assert odd.effect == f"order {key} moved".replace("\0", "").replace("\ud800", "")
@@ -256,7 +256,7 @@ def test_ids_that_no_database_takes_stop_nobody(hook, applied, key):
 
 def test_what_a_dead_worker_held_is_taken_up_again_after_its_lease(hook, applied):
     store(hook, MOVED)
-    dead = due.claim(Delivery.objects.all(), now=START)
+    dead = due.claim(ReceivedEvent.objects.all(), now=START)
     assert dead is not None
     assert drain(hook, START + due.LEASE - timedelta(seconds=1)) == {}
     assert drain(hook, START + due.LEASE) == {"APPLIED": 1}
@@ -266,9 +266,9 @@ def test_what_a_dead_worker_held_is_taken_up_again_after_its_lease(hook, applied
 
 
 def test_a_worker_that_lost_its_lease_meanwhile_changes_nothing(hook, monkeypatch):
-    def slow(batch, event, delivery_id) -> Effect:
+    def slow(batch, event, received_event_id) -> Effect:
         Workspace.objects.create(slug="half", base_url="http://x.test")
-        Delivery.objects.update(lease_token="12345678-1234-5678-1234-567812345678")
+        ReceivedEvent.objects.update(lease_token="12345678-1234-5678-1234-567812345678")
         return Effect(Outcome.APPLIED, "too late")
 
     monkeypatch.setitem(HANDLERS, KIND, slow)
@@ -280,8 +280,8 @@ def test_a_worker_that_lost_its_lease_meanwhile_changes_nothing(hook, monkeypatc
 
 def test_a_budget_that_is_spent_leaves_the_rest_for_the_next_drain(hook, applied):
     store(hook, MOVED)
-    assert inbox_store.DELIVERIES.drain(hook.pk, 0.0).counts == {}
-    assert inbox_store.DELIVERIES.workspaces(datetime.now(UTC)) == {hook.pk}
+    assert inbox_store.RECEIVED_EVENTS.drain(hook.pk, 0.0).counts == {}
+    assert inbox_store.RECEIVED_EVENTS.workspaces(datetime.now(UTC)) == {hook.pk}
 
 
 def test_every_delivery_is_in_exactly_one_state(hook, applied, failing):
@@ -291,7 +291,7 @@ def test_every_delivery_is_in_exactly_one_state(hook, applied, failing):
             store(hook, payload)
         store(hook, json.dumps(payload, indent=2).encode() if payload != b"?" else b"??")
     store(hook, PAYLOADS[KIND] | {"event": "NEW"})
-    received = Delivery.objects.count()
+    received = ReceivedEvent.objects.count()
     counts = drain(hook)
     store(hook, MOVED | {"orderId": "99"})
     assert sum(counts.values()) == received
@@ -300,7 +300,7 @@ def test_every_delivery_is_in_exactly_one_state(hook, applied, failing):
         [state for state, count in counts.items() for _ in range(count)] + ["RECEIVED"]
     )
     waiting = (
-        Delivery.objects.exclude(due_at=None).order_by("state").values_list("state", flat=True)
+        ReceivedEvent.objects.exclude(due_at=None).order_by("state").values_list("state", flat=True)
     )
     assert list(waiting) == ["FAILED", "FAILED", "RECEIVED"]
 

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 
 SECRET = "canary-sécret+with/odd&chars"  # not one that we would generate: these are harder
 BODY = b'{ "event":"X",\n "orderId" : "\\u0000" }'
@@ -64,7 +64,7 @@ def test_the_right_secret_is_taken(hook, auth_type):
     hook.auth_type = auth_type
     hook.save()
     assert call(hook) == STORED
-    assert bytes(Delivery.objects.get().body) == BODY
+    assert bytes(ReceivedEvent.objects.get().body) == BODY
     assert refusals(hook) == (0, "")
 
 
@@ -79,7 +79,7 @@ def test_any_other_secret_is_refused_and_counted_and_nothing_stored(hook, auth_t
     hook.save()
     assert call(hook, secret) == REFUSED
     assert refusals(hook) == (1, "POST: 401 not authenticated")
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()
 
 
 @pytest.mark.parametrize("auth_type", [*TYPES, "NONE"])
@@ -88,7 +88,7 @@ def test_a_workspace_without_a_secret_lets_nobody_in(hook, auth_type, secret):
     Workspace.objects.update(auth_type=auth_type, auth_secret="", previous_auth_secret="")
     hook.refresh_from_db()
     assert call(hook, secret) == REFUSED
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()
 
 
 @pytest.mark.parametrize("scheme", ["Basic", "", "Token"])
@@ -105,7 +105,7 @@ def test_none_lets_everybody_in_only_with_the_setting(hook, settings, allowed):
     hook.auth_type = "NONE"
     hook.save()
     assert call(hook) == (STORED if allowed else REFUSED)
-    assert Delivery.objects.count() == allowed
+    assert ReceivedEvent.objects.count() == allowed
 
 
 def test_two_secrets_are_valid_in_a_rotation_and_the_old_one_not_after_it(hook):
@@ -116,15 +116,15 @@ def test_two_secrets_are_valid_in_a_rotation_and_the_old_one_not_after_it(hook):
     assert [call(hook, word, word.encode()) for word in ("new", "old")] == [STORED, STORED]
     Workspace.objects.update(previous_auth_secret_until=now - timedelta(seconds=1))
     assert [call(hook, word, word.encode() * 2) for word in ("new", "old")] == [STORED, REFUSED]
-    assert Delivery.objects.count() == 3
+    assert ReceivedEvent.objects.count() == 3
 
 
 def test_the_secret_of_one_workspace_opens_no_other(hook):
     other = Workspace.objects.create(slug="other", base_url="http://x.test", auth_secret="theirs")
     assert call(other, SECRET) == REFUSED
     assert call(hook) == STORED
-    assert call(other, "theirs") == STORED  # the same bytes are another delivery there (S12)
-    owners = Delivery.objects.values_list("workspace__slug", flat=True)
+    assert call(other, "theirs") == STORED  # the same bytes are another received event there (S12)
+    owners = ReceivedEvent.objects.values_list("workspace__slug", flat=True)
     assert sorted(owners) == ["main", "other"]
     assert (refusals(hook)[0], refusals(other)[0]) == (0, 1)
 
@@ -139,10 +139,14 @@ def test_any_method_with_a_body_is_stored_raw_and_never_redirected(hook, method,
     headers = {"X-API-Key": SECRET.encode().decode("latin-1"), "X-Event-Type": "X"}
     response = Client().generic(method, address, BODY, "text/plain", headers=headers)
     assert (response.status_code, json.loads(response.content)) == STORED
-    delivery = Delivery.objects.get()
-    assert (bytes(delivery.body), delivery.method, delivery.state) == (BODY, method, "RECEIVED")
-    assert delivery.headers["X-Event-Type"] == "X"
-    assert delivery.due_at == delivery.received_at
+    received_event = ReceivedEvent.objects.get()
+    assert (bytes(received_event.body), received_event.method, received_event.state) == (
+        BODY,
+        method,
+        "RECEIVED",
+    )
+    assert received_event.headers["X-Event-Type"] == "X"
+    assert received_event.due_at == received_event.received_at
 
 
 BODIES = [
@@ -164,7 +168,7 @@ BODIES = [
 )
 def test_whatever_the_bytes_are_and_are_called_they_are_stored(hook, body, kind):
     assert call(hook, body=body, headers={"Content-Type": kind}) == STORED
-    assert bytes(Delivery.objects.get().body) == body
+    assert bytes(ReceivedEvent.objects.get().body) == body
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "text/plain", "nonsense", ""])
@@ -181,13 +185,13 @@ def test_a_call_without_a_body_is_refused_counted_and_shown(hook, method, status
     assert call(hook, body=body, method=method) == (status, {"error": text})
     assert refusals(hook) == (1, f"{method}: {status} {text}")
     assert hook.last_refusal_at is not None
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()
 
 
 @pytest.mark.parametrize("method", ["DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_no_other_method_gets_a_good_answer(hook, method):
     assert call(hook, method=method)[0] == 405
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()
 
 
 @pytest.mark.parametrize(("length", "stored"), [(1000, True), (1001, False)])
@@ -195,7 +199,7 @@ def test_a_body_over_the_limit_is_refused_before_it_is_read(hook, settings, leng
     settings.CALLBACK_BODY_LIMIT = 1000
     answer = call(hook, body=b"x" * length)
     assert answer == (STORED if stored else (413, {"error": "body too large"}))
-    assert Delivery.objects.count() == stored
+    assert ReceivedEvent.objects.count() == stored
     assert refusals(hook) == ((0, "") if stored else (1, "POST: 413 body too large"))
 
 
@@ -209,7 +213,7 @@ def test_a_body_over_the_limit_is_refused_before_it_is_read(hook, settings, leng
 )
 def test_a_length_that_is_none_is_refused(hook, length, answer):
     assert call(hook, CONTENT_LENGTH=length) == answer
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()
 
 
 @pytest.mark.parametrize(("method", "status"), [("POST", 200), ("GET", 200), ("DELETE", 405)])
@@ -226,12 +230,12 @@ def test_an_unknown_address_is_not_there(hook):
     response = Client().post(address, BODY, "application/json")
     assert (response.status_code, response.json()) == (404, {"error": "unknown callback address"})
     assert refusals(hook)[0] == 0
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()
 
 
 def test_a_repeated_delivery_is_counted_and_not_stored_twice(hook):
     assert [call(hook) for _ in range(3)] == [STORED] * 3
-    assert Delivery.objects.get().repeats == 2
+    assert ReceivedEvent.objects.get().repeats == 2
 
 
 # --- secrets in what is stored, S3 to S5
@@ -254,7 +258,7 @@ def test_no_stored_header_holds_the_secret(hook, auth_type):
         "X-Long": "y" * 5_000,
     }
     assert call(hook, headers=more) == STORED
-    headers = Delivery.objects.get().headers
+    headers = ReceivedEvent.objects.get().headers
     assert "canary" not in json.dumps(headers)
     assert (headers["X-Order-Id"], headers["Referer"], len(headers["X-Long"])) == (
         "12",
@@ -267,13 +271,13 @@ def test_no_stored_header_holds_the_secret(hook, auth_type):
 
 TRIGGERS = {
     "sqlite": [
-        "CREATE TRIGGER no_room BEFORE INSERT ON crm_sync_delivery"
+        "CREATE TRIGGER no_room BEFORE INSERT ON crm_sync_receivedevent"
         " BEGIN SELECT RAISE(ABORT, 'canary: disk full'); END"
     ],
     "postgresql": [
         "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS"
         " $$ BEGIN RAISE EXCEPTION 'canary: disk full'; END $$",
-        "CREATE TRIGGER no_room BEFORE INSERT ON crm_sync_delivery"
+        "CREATE TRIGGER no_room BEFORE INSERT ON crm_sync_receivedevent"
         " FOR EACH ROW EXECUTE FUNCTION no_room()",
     ],
 }
@@ -284,11 +288,11 @@ def test_what_the_database_does_not_take_gets_a_503_with_a_fixed_text(hook):
         for statement in TRIGGERS[connection.vendor]:
             cursor.execute(statement)
     assert call(hook) == (503, {"error": "cannot store it now"})
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()
     with connection.cursor() as cursor:
         cursor.execute(
             "DROP TRIGGER no_room"
-            + (" ON crm_sync_delivery" if connection.vendor == "postgresql" else "")
+            + (" ON crm_sync_receivedevent" if connection.vendor == "postgresql" else "")
         )
     assert call(hook) == STORED
 
@@ -296,4 +300,4 @@ def test_what_the_database_does_not_take_gets_a_503_with_a_fixed_text(hook):
 def test_a_secret_that_cannot_be_decrypted_gets_a_503_with_a_fixed_text(hook, settings):
     settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
     assert call(hook) == (503, {"error": "cannot store it now"})
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from crm_sync.inbox import store
 from crm_sync.jobs.doorbell import Doorbell, doorbell
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,7 +29,7 @@ def call(workspace: Workspace) -> int:
 def test_the_ring_comes_when_the_callback_can_be_read_by_others(hook, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        doorbell, "publish", lambda *ring: seen.append((*ring, Delivery.objects.count()))
+        doorbell, "publish", lambda *ring: seen.append((*ring, ReceivedEvent.objects.count()))
     )
     assert call(hook) == 200
     assert seen == [("deliveries", hook.pk, 1)]
@@ -43,8 +43,8 @@ def test_a_broker_that_fails_does_not_reach_the_platform(hook, monkeypatch):
 
     monkeypatch.setattr(doorbell, "publish", broken)
     assert call(hook) == 200
-    assert Delivery.objects.count() == 1
-    assert store.DELIVERIES.workspaces(timezone.now()) == {hook.pk}  # the tick finds it
+    assert ReceivedEvent.objects.count() == 1
+    assert store.RECEIVED_EVENTS.workspaces(timezone.now()) == {hook.pk}  # the tick finds it
 
 
 def test_a_refused_callback_rings_for_nobody(hook, monkeypatch):

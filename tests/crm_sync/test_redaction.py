@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crm_sync.platform.errors import Refused
+from crm_sync.platform.errors import RejectedError
 from crm_sync.platform.redaction import Redactor
 from crm_sync.platform.responses import read_answer
 
@@ -61,6 +61,6 @@ def test_a_document_keeps_what_is_a_secret_by_chance():
 def test_no_half_of_a_secret_is_left_where_a_long_text_is_cut(length):
     body = b"x" * length + SECRET.encode()
     options = {"headers": {}, "took": 0.0, "now": datetime.now(UTC), "hide": Redactor((SECRET,))}
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(RejectedError) as refusal:
         read_answer(call="GET /", status=400, body=body, **options)
     assert str(refusal.value) == "GET /: 400 " + ("x" * length + "***")[:500]

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crm_sync.platform.errors import FieldError, NotAllowed, NotThere, Passing, Refused, SyncError
+from crm_sync.platform.errors import (
+    AuthError,
+    FieldError,
+    NotFoundError,
+    RejectedError,
+    SyncError,
+    TransientError,
+)
 from crm_sync.platform.responses import Answer, read_answer
 from crm_sync.text import clean
 
@@ -34,23 +41,23 @@ def refusal(status: int, body: object = b"", **headers: str) -> SyncError:
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (301, Refused),
-        (302, Refused),
-        (400, Refused),
-        (401, NotAllowed),
-        (403, NotAllowed),
-        (404, NotThere),
-        (405, Refused),
-        (408, Passing),
-        (409, Refused),
-        (410, NotThere),
-        (413, Refused),
-        (422, Refused),
-        (429, Passing),
-        (500, Passing),
-        (502, Passing),
-        (503, Passing),
-        (504, Passing),
+        (301, RejectedError),
+        (302, RejectedError),
+        (400, RejectedError),
+        (401, AuthError),
+        (403, AuthError),
+        (404, NotFoundError),
+        (405, RejectedError),
+        (408, TransientError),
+        (409, RejectedError),
+        (410, NotFoundError),
+        (413, RejectedError),
+        (422, RejectedError),
+        (429, TransientError),
+        (500, TransientError),
+        (502, TransientError),
+        (503, TransientError),
+        (504, TransientError),
     ],
 )
 def test_each_status_means_one_reaction(status, kind):
@@ -158,7 +165,7 @@ def test_a_204_has_no_document(body):
 @pytest.mark.parametrize("body", [b"<html>", b"{", b"\xff", b"[" * 100_000, b"9" * 5_000])
 def test_a_good_status_with_a_body_that_is_no_json_has_an_unclear_outcome(body):
     error = refusal(200, body)
-    assert type(error) is Passing
+    assert type(error) is TransientError
     assert (str(error), error.unclear) == ("PATCH /v1/x: 200, but the body is no JSON", True)
 
 
@@ -182,7 +189,7 @@ def test_whatever_comes_is_an_answer_or_one_of_our_errors(status, body, date, re
         found: Answer | SyncError = read(status, body, Date=date, Retry_After=retry_after)
     except SyncError as error:
         found = error
-    good = (Answer, Passing) if 200 <= status < 300 else SyncError
+    good = (Answer, TransientError) if 200 <= status < 300 else SyncError
     assert isinstance(found, good)
 
 

@@ -10,13 +10,13 @@ from django_celery_beat.models import PeriodicTask
 
 from crm_sync.inbox import retention
 from crm_sync.inbox import store as inbox_store
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.tasks import clear_deliveries
-from tests.crm_sync.admin_pages import client_of, make_delivery
+from tests.crm_sync.admin_pages import client_of, make_received_event
 from tests.crm_sync.test_events import PAYLOADS
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
-State = Delivery.State
+State = ReceivedEvent.State
 DAYS = {"APPLIED": 90, "DUPLICATE": 90, "STALE": 90, "IGNORED": 90}
 
 
@@ -25,9 +25,9 @@ def hook(db) -> Workspace:
     return Workspace.objects.create(slug="main", base_url="http://x.test")
 
 
-def one_of_each(workspace: Workspace) -> dict[str, Delivery]:
+def one_of_each(workspace: Workspace) -> dict[str, ReceivedEvent]:
     return {
-        state: make_delivery(
+        state: make_received_event(
             workspace,
             body=f'{{"secret person": "{state}"}}'.encode(),
             state=state,
@@ -41,9 +41,9 @@ def one_of_each(workspace: Workspace) -> dict[str, Delivery]:
 
 
 def cleared() -> set[str]:
-    rows = Delivery.objects.exclude(cleared_at=None)
+    rows = ReceivedEvent.objects.exclude(cleared_at=None)
     assert all((bytes(row.body), row.headers) == (b"", {}) for row in rows)
-    kept = Delivery.objects.filter(cleared_at=None)
+    kept = ReceivedEvent.objects.filter(cleared_at=None)
     assert all(bytes(row.body) and row.headers for row in kept)
     return {row.state for row in rows}
 
@@ -85,35 +85,35 @@ def test_what_was_cleared_is_still_known_when_it_comes_once_more(hook):
     payload = PAYLOADS["ORDER_STATUS_UPDATED"]
     store(hook, payload)
     with at(0):
-        inbox_store.DELIVERIES.drain(hook.pk, 5.0)
+        inbox_store.RECEIVED_EVENTS.drain(hook.pk, 5.0)
     with at(91):
         clear_deliveries()
         store(hook, payload)
         store(hook, payload, indent=1)
-        inbox_store.DELIVERIES.drain(hook.pk, 5.0)
-    first, *copies = Delivery.objects.order_by("pk")
+        inbox_store.RECEIVED_EVENTS.drain(hook.pk, 5.0)
+    first, *copies = ReceivedEvent.objects.order_by("pk")
     assert (first.state, bytes(first.body)) == ("APPLIED", b"")
-    assert [copy.effect for copy in copies] == [f"the same event as delivery {first.pk}"] * 2
+    assert [copy.effect for copy in copies] == [f"the same as received event {first.pk}"] * 2
 
 
-def store(workspace: Workspace, payload: dict, **how) -> Delivery:
+def store(workspace: Workspace, payload: dict, **how) -> ReceivedEvent:
     inbox_store.store(
         workspace.pk,
         json.dumps(payload, **how).encode(),
         headers={},
         method="POST",
-        source=Delivery.Source.CALLBACK,
+        source=ReceivedEvent.Source.CALLBACK,
         now=START,
     )
-    return Delivery.objects.latest("pk")
+    return ReceivedEvent.objects.latest("pk")
 
 
 def test_what_a_person_set_aside_is_known_by_its_digest_afterwards(hook, monkeypatch):
     kept = store(hook, {"event": "NEW_ONE", "orderId": "1"})
     with at(0):
-        inbox_store.DELIVERIES.drain(hook.pk, 5.0)
-    inbox_store.set_aside(Delivery.objects.all())
-    assert Delivery.objects.get().canonical_digest == ""
+        inbox_store.RECEIVED_EVENTS.drain(hook.pk, 5.0)
+    inbox_store.set_aside(ReceivedEvent.objects.all())
+    assert ReceivedEvent.objects.get().canonical_digest == ""
     with at(91):
         assert clear_deliveries() == {"IGNORED": 1}
     kept.refresh_from_db()
@@ -123,7 +123,7 @@ def test_what_a_person_set_aside_is_known_by_its_digest_afterwards(hook, monkeyp
 def test_one_run_is_bounded_and_the_next_goes_on(hook, monkeypatch):
     monkeypatch.setattr(retention, "BATCH", 2)
     for _ in range(5):
-        make_delivery(hook, state=State.APPLIED, received_at=START, headers={"a": "b"})
+        make_received_event(hook, state=State.APPLIED, received_at=START, headers={"a": "b"})
     now = START + timedelta(days=91)
     assert retention.clear(DAYS, now=now, budget=0.0) == {}
     assert retention.clear(DAYS, now=now, budget=5.0) == {"APPLIED": 5}
@@ -133,7 +133,7 @@ def test_one_run_is_bounded_and_the_next_goes_on(hook, monkeypatch):
 def test_no_state_keeps_the_others_waiting(hook, monkeypatch):
     monkeypatch.setattr(retention, "BATCH", 2)
     for state in (*[State.APPLIED] * 9, State.STALE, State.IGNORED):
-        make_delivery(hook, b"x", state=state, received_at=START)
+        make_received_event(hook, b"x", state=state, received_at=START)
     left = [3]
 
     def stop_after_three(execute, sql, params, many, context):
@@ -146,7 +146,7 @@ def test_no_state_keeps_the_others_waiting(hook, monkeypatch):
     now = START + timedelta(days=91)
     with connection.execute_wrapper(stop_after_three), pytest.raises(InterruptedError):
         retention.clear(DAYS, now=now, budget=5.0)
-    rows = Delivery.objects.exclude(cleared_at=None).values_list("state", flat=True)
+    rows = ReceivedEvent.objects.exclude(cleared_at=None).values_list("state", flat=True)
     assert sorted(rows) == ["APPLIED", "APPLIED", "IGNORED", "STALE"]
 
 
@@ -159,7 +159,7 @@ def test_the_page_says_that_the_payload_was_removed(hook):
     row = one_of_each(hook)["APPLIED"]
     with at(91):
         clear_deliveries()
-    response = client_of(superuser=True).get(f"/admin/crm_sync/delivery/{row.pk}/change/")
+    response = client_of(superuser=True).get(f"/admin/crm_sync/receivedevent/{row.pk}/change/")
     text = response.content.decode()
     assert "Payload and headers were removed" in text
     assert 'value="replay"' not in text

@@ -14,7 +14,7 @@ def main(db) -> Workspace:
     return Workspace.objects.create(slug="main", base_url="http://platform.test", max_under_way=5)
 
 
-def expire(held: slots.Held) -> None:
+def expire(held: slots.HeldSlots) -> None:
     past = timezone.now() - timedelta(seconds=1)
     Slot.objects.filter(lease_token__isnull=False).update(lease_until=past)
     held.until = past

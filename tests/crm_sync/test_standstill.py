@@ -7,14 +7,14 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from crm_sync.models import Heartbeat, Watch, Workspace
+from crm_sync.models import Heartbeat, WebhookMonitor, Workspace
 from crm_sync.webhook.configuration import GONE
 from crm_sync.workers.heartbeat import GONE_AFTER, Kind
 from orders.models import Assignment, Order
-from tests.crm_sync.admin_pages import client_of, make_delivery, make_workspace, queries_of
+from tests.crm_sync.admin_pages import client_of, make_received_event, make_workspace, queries_of
 
 pytestmark = pytest.mark.django_db
-PAGES = ("/admin/", "/admin/crm_sync/delivery/", "/admin/auth/user/add/")
+PAGES = ("/admin/", "/admin/crm_sync/receivedevent/", "/admin/auth/user/add/")
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def all_run() -> None:
 
 def connected(slug: str = "main", **columns) -> Workspace:
     workspace = make_workspace(slug)
-    Watch.objects.create(workspace=workspace, **columns)
+    WebhookMonitor.objects.create(workspace=workspace, **columns)
     return workspace
 
 
@@ -109,7 +109,7 @@ def test_a_worker_that_is_missing_stands_before_what_follows_from_it(boss):
     workspace = connected()
     seen(Kind.BEAT, 2)
     late = timezone.now() - timedelta(seconds=90)
-    make_delivery(workspace, due_at=late)
+    make_received_event(workspace, due_at=late)
     assert urgent(boss) == [
         (
             "Not running",
@@ -132,7 +132,7 @@ def test_one_line_tells_of_a_queue_that_stands_still_in_many_workspaces(boss):
     all_run()
     late = timezone.now() - timedelta(seconds=90)
     for number in range(3):
-        make_delivery(connected(f"w{number}"), due_at=late)
+        make_received_event(connected(f"w{number}"), due_at=late)
     assert urgent(boss) == [
         (
             "Stands still",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook import sample_events
 from tests.processes import ROOT
 
@@ -23,7 +23,7 @@ def test_an_event_of_each_kind_is_applied(platform_workspace, platform_event, ki
     platform_workspace.refresh_from_db()
     told = platform_event(kind)
     assert (told.state, told.kind, told.source) == ("APPLIED", kind, "CALLBACK")
-    assert Delivery.objects.get() == told
+    assert ReceivedEvent.objects.get() == told
 
 
 @pytest.mark.parametrize("auth_type", ["HEADER", "BEARER_TOKEN", "QUERY_PARAMETER"])
@@ -41,7 +41,10 @@ def test_an_event_says_what_the_test_says_and_when(platform_event):
         "order TRIAL-ORDER, assignment 7: appointment cleared",
     )
     again = platform_event("APPOINTMENT_DATE_UPDATED", at=at, scheduledAt=None, assignmentId="7")
-    assert (again.state, again.effect) == ("DUPLICATE", f"the same event as delivery {told.pk}")
+    assert (again.state, again.effect) == (
+        "DUPLICATE",
+        f"the same as received event {told.pk}",
+    )
 
 
 def test_it_goes_to_the_workspace_that_is_named(platform_event):

@@ -16,17 +16,17 @@ from requests.adapters import BaseAdapter
 from crm_sync.platform import transport
 from crm_sync.platform.client import Client
 from crm_sync.platform.credentials import ClientCredentials, FixedToken
-from crm_sync.platform.errors import NotAllowed, Passing, Refused
+from crm_sync.platform.errors import AuthError, RejectedError, TransientError
 from tests.crm_sync.sockets import OK, Server, answering, free_port, saying, serving
 
 DEADLINE = 0.5
 GRACE = 0.5  # a bound on behaviour: the longest that a call may outlive its deadline
 
 
-def fail(server_url: str, *, deadline: float = DEADLINE) -> Passing:
+def fail(server_url: str, *, deadline: float = DEADLINE) -> TransientError:
     """Return what the call raises, after a check that it ended in time."""
     started = time.monotonic()
-    with pytest.raises(Passing) as caught:
+    with pytest.raises(TransientError) as caught:
         transport.send("GET", f"{server_url}/v1/users", deadline=deadline)
     assert time.monotonic() - started < deadline + GRACE
     return caught.value
@@ -73,7 +73,7 @@ def test_fetching_a_token_counts_against_the_deadline_of_the_call():
     with serving(saying(OK, *[b"X"] * 100, pause=0.1)) as server:
         client = Client(server.url, ClientCredentials("id", "secret"), deadline=DEADLINE)
         started = time.monotonic()
-        with pytest.raises(Passing) as caught:
+        with pytest.raises(TransientError) as caught:
             client.get_webhook()
         assert time.monotonic() - started < DEADLINE + GRACE
     assert str(caught.value).startswith(f"POST {server.url}/auth/token: no whole answer within")
@@ -91,7 +91,7 @@ def test_a_call_that_needs_a_second_token_and_a_second_try_ends_at_its_deadline(
     with serving(talk) as server:
         client = Client(server.url, ClientCredentials("slow", "secret"), deadline=DEADLINE)
         started = time.monotonic()
-        with pytest.raises(Passing):
+        with pytest.raises(TransientError):
             client.place_order({})
         assert time.monotonic() - started < DEADLINE + GRACE
 
@@ -173,7 +173,7 @@ def test_a_redirect_is_not_followed_and_the_token_goes_nowhere_else(status):
     with serving(answering(b"{}")) as elsewhere:
         moved = answering(b"", f"Location: {elsewhere.url}/v1/webhooks", status=status)
         with serving(moved) as server:
-            with pytest.raises(Refused) as caught:
+            with pytest.raises(RejectedError) as caught:
                 Client(server.url, FixedToken("canary-token")).get_webhook()
             assert len(server.requests) == 1
     assert caught.value.status == int(status[:3])
@@ -202,7 +202,7 @@ def test_a_cookie_of_one_call_does_not_travel_with_the_next():
 
 @pytest.mark.parametrize("token", ["line\r\nX-Injected: 1", "not-latin-€", "nul\0", " "])
 def test_a_token_that_no_header_can_carry_is_not_allowed_and_nothing_is_sent(token):
-    with serving(answering(b"{}")) as server, pytest.raises(NotAllowed) as caught:
+    with serving(answering(b"{}")) as server, pytest.raises(AuthError) as caught:
         Client(server.url, FixedToken(token)).get_webhook()
     assert token not in str(caught.value) or token == " "
     assert server.requests == []

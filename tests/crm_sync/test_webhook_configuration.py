@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crm_sync.models import Delivery, Workspace
-from crm_sync.platform.errors import NotThere, Passing, Refused
+from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
 from crm_sync.webhook.configuration import NoneNotAllowed, configure, rotate_secret
 from tests.conftest import PLATFORM, TOKEN
 from tests.platforms import Between, lost
@@ -23,10 +23,10 @@ def fresh(db, box) -> Workspace:
 
 def arrives(box) -> bool:
     """Send one real callback with what the platform holds now; say whether we took it."""
-    before = Delivery.objects.count()
+    before = ReceivedEvent.objects.count()
     box.marketing_ready("201", "INSTAGRAM")
     box.deliver()
-    return Delivery.objects.count() == before + 1
+    return ReceivedEvent.objects.count() == before + 1
 
 
 def state(workspace: Workspace) -> dict:
@@ -67,7 +67,7 @@ def test_while_another_way_is_being_set_no_callback_is_refused(box, fresh, old_t
         between.before = lambda _: canned
     for new_type in ("HEADER", "BEARER_TOKEN"):
         if new_type != old_type:
-            with pytest.raises((Passing, Refused)):
+            with pytest.raises((TransientError, RejectedError)):
                 configure(fresh, auth_type=new_type, now=NOW)
             assert arrives(box)
             break
@@ -77,7 +77,7 @@ def test_what_the_platform_refused_leaves_the_old_way_in_place(box, fresh):
     configure(fresh, auth_type="HEADER", now=NOW)
     before = state(fresh)
     Between(box, PLATFORM).before = lambda _: BAD
-    with pytest.raises(Refused):
+    with pytest.raises(RejectedError):
         configure(fresh, auth_type="BEARER_TOKEN", now=NOW)
     assert state(fresh) == before
 
@@ -131,7 +131,7 @@ def test_after_an_unclear_rotation_both_secrets_are_valid_without_end(box, fresh
         between.after = lost("PUT")
     else:
         between.before = lost("PUT")
-    with pytest.raises(Passing):
+    with pytest.raises(TransientError):
         rotate_secret(fresh, now=NOW)
     held = box.workspace.webhook["authSecret"]
     assert (held != old) == happened
@@ -153,7 +153,7 @@ def test_however_often_a_rotation_fails_the_platforms_secret_stays_valid(
             "bad": lambda _: BAD,
             "503": lambda _: BROKEN,
         }[fault]
-        with pytest.raises((Passing, Refused)):
+        with pytest.raises((TransientError, RejectedError)):
             rotate_secret(fresh, now=NOW)
         assert arrives(box)
     between.before = lambda _: None
@@ -170,7 +170,7 @@ def test_a_deleted_webhook_is_not_there_and_can_be_made_again(box, workspace):
     client = workspace.client()
     secret = box.workspace.webhook["authSecret"]
     assert client.delete_webhook().status == 204
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFoundError):
         client.get_webhook()
     assert configure(workspace, auth_type="HEADER", now=NOW).status == 201
     assert box.workspace.webhook["authSecret"] == secret

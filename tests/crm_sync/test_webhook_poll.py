@@ -8,7 +8,7 @@ from django.db import connection
 
 from crm_sync.inbox import store
 from crm_sync.inbox.events import canonical_digest
-from crm_sync.models import Delivery, Gap, Watch, Workspace
+from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from tests.crm_sync.looks import (
     CONFIGURATION,
     HISTORY,
@@ -27,7 +27,7 @@ SECRET = "canary-sécret+with/odd&chars"
 
 def test_a_dropped_callback_comes_back_through_the_history(box, workspace):
     happen(box, 3, "DROPPED")
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()
     assert look(workspace) == "looked"
     assert sources() == ["HISTORY"] * 3
     assert apply(workspace) == {"APPLIED": 3}
@@ -44,32 +44,32 @@ def test_what_came_by_callback_does_not_come_again(box, workspace):
         assert sources() == ["CALLBACK"] * 3
         apply(workspace)
     assert (watch_of(workspace).recovered, watch_of(workspace).failed) == (0, 0)
-    assert Delivery.objects.filter(repeats=0).count() == 3
+    assert ReceivedEvent.objects.filter(repeats=0).count() == 3
 
 
 def test_a_callback_after_its_copy_is_a_duplicate_and_has_no_effect(box, workspace):
     happen(box, 1, "DROPPED")
     look(workspace)
     assert apply(workspace) == {"APPLIED": 1}
-    first = Delivery.objects.get()
+    first = ReceivedEvent.objects.get()
     late = json.dumps(json.loads(bytes(first.body)), indent=1).encode()  # written otherwise
-    for source in (Delivery.Source.CALLBACK, Delivery.Source.REPLAY):
+    for source in (ReceivedEvent.Source.CALLBACK, ReceivedEvent.Source.REPLAY):
         now = datetime.now(UTC)
         late += b"\n"
         store.store(workspace.pk, late, headers={}, method="POST", source=source, now=now)
     assert apply(workspace) == {"DUPLICATE": 2}
     assert sources() == ["HISTORY", "CALLBACK", "REPLAY"]
-    assert set(Delivery.objects.exclude(pk=first.pk).values_list("effect", flat=True)) == {
-        f"the same event as delivery {first.pk}"
+    assert set(ReceivedEvent.objects.exclude(pk=first.pk).values_list("effect", flat=True)) == {
+        f"the same as received event {first.pk}"
     }
     look(workspace)
-    assert Delivery.objects.count() == 3
+    assert ReceivedEvent.objects.count() == 3
 
 
 @pytest.mark.parametrize("body", [b"?", b'{"event": "NEW"}', b'{"event": 5, "x": "\\ud800"}'])
 def test_a_callback_that_was_not_understood_does_not_come_again(box, workspace, body):
     now = datetime.now(UTC)
-    source = Delivery.Source.CALLBACK
+    source = ReceivedEvent.Source.CALLBACK
     store.store(workspace.pk, body, headers={}, method="POST", source=source, now=now)
     assert apply(workspace) == {"QUARANTINED": 1}
     if body != b"?":
@@ -79,7 +79,7 @@ def test_a_callback_that_was_not_understood_does_not_come_again(box, workspace, 
 
 def test_an_event_that_we_do_not_know_comes_back_too_and_is_shown(box, workspace):
     happen(box, 1, "NEWER_EVENT")
-    Delivery.objects.all().delete()
+    ReceivedEvent.objects.all().delete()
     look(workspace)
     assert apply(workspace) == {"APPLIED": 1, "QUARANTINED": 1}
 
@@ -88,17 +88,17 @@ def test_the_history_of_another_workspace_is_not_ours(box, workspace):
     happen(box, 1)
     other = Workspace.objects.create(slug="other", base_url=workspace.base_url, fixed_token="x")
     assert store.lacking(other.pk, {"1"}) == {"1"}
-    digest = canonical_digest(json.loads(bytes(Delivery.objects.get().body)))
+    digest = canonical_digest(json.loads(bytes(ReceivedEvent.objects.get().body)))
     assert store.lacking(workspace.pk, {digest}) == set()
     assert store.lacking(other.pk, {digest}) == {digest}
 
 
 def test_a_repeated_attempt_is_one_event(box, workspace):
     happen(box, 1, "REPEATED")
-    Delivery.objects.all().delete()
+    ReceivedEvent.objects.all().delete()
     look(workspace)
-    delivery = Delivery.objects.get()
-    assert (delivery.source, delivery.repeats) == ("HISTORY", 0)
+    received_event = ReceivedEvent.objects.get()
+    assert (received_event.source, received_event.repeats) == ("HISTORY", 0)
     assert len(watch_of(workspace).window) == 2
 
 
@@ -109,8 +109,8 @@ def test_headers_and_failures_are_stored_without_the_secret(box, workspace):
     record["headers"] |= {"X-API-Key": "k", "X-Echo": f"is {SECRET}", "X-Odd": 5}
     record["errorMessage"] = f"http://x.test/?token={SECRET} and c\0nary\ud800"
     look(workspace)
-    delivery, watch = Delivery.objects.get(), watch_of(workspace)
-    assert delivery.headers == {
+    received_event, watch = ReceivedEvent.objects.get(), watch_of(workspace)
+    assert received_event.headers == {
         "X-Event-Type": "MARKETING_MATERIALS_READY",
         "X-API-Key": "***",
         "X-Echo": "is ***",
@@ -142,7 +142,7 @@ def test_while_the_database_takes_nothing_the_answer_is_503_and_the_event_comes_
     finally:
         _set_read_only(False)
     assert [record["statusCode"] for record in box.workspace.history] == [503, 503]
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()
     assert look(workspace) == "looked"
     assert apply(workspace) == {"APPLIED": 2}
     assert sources() == ["HISTORY", "HISTORY"]
@@ -167,7 +167,7 @@ def test_after_a_failure_of_ours_the_next_callback_has_the_history_read_at_once(
         happen(box, 1)
     finally:
         _set_read_only(False)
-    assert Watch.objects.get().due_at > datetime.now(UTC) + timedelta(seconds=50)
+    assert WebhookMonitor.objects.get().due_at > datetime.now(UTC) + timedelta(seconds=50)
     happen(box, 1)
     watch = watch_of(workspace)
     assert watch.due_at <= datetime.now(UTC)
@@ -188,7 +188,7 @@ def test_in_a_blackout_every_event_arrives_and_the_first_look_tells(box, workspa
 def test_a_dead_receiver_misses_nothing_that_the_history_still_has(box, workspace, settings):
     Workspace.objects.update(auth_secret="")  # nobody gets in, as if nothing listened
     happen(box, 9)
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()
     Workspace.objects.update(auth_secret=box.workspace.webhook["authSecret"])
     look(workspace)
     assert apply(workspace) == {"APPLIED": 9}
@@ -262,7 +262,7 @@ def test_a_payload_that_is_missing_or_cut_off_is_no_silence(box, workspace, payl
     record = box.workspace.history[-1]
     record["payload"] = json.dumps(record["payload"]) if payload == "text" else payload
     assert look(workspace) == ("looked" if is_understood else "gap")
-    assert Delivery.objects.count() == is_understood
+    assert ReceivedEvent.objects.count() == is_understood
     if is_understood:
         assert apply(workspace) == {"APPLIED": 1}
         return
@@ -281,7 +281,7 @@ def test_whatever_else_a_record_lacks_its_event_comes_back(box, workspace, name,
         record.pop(name, None)
         if value != "absent":
             record[name] = value
-    Watch.objects.update(window=["an older one"])
+    WebhookMonitor.objects.update(window=["an older one"])
     assert look(workspace) == "gap"
     assert look(workspace) == "as before"
     apply(workspace)

@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 from django.test import Client
 
 from crm_sync.inbox.test_mark import TEST_HEADER, is_ours, sign
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
 from crm_sync.webhook import probe as webhook_probe
 from crm_sync.webhook.probe import Step, probe
@@ -48,7 +48,7 @@ def hook(db) -> Workspace:
 def untouched(workspace: Workspace) -> bool:
     workspace.refresh_from_db()
     refused = (workspace.refused_callbacks, workspace.last_refusal)
-    return refused == (0, "") and not Delivery.objects.exists()
+    return refused == (0, "") and not ReceivedEvent.objects.exists()
 
 
 def failing(workspace: Workspace) -> str:
@@ -199,5 +199,5 @@ def test_the_mark_lets_nobody_in(here, hook):
     path = f"/webhooks/{hook.uuid}/"
     headers = {TEST_HEADER: sign()}
     answer = Client().post(path, b'{"a":1}', content_type="application/json", headers=headers)
-    assert (answer.status_code, Delivery.objects.count()) == (401, 0)
+    assert (answer.status_code, ReceivedEvent.objects.count()) == (401, 0)
     assert transport.MOUNTS  # nothing of this went to a network

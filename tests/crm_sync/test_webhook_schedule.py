@@ -9,7 +9,7 @@ from crm_sync import tasks
 from crm_sync.inbox import store
 from crm_sync.inbox.handlers import HANDLERS, Effect, Outcome
 from crm_sync.jobs import due
-from crm_sync.models import Delivery, Watch, Workspace
+from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook import schedule
 from tests.crm_sync.looks import (
     CONFIGURATION,
@@ -37,7 +37,7 @@ def pause_after_a_look(workspace: Workspace) -> timedelta:
 
 def rested(workspace: Workspace) -> None:
     """All that came is half an hour old."""
-    Delivery.objects.update(received_at=now_utc() - timedelta(minutes=30))
+    ReceivedEvent.objects.update(received_at=now_utc() - timedelta(minutes=30))
 
 
 def test_a_workspace_in_which_nothing_moves_is_looked_at_every_60_seconds(box, workspace):
@@ -48,7 +48,7 @@ def test_a_workspace_in_which_nothing_moves_is_looked_at_every_60_seconds(box, w
 def test_for_ten_minutes_after_a_callback_it_is_15_seconds(box, workspace, age, seconds):
     happen(box, 1)
     look(workspace)
-    Delivery.objects.update(received_at=now_utc() - age * SECOND)
+    ReceivedEvent.objects.update(received_at=now_utc() - age * SECOND)
     assert pause_after_a_look(workspace) == seconds * SECOND
 
 
@@ -110,7 +110,7 @@ def test_after_every_fifth_callback_the_history_is_read_at_once(box, workspace):
 def test_in_a_long_drain_the_fifth_is_not_waited_for_to_the_end(box, workspace, monkeypatch):
     asked = []
 
-    def handler(batch, event, delivery_id) -> Effect:
+    def handler(batch, event, received_event_id) -> Effect:
         asked.append(watch_of(workspace).is_certain)
         return Effect(Outcome.APPLIED, "")
 
@@ -130,7 +130,7 @@ def test_what_the_history_brought_is_no_receipt(box, workspace):
 def test_somebody_who_asks_during_a_look_is_not_forgotten(box, workspace, monkeypatch):
     def moves(workspace_id, since) -> bool:
         if not watch_of(workspace).is_certain:
-            schedule.ask(Watch.objects.all(), now=now_utc() + timedelta(milliseconds=1))
+            schedule.ask(WebhookMonitor.objects.all(), now=now_utc() + timedelta(milliseconds=1))
         return False
 
     monkeypatch.setattr(schedule, "MOVES", [moves])
@@ -156,7 +156,7 @@ def test_without_a_database_a_worker_starts_all_the_same(db):
 
 
 def test_a_paused_workspace_is_left_alone(box, workspace):
-    Watch.objects.update(due_at=now_utc())
+    WebhookMonitor.objects.update(due_at=now_utc())
     Workspace.objects.update(paused_until=now_utc() + 60 * SECOND)
     assert due.QUEUES["triggers"].workspaces(now_utc()) == set()
     assert due.QUEUES["triggers"].drain(workspace.pk, 20.0).counts == {}
@@ -188,7 +188,7 @@ def test_the_tick_asks_with_one_query_however_many_workspaces(db, django_assert_
 
 @pytest.mark.django_db(transaction=True)
 def test_of_many_workers_one_looks(box, workspace):
-    schedule.ask(Watch.objects.all(), now=now_utc())
+    schedule.ask(WebhookMonitor.objects.all(), now=now_utc())
     outcomes = together(lambda: due.QUEUES["triggers"].drain(workspace.pk, 20.0).counts)
     assert sorted(outcomes, key=len) == [{}, {}, {}, {"looked": 1}]
     assert calls(box) == [CONFIGURATION, HISTORY]

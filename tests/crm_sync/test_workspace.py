@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import NotAllowed, NotThere, Passing, Refused
+from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
 
 NOW = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
 
@@ -18,11 +18,11 @@ def place(db) -> Workspace:
 @pytest.mark.parametrize(
     ("error", "problem", "pause"),
     [
-        (Passing("busy", unclear=False, pauses=True, retry_after=90), "busy", 90),
-        (NotAllowed("wrong token"), "wrong token", 60),
-        (Passing("no answer", unclear=True), "no answer", None),
-        (Refused("too long", status=400), "", None),
-        (NotThere("no such order"), "", None),
+        (TransientError("busy", unclear=False, pauses=True, retry_after=90), "busy", 90),
+        (AuthError("wrong token"), "wrong token", 60),
+        (TransientError("no answer", unclear=True), "no answer", None),
+        (RejectedError("too long", status=400), "", None),
+        (NotFoundError("no such order"), "", None),
     ],
 )
 def test_only_what_concerns_the_connection_is_noted_and_only_that_pauses(

@@ -29,7 +29,7 @@ from django.db import connection  # noqa: E402
 
 from crm_sync.integrity import audit  # noqa: E402
 from crm_sync.jobs import due  # noqa: E402
-from crm_sync.models import Delivery, Workspace  # noqa: E402
+from crm_sync.models import ReceivedEvent, Workspace  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
 from properties.editing import create, edit  # noqa: E402
 from properties.models import Conflict, Property  # noqa: E402
@@ -126,14 +126,14 @@ def verdict() -> None:
             for row in model.objects.all()
             if row.status != (there := state[key][row.platform_id]["status"])
         ]
-    counted = Delivery.objects.values_list("state", flat=True)
+    counted = ReceivedEvent.objects.values_list("state", flat=True)
     print(
         json.dumps(
             {
                 "due": due.waiting(now()),
                 "pending": Property.objects.filter(due_at__isnull=False).count(),
                 "held": Property.objects.filter(lease_token__isnull=False).count()
-                + Delivery.objects.filter(lease_token__isnull=False).count(),
+                + ReceivedEvent.objects.filter(lease_token__isnull=False).count(),
                 "differ": differ,
                 "conflicts": Conflict.objects.count(),
                 "duplicates": len(state["properties"]) - made - 2,

@@ -33,7 +33,7 @@ def locked(url: str) -> Iterator[None]:
             connection.execute("begin immediate")
         else:
             connection.execute("begin")
-            connection.execute("lock table crm_sync_delivery in access exclusive mode")
+            connection.execute("lock table crm_sync_receivedevent in access exclusive mode")
         try:
             yield
         finally:

@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from crm_sync.jobs import due
-from crm_sync.models import Delivery, Lane, Slot, Watch, Workspace
+from crm_sync.models import Lane, ReceivedEvent, Slot, WebhookMonitor, Workspace
 from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain, RowQueue
 from orders.models import MaterialSet, Order
@@ -43,7 +43,7 @@ def fill_properties(workspace, _) -> None:
 def fill_deliveries(workspace, _) -> None:
     now = timezone.now()
     for n in range(BACKLOG):
-        Delivery.objects.create(workspace=workspace, digest=str(n), body=b"?", due_at=now)
+        ReceivedEvent.objects.create(workspace=workspace, digest=str(n), body=b"?", due_at=now)
 
 
 def fill_orders(workspace, _) -> None:
@@ -61,7 +61,7 @@ def fill_materials(workspace, _) -> None:
 
 
 def fill_triggers(workspace, _) -> None:
-    Watch.objects.filter(workspace=workspace).update(due_at=timezone.now())
+    WebhookMonitor.objects.filter(workspace=workspace).update(due_at=timezone.now())
 
 
 def fill_imports(workspace, user) -> None:
@@ -71,10 +71,10 @@ def fill_imports(workspace, user) -> None:
 
 FILL = {
     "properties": (Property, fill_properties),
-    "deliveries": (Delivery, fill_deliveries),
+    "deliveries": (ReceivedEvent, fill_deliveries),
     "orders": (Order, fill_orders),
     "materials": (MaterialSet, fill_materials),
-    "triggers": (Watch, fill_triggers),
+    "triggers": (WebhookMonitor, fill_triggers),
     "imports": (Import, fill_imports),
 }
 

@@ -20,7 +20,7 @@ from django.db import connection
 from django.urls import reverse
 
 from crm_sync.jobs import due
-from crm_sync.models import Watch, Workspace
+from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform import credentials, transport
 from properties.editing import create, edit
 from properties.models import Property
@@ -177,7 +177,7 @@ def live(outputs: list[tuple[str, str]]) -> None:
     """Do all that calls the platform."""
     now = datetime.now(UTC)
     Workspace.objects.update(paused_until=None)
-    Watch.objects.update(due_at=now, last_triggered_at=None)
+    WebhookMonitor.objects.update(due_at=now, last_triggered_at=None)
     main = Workspace.objects.get()
     row = Property.objects.filter(object_reference_id="A-1").first()
     if row is None:

@@ -13,8 +13,8 @@ from django.db import connection
 
 from crm_sync.inbox import store as inbox_store
 from crm_sync.inbox.handlers import HANDLERS, Effect
-from crm_sync.integrity.audit import books, read
-from crm_sync.models import Delivery, Workspace
+from crm_sync.integrity.audit import check_groups, read
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook.sample_events import sample
 from orders.models import Assignment, Order
 from properties.editing import create, due_now, edit
@@ -53,11 +53,11 @@ class Auditor:
         self.moments += 1
         when = now() + LATER
         workspace = Workspace.objects.get()
-        for book in books(workspace, when):
-            page = read(book, workspace, now=when)
-            assert page.adds_up or page.broken
-            for broken in page.broken:
-                found = f"{book.title}: {broken.law}: {broken.rows}"
+        for group in check_groups(workspace, when):
+            result = read(group, workspace, now=when)
+            assert result.adds_up or result.broken
+            for broken in result.broken:
+                found = f"{group.title}: {broken.invariant}: {broken.rows}"
                 self.wrong.setdefault(found, f"before {sql[:200]}")
         self.is_looking = False
 
@@ -71,7 +71,7 @@ def audited() -> Iterator[Auditor]:
 
 
 def store(workspace: Workspace, body: bytes) -> None:
-    callback = Delivery.Source.CALLBACK
+    callback = ReceivedEvent.Source.CALLBACK
     inbox_store.store(workspace.pk, body, headers={}, method="POST", source=callback, now=now())
 
 
@@ -108,7 +108,7 @@ def test_every_commit_of_a_days_work_leaves_books_that_add_up(
             box.advance(assignment.platform_id)
             box.deliver()
             drain_all()
-        body = bytes(Delivery.objects.first().body)
+        body = bytes(ReceivedEvent.objects.first().body)
         store(workspace, body)
         store(workspace, json.dumps(json.loads(body), indent=1).encode())
         store(workspace, b"no JSON")
@@ -116,10 +116,10 @@ def test_every_commit_of_a_days_work_leaves_books_that_add_up(
         store(workspace, json.dumps(event).encode())
         monkeypatch.setitem(HANDLERS, event["event"], broken_handler)
         drain_all()
-        assert Delivery.objects.filter(state="FAILED", due_at__gt=now()).exists()
-        inbox_store.apply_again(Delivery.objects.all(), now=now())
+        assert ReceivedEvent.objects.filter(state="FAILED", due_at__gt=now()).exists()
+        inbox_store.apply_again(ReceivedEvent.objects.all(), now=now())
         drain_all()
-        inbox_store.set_aside(Delivery.objects.all())
+        inbox_store.set_aside(ReceivedEvent.objects.all())
         Order.objects.update(due_at=now())
         box.workspace.orders.clear()
         drain_all()

@@ -16,7 +16,7 @@ from tests.processes import ROOT, Installation, wait_until
 KILLS = 3
 HELD = " union all ".join(
     f"select cast(lease_token as text) from {table} where lease_token is not null"
-    for table in ("properties_property", "crm_sync_delivery")
+    for table in ("properties_property", "crm_sync_receivedevent")
 )
 UNDER_WAY = (
     "select (select count(*) from properties_property where due_at is not null)"

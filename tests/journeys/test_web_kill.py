@@ -57,7 +57,7 @@ def strike(installation: Installation, url: str, kills: int) -> None:
             )
     finally:
         callers.stop()
-    digests = [row[0] for row in ask(url, "select digest from crm_sync_delivery")]
+    digests = [row[0] for row in ask(url, "select digest from crm_sync_receivedevent")]
     figures(
         "kills of the web",
         kills=hits,

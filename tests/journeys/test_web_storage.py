@@ -22,7 +22,7 @@ from tests.processes import Installation, free_port, wait_until
 pytestmark = pytest.mark.processes
 EVENTS = 6  # the history keeps ten
 LOCK = 30.0  # seconds: longer than the database waits, as long as the platform does
-SOURCES = "select source, count(*) from crm_sync_delivery group by source"
+SOURCES = "select source, count(*) from crm_sync_receivedevent group by source"
 DROPPED = "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s"
 
 
@@ -78,7 +78,9 @@ def refuses_and_recovers(
     for _ in range(2):  # the look, then what it found
         installation.manage("drain")
     assert sorted(ask(url, SOURCES)) == [("CALLBACK", 2), ("HISTORY", EVENTS)]
-    assert ask(url, "select count(*) from crm_sync_delivery where state = 'RECEIVED'") == [(0,)]
+    assert ask(url, "select count(*) from crm_sync_receivedevent where state = 'RECEIVED'") == [
+        (0,)
+    ]
 
 
 @contextmanager

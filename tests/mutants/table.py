@@ -142,8 +142,8 @@ MUTANTS = (
     Mutant(
         "a claim takes what is not due",
         "crm_sync/jobs/due.py",
-        "return is_due & unheld(now)",
-        "return unheld(now)",
+        "return is_due & unleased(now)",
+        "return unleased(now)",
         (DUE,),
     ),
     Mutant(
@@ -188,7 +188,7 @@ MUTANTS = (
     Mutant(
         "any number of workers drain one queue of a workspace",
         "crm_sync/workers/lanes.py",
-        "is_ours = lane.filter(due.unheld(now)).update(**columns) == 1",
+        "is_ours = lane.filter(due.unleased(now)).update(**columns) == 1",
         "is_ours = lane.update(**columns) == 1",
         (LANES, DRAINS),
     ),
@@ -297,8 +297,8 @@ MUTANTS = (
     Mutant(
         "who may call is remembered, and not looked at again (S6)",
         "crm_sync/inbox/view.py",
-        "gate=known,",
-        "gate=None,",
+        "auth=known,",
+        "auth=None,",
         ("tests/crm_sync/test_inbox_auth.py",),
     ),
     Mutant(

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from crm_sync.inbox.events import Event, parse
 from crm_sync.inbox.handlers import HANDLERS, Batch, Effect
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from orders.placing import placement
@@ -85,7 +85,7 @@ def calls(box: Sandbox, method: str = "") -> list[tuple[str, str]]:
 
 def effects() -> list[str]:
     """What the deliveries did, in the order in which they came."""
-    return list(Delivery.objects.order_by("pk").values_list("effect", flat=True))
+    return list(ReceivedEvent.objects.order_by("pk").values_list("effect", flat=True))
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from django.db.models import Count, Min, Sum
 from requests.adapters import BaseAdapter
 
 from crm_sync.jobs import due
-from crm_sync.models import Delivery, Gap, Watch, Workspace
+from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook.history import KEPT
 from orders.mirror.refresh import read_all_open
 from orders.models import Assignment, MaterialSet, Order
@@ -41,7 +41,12 @@ SETTLED = timedelta(minutes=5)  # after the last event: what is late has come, w
 LATE = (5, 30, 90, 180)  # seconds that a callback may come late
 
 # Nobody edits a property here, so the tick asks these alone.
-QUEUES = {"triggers": Watch, "deliveries": Delivery, "orders": Order, "materials": MaterialSet}
+QUEUES = {
+    "triggers": WebhookMonitor,
+    "deliveries": ReceivedEvent,
+    "orders": Order,
+    "materials": MaterialSet,
+}
 
 
 @dataclass(frozen=True)
@@ -315,14 +320,16 @@ class Storm:
 
     def check_conservation(self) -> None:
         """Every delivery is in one known state, and every 200 is accounted for (I31)."""
-        rows = Delivery.objects.values("state", "source").annotate(n=Count("pk"), r=Sum("repeats"))
+        rows = ReceivedEvent.objects.values("state", "source").annotate(
+            n=Count("pk"), r=Sum("repeats")
+        )
         states: Counter[str] = Counter()
         received = 0
         for row in rows:
             states[row["state"]] += row["n"]
-            is_callback = row["source"] == Delivery.Source.CALLBACK
+            is_callback = row["source"] == ReceivedEvent.Source.CALLBACK
             received += row["r"] + (row["n"] if is_callback else 0)
-        assert set(states) <= set(Delivery.State.values)
+        assert set(states) <= set(ReceivedEvent.State.values)
         assert received == self.line.stored, (received, self.line.stored)
 
     # --- faults

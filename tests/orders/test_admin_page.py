@@ -9,7 +9,7 @@ from crm_sync.models import Workspace
 from orders.models import Material, MaterialSet, Order, Placement
 from tests.crm_sync.admin_pages import (
     client_of,
-    make_delivery,
+    make_received_event,
     make_workspace,
     queries_of,
 )
@@ -97,10 +97,17 @@ def test_an_assignment_shows_its_photographer_dates_and_what_is_required(place, 
 
 def test_the_timeline_is_newest_first_and_flags_what_is_odd(place, boss):
     order = make_order(place)
-    delivery = make_delivery(place)
+    received_event = make_received_event(place)
     assignment = make_assignment(order)
     note(order, "PLACED", minutes=1)
-    note(order, "COMPLETED", previous="PLACED", minutes=3, is_listed=False, delivery=delivery)
+    note(
+        order,
+        "COMPLETED",
+        previous="PLACED",
+        minutes=3,
+        is_listed=False,
+        received_event=received_event,
+    )
     note(
         order, "ODD", minutes=2, fact=Fact.ASSIGNMENT_STATUS, assignment=assignment, was_stale=True
     )
@@ -113,14 +120,14 @@ def test_the_timeline_is_newest_first_and_flags_what_is_odd(place, boss):
     ]
     text = response.content.decode()
     assert (text.count("Unlisted move"), text.count("Came late")) == (1, 1)
-    assert f'href="/admin/crm_sync/delivery/{delivery.pk}/change/"' in text
+    assert f'href="/admin/crm_sync/receivedevent/{received_event.pk}/change/"' in text
 
 
 def test_who_may_not_see_deliveries_gets_no_link_to_one(place):
     order = make_order(place)
-    note(order, "PLACED", delivery=make_delivery(place))
+    note(order, "PLACED", received_event=make_received_event(place))
     text = client_of("orders.view_order").get(page(order)).content.decode()
-    assert "/admin/crm_sync/delivery/" not in text
+    assert "/admin/crm_sync/receivedevent/" not in text
 
 
 def test_only_web_addresses_of_materials_are_linked(place, boss):

@@ -16,7 +16,7 @@ from crm_sync.inbox import store as inbox_store
 from crm_sync.inbox.events import Event
 from crm_sync.inbox.handlers import HANDLERS, Batch, Effect
 from crm_sync.jobs import due
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from properties.models import Property
 from tests.orders.conftest import MIRROR, at
@@ -60,7 +60,7 @@ COLUMNS: dict[Any, tuple[str, ...]] = {
 }
 LINE = (
     *("order__platform_id", "assignment__platform_id", "fact", "previous", "new", "occurred_at"),
-    *("digest", "source", "is_listed", "was_stale", "delivery"),
+    *("digest", "source", "is_listed", "was_stale", "received_event"),
 )
 
 
@@ -78,8 +78,8 @@ class BatchLaws(TestCase):
     def setUp(self) -> None:
         works = HANDLERS["MARKETING_MATERIALS_READY"]
 
-        def handler(batch: Batch, event: Event, delivery_id: int) -> Effect:
-            effect = works(batch, event, delivery_id)
+        def handler(batch: Batch, event: Event, received_event_id: int) -> Effect:
+            effect = works(batch, event, received_event_id)
             if event.text("targetPlatform") == "BROKEN":
                 raise ValueError("a bug of ours")
             return effect
@@ -87,7 +87,7 @@ class BatchLaws(TestCase):
         HANDLERS["MARKETING_MATERIALS_READY"] = handler
         self.addCleanup(HANDLERS.__setitem__, "MARKETING_MATERIALS_READY", works)
 
-    def receive(self, bodies: list[bytes]) -> list[due.Claim[Delivery]]:
+    def receive(self, bodies: list[bytes]) -> list[due.Claim[ReceivedEvent]]:
         """Store them, three at each moment, and claim them."""
         for n, body in enumerate(bodies):
             inbox_store.store(
@@ -95,11 +95,13 @@ class BatchLaws(TestCase):
                 body,
                 headers={},
                 method="POST",
-                source=Delivery.Source.CALLBACK,
+                source=ReceivedEvent.Source.CALLBACK,
                 now=NOW + timedelta(seconds=n // 3),
             )
         now = NOW + timedelta(minutes=1)
-        fresh = Delivery.objects.filter(attempts=0)  # what failed comes again at a random moment
+        fresh = ReceivedEvent.objects.filter(
+            attempts=0
+        )  # what failed comes again at a random moment
         return due.claim_some(fresh, now=now, limit=100)
 
     def after(self, history: list[bytes], bodies: list[bytes], *, together: bool) -> Any:
@@ -107,10 +109,10 @@ class BatchLaws(TestCase):
         with transaction.atomic():
             for claim in in_order(self.receive(history)):
                 apply.settle(claim, now=NOW)
-            played = Delivery.objects.filter(state="APPLIED").first()
+            played = ReceivedEvent.objects.filter(state="APPLIED").first()
             if played is not None:  # somebody plays it again
                 copy = {"workspace": self.workspace, "digest": played.digest, "body": played.body}
-                Delivery.objects.create(**copy, replay_of=played, due_at=NOW, source="REPLAY")
+                ReceivedEvent.objects.create(**copy, replay_of=played, due_at=NOW, source="REPLAY")
             claims = in_order(self.receive(bodies))
             if together:
                 outcomes = apply.settle_some(claims, now=NOW)
@@ -127,25 +129,25 @@ class BatchLaws(TestCase):
         assert self.after(history, bodies, together=True) == alone
 
 
-def in_order(claims: list[due.Claim[Delivery]]) -> list[due.Claim[Delivery]]:
+def in_order(claims: list[due.Claim[ReceivedEvent]]) -> list[due.Claim[ReceivedEvent]]:
     return sorted(claims, key=lambda one: (one.row.due_at, one.row.pk))
 
 
 def everything() -> Any:
-    """All that events leave; deliveries are numbered in the order in which they came."""
-    keys = Delivery.objects.order_by("pk").values_list("pk", flat=True)
+    """All that events leave; received events are numbered in the order in which they came."""
+    keys = ReceivedEvent.objects.order_by("pk").values_list("pk", flat=True)
     number = {pk: n for n, pk in enumerate(keys)}
 
     def numbered(effect: str) -> str:
-        return re.sub(r"as delivery (\d+)", lambda match: f"#{number[int(match[1])]}", effect)
+        return re.sub(r"as received event (\d+)", lambda match: f"#{number[int(match[1])]}", effect)
 
-    deliveries = [
+    received_events = [
         (
             *(one.state, one.kind, numbered(one.effect), one.cause, one.canonical_digest),
             *(one.occurred_at, one.order_platform_id, one.applied_at, one.attempts, one.repeats),
             *(one.due_at is None, one.lease_token, one.lease_until),
         )
-        for one in Delivery.objects.order_by("pk")
+        for one in ReceivedEvent.objects.order_by("pk")
     ]
     rows = {
         model.__name__: sorted(
@@ -163,12 +165,12 @@ def everything() -> Any:
     }
     lines = sorted(
         (
-            (*line, number.get(delivery))
-            for *line, delivery in StatusChange.objects.values_list(*LINE)
+            (*line, number.get(received_event))
+            for *line, received_event in StatusChange.objects.values_list(*LINE)
         ),
         key=repr,
     )
-    return deliveries, rows, lines
+    return received_events, rows, lines
 
 
 @pytest.mark.parametrize("size", [2, 30, 100])
@@ -191,27 +193,27 @@ def test_one_bad_event_takes_nothing_from_the_others(
             json.dumps(event | fields).encode(),
             headers={},
             method="POST",
-            source=Delivery.Source.CALLBACK,
+            source=ReceivedEvent.Source.CALLBACK,
             now=NOW,
         )
 
     for n in range(size):
         store(n)
-    claims = due.claim_some(Delivery.objects.all(), now=NOW, limit=size)
+    claims = due.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=size)
     with django_assert_max_num_queries(12):
         assert apply.settle_some(claims, now=NOW) == ["APPLIED"] * size
     works = HANDLERS["ORDER_STATUS_UPDATED"]
 
-    def handler(batch: Batch, event: Event, delivery_id: int) -> Effect:
+    def handler(batch: Batch, event: Event, received_event_id: int) -> Effect:
         if event.text("newStatus") == "BROKEN":
             raise ValueError("a bug of ours")
-        return works(batch, event, delivery_id)
+        return works(batch, event, received_event_id)
 
     monkeypatch.setitem(HANDLERS, "ORDER_STATUS_UPDATED", handler)
     for n in range(size):
         status = "BROKEN" if n == size // 2 else "COMPLETED"
         store(n, occurredAt=at(60), previousStatus="IN_PROGRESS", newStatus=status)
-    claims = in_order(due.claim_some(Delivery.objects.all(), now=NOW, limit=size))
+    claims = in_order(due.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=size))
     expected = ["APPLIED"] * size
     expected[size // 2] = "FAILED"
     assert apply.settle_some(claims, now=NOW) == expected

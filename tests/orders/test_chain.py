@@ -7,7 +7,7 @@ import pytest
 import time_machine
 
 from crm_sync.inbox import store
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 from orders.models import Assignment, Order, StatusChange
 from orders.statuses import DOCUMENT_TRANSITIONS, ORDER_TRANSITIONS, PHOTO_TRANSITIONS, START
 from tests.crm_sync.looks import look, sources
@@ -141,7 +141,7 @@ def test_our_clock_changes_nothing_about_what_is_known(workspace, minutes):
     ]
     found = []
     for offset in (0, minutes):
-        for row in (StatusChange, Assignment, Order, Delivery):
+        for row in (StatusChange, Assignment, Order, ReceivedEvent):
             row.objects.all().delete()
         start = datetime(2026, 1, 31, 10, tzinfo=UTC) + timedelta(minutes=offset)
         with time_machine.travel(start, tick=True):
@@ -159,10 +159,10 @@ def test_our_clock_changes_nothing_about_what_is_known(workspace, minutes):
                     json.dumps(body).encode(),
                     headers={},
                     method="POST",
-                    source=Delivery.Source.CALLBACK,
+                    source=ReceivedEvent.Source.CALLBACK,
                     now=now(),
                 )
-            store.DELIVERIES.drain(workspace.pk, 20.0)
+            store.RECEIVED_EVENTS.drain(workspace.pk, 20.0)
         found.append(mirror())
     assert found[0] == found[1]
     assert found[0]["Assignment"][0][2] == "SCHEDULED"

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crm_sync.platform.errors import Passing, Refused
+from crm_sync.platform.errors import RejectedError, TransientError
 from orders.models import Assignment
 from orders.placing import changes
 from orders.placing.errors import NoSuchChoice, OutcomeUnknown
@@ -78,7 +78,7 @@ def test_a_wrong_choice_is_named_and_sends_nothing(box, place, wishes, message):
 def test_what_the_state_does_not_allow_is_refused_and_the_order_is_read(box, place):
     order = place()
     before = mirror()
-    with pytest.raises(Refused, match="409 there is no assignment that can be rescheduled"):
+    with pytest.raises(RejectedError, match="409 there is no assignment that can be rescheduled"):
         changes.reschedule(order, user="AGENT-1", now=now())
     assert mirror() == before
     assert is_due(order)
@@ -101,7 +101,7 @@ def test_a_change_that_surely_was_not_made_is_no_riddle(box, place, wire):
     order = place()
     set_aside(order)
     wire.answers["/cancel"] = ("429 Too Many Requests", b"")
-    with pytest.raises(Passing):
+    with pytest.raises(TransientError):
         changes.cancel(order, user="AGENT-1", now=now())
     assert not is_due(order)
 

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 from orders.models import Assignment, Material, MaterialSet, Order, StatusChange
 from tests.orders.conftest import effects, mirror, timeline
 
@@ -12,7 +12,7 @@ from tests.orders.conftest import effects, mirror, timeline
 def hear(box, drain_all) -> None:
     assert box.deliver() > 0
     drain_all()
-    assert set(Delivery.objects.values_list("state", flat=True)) <= {"APPLIED", "STALE"}
+    assert set(ReceivedEvent.objects.values_list("state", flat=True)) <= {"APPLIED", "STALE"}
 
 
 def test_a_photo_order_is_followed_to_its_end(box, place, drain_all):
@@ -172,7 +172,7 @@ def test_a_history_that_comes_once_more_changes_nothing(box, workspace, place, d
     drain_all()
     before, lines = mirror(), StatusChange.objects.count()
     # As if none of it had been applied: the handlers see every event a second time.
-    again = Delivery.objects.filter(workspace=workspace)
+    again = ReceivedEvent.objects.filter(workspace=workspace)
     again.update(due_at=datetime.now(UTC) - timedelta(seconds=1), canonical_digest="")
     Order.objects.update(due_at=None)
     drain_all()

@@ -15,13 +15,13 @@ from django.db import transaction
 
 from crm_sync.inbox import store
 from crm_sync.inbox.events import parse
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook.history import record
 from orders.models import Assignment, StatusChange
 from tests.orders.conftest import at, handled, mirror
 
 Event = dict[str, Any]
-SOURCES = (Delivery.Source.CALLBACK, Delivery.Source.HISTORY, Delivery.Source.REPLAY)
+SOURCES = (ReceivedEvent.Source.CALLBACK, ReceivedEvent.Source.HISTORY, ReceivedEvent.Source.REPLAY)
 
 
 def moved(second: int, previous: str, new: str, **more: Any) -> Event:
@@ -170,13 +170,13 @@ def test_the_same_event_by_callback_by_history_and_by_replay_has_one_effect(work
     for way in ways:
         for fields in HISTORIES["twice rescheduled"][0]:
             body = {
-                Delivery.Source.CALLBACK: json.dumps(fields, indent=1).encode(),
-                Delivery.Source.HISTORY: record({"payload": fields}).body,
-                Delivery.Source.REPLAY: json.dumps(dict(reversed(fields.items()))).encode(),
+                ReceivedEvent.Source.CALLBACK: json.dumps(fields, indent=1).encode(),
+                ReceivedEvent.Source.HISTORY: record({"payload": fields}).body,
+                ReceivedEvent.Source.REPLAY: json.dumps(dict(reversed(fields.items()))).encode(),
             }[way]
             store.store(workspace.pk, body, headers={}, method="POST", source=way, now=now)
-        store.DELIVERIES.drain(workspace.pk, 60.0)
-    states = list(Delivery.objects.order_by("pk").values_list("state", flat=True))
+        store.RECEIVED_EVENTS.drain(workspace.pk, 60.0)
+    states = list(ReceivedEvent.objects.order_by("pk").values_list("state", flat=True))
     assert states == ["APPLIED"] * 6 + ["DUPLICATE"] * 12
     assert StatusChange.objects.filter(fact="ASSIGNMENT_STATUS").count() == 6
     row = Assignment.objects.get()

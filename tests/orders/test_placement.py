@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from crm_sync.jobs import due
-from crm_sync.platform.errors import NotAllowed, Passing
+from crm_sync.platform.errors import AuthError, TransientError
 from orders.models import Assignment, Order, Placement
 from orders.placing import placement, settlement
 from orders.placing.errors import AlreadySent, NoSuchChoice
@@ -251,7 +251,7 @@ def test_a_callback_that_comes_before_the_answer_counts(box, workspace, home, wi
 
 def test_a_session_that_cannot_be_prepared_orders_nothing(box, workspace, home, wire):
     wire.before["/instructions"] = lost
-    with pytest.raises(Passing):
+    with pytest.raises(TransientError):
         order_one(workspace)
     done = Placement.objects.get()
     assert done.state == State.FAILED
@@ -262,7 +262,7 @@ def test_a_session_that_cannot_be_prepared_orders_nothing(box, workspace, home, 
 def test_a_workspace_without_credentials_says_so(workspace, home):
     type(workspace).objects.update(fixed_token="")
     workspace.refresh_from_db()
-    with pytest.raises(NotAllowed, match="has no credentials"):
+    with pytest.raises(AuthError, match="has no credentials"):
         order_one(workspace)
     assert Placement.objects.count() == 0
 

@@ -8,7 +8,7 @@ import time_machine
 from crm_sync.jobs import due
 from crm_sync.models import Gap, Workspace
 from crm_sync.webhook import poll, schedule
-from orders.models import Order, Pace, StatusChange
+from orders.models import Order, RateLimit, StatusChange
 from orders.reads import rate_limit
 from tests.crm_sync.looks import happen, look, watch_of
 from tests.orders.conftest import calls, now
@@ -71,7 +71,7 @@ def test_a_clock_that_went_ahead_stops_nobody_for_longer_than_a_share(hook, sett
 def test_several_workers_together_take_no_more(settings):
     settings.ORDER_READS_A_MINUTE = 60
     hook = Workspace.objects.create(slug="race", base_url="http://x.test")
-    Pace.objects.create(workspace=hook)
+    RateLimit.objects.create(workspace=hook)
     taken: list[bool] = []
 
     def work() -> None:
@@ -88,7 +88,7 @@ def test_several_workers_together_take_no_more(settings):
 def test_the_queue_reads_no_more_and_leaves_the_rest_due(box, workspace, place, settings):
     settings.ORDER_READS_A_MINUTE = 12
     placed = [place() for _ in range(5)]
-    Pace.objects.all().delete()
+    RateLimit.objects.all().delete()
     Order.objects.update(due_at=now())
     box.calls.clear()
     assert due.QUEUES["orders"].drain(workspace.pk, 20.0).counts == {"read": 2}
@@ -179,6 +179,6 @@ def test_an_order_of_ours_brings_the_next_look_within_15_seconds(box, workspace,
 
     order = place()
     if act == "cancel":
-        schedule.Watch.objects.update(due_at=now() + MINUTE)
+        schedule.WebhookMonitor.objects.update(due_at=now() + MINUTE)
         changes.cancel(order, user="AGENT-1", now=now())
     assert watch_of(workspace).due_at < now() + timedelta(seconds=16)

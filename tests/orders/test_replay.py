@@ -12,11 +12,11 @@ from django.db import transaction
 from crm_sync.inbox import replay, store
 from crm_sync.inbox.handlers import HANDLERS
 from crm_sync.jobs.doorbell import doorbell
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import mirror, now
 
-State, Source = Delivery.State, Delivery.Source
+State, Source = ReceivedEvent.State, ReceivedEvent.Source
 
 
 def moved(new: str, minute: int, previous: str = "PLACED", **more) -> dict:
@@ -34,8 +34,8 @@ def moved(new: str, minute: int, previous: str = "PLACED", **more) -> dict:
 def receive(workspace, drain_all):
     """Return a function that stores events and lets the worker apply them."""
 
-    def receive_all(*payloads: object, apply: bool = True) -> list[Delivery]:
-        before = set(Delivery.objects.values_list("pk", flat=True))
+    def receive_all(*payloads: object, apply: bool = True) -> list[ReceivedEvent]:
+        before = set(ReceivedEvent.objects.values_list("pk", flat=True))
         for payload in payloads:
             body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
             store.store(
@@ -47,8 +47,8 @@ def receive(workspace, drain_all):
                 now=now(),
             )
         if apply:
-            store.DELIVERIES.drain(workspace.pk, 20.0)
-        return list(Delivery.objects.exclude(pk__in=before).order_by("pk"))
+            store.RECEIVED_EVENTS.drain(workspace.pk, 20.0)
+        return list(ReceivedEvent.objects.exclude(pk__in=before).order_by("pk"))
 
     return receive_all
 
@@ -69,7 +69,7 @@ def breaks(monkeypatch) -> list[bool]:
 
 def everything() -> dict[str, list]:
     """All rows that an event can touch, with every column."""
-    models = (Delivery, Order, Assignment, StatusChange, MaterialSet)
+    models = (ReceivedEvent, Order, Assignment, StatusChange, MaterialSet)
     return {
         model.__name__: sorted(
             (
@@ -84,11 +84,11 @@ def everything() -> dict[str, list]:
     }
 
 
-def played(workspace, chosen: list[Delivery]) -> list[tuple[str, str]]:
+def played(workspace, chosen: list[ReceivedEvent]) -> list[tuple[str, str]]:
     """Play them and let the worker apply them; returns state and effect of the rows it played."""
     keys = replay.replay(chosen, now=now()).played
-    store.DELIVERIES.drain(workspace.pk, 20.0)
-    rows = Delivery.objects.in_bulk(list(keys))
+    store.RECEIVED_EVENTS.drain(workspace.pk, 20.0)
+    rows = ReceivedEvent.objects.in_bulk(list(keys))
     by_choice = {chosen_pk: rows[pk] for pk, chosen_pk in keys.items()}
     return [(by_choice[one.pk].state, by_choice[one.pk].effect) for one in replay.in_order(chosen)]
 
@@ -100,7 +100,7 @@ def test_a_dry_run_says_what_changes_and_changes_nothing(receive, breaks, worksp
     before = everything()
     found = replay.foresee(chosen, now=now())
     assert everything() == before
-    assert [(one.delivery, one.state, one.text) for one in found] == [
+    assert [(one.received_event, one.state, one.text) for one in found] == [
         (chosen[0], "APPLIED", "order 5000: PLACED → IN_PROGRESS"),
         (chosen[1], "APPLIED", "order 5000: IN_PROGRESS → COMPLETED"),
     ]
@@ -159,16 +159,16 @@ def test_what_would_fail_again_says_why(receive, breaks):
 def test_what_cannot_be_played_says_why(receive):
     (done,) = receive(moved("IN_PROGRESS", 1))
     (waiting,) = receive(moved("IN_PROGRESS", 2), apply=False)
-    Delivery.objects.filter(pk=done.pk).update(body=b"", headers={}, cleared_at=now())
-    chosen = list(Delivery.objects.all())
+    ReceivedEvent.objects.filter(pk=done.pk).update(body=b"", headers={}, cleared_at=now())
+    chosen = list(ReceivedEvent.objects.all())
     found = replay.foresee(chosen, now=now())
-    assert [(one.delivery, one.state, one.text) for one in found] == [
+    assert [(one.received_event, one.state, one.text) for one in found] == [
         (done, "", "Its bytes were removed when their time had come."),
         (waiting, "", "It waits for a worker already."),
     ]
     result = replay.replay(chosen, now=now())
     assert (result.played, result.waiting, result.cleared) == ({}, 1, 1)
-    assert Delivery.objects.count() == 2
+    assert ReceivedEvent.objects.count() == 2
 
 
 # --- playing ---
@@ -194,7 +194,7 @@ def test_a_stuck_delivery_is_tried_again_itself(receive, breaks, workspace):
     assert failed.cause == "ValueError: a bug of ours"
     breaks[0] = False
     assert played(workspace, [failed]) == [("APPLIED", "order 5000: PLACED → IN_PROGRESS")]
-    assert (Delivery.objects.count(), Delivery.objects.get().cause) == (1, "")
+    assert (ReceivedEvent.objects.count(), ReceivedEvent.objects.get().cause) == (1, "")
 
 
 def test_a_replay_brings_back_what_was_lost_here(receive, workspace):
@@ -209,7 +209,7 @@ def test_a_replay_brings_back_what_was_lost_here(receive, workspace):
 def test_a_replay_of_a_replay_is_one_more_of_the_first(receive, workspace):
     (first,) = receive(moved("IN_PROGRESS", 1))
     for _ in range(3):
-        played(workspace, [Delivery.objects.latest("pk")])
+        played(workspace, [ReceivedEvent.objects.latest("pk")])
     assert first.replays.count() == 3
 
 
@@ -219,7 +219,7 @@ def test_copies_that_come_after_a_replay_are_still_known(receive, workspace):
     for how in ({}, {"indent": 1}):  # the same bytes, and others
         (other,) = receive(json.dumps(moved("IN_PROGRESS", 1), **how).encode())
         told = (other.state, other.effect)
-        assert told == ("DUPLICATE", f"the same event as delivery {first.pk}")
+        assert told == ("DUPLICATE", f"the same as received event {first.pk}")
 
 
 @pytest.mark.parametrize("times", [1, 3])
@@ -232,19 +232,19 @@ def test_a_storm_that_is_played_again_has_one_effect_and_each_row_one_state(
     receive(*story[:3])
     breaks[0] = False
     receive(*story[3:])
-    store.set_aside(Delivery.objects.filter(effect__startswith="unknown"))
-    played(workspace, list(Delivery.objects.all()))
+    store.set_aside(ReceivedEvent.objects.filter(effect__startswith="unknown"))
+    played(workspace, list(ReceivedEvent.objects.all()))
     before = mirror()
     for _ in range(times):
-        result = replay.replay(list(Delivery.objects.all()), now=now())
-        counts = Counter(Delivery.objects.values_list("state", flat=True))
-        assert sum(counts.values()) == Delivery.objects.count()
+        result = replay.replay(list(ReceivedEvent.objects.all()), now=now())
+        counts = Counter(ReceivedEvent.objects.values_list("state", flat=True))
+        assert sum(counts.values()) == ReceivedEvent.objects.count()
         assert counts["RECEIVED"] == len(result.played)
-        store.DELIVERIES.drain(workspace.pk, 20.0)
-        counts = Counter(Delivery.objects.values_list("state", flat=True))
-        assert (sum(counts.values()), counts["RECEIVED"]) == (Delivery.objects.count(), 0)
+        store.RECEIVED_EVENTS.drain(workspace.pk, 20.0)
+        counts = Counter(ReceivedEvent.objects.values_list("state", flat=True))
+        assert (sum(counts.values()), counts["RECEIVED"]) == (ReceivedEvent.objects.count(), 0)
         assert mirror() == before
-    assert Delivery.objects.exclude(source="REPLAY").count() == len(story)
+    assert ReceivedEvent.objects.exclude(source="REPLAY").count() == len(story)
 
 
 # --- the command ---
@@ -279,7 +279,7 @@ def test_the_command_shows_then_plays(receive, breaks, workspace):
 
 def test_the_command_chooses_by_all_that_is_said(receive, workspace):
     old, *_ = receive(moved("IN_PROGRESS", 1), moved("IN_PROGRESS", 1, orderId="6"), b"?")
-    Delivery.objects.filter(pk=old.pk).update(received_at=now() - timedelta(days=2))
+    ReceivedEvent.objects.filter(pk=old.pk).update(received_at=now() - timedelta(days=2))
     yesterday = (now() - timedelta(days=1)).isoformat()
 
     def chosen(*words: str) -> int:
@@ -298,7 +298,7 @@ def test_the_command_says_what_is_wrong(receive, workspace):
     assert run("other", "--order", "1")[0] == 2
     assert run("main", "--since", "yesterday")[0] == 2
     assert run("main", "--state", "QUARANTINED", "--dry-run")[0] == 3
-    Delivery.objects.update(state="IGNORED", body=b"", cleared_at=now())
+    ReceivedEvent.objects.update(state="IGNORED", body=b"", cleared_at=now())
     assert run("main", "--state", "IGNORED")[0] == 3
 
 
@@ -309,4 +309,4 @@ def test_another_workspace_is_never_played(receive, workspace):
     Workspace.objects.create(slug="other", base_url="http://platform.test")
     code, text = run("other", "--order", "5000", "--json")
     assert (code, json.loads(text)["played"]) == (0, 0)
-    assert Delivery.objects.count() == 1
+    assert ReceivedEvent.objects.count() == 1

@@ -10,7 +10,7 @@ from django.db import connection
 
 from config.wsgi import application
 from crm_sync.inbox import store
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
 from crm_sync.webhook import sample_events, test_event
 from crm_sync.webhook.configuration import configure
@@ -35,7 +35,7 @@ class Web:
             return [b""]
         answer = self.app(environ, start_response)
         if self.has_worker:
-            store.DELIVERIES.drain(Workspace.objects.get().pk, 20.0)
+            store.RECEIVED_EVENTS.drain(Workspace.objects.get().pk, 20.0)
         return answer
 
 
@@ -72,7 +72,7 @@ def test_an_event_of_each_kind_goes_through_each_authentication(
     found = told(kind, "main")
     settings.CALLBACK_ALLOW_NONE = False
     assert (found["status"], found["state"]) == (200, "APPLIED")
-    stored = Delivery.objects.get()
+    stored = ReceivedEvent.objects.get()
     assert (stored.pk, stored.kind, stored.source) == (found["delivery"], kind, "CALLBACK")
     assert json.loads(bytes(stored.body)) == found["payload"]
     assert stored.headers["X-Trial"] == "sent by ourselves, not by the platform"
@@ -84,7 +84,7 @@ def test_a_secret_of_any_script_goes_through_each_authentication(web, workspace,
     Workspace.objects.update(auth_type=auth_type, auth_secret="sécret-ключ-🔑")
     found = told("VISUALS_READY", "main")
     assert (found["status"], found["state"]) == (200, "APPLIED")
-    assert "sécret" not in json.dumps(Delivery.objects.get().headers, ensure_ascii=False)
+    assert "sécret" not in json.dumps(ReceivedEvent.objects.get().headers, ensure_ascii=False)
 
 
 def test_by_default_it_is_about_the_newest_order_and_the_truth_comes_back(
@@ -116,7 +116,7 @@ def test_an_order_that_is_named_is_taken_and_the_read_can_be_left_out(web, place
     text = run("order_status_updated", "main", *words).splitlines()
     assert text[-2:] == [
         "answered 200",
-        f"delivery {Delivery.objects.get().pk} Applied: order {first.platform_id}:"
+        f"received event {ReceivedEvent.objects.get().pk} Applied: order {first.platform_id}:"
         " PLACED → IN_PROGRESS",
     ]
     assert Order.objects.get(pk=first.pk).due_at is None
@@ -146,14 +146,14 @@ def test_a_dry_run_shows_the_call_without_the_secret_and_sends_nothing(web, work
     text = run("VISUALS_READY", "main", "--dry-run")
     assert text.splitlines()[0] == f"POST {workspace.callback_url}"
     assert str(workspace.auth_secret) not in text + json.dumps(found)
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()
 
 
 def test_without_a_worker_it_says_so(web):
     web.has_worker = False
     text = run("VISUALS_READY", "main", "--wait", "0")
     assert text.splitlines()[-1] == (
-        f"delivery {Delivery.objects.get().pk} pending: nobody has applied it yet;"
+        f"received event {ReceivedEvent.objects.get().pk} pending: nobody has applied it yet;"
         " start a worker, or run manage.py drain"
     )
 
@@ -167,7 +167,7 @@ def test_it_waits_for_a_worker_that_comes_a_little_later(web, workspace):
     def look(execute, sql, *rest):
         looks.append(sql)
         if len(looks) == 2:
-            store.DELIVERIES.drain(workspace.pk, 20.0)
+            store.RECEIVED_EVENTS.drain(workspace.pk, 20.0)
         return execute(sql, *rest)
 
     with connection.execute_wrapper(look):
@@ -180,7 +180,10 @@ def test_the_same_event_again_is_a_duplicate(web):
     words = (*words, "--previous", "PLACED")
     first = told(*words)["delivery"]
     again = told(*words)
-    assert (again["state"], again["effect"]) == ("DUPLICATE", f"the same event as delivery {first}")
+    assert (again["state"], again["effect"]) == (
+        "DUPLICATE",
+        f"the same as received event {first}",
+    )
 
 
 def test_the_same_event_again_is_counted_while_no_worker_has_come(web):
@@ -210,7 +213,7 @@ def test_what_is_stored_and_not_applied_ends_with_3(web):
 def test_wrong_use_ends_with_2_and_sends_nothing(web, words, line):
     code, text = failure(*words)
     assert (code, text[: len(line)]) == (USAGE, line)
-    assert not Delivery.objects.exists()
+    assert not ReceivedEvent.objects.exists()
 
 
 def test_what_does_not_arrive_ends_with_1_and_says_what_to_check(web, workspace, settings):

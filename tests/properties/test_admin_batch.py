@@ -68,7 +68,7 @@ def test_the_plan_says_what_a_push_does_and_changes_nothing(admin_client, main):
     plan = admin_client.get(page).context["plan"]
     counts = (plan.total, plan.changed, plan.created, plan.again, plan.unchanged)
     assert counts == (4, 1, 2, 1, 1)
-    assert plan.held == {"GONE": (1, 0), "REFUSED": (1, 1)}
+    assert plan.blocked == {"GONE": (1, 0), "REFUSED": (1, 1)}
     shown = {step.row.object_reference_id: (step.call, set(step.parts)) for step in plan.steps}
     assert shown == {
         "B-1": ("PATCH", {"title", "isFurnished"}),
@@ -239,9 +239,9 @@ def test_a_read_never_forgets_what_may_still_be_on_its_way(main):
     later = now() + timedelta(seconds=30)
     Workspace.objects.update(read_before_write=False)
     waits = force(make(main, "A-1"), platform_id="1", verify_at=later, inflight={"title": ["x"]})
-    held = force(make(main, "B-1"), platform_id="2", inflight={"title": ["x"]})
+    blocked = force(make(main, "B-1"), platform_id="2", inflight={"title": ["x"]})
     batches.read_now(Property.objects.all(), now=now())
-    for row in (waits, held):
+    for row in (waits, blocked):
         before = (row.verify_at, row.inflight)
         row.refresh_from_db()
         assert (row.verify_at, row.inflight) == before

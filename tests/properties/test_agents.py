@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.db import connection
 from django.test import Client
 
-desk = importlib.import_module("properties.migrations.0006_desk")
+agents = importlib.import_module("properties.migrations.0003_agents")
 
 
 def test_a_fresh_database_has_a_group_for_agents(db):
@@ -35,7 +35,7 @@ def test_an_agent_sees_the_work_and_nothing_of_the_connection(db):
         f"/admin/{name}/": client.get(f"/admin/{name}/").status_code
         for name in (
             *("properties/property", "properties/conflict", "orders/order", "orders/placement"),
-            *("crm_sync/workspace", "crm_sync/delivery", "auth/user", "auth/group"),
+            *("crm_sync/workspace", "crm_sync/receivedevent", "auth/user", "auth/group"),
         )
     }
     assert list(pages.values()) == [200, 200, 200, 200, 403, 403, 403, 403]
@@ -44,5 +44,5 @@ def test_an_agent_sees_the_work_and_nothing_of_the_connection(db):
 def test_what_an_operator_makes_of_the_group_stays(db):
     group = Group.objects.get(name="Agents")
     group.permissions.set(Permission.objects.filter(codename="view_order"))
-    desk.add_group(apps, connection.schema_editor())
+    agents.add_group(apps, connection.schema_editor())
     assert group.permissions.count() == 1

@@ -124,9 +124,9 @@ def test_an_edit_on_its_way_is_pending_and_a_field_that_waits_for_a_person_is_he
     assert (code, error) == (0, "")
     assert {one["reference"]: one["verdict"] for one in found["found"]} == {
         "R-1": "pending",
-        "R-2": "held",
+        "R-2": "blocked",
     }
-    assert (found["differing"], found["pending"], found["held"]) == (2, 1, 1)
+    assert (found["differing"], found["pending"], found["blocked"]) == (2, 1, 1)
     assert found["made due"] == 0
     assert rows() == before
 
@@ -141,7 +141,7 @@ def test_a_held_field_does_not_hide_another_that_drifted(box, workspace, stock, 
     assert one["verdict"] == "unexplained"
     assert {leaf["path"]: leaf["verdict"] for leaf in one["fields"]} == {
         "numberOfRooms": "unexplained",
-        "title": "held",
+        "title": "blocked",
     }
 
 
@@ -154,7 +154,7 @@ def test_what_is_gone_there_is_told_and_a_person_knows_after_the_repair(
     assert [(one["reference"], one["gone"]) for one in found["found"]] == [("R-3", True)]
     assert drain_all() == {"properties": {"gone": 1}}
     code, found, _ = drift(capsys)
-    assert (code, found["gone"], found["held"], found["unexplained"]) == (0, 1, 1, 0)
+    assert (code, found["gone"], found["blocked"], found["unexplained"]) == (0, 1, 1, 0)
 
 
 def test_one_property_that_cannot_be_compared_does_not_stop_the_others(box, stock, capsys):

@@ -48,7 +48,7 @@ def test_a_sample_counts_what_differs_and_makes_due_what_nothing_explains(
     assert sample_drift() == {"main": "2 of 4 differ, 1 unexplained"}
     check = DriftCheck.objects.get()
     assert (check.kind, check.compared, check.differing) == ("SAMPLE", 4, 2)
-    assert (check.unexplained, check.pending, check.held, check.gone) == (1, 1, 0, 0)
+    assert (check.unexplained, check.pending, check.blocked, check.gone) == (1, 1, 0, 0)
     assert check.fields == {"title": 2, "numberOfRooms": 1}
     assert check.found == [
         {

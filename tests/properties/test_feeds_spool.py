@@ -3,7 +3,7 @@
 import pytest
 
 from properties.feeds import Record, Refusal, lines, spool
-from properties.feeds.spool import open_shelf
+from properties.feeds.spool import open_spool
 
 
 def record(number, text="x"):
@@ -13,7 +13,7 @@ def record(number, text="x"):
 
 @pytest.mark.parametrize(("count", "sizes"), [(0, []), (1, [1]), (3, [3]), (7, [3, 3, 1])])
 def test_what_was_put_on_it_comes_back_in_its_order(count, sizes):
-    with open_shelf() as one:
+    with open_spool() as one:
         for number in range(count):
             one.put(lines.of(record(number)))
         for _ in range(2):
@@ -26,7 +26,7 @@ def test_what_was_put_on_it_comes_back_in_its_order(count, sizes):
 def test_a_chunk_of_long_lines_holds_fewer(monkeypatch):
     monkeypatch.setattr(spool, "CHARACTERS", 5_000)
     texts = ["x" * size for size in (2_000, 2_000, 2_000, 9_000, 10, 10, 10)]
-    with open_shelf() as one:
+    with open_spool() as one:
         for number, text in enumerate(texts):
             one.put(lines.of(record(number, text)))
         assert [len(chunk) for chunk in one.chunks(100)] == [2, 1, 1, 3]

@@ -7,7 +7,7 @@ import pytest
 
 from properties import catalog
 from properties.feeds import NotAFeed, Record, Refusal, Truncated, limits, lines
-from properties.feeds.coerce import fit
+from properties.feeds.coerce import coerce
 from properties.feeds.formats import read_feed
 from properties.feeds.swissrets import vocabulary
 
@@ -142,7 +142,7 @@ def test_every_derived_value_is_one_that_the_catalog_knows():
     ],
 )
 def test_a_value_gets_the_type_of_its_field(path, raw, fitted):
-    assert fit(path, raw) == (fitted, None)
+    assert coerce(path, raw) == (fitted, None)
 
 
 # --- what is kept and reported

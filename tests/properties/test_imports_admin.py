@@ -233,7 +233,7 @@ def test_the_list_of_refusals_is_an_attachment_without_a_formula(main, admin_cli
 
 def test_a_cut_list_of_refusals_says_how_many_are_missing(main, admin_client, admin_user):
     row = upload(main, admin_user, table(f"bad{n}" for n in range(1003)))
-    work(row, pace=job.Pace())
+    work(row, limits=job.SliceLimits())
     text = admin_client.get(reverse("admin:import_refused", args=[row.pk])).content.decode()
     assert len(text.splitlines()) == 1002
     assert text.splitlines()[-1] == "and 3 more,,"

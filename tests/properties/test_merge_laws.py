@@ -64,12 +64,12 @@ def same(one: dict, other: dict) -> bool:
     return all(equal(path, a.get(path), b.get(path)) for path in a.keys() | b.keys())
 
 
-def patch_of(desired: dict, observed: dict, *, inflight=(), held=()):
+def patch_of(desired: dict, observed: dict, *, inflight=(), blocked=()):
     return smallest_patch(
         desired=desired,
         observed=observed,
         inflight=inflight,
-        held=held,
+        blocked=blocked,
         equal=equal,
         sendable=sendable,
     )
@@ -186,11 +186,11 @@ def test_null_rooms_and_unknown_never_travel_but_for_characteristics(desired, ob
 
 @laws
 @given(few, few, st.sets(st.sampled_from(sorted(FEW))), st.sets(st.sampled_from(sorted(FEW))))
-def test_what_is_in_flight_travels_again_and_what_is_held_never(ours, seen, inflight, held):
+def test_what_is_in_flight_travels_again_and_what_is_held_never(ours, seen, inflight, blocked):
     want = leaves(ours)
-    patch = patch_of(ours, seen, inflight=inflight, held=held)
-    assert held & (set(patch.parts) | set(patch.unsendable)) == set()
-    for path in inflight - held:
+    patch = patch_of(ours, seen, inflight=inflight, blocked=blocked)
+    assert blocked & (set(patch.parts) | set(patch.unsendable)) == set()
+    for path in inflight - blocked:
         said = sendable(path, want.get(path))
         assert (path in patch.parts) == (said is not UNSENDABLE)
         assert said is UNSENDABLE or patch.parts[path] == said
@@ -278,7 +278,7 @@ rents = of_kind(RENT, 1).map(lambda rent: {"prices": {"rent": rent}})
 def test_what_a_patch_of_ours_left_beside_our_values_is_no_edit_of_theirs(base, ours):
     """A10: a member that we send whole is merged deep, so what we left out of it stays."""
     patch = smallest_patch(
-        desired=ours, observed=base, inflight=(), held=(), equal=equal, sendable=sendable
+        desired=ours, observed=base, inflight=(), blocked=(), equal=equal, sendable=sendable
     )
     inflight = {path: [value] for path, value in patch.parts.items()}
     merged = three_way(

@@ -8,7 +8,7 @@ import time_machine
 from django.core.management import CommandError, call_command
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import Passing
+from crm_sync.platform.errors import TransientError
 from properties.editing import create, due_now, edit
 from properties.models import Change, Property, Walk
 from properties.pull.walk import pull
@@ -105,7 +105,7 @@ def test_a_platform_that_fails_in_the_middle_leaves_the_walk_where_it_is(
         return ("500 Internal Server Error", [], b"") if len(pages) == 2 else None
 
     between.before = fail_second
-    with pytest.raises(Passing):
+    with pytest.raises(TransientError):
         walk(workspace)
     stopped = Walk.objects.get()
     assert (stopped.page, stopped.listed, stopped.finished_at) == (1, 10, None)
@@ -120,7 +120,7 @@ def test_a_list_that_repeats_one_page_for_ever_ends_the_walk_and_makes_nothing_g
     between = Between(box, PLATFORM)
     item = json.dumps({"content": [{"id": stock[0]}], "last": False}).encode()
     between.before = lambda _: ("200 OK", [("Content-Type", "application/json")], item)
-    with pytest.raises(Passing) as caught:
+    with pytest.raises(TransientError) as caught:
         walk(workspace, size=1)
     assert str(caught.value) == "page 1 of the list repeats the one before"
     assert Walk.objects.get().finished_at is None

@@ -10,7 +10,7 @@ from properties.imports import job
 from properties.imports import upload as imports_upload
 from properties.models import Import, Property
 
-PACE = job.Pace(save=0.0, least=0.0, together=1)  # writes and may stop after each record
+PACE = job.SliceLimits(save=0.0, least=0.0, together=1)  # writes and may stop after each record
 CANARY = "<svg onload=alert(1)>"
 
 
@@ -44,9 +44,9 @@ def claim(row: Import, *, now=None) -> due.Claim[Import]:
 
 
 def work(
-    row: Import, *, until: float = float("inf"), clock=timezone.now, now=None, pace=PACE
+    row: Import, *, until: float = float("inf"), clock=timezone.now, now=None, limits=PACE
 ) -> str:
-    return job.work(claim(row, now=now), until=until, pace=pace, clock=clock)
+    return job.work(claim(row, now=now), until=until, limits=limits, clock=clock)
 
 
 def stock() -> dict[str, tuple]:

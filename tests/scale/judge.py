@@ -14,7 +14,7 @@ from tests.processes import ROOT, Installation
 
 Document = dict[str, Any]
 SHOWN = 5
-HOLDERS = ("properties_property", "crm_sync_delivery", "crm_sync_lane", "crm_sync_slot")
+HOLDERS = ("properties_property", "crm_sync_receivedevent", "crm_sync_lane", "crm_sync_slot")
 ENTRY = re.compile(r"^(?=\d{4}-\d\d-\d\d )", re.MULTILINE)  # of a log
 # Words that nobody should read there, but what Celery says of a broker that went away.
 EXPECTED = "Couldn't ack"
@@ -78,7 +78,7 @@ def orders(url: str, workspace: int, state: Document) -> list[str]:
 def events(url: str, workspace: int, kind: str, emitted: int) -> list[str]:
     """Each event of the kind had its effect once; a copy is a duplicate."""
     query = (
-        "select count(*), count(distinct canonical_digest) from crm_sync_delivery"
+        "select count(*), count(distinct canonical_digest) from crm_sync_receivedevent"
         f" where workspace_id = {workspace} and kind = '{kind}' and state in ('APPLIED', 'STALE')"
     )
     count, distinct = ask(url, query)[0]

@@ -21,7 +21,7 @@ from django.core.files import File  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from crm_sync.jobs.doorbell import doorbell  # noqa: E402
-from crm_sync.models import Watch, Workspace  # noqa: E402
+from crm_sync.models import WebhookMonitor, Workspace  # noqa: E402
 from crm_sync.webhook import schedule  # noqa: E402
 from orders.mirror import updates  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
@@ -67,7 +67,7 @@ class Neighbour:
 
     def triggers(self) -> Callable[[], bool]:
         now = timezone.now()
-        mine = Watch.objects.filter(workspace=self.workspace)
+        mine = WebhookMonitor.objects.filter(workspace=self.workspace)
         schedule.ask(mine, now=now)
         return mine.filter(looked_at__gt=now).exists
 

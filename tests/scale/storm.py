@@ -44,12 +44,12 @@ def storm(scene: Scene) -> None:
         place(scene, "main", f"P-{n}")
     stop_workers(scene, "under load")
     scene.watcher.excuse(size.limit)
-    came, estimates = scene.count("crm_sync_delivery"), Estimates(scene.installation.sandbox)
+    came, estimates = scene.count("crm_sync_receivedevent"), Estimates(scene.installation.sandbox)
     sender = threading.Thread(target=estimates.send, args=(size.events,))
     sender.start()
     steps.until(
         "events stored",
-        lambda: scene.count("crm_sync_delivery") - came,
+        lambda: scene.count("crm_sync_receivedevent") - came,
         size.events,
         limit=size.limit,
     )
@@ -61,7 +61,7 @@ def storm(scene: Scene) -> None:
     applied = f"kind = '{ESTIMATE}' and due_at is null"
     steps.until(
         "events applied",
-        lambda: scene.count("crm_sync_delivery", applied),
+        lambda: scene.count("crm_sync_receivedevent", applied),
         estimates.sent,
         limit=size.limit,
     )
@@ -86,7 +86,7 @@ def _neighbour(scene: Scene, estimates: Estimates) -> None:
     finally:
         is_over.set()
         stream.join()
-    left = scene.count("crm_sync_delivery", "due_at is not null")
+    left = scene.count("crm_sync_receivedevent", "due_at is not null")
     scene.steps.say(f"the neighbour has had its turn; {left:,} events were left by then")
     for queue, seconds in took.items():
         what = f"the neighbour waits for {queue}"

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from crm_sync.models import Delivery, Slot, Workspace
+from crm_sync.models import ReceivedEvent, Slot, Workspace
 from properties.models import Property
 from tests.journeys.rows import ask
 from tests.scale import judge, watcher
@@ -30,8 +30,8 @@ def main(url) -> Workspace:
     return Workspace.objects.create(slug="main", base_url="http://platform.test")
 
 
-def delivery(main: Workspace, number: int, **columns) -> Delivery:
-    return Delivery.objects.create(workspace=main, digest=str(number), body=b"?", **columns)
+def received_event(main: Workspace, number: int, **columns) -> ReceivedEvent:
+    return ReceivedEvent.objects.create(workspace=main, digest=str(number), body=b"?", **columns)
 
 
 @pytest.fixture
@@ -67,10 +67,10 @@ def test_a_field_that_differs_a_copy_and_a_lost_one_are_named(main, url):
 
 def test_an_event_that_was_lost_or_applied_twice_is_told(main, url):
     for number, digest in enumerate(["a", "b"]):
-        delivery(main, number, kind="KIND", state="APPLIED", canonical_digest=digest)
+        received_event(main, number, kind="KIND", state="APPLIED", canonical_digest=digest)
     assert judge.events(url, main.pk, "KIND", 2) == []
     assert judge.events(url, main.pk, "KIND", 3) == ["3 events KIND were sent, 2 were applied"]
-    delivery(main, 9, kind="KIND", state="APPLIED", canonical_digest="b")
+    received_event(main, 9, kind="KIND", state="APPLIED", canonical_digest="b")
     assert judge.events(url, main.pk, "KIND", 2) == ["1 events KIND were applied twice"]
 
 
@@ -79,19 +79,19 @@ def test_what_a_worker_still_held_when_it_was_asked_to_end_is_told(main, url):
     Slot.objects.create(workspace=main, number=0, lease_until=asked_at - timedelta(seconds=1))
     assert judge.held(url, asked_at) == []
     Slot.objects.create(workspace=main, number=1, lease_until=asked_at + timedelta(seconds=1))
-    delivery(main, 1, lease_until=asked_at + timedelta(seconds=1))
+    received_event(main, 1, lease_until=asked_at + timedelta(seconds=1))
     assert judge.held(url, asked_at) == [
-        "1 rows of crm_sync_delivery are held",
+        "1 rows of crm_sync_receivedevent are held",
         "1 rows of crm_sync_slot are held",
     ]
 
 
 def test_what_is_due_and_nobody_takes_stands_still(main, looks):
     past = timezone.now() - timedelta(seconds=5)
-    delivery(main, 1, due_at=past)
+    received_event(main, 1, due_at=past)
     Property.objects.create(workspace=main, object_reference_id="P-1", due_at=past)
     assert looks() == ["deliveries", "properties"]
     Workspace.objects.update(paused_until=timezone.now() + timedelta(minutes=1))
     assert looks() == ["deliveries"]  # a property waits for the platform
-    Delivery.objects.update(lease_until=timezone.now() + timedelta(minutes=1))
+    ReceivedEvent.objects.update(lease_until=timezone.now() + timedelta(minutes=1))
     assert looks() == []  # somebody is at it

@@ -115,7 +115,7 @@ def page_at(label: str, key: object) -> str:
 
 
 def list_of(label: str) -> str:
-    """Return the address of a model's admin list ("crm_sync.delivery"), "" where it has none."""
+    """Return the address of a model's list ("crm_sync.receivedevent"), "" where it has none."""
     return _page(label, "changelist")
 
 

@@ -1,4 +1,4 @@
-"""manage.py audit: do the books add up, at this instant (I31)."""
+"""manage.py audit: is everything accounted for, at this instant (I31)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from crm_sync.health import reports
-from crm_sync.integrity.audit import Page, books, read, snapshot
+from crm_sync.integrity.audit import CheckResult, check_groups, read, snapshot
 from crm_sync.management.base import SyncCommand
 from crm_sync.models import Workspace
 
@@ -16,10 +16,10 @@ class Command(SyncCommand):
     """Counts every row twice and names those that nobody comes to; changes nothing."""
 
     help = (
-        "Check that every delivery, property, order and upload is counted once and is on its way,"
-        " in step, or with a person, and say where no worker or beat is alive. One moment of the"
-        " database is looked at, also while workers run; nobody waits for it. Exit code: 0 all"
-        " holds, 1 something does not."
+        "Check that every received event, property, order and upload is counted once and is on its"
+        " way, in step, or with a person, and say where no worker or beat is alive. One moment of"
+        " the database is looked at, also while workers run; nobody waits for it. Exit code: 0"
+        " all holds, 1 something does not."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,52 +33,56 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Add up all books and print them; what does not hold comes last, on stderr a sum."""
+        """Evaluate all checks and print them; what does not hold comes last, on stderr a sum."""
         with snapshot():
-            pages = self._pages(options["slug"], walks=not options["quick"])
-        broken = [page for page in pages if not page.holds]
+            results = self._results(options["slug"], walks=not options["quick"])
+        broken = [result for result in results if not result.holds]
         missing = [one for one in reports(timezone.now()) if one.remedy]
         document = {
             "holds": not broken,
-            "books": [_document(page) for page in pages],
+            "books": [_document(result) for result in results],
             "missing": [one.text for one in missing],
         }
-        lines = [*_lines(pages), *(f"{one.text}. {one.remedy}" for one in missing)]
+        lines = [*_lines(results), *(f"{one.text}. {one.remedy}" for one in missing)]
         self.emit(document, lines, as_json=options["json"])
         if broken:
-            names = dict.fromkeys(f"{page.workspace}: {page.title}" for page in broken)
-            self.fail(f"the books do not add up: {', '.join(names)}")
+            names = dict.fromkeys(f"{result.workspace}: {result.title}" for result in broken)
+            self.fail(f"the audit finds inconsistencies: {', '.join(names)}")
 
-    def _pages(self, slug: str | None, *, walks: bool) -> list[Page]:
+    def _results(self, slug: str | None, *, walks: bool) -> list[CheckResult]:
         now = timezone.now()
         chosen = (
             [self.workspace(slug)]
             if slug
             else list(Workspace.objects.only("slug").order_by("slug"))
         )
-        wanted = [(book, workspace) for workspace in chosen for book in books(workspace, now)]
+        wanted = [
+            (group, workspace) for workspace in chosen for group in check_groups(workspace, now)
+        ]
         return [
-            read(book, workspace, now=now, walks=walks)
-            for book, workspace in self.track(wanted, "adding up")
+            read(group, workspace, now=now, walks=walks)
+            for group, workspace in self.track(wanted, "checking")
         ]
 
 
-def _document(page: Page) -> dict[str, Any]:
+def _document(result: CheckResult) -> dict[str, Any]:
     return {
-        "workspace": page.workspace,
-        "book": page.title,
-        "holds": page.holds,
-        "total": page.total,
-        "parts": page.parts,
-        "broken": [{"law": one.law, "count": one.count, "rows": one.rows} for one in page.broken],
+        "workspace": result.workspace,
+        "book": result.title,
+        "holds": result.holds,
+        "total": result.total,
+        "parts": result.parts,
+        "broken": [
+            {"law": one.invariant, "count": one.count, "rows": one.rows} for one in result.broken
+        ],
     }
 
 
-def _lines(pages: list[Page]) -> Iterator[str]:
-    for page in pages:
-        parts = " + ".join(f"{name} {count}" for name, count in page.parts.items() if count)
-        sign = "=" if page.adds_up else "≠"
-        yield f"{page.workspace}: {page.title} {page.total} {sign} {parts or 0}"
-        for one in page.broken:
+def _lines(results: list[CheckResult]) -> Iterator[str]:
+    for result in results:
+        parts = " + ".join(f"{name} {count}" for name, count in result.parts.items() if count)
+        sign = "=" if result.adds_up else "≠"
+        yield f"{result.workspace}: {result.title} {result.total} {sign} {parts or 0}"
+        for one in result.broken:
             more = f" and {one.count - len(one.rows)} more" if one.count > len(one.rows) else ""
-            yield f"    {one.count} {one.law}: {', '.join(one.rows)}{more}"
+            yield f"    {one.count} {one.invariant}: {', '.join(one.rows)}{more}"

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from crm_sync.management.base import USAGE, SyncCommand
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import NotThere, SyncError
+from crm_sync.platform.errors import NotFoundError, SyncError
 from crm_sync.platform.responses import Answer
 from crm_sync.webhook import configuration
 
@@ -42,7 +42,7 @@ class Command(SyncCommand):
             answer = self._do(workspace, options)
         except (configuration.NoneNotAllowed, configuration.OnlyHere) as error:
             self.fail(str(error), USAGE)
-        except NotThere:
+        except NotFoundError:
             self.fail(f"{workspace}: the platform has no webhook configured")
         except SyncError as error:
             self.fail(f"{workspace}: {error}")

@@ -19,7 +19,7 @@ from crm_sync.workers.ticker import BUDGET, Ticker
 class Command(SyncCommand):
     """Does everything that is due, once or for ever."""
 
-    help = "Do everything that is due: push properties, apply deliveries, read orders."
+    help = "Do everything that is due: push properties, apply received events, read orders."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the loop."""

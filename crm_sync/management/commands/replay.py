@@ -12,9 +12,9 @@ from crm_sync.inbox.events import NotUnderstood, read_moment
 from crm_sync.inbox.replay import Foreseen, foresee, replay
 from crm_sync.inbox.store import STUCK
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 
-AT_ONCE = 200  # deliveries in one transaction
+AT_ONCE = 200  # received events in one transaction
 CHOICES = ("state", "order", "since", "delivery")
 
 
@@ -28,24 +28,24 @@ class Command(SyncCommand):
         """Add what to choose by; all that is said must hold."""
         super().add_arguments(parser)
         parser.add_argument("slug", help="the workspace")
-        parser.add_argument("--state", choices=Delivery.State.values, help="what became of it")
+        parser.add_argument("--state", choices=ReceivedEvent.State.values, help="what became of it")
         parser.add_argument("--order", metavar="ID", help="the events of this order")
         parser.add_argument("--since", metavar="TIME", help="received since then, ISO 8601, UTC")
         parser.add_argument("--delivery", metavar="NUMBER", type=int, nargs="+", help="only these")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Show what it would do, or give the deliveries to the worker."""
+        """Show what it would do, or give the received events to the worker."""
         keys = list(self._chosen(options))
         if options["dry_run"]:
             self._foresee(keys, as_json=options["json"])
         else:
             self._replay(keys, as_json=options["json"])
 
-    def _chosen(self, options: dict[str, Any]) -> QuerySet[Delivery, int]:
+    def _chosen(self, options: dict[str, Any]) -> QuerySet[ReceivedEvent, int]:
         workspace = self.workspace(options["slug"])
         if not any(options[name] for name in CHOICES):
             self.fail("say which: --state, --order, --since or --delivery", USAGE)
-        chosen = Delivery.objects.filter(workspace=workspace)
+        chosen = ReceivedEvent.objects.filter(workspace=workspace)
         if options["state"]:
             chosen = chosen.filter(state=options["state"])
         if options["order"]:
@@ -93,18 +93,18 @@ class Command(SyncCommand):
         if counts["cleared"]:
             self.fail(f"{counts['cleared']} of {len(keys)} have lost their bytes", PARTLY)
 
-    def _slices(self, keys: list[int]) -> Iterator[list[Delivery]]:
+    def _slices(self, keys: list[int]) -> Iterator[list[ReceivedEvent]]:
         starts = range(0, len(keys), AT_ONCE)
         for start in self.track(starts, "deliveries"):
-            yield list(Delivery.objects.filter(pk__in=keys[start : start + AT_ONCE]))
+            yield list(ReceivedEvent.objects.filter(pk__in=keys[start : start + AT_ONCE]))
 
 
 def _told(one: Foreseen) -> dict[str, Any]:
     changes = {name: {"before": before, "after": after} for name, before, after in one.changes}
     return {
-        "delivery": one.delivery.pk,
-        "event": one.delivery.kind,
-        "state": one.delivery.state,
+        "delivery": one.received_event.pk,
+        "event": one.received_event.kind,
+        "state": one.received_event.state,
         "outcome": one.state,
         "text": one.text,
         "changes": changes,
@@ -112,7 +112,7 @@ def _told(one: Foreseen) -> dict[str, Any]:
 
 
 def _lines(one: Foreseen) -> list[str]:
-    name = f"{one.delivery.pk} {one.delivery.kind or 'callback'}"
+    name = f"{one.received_event.pk} {one.received_event.kind or 'callback'}"
     changes = [
         f"    {what}: {before or '—'} → {after or '—'}" for what, before, after in one.changes
     ]

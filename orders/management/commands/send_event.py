@@ -10,8 +10,8 @@ from crm_sync.inbox import events
 from crm_sync.inbox.events import NotUnderstood, parse, read_moment
 from crm_sync.inbox.store import STUCK
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
-from crm_sync.models import Delivery, Workspace
-from crm_sync.platform.errors import Passing
+from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.platform.errors import TransientError
 from crm_sync.platform.redaction import MASK
 from crm_sync.webhook import sample_events, test_event
 from crm_sync.webhook.test_event import Call
@@ -99,7 +99,7 @@ class Command(SyncCommand):
     def _send(self, one: Call) -> int:
         try:
             answer = test_event.send(one)
-        except Passing as error:
+        except TransientError as error:
             self.fail(f"{error}: is the web server running, and is PUBLIC_BASE_URL right?")
         if not 200 <= answer.status < 300:
             advice = CHECK.get(answer.status, OTHER)
@@ -107,9 +107,9 @@ class Command(SyncCommand):
         return answer.status
 
     def _tell(
-        self, one: Call, status: int, found: Delivery, read: Order | None, *, as_json: bool
+        self, one: Call, status: int, found: ReceivedEvent, read: Order | None, *, as_json: bool
     ) -> None:
-        is_pending = found.state == Delivery.State.RECEIVED
+        is_pending = found.state == ReceivedEvent.State.RECEIVED
         document = {
             "url": one.url,
             "payload": one.payload,
@@ -124,7 +124,7 @@ class Command(SyncCommand):
         lines = [
             *_call_lines(one),
             f"answered {status}",
-            f"delivery {found.pk} {became}",
+            f"received event {found.pk} {became}",
             *([f"the same bytes came {found.repeats} times before"] if found.repeats else []),
             *([f"{read} is read again, so that the truth comes back"] if read else []),
         ]

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from crm_sync.text import clean
 from properties import catalog
 from properties.feeds import limits
-from properties.feeds.coerce import fit, is_odd_phone
+from properties.feeds.coerce import coerce, is_odd_phone
 from properties.feeds.idx.columns import (
     CATEGORIES,
     COLUMNS,
@@ -164,7 +164,7 @@ def _value(read: As, path: str, text: str) -> Any:
             return flag if read is As.FLAG else label
         case As.KEPT | As.RULE:
             return None
-    return _number(read, fit(path, text)[0])
+    return _number(read, coerce(path, text)[0])
 
 
 def _number(read: As, value: Any) -> Any:
@@ -180,7 +180,7 @@ def _number(read: As, value: Any) -> Any:
 def _is_nothing(read: As, text: str) -> bool:
     """Say whether a text without a value is how senders write that there is none."""
     if read in {As.NUMBER, As.COUNT}:
-        return bool(fit("numberOfRooms", text)[0] == 0)
+        return bool(coerce("numberOfRooms", text)[0] == 0)
     return read is As.LABEL and text.upper() in FLAGS
 
 
@@ -229,7 +229,7 @@ def _price(texts: Texts, document: dict[str, Any]) -> dict[str, Any]:
     price: dict[str, Any] = {}
     leftover: dict[str, Any] = {}
     for name in PRICES["RENT"]:
-        amount = fit("prices.rent.gross", texts.get(name))[0]
+        amount = coerce("prices.rent.gross", texts.get(name))[0]
         if amount and name in names:
             price[names[name]] = amount
         elif amount:

@@ -9,7 +9,7 @@ import ijson
 
 from properties.feeds import limits
 from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
-from properties.feeds.swissrets.record import Intake
+from properties.feeds.swissrets.record import RecordReader
 from properties.feeds.swissrets.vocabulary import Units, units_of
 
 CHUNK = 64 * 1024
@@ -20,7 +20,7 @@ _ENDS = frozenset({"end_map", "end_array"})
 
 def read_json(path: Path) -> Iterator[Record | Refusal]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
-    intake = Intake(lambda: _find_units(path))
+    intake = RecordReader(lambda: _find_units(path))
     builder = _Builder(path.name, "properties", "record")
     number = 0
     try:

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from crm_sync.text import clean, holds_nothing_unstorable
 from properties import catalog
 from properties.feeds import limits
-from properties.feeds.coerce import fit, fit_item, flatten
+from properties.feeds.coerce import coerce, coerce_item, flatten
 from properties.feeds.records import Record, Refusal
 from properties.feeds.swissrets import vocabulary
 from properties.feeds.swissrets.vocabulary import Units
 
 
 @dataclass
-class Intake:
+class RecordReader:
     """The records of one file: knows which ids and references came before.
 
     `find_units` reads the units of the whole file. It is asked at most once, and only when a record
@@ -144,7 +144,7 @@ def _move(raw: dict[str, Any], way: _Way, document: dict[str, Any]) -> None:
         holder = holder.get(segment) if isinstance(holder, dict) else None
     if not isinstance(holder, dict) or name not in holder:
         return
-    value, rest = fit(target, holder[name])
+    value, rest = coerce(target, holder[name])
     place = document.get(parent, {}) if parent else document
     known = place.get(member)
     if known is not None and not (isinstance(known, dict) and isinstance(value, dict)):
@@ -178,7 +178,7 @@ def _links(target: str, items: list[Any]) -> Iterator[Any]:
     """Yield the links that have something to say and whose address was not there before."""
     known: set[str] = set()
     for item in items:
-        link, _ = fit_item(target, item)
+        link, _ = coerce_item(target, item)
         address = link.get("url") if isinstance(link, dict) else None
         if link and not (isinstance(address, str) and address in known):
             yield link

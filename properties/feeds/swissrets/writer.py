@@ -11,7 +11,7 @@ from properties import catalog, merge
 from properties.catalog import Kind, Source
 from properties.feeds.records import Refusal
 from properties.feeds.swissrets import vocabulary
-from properties.feeds.swissrets.record import Intake
+from properties.feeds.swissrets.record import RecordReader
 from properties.feeds.table.writer import Document, Unsaid, Written
 
 # Names that are not the wire value in small letters with hyphens.
@@ -78,7 +78,7 @@ def to_swissrets(document: Document) -> Document:
 
 def _lost(document: Document, record: Document) -> Unsaid:
     """Read a record back, and return where that is not what was written."""
-    taken = Intake(dict).take(copy.deepcopy(record), "")
+    taken = RecordReader(dict).take(copy.deepcopy(record), "")
     if isinstance(taken, Refusal):
         return [(WHOLE, reason) for reason in taken.reasons]
     before, after = merge.leaves(document), merge.leaves(taken.document)

@@ -15,7 +15,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 
 from properties.feeds import limits
 from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
-from properties.feeds.swissrets.record import Intake
+from properties.feeds.swissrets.record import RecordReader
 from properties.feeds.swissrets.vocabulary import Units, units_of
 
 # Elements that are lists of their children; `attachments` is an object of lists.
@@ -62,7 +62,7 @@ PROJECT = ("export", "projects", "project")
 
 def read_xml(path: Path) -> Iterator[Record | Refusal]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
-    intake = Intake(lambda: _find_units(path))
+    intake = RecordReader(lambda: _find_units(path))
     number = 0
     try:
         for line, element in _elements(path, PROPERTY):

@@ -5,14 +5,16 @@ from django.db import models
 from crm_sync.jobs.due import DueModel
 
 
-class Watch(DueModel):
+class WebhookMonitor(DueModel):
     """One for each workspace whose webhook was set from here; `due_at` says when to look next.
 
     Moments of `asked_at` and `looked_at` are by our clock; all others are the platform's words
     and are compared with one another alone (I29).
     """
 
-    workspace = models.OneToOneField("crm_sync.Workspace", on_delete=models.PROTECT)
+    workspace = models.OneToOneField(
+        "crm_sync.Workspace", on_delete=models.PROTECT, related_name="monitor"
+    )
     asked_at = models.DateTimeField(
         null=True, blank=True, help_text="Since then somebody wants the history read in any case"
     )

@@ -12,7 +12,7 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.failure_groups import causes_page
+from crm_sync.admin.failure_groups import failure_groups_page
 from crm_sync.admin.inbox_filters import AgeFilter, CauseFilter, EventFilter
 from crm_sync.admin.live import live_figures
 from crm_sync.admin.payload import raw, readable
@@ -33,19 +33,19 @@ from crm_sync.admin.ui.cells import (
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.inbox import store
-from crm_sync.models import Delivery
+from crm_sync.models import ReceivedEvent
 from crm_sync.text import span
 
-State = Delivery.State
+State = ReceivedEvent.State
 
 
-def lags(delivery: Delivery) -> tuple[str, str]:
+def lags(received_event: ReceivedEvent) -> tuple[str, str]:
     """Say how long it took from happening to receiving, and from receiving to applying.
 
     The first compares the platform's clock with ours, so it may be a little wrong.
     """
-    came, done = delivery.received_at, delivery.applied_at
-    happened = None if delivery.replay_of_id else delivery.occurred_at
+    came, done = received_event.received_at, received_event.applied_at
+    happened = None if received_event.replay_of_id else received_event.occurred_at
     return _between(happened, came), _between(came, done)
 
 
@@ -53,8 +53,8 @@ def _between(first: datetime | None, last: datetime | None) -> str:
     return EMPTY if first is None or last is None else span(max(last - first, timedelta(0)))
 
 
-@admin.register(Delivery)
-class DeliveryAdmin(ReadOnlyAdmin):
+@admin.register(ReceivedEvent)
+class ReceivedEventAdmin(ReadOnlyAdmin):
     """Every callback as it came; only the worker writes."""
 
     empty = Empty(
@@ -63,7 +63,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
         " them once its webhook is configured:",
         ("manage.py configure_webhook main",),
     )
-    change_form_template = "crm_sync/delivery.html"
+    change_form_template = "crm_sync/received_event.html"
     list_before_template = "crm_sync/inbox_top.html"
     list_display = ("event", "state_shown", "order", "received", "took", "did")
     list_filter = (
@@ -84,14 +84,14 @@ class DeliveryAdmin(ReadOnlyAdmin):
     def get_urls(self) -> list[URLPattern]:
         """Add the pages that Django's admin does not have."""
         pages: tuple[tuple[str, Callable[..., HttpResponse]], ...] = (
-            ("causes", causes_page),
+            ("causes", failure_groups_page),
             ("live", live_figures),
         )
         own = [
             path(
                 f"{name}/",
                 self.admin_site.admin_view(update_wrapper(partial(view, self), view)),
-                name=f"crm_sync_delivery_{name}",
+                name=f"crm_sync_receivedevent_{name}",
             )
             for name, view in pages
         ]
@@ -101,56 +101,60 @@ class DeliveryAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Show the list, and above it the way to what is stuck."""
-        stuck = Delivery.objects.filter(state__in=store.STUCK)
+        stuck = ReceivedEvent.objects.filter(state__in=store.STUCK)
         causes = stuck.order_by().values("state", "cause").distinct()[:100].count()
         return super().changelist_view(request, (extra_context or {}) | {"causes": causes})
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ReceivedEvent]:
         """Leave the raw bytes in the database until a page shows them, and secrets for ever."""
-        deliveries: QuerySet[Delivery] = super().get_queryset(request).defer("body", "headers")
-        return deliveries.annotate(workspace_slug=F("workspace__slug"))
+        received_events: QuerySet[ReceivedEvent] = (
+            super().get_queryset(request).defer("body", "headers")
+        )
+        return received_events.annotate(workspace_slug=F("workspace__slug"))
 
     @display(description="event", ordering="kind")
-    def event(self, delivery: Any) -> SafeString:
+    def event(self, received_event: Any) -> SafeString:
         """Show the event and the workspace that it came for."""
-        return two_lines(delivery.kind or "Callback", delivery.workspace_slug)
+        return two_lines(received_event.kind or "Callback", received_event.workspace_slug)
 
     @display(description="state", ordering="state")
-    def state_shown(self, delivery: Delivery) -> SafeString:
+    def state_shown(self, received_event: ReceivedEvent) -> SafeString:
         """Show where it stands."""
-        return state_badge(delivery)
+        return state_badge(received_event)
 
     @display(description="order", ordering="order_platform_id")
-    def order(self, delivery: Delivery) -> SafeString | str:
+    def order(self, received_event: ReceivedEvent) -> SafeString | str:
         """Show the order's id."""
-        return shortened(delivery.order_platform_id, 24)
+        return shortened(received_event.order_platform_id, 24)
 
     @display(description="received, by", ordering="received_at")
-    def received(self, delivery: Delivery) -> SafeString:
+    def received(self, received_event: ReceivedEvent) -> SafeString:
         """Show when it came, how, and how often the same bytes came again."""
-        again = f" +{delivery.repeats}" if delivery.repeats else ""
-        source = unbroken(delivery.get_source_display() + again)
-        return two_lines(moment(delivery.received_at, timezone.now()), source)
+        again = f" +{received_event.repeats}" if received_event.repeats else ""
+        source = unbroken(received_event.get_source_display() + again)
+        return two_lines(moment(received_event.received_at, timezone.now()), source)
 
     @display(description="lag")
-    def took(self, delivery: Delivery) -> SafeString:
+    def took(self, received_event: ReceivedEvent) -> SafeString:
         """Show how long it waited for the worker, and how long it took to get here."""
-        to_us, here = lags(delivery)
+        to_us, here = lags(received_event)
         return two_lines(unbroken(here), unbroken(f"{to_us} to us"))
 
     @display(description="what it did")
-    def did(self, delivery: Delivery) -> SafeString | str:
+    def did(self, received_event: ReceivedEvent) -> SafeString | str:
         """Show its effect, or why it had none."""
-        return shortened(delivery.effect, 80)
+        return shortened(received_event.effect, 80)
 
     @action(description="Replay…", permissions=["act"])
-    def replay(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> HttpResponse | None:
+    def replay(
+        self, request: HttpRequest, queryset: QuerySet[ReceivedEvent]
+    ) -> HttpResponse | None:
         """Show what playing them again would do; confirmed, a worker does it (POST only)."""
         return ask_to_replay(self, request, queryset)
 
     @action(description="Apply again", permissions=["act"])
-    def apply_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
-        """Give failed and not understood deliveries to the worker once more (POST only)."""
+    def apply_again(self, request: HttpRequest, queryset: QuerySet[ReceivedEvent]) -> None:
+        """Give failed and not understood received events to the worker once more (POST only)."""
         stuck = queryset.filter(state__in=store.STUCK)
         # Before they change: afterwards none of them is stuck any more (S17: who did what).
         self.note(request, stuck, "Applied again.")
@@ -161,7 +165,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
             messages.warning(request, "Nothing here is failed or not understood.")
 
     @action(description="Set aside", permissions=["act"])
-    def set_aside(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
+    def set_aside(self, request: HttpRequest, queryset: QuerySet[ReceivedEvent]) -> None:
         """Take what somebody has looked at off the list of what waits (POST only)."""
         stuck = queryset.filter(state__in=store.STUCK)
         self.note(request, stuck, "Set aside.")
@@ -174,19 +178,21 @@ class DeliveryAdmin(ReadOnlyAdmin):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Show the page of one delivery instead of a form."""
-        delivery = kwargs["obj"]
+        """Show the page of one received event instead of a form."""
+        received_event = kwargs["obj"]
         may_act = self.has_act_permission(request)
-        text, is_json = readable(bytes(delivery.body))
+        text, is_json = readable(bytes(received_event.body))
         context |= {
-            "badge": state_badge(delivery),
-            "facts": _facts(delivery),
+            "badge": state_badge(received_event),
+            "facts": _facts(received_event),
             "payload": text,
-            "raw": raw(bytes(delivery.body)),
+            "raw": raw(bytes(received_event.body)),
             "is_json": is_json,
-            "replays": _replays(delivery),
-            "can_apply_again": delivery.state in store.STUCK and may_act,
-            "can_replay": delivery.state != State.RECEIVED and not delivery.cleared_at and may_act,
+            "replays": _replays(received_event),
+            "can_apply_again": received_event.state in store.STUCK and may_act,
+            "can_replay": received_event.state != State.RECEIVED
+            and not received_event.cleared_at
+            and may_act,
         }
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -195,13 +201,15 @@ def _times(count: int) -> str:
     return ("Never", "Once")[count] if count < 2 else f"{count} times"
 
 
-def _replays(delivery: Delivery) -> list[tuple[SafeString, SafeString | str, SafeString, str]]:
+def _replays(
+    received_event: ReceivedEvent,
+) -> list[tuple[SafeString, SafeString | str, SafeString, str]]:
     """Return when it was played again, and what that did."""
     now = timezone.now()
-    rows = delivery.replays.defer("body", "headers").order_by("-pk")[:20]
+    rows = received_event.replays.defer("body", "headers").order_by("-pk")[:20]
     return [
         (
-            link(page_of(one), f"Delivery {one.pk}"),
+            link(page_of(one), f"Received event {one.pk}"),
             moment(one.received_at, now),
             state_badge(one),
             one.effect,
@@ -210,27 +218,29 @@ def _replays(delivery: Delivery) -> list[tuple[SafeString, SafeString | str, Saf
     ]
 
 
-def _facts(delivery: Any) -> list[tuple[str, object]]:
-    now, (to_us, here) = timezone.now(), lags(delivery)
-    came_by: object = ", ".join(filter(None, (delivery.get_source_display(), delivery.method)))
-    if delivery.replay_of_id:
-        page = page_at("crm_sync.delivery", delivery.replay_of_id)
-        came_by = link(page, f"Replay of delivery {delivery.replay_of_id}")
+def _facts(received_event: Any) -> list[tuple[str, object]]:
+    now, (to_us, here) = timezone.now(), lags(received_event)
+    came_by: object = ", ".join(
+        filter(None, (received_event.get_source_display(), received_event.method))
+    )
+    if received_event.replay_of_id:
+        page = page_at("crm_sync.receivedevent", received_event.replay_of_id)
+        came_by = link(page, f"Replay of received event {received_event.replay_of_id}")
     return [
-        ("Workspace", delivery.workspace_slug),
-        ("Order", delivery.order_platform_id or EMPTY),
+        ("Workspace", received_event.workspace_slug),
+        ("Order", received_event.order_platform_id or EMPTY),
         ("Came by", came_by),
-        ("Occurred", exact_moment(delivery.occurred_at, now)),
-        ("Received", exact_moment(delivery.received_at, now)),
-        ("Settled", exact_moment(delivery.applied_at, now)),
-        ("Next try", exact_moment(delivery.due_at, now)),
+        ("Occurred", exact_moment(received_event.occurred_at, now)),
+        ("Received", exact_moment(received_event.received_at, now)),
+        ("Settled", exact_moment(received_event.applied_at, now)),
+        ("Next try", exact_moment(received_event.due_at, now)),
         ("Lag", f"{to_us} to us, {here} until it was settled"),
-        ("Failed attempts", delivery.attempts),
-        ("Same bytes came again", _times(delivery.repeats)),
-        ("Digest of the bytes", delivery.digest),
+        ("Failed attempts", received_event.attempts),
+        ("Same bytes came again", _times(received_event.repeats)),
+        ("Digest of the bytes", received_event.digest),
         *(
-            [("Payload removed", exact_moment(delivery.cleared_at, now))]
-            if delivery.cleared_at
+            [("Payload removed", exact_moment(received_event.cleared_at, now))]
+            if received_event.cleared_at
             else []
         ),
     ]

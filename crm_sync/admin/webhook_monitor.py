@@ -13,14 +13,14 @@ from crm_sync.admin.ui.base import action, display
 from crm_sync.admin.ui.cells import badge, exact_moment, link, moment, page_at, shortened, two_lines
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
-from crm_sync.models import Watch, Workspace
+from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform.errors import SyncError
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.webhook import configuration, schedule
 from crm_sync.webhook.configuration import GONE
 
 
-def state_of(seen: Watch) -> tuple[str, str]:
+def state_of(seen: WebhookMonitor) -> tuple[str, str]:
     """Return for a person whether the webhook stands as we set it, and the tone."""
     if GONE in seen.drift:
         return "Not configured", "danger"
@@ -31,8 +31,8 @@ def state_of(seen: Watch) -> tuple[str, str]:
     return ("As we set it", "good") if seen.looked_at else ("Not looked at yet", "info")
 
 
-@admin.register(Watch)
-class WatchAdmin(ReadOnlyAdmin):
+@admin.register(WebhookMonitor)
+class WebhookMonitorAdmin(ReadOnlyAdmin):
     """One row for each workspace whose webhook was set from here."""
 
     empty = Empty(
@@ -40,17 +40,17 @@ class WatchAdmin(ReadOnlyAdmin):
         "The platform calls us once its webhook is configured:",
         ("manage.py configure_webhook main",),
     )
-    change_form_template = "crm_sync/watch.html"
+    change_form_template = "crm_sync/webhook_monitor.html"
     list_display = ("name", "state", "attempt", "failures", "recovered", "looked")
     list_filter = (WorkspaceFilter,)
     search_fields = ("workspace__slug",)
     ordering = ("workspace__slug",)
     actions = ("mend", "look_now", "seen")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Watch]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookMonitor]:
         """Load the slug and nothing else of the workspace (S5)."""
-        watches: QuerySet[Watch] = super().get_queryset(request)
-        return watches.annotate(slug=F("workspace__slug"))
+        monitors: QuerySet[WebhookMonitor] = super().get_queryset(request)
+        return monitors.annotate(slug=F("workspace__slug"))
 
     @display(description="workspace", ordering="workspace__slug")
     def name(self, seen: Any) -> SafeString:
@@ -58,29 +58,29 @@ class WatchAdmin(ReadOnlyAdmin):
         return two_lines(seen.slug, ", ".join(sorted(seen.drift)))
 
     @display(description="on the platform", ordering="drift_since")
-    def state(self, seen: Watch) -> SafeString:
+    def state(self, seen: WebhookMonitor) -> SafeString:
         """Show whether it stands as we set it."""
         return badge(*state_of(seen))
 
     @display(description="last attempt", ordering="last_triggered_at")
-    def attempt(self, seen: Watch) -> SafeString | str:
+    def attempt(self, seen: WebhookMonitor) -> SafeString | str:
         """Show when the platform last tried to call."""
         return moment(seen.last_triggered_at, timezone.now())
 
     @display(description="failed attempts", ordering="failed")
-    def failures(self, seen: Watch) -> SafeString | str:
+    def failures(self, seen: WebhookMonitor) -> SafeString | str:
         """Show how many did not reach us, and why the last did not."""
         if not seen.failed:
             return "0"
         return two_lines(badge(seen.failed, "warning"), shortened(seen.last_failure, 60))
 
     @display(description="looked", ordering="looked_at")
-    def looked(self, seen: Watch) -> SafeString | str:
+    def looked(self, seen: WebhookMonitor) -> SafeString | str:
         """Show when we last looked."""
         return moment(seen.looked_at, timezone.now())
 
     @action(description="Mend", permissions=["act"])
-    def mend(self, request: HttpRequest, queryset: QuerySet[Watch]) -> None:
+    def mend(self, request: HttpRequest, queryset: QuerySet[WebhookMonitor]) -> None:
         """Set the webhook as it should be (POST only)."""
         for workspace_id, slug in queryset.values_list("workspace_id", "workspace__slug"):
             mine = queryset.filter(workspace_id=workspace_id)
@@ -99,15 +99,15 @@ class WatchAdmin(ReadOnlyAdmin):
                 messages.success(request, f"{slug}: the webhook is set as it should be.")
 
     @action(description="Look now", permissions=["act"])
-    def look_now(self, request: HttpRequest, queryset: QuerySet[Watch]) -> None:
+    def look_now(self, request: HttpRequest, queryset: QuerySet[WebhookMonitor]) -> None:
         """Have the configuration and the whole history read (POST only)."""
-        count = schedule.ask(Watch.objects.filter(pk__in=queryset), now=timezone.now())
+        count = schedule.ask(WebhookMonitor.objects.filter(pk__in=queryset), now=timezone.now())
         messages.success(request, f"A worker looks now: {count}.")
 
     @action(description="Failures seen", permissions=["act"])
-    def seen(self, request: HttpRequest, queryset: QuerySet[Watch]) -> None:
+    def seen(self, request: HttpRequest, queryset: QuerySet[WebhookMonitor]) -> None:
         """Begin to count the failed attempts again (POST only)."""
-        failed = Watch.objects.filter(pk__in=queryset, failed__gt=0)
+        failed = WebhookMonitor.objects.filter(pk__in=queryset, failed__gt=0)
         self.note(request, failed, "Failures seen.")
         count = failed.update(failed=0)
         messages.success(request, f"Counted from 0 again: {count}.")
@@ -151,7 +151,7 @@ def _page(workspace_id: int) -> str:
 
 def webhook_cell(workspace: Workspace) -> tuple[SafeString, str]:
     """Return the state of a workspace's webhook as a badge, and the address of its page."""
-    seen = Watch.objects.filter(workspace_id=workspace.pk).first()
+    seen = WebhookMonitor.objects.filter(workspace_id=workspace.pk).first()
     if seen is None:
         return badge("Not set from here", "warning"), ""
-    return badge(*state_of(seen)), page_at("crm_sync.watch", seen.pk)
+    return badge(*state_of(seen)), page_at("crm_sync.webhookmonitor", seen.pk)

@@ -5,7 +5,7 @@ from django.db import models
 from orders.models.order import EPOCH
 
 
-class Pace(models.Model):
+class RateLimit(models.Model):
     """One row for a workspace, which all workers share; see `orders.reads.rate_limit`."""
 
     workspace = models.OneToOneField("crm_sync.Workspace", on_delete=models.PROTECT)
@@ -14,4 +14,4 @@ class Pace(models.Model):
     )
 
     def __str__(self) -> str:
-        return f"pace of workspace {self.workspace_id}"
+        return f"rate limit of workspace {self.workspace_id}"

@@ -6,11 +6,11 @@ from django.utils import timezone
 from crm_sync.jobs.due import DueModel
 
 
-class Delivery(DueModel):
+class ReceivedEvent(DueModel):
     """Stored before it is understood, and never deleted by a bug (design §2.2)."""
 
     class State(models.TextChoices):
-        """Where the delivery stands; exactly one at any time (I31)."""
+        """Where the received event stands; exactly one at any time (I31)."""
 
         RECEIVED = "RECEIVED", "Received"
         APPLIED = "APPLIED", "Applied"
@@ -74,11 +74,10 @@ class Delivery(DueModel):
     )
 
     class Meta:
-        verbose_name_plural = "deliveries"
         constraints = [
             models.UniqueConstraint(
                 fields=["workspace", "digest"],
-                name="one_delivery_per_digest",
+                name="one_event_per_digest",
                 condition=models.Q(replay_of=None, canonical_digest=""),
             )
         ]
@@ -86,25 +85,25 @@ class Delivery(DueModel):
             # The tick and the claim look for due rows among millions that are not.
             models.Index(
                 fields=["workspace", "due_at"],
-                name="delivery_due",
+                name="received_event_due",
                 condition=models.Q(due_at__isnull=False),
             ),
-            models.Index(fields=["workspace", "received_at"], name="delivery_received"),
-            models.Index(fields=["canonical_digest"], name="delivery_canonical"),
+            models.Index(fields=["workspace", "received_at"], name="received_event_received"),
+            models.Index(fields=["canonical_digest"], name="received_event_canonical"),
             models.Index(
                 fields=["replay_of"],
-                name="delivery_replays",
+                name="received_event_replays",
                 condition=models.Q(replay_of__isnull=False),
             ),
-            models.Index(fields=["state", "received_at"], name="delivery_state"),
+            models.Index(fields=["state", "received_at"], name="received_event_state"),
             models.Index(
                 fields=["state", "cause"],
-                name="delivery_cause",
+                name="received_event_cause",
                 condition=models.Q(state__in=["EARLY", "FAILED", "QUARANTINED"]),
             ),
             models.Index(
                 fields=["state", "received_at"],
-                name="delivery_uncleared",
+                name="received_event_uncleared",
                 condition=models.Q(cleared_at=None, due_at=None),
             ),
         ]

@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync.models import Gap, Watch, Workspace
+from crm_sync.models import Gap, WebhookMonitor, Workspace
 from tests.crm_sync.admin_pages import (
     CANARY,
     ESCAPED,
@@ -19,7 +19,7 @@ from tests.crm_sync.admin_pages import (
 from tests.crm_sync.looks import happen, look, watch_of
 
 pytestmark = pytest.mark.django_db
-WATCHES, GAPS = "/admin/crm_sync/watch/", "/admin/crm_sync/gap/"
+WATCHES, GAPS = "/admin/crm_sync/webhookmonitor/", "/admin/crm_sync/gap/"
 DRIFT = {"url": {"theirs": f"http://x.test/{CANARY}", "ours": "http://crm.test/"}}
 FROM, TO = datetime(2026, 3, 1, 12, 0, 1, tzinfo=UTC), datetime(2026, 3, 1, 12, 5, tzinfo=UTC)
 
@@ -29,10 +29,10 @@ def boss() -> Client:
     return client_of(superuser=True)
 
 
-def make_watch(workspace: Workspace, **columns) -> Watch:
+def make_watch(workspace: Workspace, **columns) -> WebhookMonitor:
     if columns.get("drift"):
         columns.setdefault("drift_since", timezone.now())
-    return Watch.objects.create(workspace=workspace, **columns)
+    return WebhookMonitor.objects.create(workspace=workspace, **columns)
 
 
 def make_gap(workspace: Workspace, **columns) -> Gap:
@@ -155,12 +155,15 @@ def test_a_secret_that_no_key_opens_is_a_message_and_no_fault(boss, settings):
 
 @pytest.mark.parametrize("action", ["mend", "look_now", "seen"])
 def test_who_may_only_view_changes_nothing(box, workspace, action):
-    Watch.objects.update(failed=1, drift=DRIFT)
-    viewer, before = client_of("crm_sync.view_watch"), Watch.objects.values().get()
+    WebhookMonitor.objects.update(failed=1, drift=DRIFT)
+    viewer, before = (
+        client_of("crm_sync.view_webhookmonitor"),
+        WebhookMonitor.objects.values().get(),
+    )
     box.calls.clear()
     assert viewer.get(f"{WATCHES}{watch_of(workspace).pk}/change/").status_code == 200
     act(viewer, WATCHES, action, watch_of(workspace))
-    assert (Watch.objects.values().get(), list(box.calls)) == (before, [])
+    assert (WebhookMonitor.objects.values().get(), list(box.calls)) == (before, [])
 
 
 def test_who_may_only_view_acknowledges_no_gap():

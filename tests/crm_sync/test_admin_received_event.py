@@ -10,19 +10,19 @@ from django.utils import timezone
 
 from crm_sync.inbox import store
 from crm_sync.jobs.doorbell import doorbell
-from crm_sync.models import Delivery, Workspace
+from crm_sync.models import ReceivedEvent, Workspace
 from tests.crm_sync.admin_pages import (
     CANARY,
     ESCAPED,
     client_of,
-    make_delivery,
+    make_received_event,
     make_workspace,
     queries_of,
 )
 
 pytestmark = pytest.mark.django_db
-LIST = "/admin/crm_sync/delivery/"
-State = Delivery.State
+LIST = "/admin/crm_sync/receivedevent/"
+State = ReceivedEvent.State
 
 
 @pytest.fixture
@@ -35,38 +35,42 @@ def boss() -> Client:
     return client_of(superuser=True)
 
 
-def page(delivery: Delivery) -> str:
-    return reverse("admin:crm_sync_delivery_change", args=[delivery.pk])
+def page(received_event: ReceivedEvent) -> str:
+    return reverse("admin:crm_sync_receivedevent_change", args=[received_event.pk])
 
 
-def apply_again(client: Client, *deliveries: Delivery):
-    pks = [delivery.pk for delivery in deliveries]
+def apply_again(client: Client, *received_events: ReceivedEvent):
+    pks = [received_event.pk for received_event in received_events]
     return client.post(LIST, {"action": "apply_again", "_selected_action": pks})
 
 
-def state_of(delivery: Delivery) -> tuple[str, datetime | None, int]:
-    delivery.refresh_from_db()
-    return delivery.state, delivery.due_at, delivery.attempts
+def state_of(received_event: ReceivedEvent) -> tuple[str, datetime | None, int]:
+    received_event.refresh_from_db()
+    return received_event.state, received_event.due_at, received_event.attempts
 
 
 def test_the_list_takes_as_many_queries_for_a_hundred_deliveries_as_for_one(place, boss):
-    make_delivery(place, state=State.APPLIED)
+    make_received_event(place, state=State.APPLIED)
     one = queries_of(boss, LIST)
     for number in range(99):
-        make_delivery(make_workspace(f"w{number}") if number < 5 else place, state=State.FAILED)
+        make_received_event(
+            make_workspace(f"w{number}") if number < 5 else place, state=State.FAILED
+        )
     assert queries_of(boss, LIST) == one
 
 
 def test_the_list_leaves_the_raw_bytes_in_the_database(place, boss, django_assert_max_num_queries):
-    make_delivery(place, body=b'{"big": 1}')
+    make_received_event(place, body=b'{"big": 1}')
     with django_assert_max_num_queries(20) as captured:
         boss.get(LIST)
-    assert [q for q in captured.captured_queries if '"crm_sync_delivery"."body"' in q["sql"]] == []
+    assert [
+        q for q in captured.captured_queries if '"crm_sync_receivedevent"."body"' in q["sql"]
+    ] == []
 
 
 def test_a_row_tells_event_state_order_lag_source_and_effect(place, boss):
     received = timezone.now() - timedelta(minutes=5)
-    make_delivery(
+    make_received_event(
         place,
         kind="ORDER_STATUS_UPDATED",
         state=State.APPLIED,
@@ -102,13 +106,13 @@ def test_a_row_tells_event_state_order_lag_source_and_effect(place, boss):
 )
 def test_the_list_is_filtered_and_searched(place, boss, query, found):
     rows = {
-        "failed": make_delivery(place, state=State.FAILED, effect="ValueError: boom"),
-        "visuals": make_delivery(
+        "failed": make_received_event(place, state=State.FAILED, effect="ValueError: boom"),
+        "visuals": make_received_event(
             place,
             b"[]",
             kind="VISUALS_READY",
             order_platform_id="5001",
-            source=Delivery.Source.HISTORY,
+            source=ReceivedEvent.Source.HISTORY,
         ),
     }
     shown = boss.get(f"{LIST}?{query}").context["cl"].result_list
@@ -117,8 +121,8 @@ def test_the_list_is_filtered_and_searched(place, boss, query, found):
 
 def test_the_workspace_filter_shows_only_its_deliveries(place, boss):
     other = make_workspace("other")
-    make_delivery(place)
-    theirs = make_delivery(other, b"[]")
+    make_received_event(place)
+    theirs = make_received_event(other, b"[]")
     shown = boss.get(f"{LIST}?workspace=other").context["cl"].result_list
     assert [row.pk for row in shown] == [theirs.pk]
 
@@ -128,8 +132,8 @@ def test_an_empty_inbox_says_which_command_makes_callbacks_come(boss):
 
 
 def test_json_is_shown_indented(place, boss):
-    delivery = make_delivery(place, body='{"event":"Ä","n":1}'.encode())
-    assert boss.get(page(delivery)).context["payload"] == '{\n  "event": "Ä",\n  "n": 1\n}'
+    received_event = make_received_event(place, body='{"event":"Ä","n":1}'.encode())
+    assert boss.get(page(received_event)).context["payload"] == '{\n  "event": "Ä",\n  "n": 1\n}'
 
 
 @pytest.mark.parametrize(
@@ -141,13 +145,13 @@ def test_json_is_shown_indented(place, boss):
     ],
 )
 def test_a_body_that_nobody_understands_still_has_a_page(place, boss, body, shown):
-    delivery = make_delivery(place, body=body, state=State.QUARANTINED)
-    response = boss.get(page(delivery))
+    received_event = make_received_event(place, body=body, state=State.QUARANTINED)
+    response = boss.get(page(received_event))
     assert (response.status_code, response.context["payload"]) == (200, shown)
 
 
 def test_nothing_that_the_platform_sends_becomes_markup(place, boss):
-    delivery = make_delivery(
+    received_event = make_received_event(
         place,
         body=b'{"a": "<svg onload=alert(1)>"}',
         kind=CANARY,
@@ -156,7 +160,7 @@ def test_nothing_that_the_platform_sends_becomes_markup(place, boss):
         state=State.FAILED,
         headers={CANARY: CANARY},
     )
-    for address in (LIST, page(delivery), "/admin/"):
+    for address in (LIST, page(received_event), "/admin/"):
         text = boss.get(address).content.decode()
         assert CANARY not in text
         assert ESCAPED in text
@@ -168,14 +172,16 @@ def test_apply_again_gives_stuck_deliveries_back_to_the_worker(
     rings: list[tuple[str, int]] = []
     monkeypatch.setattr(doorbell, "publish", lambda *ring: rings.append(ring))
     monkeypatch.setattr(doorbell, "_last", {})
-    failed = make_delivery(place, state=State.FAILED, attempts=8)
-    quarantined = make_delivery(place, b"x", state=State.QUARANTINED, applied_at=timezone.now())
+    failed = make_received_event(place, state=State.FAILED, attempts=8)
+    quarantined = make_received_event(
+        place, b"x", state=State.QUARANTINED, applied_at=timezone.now()
+    )
     before = timezone.now()
     with django_capture_on_commit_callbacks(execute=True):
         assert apply_again(boss, failed, quarantined).status_code == 302
-    for delivery in (failed, quarantined):
-        state, due_at, attempts = state_of(delivery)
-        assert (state, attempts, delivery.applied_at) == (State.RECEIVED, 0, None)
+    for received_event in (failed, quarantined):
+        state, due_at, attempts = state_of(received_event)
+        assert (state, attempts, received_event.applied_at) == (State.RECEIVED, 0, None)
         assert before <= due_at <= timezone.now()
     assert rings == [("deliveries", place.pk)]
 
@@ -185,15 +191,17 @@ def test_what_is_applied_again_takes_effect(place, boss):
         b'{"event": "ORDER_STATUS_UPDATED", "occurredAt": "2026-01-31T10:00:00Z",'
         b' "orderId": "5000", "previousStatus": "PLACED", "newStatus": "IN_PROGRESS"}'
     )
-    delivery = make_delivery(place, body=body, state=State.QUARANTINED, effect="not understood")
-    apply_again(boss, delivery)
-    store.DELIVERIES.drain(place.pk, 5.0)
-    state, due_at, _ = state_of(delivery)
-    assert (state, due_at, delivery.order_platform_id) == (State.APPLIED, None, "5000")
+    received_event = make_received_event(
+        place, body=body, state=State.QUARANTINED, effect="not understood"
+    )
+    apply_again(boss, received_event)
+    store.RECEIVED_EVENTS.drain(place.pk, 5.0)
+    state, due_at, _ = state_of(received_event)
+    assert (state, due_at, received_event.order_platform_id) == (State.APPLIED, None, "5000")
 
 
 def test_apply_again_is_written_to_the_log(place, boss):
-    failed = make_delivery(place, state=State.FAILED)
+    failed = make_received_event(place, state=State.FAILED)
     apply_again(boss, failed)
     entry = LogEntry.objects.get()
     assert (entry.object_id, entry.get_change_message()) == (str(failed.pk), "Applied again.")
@@ -201,31 +209,31 @@ def test_apply_again_is_written_to_the_log(place, boss):
 
 @pytest.mark.parametrize("state", sorted(set(State.values) - set(store.STUCK)))
 def test_apply_again_leaves_every_other_delivery_as_it_is(place, boss, state):
-    delivery = make_delivery(place, state=state)
-    before = Delivery.objects.values().get()
-    apply_again(boss, delivery)
-    assert Delivery.objects.values().get() == before
+    received_event = make_received_event(place, state=state)
+    before = ReceivedEvent.objects.values().get()
+    apply_again(boss, received_event)
+    assert ReceivedEvent.objects.values().get() == before
     assert LogEntry.objects.count() == 0
 
 
 def test_who_may_only_view_cannot_apply_again(place):
-    viewer = client_of("crm_sync.view_delivery")
-    failed = make_delivery(place, state=State.FAILED, attempts=8)
+    viewer = client_of("crm_sync.view_receivedevent")
+    failed = make_received_event(place, state=State.FAILED, attempts=8)
     assert "apply_again" not in viewer.get(page(failed)).content.decode()
     apply_again(viewer, failed)
     assert state_of(failed) == (State.FAILED, None, 8)
 
 
 def test_who_may_change_deliveries_can_apply_again(place):
-    failed = make_delivery(place, state=State.FAILED)
-    operator = client_of("crm_sync.view_delivery", "crm_sync.change_delivery")
+    failed = make_received_event(place, state=State.FAILED)
+    operator = client_of("crm_sync.view_receivedevent", "crm_sync.change_receivedevent")
     assert "apply_again" in operator.get(page(failed)).content.decode()
     apply_again(operator, failed)
     assert state_of(failed)[0] == State.RECEIVED
 
 
 def test_a_get_applies_nothing_again(place, boss):
-    failed = make_delivery(place, state=State.FAILED)
+    failed = make_received_event(place, state=State.FAILED)
     boss.get(LIST, {"action": "apply_again", "_selected_action": failed.pk})
     assert state_of(failed) == (State.FAILED, None, 0)
 
@@ -233,23 +241,23 @@ def test_a_get_applies_nothing_again(place, boss):
 def test_a_post_without_its_token_is_refused(place):
     boss = client_of(superuser=True)
     boss.handler.enforce_csrf_checks = True
-    failed = make_delivery(place, state=State.FAILED)
+    failed = make_received_event(place, state=State.FAILED)
     assert apply_again(boss, failed).status_code == 403
     assert state_of(failed) == (State.FAILED, None, 0)
 
 
 @pytest.mark.parametrize("view", ["add", "delete", "change"])
 def test_no_form_writes_a_delivery(place, boss, view):
-    delivery = make_delivery(place)
-    before = Delivery.objects.values().get()
-    address = f"{LIST}add/" if view == "add" else f"{LIST}{delivery.pk}/{view}/"
+    received_event = make_received_event(place)
+    before = ReceivedEvent.objects.values().get()
+    address = f"{LIST}add/" if view == "add" else f"{LIST}{received_event.pk}/{view}/"
     assert boss.post(address, {"state": "APPLIED", "post": "yes"}).status_code == 403
-    assert Delivery.objects.values().get() == before
+    assert ReceivedEvent.objects.values().get() == before
 
 
 def test_what_somebody_has_looked_at_can_be_set_aside_and_is_kept(place, boss):
-    stuck = make_delivery(place, state=State.QUARANTINED, effect="no JSON")
-    fine = make_delivery(place, b"x", state=State.APPLIED)
+    stuck = make_received_event(place, state=State.QUARANTINED, effect="no JSON")
+    fine = make_received_event(place, b"x", state=State.APPLIED)
     data = {"action": "set_aside", "_selected_action": [str(stuck.pk), str(fine.pk)]}
     assert boss.post(LIST, data).status_code == 302
     assert (state_of(stuck)[0], stuck.effect) == (State.IGNORED, "no JSON")
