@@ -1,4 +1,4 @@
-"""The Celery application: a doorbell for work that stands in the database (design §2.1)."""
+"""The Celery application: a doorbell for work that stands in the database."""
 
 import os
 

@@ -126,8 +126,8 @@ TEMPLATES = [
     }
 ]
 
-# reliability.md section 5: without these, SQLite drops callbacks and a stopped worker blocks
-# every writer on PostgreSQL.
+# Without these, SQLite drops callbacks and a stopped worker blocks every writer on PostgreSQL
+# (decision 15).
 SQLITE_OPTIONS: dict[str, Any] = {
     "transaction_mode": "IMMEDIATE",
     "timeout": 20,
@@ -187,7 +187,7 @@ CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=0)
 
-# --- Celery (reliability.md section 5: each line was measured) -----------------------------------
+# --- Celery (what each line prevents: decision 15) -----------------------------------------------
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="filesystem://localhost")
 _broker_dir = DATA_DIR / "broker"
 if CELERY_BROKER_URL.startswith("filesystem"):

@@ -1,4 +1,4 @@
-"""The Celery tasks: thin, with ids, and never the only record of anything (design §2.1)."""
+"""The Celery tasks: thin, with ids, and never the only record of anything (I12)."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pure: text that every database of ours can store, and spans of time (design §2.3)."""
+"""Pure: text that every database of ours can store, and spans of time (I17)."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A person says whose value stands where both sides changed a field (design §5, "Three ways")."""
+"""A person says whose value stands where both sides changed a field (I4)."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""An edit of ours: the one way to change what we want of a property (design §5).
+"""An edit of ours: the one way to change what we want of a property (I1, I7).
 
 It is one UPDATE under the revision that was read, repeated on the fresh row when somebody else was
 faster; so a form, a feed and a worker cannot overwrite each other.

@@ -1,4 +1,4 @@
-"""Pure: the three-way merge and the smallest PATCH (§4.6, design §5).
+"""Pure: the three-way merge and the smallest PATCH (§4.6, I4, I5).
 
 A document is cut into leaves: a first-level member of the four merged objects is a leaf of its
 own ("prices.rent"), every other top-level field is one ("address"). base is what the platform last
@@ -81,7 +81,7 @@ def three_way(
     inflight: Mapping[str, list[Any]],
     equal: Equal,
 ) -> Merge:
-    """Compare the three documents leaf by leaf (design §5, "Three ways").
+    """Compare the three documents leaf by leaf (I4, I5).
 
     Args:
         inflight: per leaf the values that may have reached the platform: they are ours (I2), also

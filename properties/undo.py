@@ -1,4 +1,4 @@
-"""Undoing a change is an edit like any other: recorded, sent, and undone in turn (design §4)."""
+"""Undoing a change is an edit like any other: recorded, sent, and undone in turn."""
 
 from datetime import datetime
 from typing import Any

@@ -27,7 +27,7 @@ class Part:
     """One selection of tests, and what makes it long.
 
     Attributes:
-        full: the counts of reliability's invariants for a long run.
+        full: the counts of a long run.
         beside: both databases at one time. It keeps one core busy, by a clock of its own.
     """
 

@@ -20,7 +20,7 @@ class WsgiAdapter(BaseAdapter):
     """`session.mount("http://sandbox.test", WsgiAdapter(app))`.
 
     An application that raises ConnectionResetError or TimeoutError is a connection that breaks.
-    A call inside a transaction is a bug: it would block every writer on SQLite (design §5).
+    A call inside a transaction is a bug: it would block every writer on SQLite.
     """
 
     def __init__(self, app: Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]):

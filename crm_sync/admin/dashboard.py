@@ -1,4 +1,4 @@
-"""The first page of the admin: what is due for a person, and how the connections are (screen 1)."""
+"""The first page of the admin: what is due for a person, and how the connections are."""
 
 from collections.abc import Callable
 from datetime import datetime

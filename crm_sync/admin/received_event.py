@@ -1,4 +1,4 @@
-"""The inbox: what was received, what it did, and how to try it again (screen 6)."""
+"""The inbox: what was received, what it did, and how to try it again."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

@@ -37,7 +37,7 @@ class ScheduleForm(PeriodicTaskForm):  # type: ignore[misc]
 
 @admin.register(PeriodicTask)
 class PeriodicTaskAdmin(BeatPeriodicTaskAdmin, ModelAdmin):  # type: ignore[misc]
-    """What runs when; what an operator edits here stays (design §8)."""
+    """What runs when; what an operator edits here stays."""
 
     form = ScheduleForm
     list_display = ("name", "enabled", "scheduler", "last_run_at")

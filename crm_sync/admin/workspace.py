@@ -1,4 +1,4 @@
-"""The connections to the platform: their state, and three settings to change (screen 9)."""
+"""The connections to the platform: their state, and three settings to change."""
 
 from datetime import datetime
 from functools import partial, update_wrapper

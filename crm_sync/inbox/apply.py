@@ -1,4 +1,4 @@
-"""Received events are applied, many in one transaction (design §5, I31).
+"""Received events are applied, many in one transaction (decision 13, I31).
 
 What goes wrong in the one transaction takes all of it back. Then each received event has its own,
 so that a bad one neither loses nor delays the others.

@@ -1,4 +1,4 @@
-"""Which handler understands which event, and who is told of what came (design §2.1, §2.4)."""
+"""Which handler understands which event, and who is told of what came."""
 
 import enum
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 What is stuck never had an effect: the row itself is given to the worker once more. What is settled
 keeps its row and its outcome; a copy with the channel *replay* goes through the same inbox, where
-the newest decides (decision 7). So each row is in one state at any time, and the states add up.
+the newest decides (decision 8). So each row is in one state at any time, and the states add up.
 """
 
 import itertools

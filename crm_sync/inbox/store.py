@@ -1,4 +1,4 @@
-"""The inbox: store first, understand later (design §2.2, §5 "A callback becomes a status")."""
+"""The inbox: store first, understand later (I15, I16, I17)."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""One UPDATE of a drain's thread, and the commit that it needs (docs/decisions/0006).
+"""One UPDATE of a drain's thread, and the commit that it needs (decision 6).
 
 Threads that write at one time share a commit. On SQLite one write goes at a time, so those that
 wait for their turn share the next transaction, and the wait for the disk. On PostgreSQL writes of

@@ -1,4 +1,4 @@
-"""The doorbell: tells a worker that something is due; the row says what (design §2.1)."""
+"""The doorbell: tells a worker that something is due; the row says what (I12)."""
 
 import logging
 import threading

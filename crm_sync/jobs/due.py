@@ -1,4 +1,4 @@
-"""The row is the queue: what is due, who holds it, when it comes again (design §2.1, §5).
+"""The row is the queue: what is due, who holds it, when it comes again (I1, I3).
 
 Every kind of work is a table whose rows carry `due_at` and a lease. A claim is one conditional
 UPDATE, so SQLite and PostgreSQL behave alike and two workers never hold one row.

@@ -1,4 +1,4 @@
-"""What has to survive a power cut, and what would simply be done again (docs/decisions/0006).
+"""What has to survive a power cut, and what would simply be done again (decision 6).
 
 On PostgreSQL the threads of a worker commit without waiting for the disk, except where a power cut
 must not take it back. On SQLite they share commits (`commits`), and each of those waits. The death

@@ -1,4 +1,4 @@
-"""SQL that is made once, for what happens at each event and each push (docs/decisions/0006).
+"""SQL that is made once, for what happens at each event and each push (decision 6).
 
 The same as `bulk_create(ignore_conflicts=True)` and `filter().update()`, for plain values: a
 QuerySet takes longer to make its SQL than the database to run it.

@@ -7,7 +7,7 @@ from crm_sync.jobs.due import DueModel
 
 
 class ReceivedEvent(DueModel):
-    """Stored before it is understood, and never deleted by a bug (design §2.2)."""
+    """Stored before it is understood, and never deleted by a bug (I15, I16)."""
 
     class State(models.TextChoices):
         """Where the received event stands; exactly one at any time (I31)."""

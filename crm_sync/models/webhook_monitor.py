@@ -1,4 +1,4 @@
-"""How far we have looked at the platform's webhook and its trigger history (design §5)."""
+"""How far we have looked at the platform's webhook and its trigger history (I19, I21)."""
 
 from django.db import models
 

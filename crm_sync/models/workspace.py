@@ -40,7 +40,7 @@ class Workspace(models.Model):
         BEARER_TOKEN = "BEARER_TOKEN", "Bearer token"
 
     class ConflictPolicy(models.TextChoices):
-        """Who wins when both sides changed one field (design §5)."""
+        """Who wins when both sides changed one field (I4)."""
 
         CRM_WINS = "crm_wins", "Our value wins"
         PLATFORM_WINS = "platform_wins", "The platform's value wins"

@@ -1,4 +1,4 @@
-"""What was missed comes back: the trigger history is a second channel (design §5, §2.2, I19-I21).
+"""What was missed comes back: the trigger history is a second channel (§2.2, I19-I21).
 
 One look reads the configuration, and the history wherever that may show something new. Each event
 of it that we did not receive goes through the same inbox. What a look cannot account for becomes a

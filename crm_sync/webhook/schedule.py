@@ -1,7 +1,7 @@
 """When the platform's webhook and its history are looked at; `poll` does the looking.
 
 Every 15 seconds while something moves, every 60 while nothing does; at once after every fifth
-receipt, at start-up, after a failure of ours, and after we have set the webhook (design §5).
+receipt, at start-up, after a failure of ours, and after we have set the webhook (I19).
 """
 
 from collections.abc import Callable, Collection

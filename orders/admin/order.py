@@ -1,4 +1,4 @@
-"""The list of orders and the page of one: a mirror, to look at and to ask for again (screen 10)."""
+"""The list of orders and the page of one: a mirror, to look at and to ask for again."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What was announced as ready becomes due to be fetched (§4.5, §3.6)."""
+"""What was announced as ready becomes due to be fetched (§4.5, I21)."""
 
 from datetime import datetime
 
@@ -60,7 +60,7 @@ def announce_marketing(
 
 
 def expect(order: Order, *, now: datetime) -> None:
-    """Make due what must be ready although nobody announced it: its event fell into a gap (§3.6).
+    """Make due what must be ready although nobody announced it: its event fell into a gap (I21).
 
     A delivered assignment has materials for each of its products.
     """

@@ -19,7 +19,7 @@ from orders.models import EPOCH, Assignment, Order, StatusChange
 from orders.reads import schedule
 
 # A read that contradicts an event younger than this may come from a copy of the platform's data
-# that lags behind: it counts, but the order is read again (reliability 3.3).
+# that lags behind: it counts, but the order is read again (I23).
 LAG = timedelta(seconds=10)
 FACT_OF = {
     lww.STATUS: StatusChange.Fact.ASSIGNMENT_STATUS,

@@ -1,4 +1,4 @@
-"""A mirrored fact: the last writer wins, by the platform's clock (design §5, I22, I23, I29).
+"""A mirrored fact: the last writer wins, by the platform's clock (I22, I23, I29).
 
 The order of two writes is that of (occurredAt, digest of the event), so whatever order, repetition
 or replay they come in, the same one stays. Events write rows that they have locked (`rows`); what a

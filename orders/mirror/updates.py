@@ -1,4 +1,4 @@
-"""What an event tells about orders and assignments becomes rows (design §5, I22-I24).
+"""What an event tells about orders and assignments becomes rows (I22-I24).
 
 A mirror records what the platform says, also what §3 does not list, and flags it.
 """

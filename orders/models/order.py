@@ -15,7 +15,7 @@ class Order(DueModel):
     """The mirror of one order; `due_at` says when it is read next (A42: no list of orders exists).
 
     `status` goes by the platform's clock: `status_at` and `status_digest` tell which event
-    or read it comes from (design §5, "A callback becomes a status").
+    or read it comes from (I22).
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)

@@ -1,4 +1,4 @@
-"""Placing an order: at most once (design §5, I9, A30-A33).
+"""Placing an order: at most once (I9, A30-A33).
 
 Session, products and instructions are read first and remembered step by step. Then the one POST
 goes out behind a conditional UPDATE. Where its outcome stays unclear no machine repeats it: the

@@ -1,4 +1,4 @@
-"""Pure: when an order is read again (reliability 3.5): less as it ages."""
+"""Pure: when an order is read again (I18): less as it ages."""
 
 import random
 from collections.abc import Callable

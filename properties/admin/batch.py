@@ -1,4 +1,4 @@
-"""Push or read many properties: the plan before, the progress after (screens of a batch)."""
+"""Push or read many properties: the plan before, the progress after."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, cast

@@ -36,7 +36,7 @@ DOCUMENTS = ("desired", "observed", "inflight", "leftover")  # no list shows the
 
 @admin.register(Property)
 class PropertyAdmin(ExportActions, ModelAdmin):
-    """Every change goes through `editing`: this admin never saves a row (design §5)."""
+    """Every change goes through `editing`: this admin never saves a row (I7)."""
 
     change_form_template = "properties/change_form.html"
     list_display = ("reference", "shown_title", "kind", "place", "state", "waiting", "pushed")

@@ -120,7 +120,7 @@ def call_text(call: str, row: Property) -> str:
 
 
 def _differences(row: Property, to_send: set[str]) -> list[Difference]:
-    """Return every leaf that differs, waits for a person, or is on its way (design §5)."""
+    """Return every leaf that differs, waits for a person, or is on its way."""
     ours, theirs = merge.leaves(row.desired), merge.leaves(row.observed)
     found = []
     for path in sorted((ours.keys() | theirs.keys() | row.blocked | row.inflight.keys()) - {""}):

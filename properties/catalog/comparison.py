@@ -17,7 +17,7 @@ _OBJECTS = frozenset({Kind.OBJECT, Kind.MERGED})
 
 
 def equal(path: str, a: object, b: object) -> bool:
-    """Say whether two values of the field at `path` mean the same (design: equality by type).
+    """Say whether two values of the field at `path` mean the same.
 
     2 = 2.0 = Decimal("2"); `Z` = `+00:00` = no offset (A52); None = "" = absent, and for lists,
     maps and objects also [] and {}. Lists keep their order; members of objects follow the same

@@ -1,4 +1,4 @@
-"""What somebody changed on the page of a property, as leaves for `editing.edit` (design §5).
+"""What somebody changed on the page of a property, as leaves for `editing.edit`.
 
 The page carries what it showed, signed. So only what a person touched is applied, and what somebody
 else changed meanwhile is neither lost nor put back.

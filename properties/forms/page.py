@@ -182,7 +182,7 @@ def _room(room: Any) -> list[str]:
 
 
 def _unknown(form: PropertyForm) -> list[PageBlock]:
-    """Show what a newer platform or a feed left here: kept, never lost (design §2.3)."""
+    """Show what a newer platform or a feed left here: kept, never lost."""
     found = [
         [path, as_text(value)]
         for path, value in assembly.unknown(form.document)

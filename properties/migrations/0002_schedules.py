@@ -1,4 +1,4 @@
-"""The default schedules, in the database, so that what an operator edits stays (design §8)."""
+"""The default schedules, in the database, so that what an operator edits stays."""
 
 from django.apps.registry import Apps
 from django.db import migrations

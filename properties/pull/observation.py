@@ -1,4 +1,4 @@
-"""What the platform says, merged into a row and never copied over it (I4; design §5)."""
+"""What the platform says, merged into a row and never copied over it (I4)."""
 
 from dataclasses import dataclass
 from datetime import datetime

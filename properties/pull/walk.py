@@ -1,4 +1,4 @@
-"""What the platform holds comes to us: a walk over its list, then full reads (design §5, I28).
+"""What the platform holds comes to us: a walk over its list, then full reads (I28).
 
 The list shows few fields, so the walk only finds out which properties to read in full: the new
 ones, those whose few fields differ, those not read for a day, and, once the walk is complete, those

@@ -1,4 +1,4 @@
-"""A parent goes first (design §5): the platform knows it only once it is created."""
+"""A parent goes first: the platform knows it only once it is created."""
 
 from properties.models import Property
 

@@ -1,4 +1,4 @@
-"""One due property becomes the smallest PATCH (design §5, "An edit becomes a PATCH").
+"""One due property becomes the smallest PATCH (§4.6, I1 to I4).
 
 No HTTP inside a transaction; every write is fenced by the lease; every ending holds only for the
 revision it is about, so an edit that came meanwhile stays due.

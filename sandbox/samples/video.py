@@ -1,6 +1,6 @@
 """A short film that players can play, made with the standard library alone; pure.
 
-H.264 knows a way to store a picture as it is, without compression (I_PCM, ITU-T H.264 §7.3.5):
+H.264 knows a way to store a picture as it is, without compression (I_PCM, ITU-T H.264, 7.3.5):
 some bits of headers, then the bytes of each block of 16 by 16. The file around it is ISO/IEC
 14496-12. Three pictures, a second each.
 """
@@ -29,7 +29,7 @@ def clip(variant: int) -> bytes:
 
 
 class _Bits:
-    """A row of bits that grows, in the codes of H.264 §9.1."""
+    """A row of bits that grows, in the codes of H.264, 9.1."""
 
     def __init__(self, *values: tuple[int, int]) -> None:
         self.text = "".join(f"{value:0{width}b}" for width, value in values)
@@ -53,7 +53,7 @@ class _Bits:
 
 
 def _sequence() -> bytes:
-    """The sequence parameter set (§7.3.2.1): baseline, level 3, one reference, whole frames."""
+    """The sequence parameter set (7.3.2.1): baseline, level 3, one reference, whole frames."""
     bits = _Bits((8, 0x67), (8, 66), (8, 0xC0), (8, 30))
     for value in (0, 0, 2, 1):
         bits.number(value)
@@ -62,14 +62,14 @@ def _sequence() -> bytes:
 
 
 def _picture_set() -> bytes:
-    """The picture parameter set (§7.3.2.2); the filter between blocks can be switched off."""
+    """The picture parameter set (7.3.2.2); the filter between blocks can be switched off."""
     bits = _Bits((8, 0x68)).number(0).number(0).flags("00")
     bits.number(0).number(0).number(0).flags("000")
     return bits.number(0).number(0).number(0).flags("1001").take()
 
 
 def _frame(canvas: Canvas, number: int) -> bytes:
-    """A picture that stands alone (§7.3.3): its header, then block after block."""
+    """A picture that stands alone (7.3.3): its header, then block after block."""
     bits = _Bits((8, 0x65)).number(0).number(7).number(0).flags("0000").number(number % 2)
     bits.flags("00").number(0).number(1)
     luma, blue, red = _planes(canvas)

@@ -1,4 +1,4 @@
-"""manage.py drain: the same work with no broker at all (design §2.1)."""
+"""manage.py drain: the same work with no broker at all (I12)."""
 
 import json
 from io import StringIO

@@ -1,4 +1,4 @@
-"""The row is the queue: one holder at a time, the oldest first, never lost (design §2.1, I3)."""
+"""The row is the queue: one holder at a time, the oldest first, never lost (I1, I3)."""
 
 from datetime import UTC, datetime, timedelta
 

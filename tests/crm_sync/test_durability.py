@@ -1,4 +1,4 @@
-"""What waits for the disk, and what comes again after a power cut (docs/decisions/0006)."""
+"""What waits for the disk, and what comes again after a power cut (decision 6)."""
 
 import pytest
 from django.db import connection, transaction

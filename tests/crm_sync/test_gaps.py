@@ -1,4 +1,4 @@
-"""An interval that may hide events is always noticed, and only then (I21, reliability 3.4)."""
+"""An interval that may hide events is always noticed, and only then (I21)."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What was stored is understood later: in order, once, and never lost (design §5, I31)."""
+"""What was stored is understood later: in order, once, and never lost (I31)."""
 
 import json
 from datetime import UTC, datetime, timedelta

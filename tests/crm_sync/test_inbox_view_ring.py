@@ -1,4 +1,4 @@
-"""After a callback is stored the worker is rung for, and only then (I25, design §2.1)."""
+"""After a callback is stored the worker is rung for, and only then (I25)."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""When the webhook is looked at: 15 s, 60 s, every fifth receipt, start-up (design §5)."""
+"""When the webhook is looked at: 15 s, 60 s, every fifth receipt, start-up (I19)."""
 
 from datetime import timedelta
 

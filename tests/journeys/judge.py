@@ -94,7 +94,7 @@ class Journal:
         """Yield the values of theirs that a PATCH of ours replaced: reference, value, unseen.
 
         unseen: it came after the last read of the one who replaced it, which no client can help
-        where there is no If-Match (§3.6 a).
+        where there is no If-Match (L1).
         """
         for reference, entries in self.about.items():
             theirs: Entry | None = None

@@ -4,10 +4,10 @@ The model knows the edits of both sides and what passed over the wire; of the pr
 what a person can see: `desired`, the problems and the Conflict rows.
 
 What no client can keep, since the platform has no If-Match, no updatedAt and no event for
-properties (reliability §3.6), is no fault here:
-- a platform edit that comes after the worker's read and before the effect of its call (a);
+properties (L1, L2), is no fault here:
+- a platform edit that comes after the worker's read and before the effect of its call (L1);
 - a platform edit to the value that we were last told, or to one of ours whose outcome is not
-  known: a read cannot tell them apart (b);
+  known: a read cannot tell them apart (L2);
 - an edit of ours to the value that we were last told, with nothing of ours on its way: both sides
   said the same, so it is no change.
 """

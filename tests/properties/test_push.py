@@ -1,4 +1,4 @@
-"""The push of design §5: nothing is lost when answers are, and nobody's value is overwritten."""
+"""The push: nothing is lost when answers are, and nobody's value is overwritten (I1, I2, I4)."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""The push under every order of edits, faults, deaths and delays (I1 to I4, I8; design §5).
+"""The push under every order of edits, faults, deaths and delays (I1 to I4, I8).
 
 Hypothesis draws the order and shrinks what breaks; `push_model` judges. A worker may stop at each
 of its calls and go on later, so whatever can come between two calls does come between them.
@@ -390,7 +390,7 @@ class PushMachine(RuleBasedStateMachine):
     def _wait_until(self, moment: datetime) -> None:
         """Let time pass; what has waited for too long comes in its last moment, or never.
 
-        A worker that stood still for longer than its window is beyond all cures (§3.6 f).
+        A worker that stood still for longer than its window is beyond all cures (L6).
         """
         for call in sorted(self._waiting(), key=_latest):
             if _latest(call) <= moment:

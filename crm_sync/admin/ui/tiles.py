@@ -1,4 +1,4 @@
-"""What every app has to say on the overview: lines that it adds when it loads (design §3)."""
+"""What every app has to say on the overview: lines that it adds when it loads."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

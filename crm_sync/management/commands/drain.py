@@ -1,4 +1,4 @@
-"""manage.py drain: the work of the Celery tasks with no broker at all (design §2.1)."""
+"""manage.py drain: the work of the Celery tasks with no broker at all (I12)."""
 
 import signal
 import socket
