@@ -1,6 +1,6 @@
 """What was delivered (A38), generated marketing materials (A40), and small files behind them.
 
-A file is drawn from its address alone (see `drawing` and `video`), so none is stored. Addresses are
+An address alone says which of the files in `samples/` it shows, so none is stored. Addresses are
 kept relative and become absolute in the answer; the id in them is a secret, as in a signed link.
 """
 
@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import uuid
 import zlib
-from functools import lru_cache
+from pathlib import Path
 
 from sandbox.interface import catalogue
 from sandbox.interface.lifecycle import DOCUMENT
-from sandbox.samples import drawing, video
 from sandbox.wire import Document
 
 MIME_TYPES = {"png": "image/png", "pdf": "application/pdf", "mp4": "video/mp4"}
-SIZES = {"POST": (720, 480), "POST_WEB": (360, 240), "thumbnail": (96, 64)}
 SUFFIX = {DOCUMENT: "pdf", "VIDEO": "mp4"}
+SAMPLES = Path(__file__).parents[1] / "samples"
+SHOWS = {"instagram": "poster", "linkedin": "poster"}  # other names are those of the folders,
+USUAL = {"png": "house", "mp4": "film"}  # or else show what is usual
 
 
 def deliver(assignment: Document, quantity: int, at: str) -> list[Document]:
@@ -83,44 +84,23 @@ def marketing(property_id: str, target_platform: str, at: str) -> Document:
 
 
 def content(key: str, size: str, name: str) -> bytes | None:
-    """The bytes behind a file's address; None when there is no such file."""
-    if size not in SIZES:
-        return None
+    """The bytes behind a file's address, always the same ones; None when there is no such file."""
     stem, _, suffix = name.rpartition(".")
-    variant = zlib.crc32(key.encode("utf-8", "replace")) % drawing.VARIANTS
-    match suffix:
-        case "png":
-            return _picture(stem, size, variant)
-        case "pdf":
-            return _paper(stem, variant)
-        case "mp4":
-            return video.clip(variant)
+    what = stem.rpartition("-")[0]
+    for shown in (SHOWS.get(what, what), USUAL.get(suffix, "")):
+        if files := FILES.get((shown, size, suffix)):
+            return files[zlib.crc32(key.encode("utf-8", "replace")) % len(files)]
     return None
 
 
-def _picture(stem: str, size: str, variant: int) -> bytes:
-    kinds = [kind for begins, kind in _DRAWN.items() if stem.startswith(begins)]
-    return _drawn(kinds[0] if kinds else "house", size, variant)
+def _samples() -> dict[tuple[str, str, str], list[bytes]]:
+    """The files of `samples/` by what they show, their size and their suffix."""
+    found: dict[tuple[str, str, str], list[bytes]] = {}
+    for path in sorted(SAMPLES.glob("*/*-*.*")):
+        size, _, _ = path.stem.rpartition("-")
+        key = (path.parent.name, size, path.suffix.removeprefix("."))
+        found.setdefault(key, []).append(path.read_bytes())
+    return found
 
 
-_DRAWN = {"floor-plan": "plan", "instagram": "poster", "linkedin": "poster"}
-
-
-@lru_cache(maxsize=128)
-def _drawn(kind: str, size: str, variant: int) -> bytes:
-    width, height = SIZES[size]
-    match kind:
-        case "plan":
-            return drawing.floor_plan(width, height, variant).png()
-        case "poster":
-            return drawing.poster(height, variant).png()
-    return drawing.house(width, height, variant).png()
-
-
-def _paper(stem: str, variant: int) -> bytes:
-    title = stem.replace("-", " ").capitalize()
-    brochure = stem.startswith("real-estate-brochure")
-    picture = drawing.house(*SIZES["POST_WEB"], variant) if brochure else None
-    return drawing.pdf(
-        title, ("Made by the sandbox of the platform.", "No true document."), picture
-    )
+FILES = _samples()

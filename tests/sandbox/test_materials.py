@@ -70,7 +70,7 @@ def test_a38_modified_since_leaves_out_what_is_older(box, client, clock):
     [
         ("11", "image/png", b"\x89PNG\r\n\x1a\n"),
         ("13", "image/png", b"\x89PNG\r\n\x1a\n"),
-        ("14", "video/mp4", b"\0\0\0\x1cftypisom"),
+        ("14", "video/mp4", b"\0\0\0\x20ftypisom"),
         ("17", "application/pdf", b"%PDF-1.4\n"),
     ],
 )

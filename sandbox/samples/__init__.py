@@ -1,1 +1,0 @@
-"""The small files behind what was delivered. No state."""
