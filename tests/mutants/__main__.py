@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
+from tests.mutants.places import find
 from tests.mutants.table import MUTANTS, POSTGRESQL, SQLITE, Mutant
 from tests.postgresql import URL, is_there
 
@@ -26,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = (".venv", ".git", "var", ".hypothesis", "__pycache__", ".*_cache", "node_modules")
 AT_ONCE = 2
 LIMIT = 300  # seconds for the tests of one mutant
+BROKEN = re.compile(r"\b(NameError|ImportError|SyntaxError|IndentationError)\b")
 EXAMPLES = "150"  # of the state machine; a run that sees the bug ends at once
 
 
@@ -88,13 +90,14 @@ def _judge(
         trees.put(tree)
     name = mutant.name if mutant else "nothing planted"
     wanted = 1 if mutant else 0
-    blind = run.code != wanted
+    # A bug that cannot even run proves nothing.
+    blind = run.code != wanted or bool(mutant and BROKEN.search(run.output))
     words = {True: "BLIND" if mutant else "RED", False: "seen" if mutant else "green"}[blind]
     by = run.failed[0] if run.failed else ""
     print(
         f"{words:6} {database:10} {run.seconds:4.0f} s  {name}: {Path(tests).name} {by}", flush=True
     )
-    if (blind and run.code not in (0, 1)) or (blind and not mutant):
+    if blind and (run.code or not mutant):
         print(run.output[-3000:], flush=True)
     return blind
 
@@ -102,15 +105,13 @@ def _judge(
 def _planted(mutant: Mutant | None, database: str, tests: str, tree: Path, seed: int) -> Run:
     if mutant is None:
         return _run(database, tests, tree, seed)
-    file = tree / mutant.file
-    sound = file.read_text()
-    if sound.count(mutant.old) != 1:
-        sys.exit(f"{mutant.name}: stands {sound.count(mutant.old)} times in {mutant.file}")
-    file.write_text(sound.replace(mutant.old, mutant.new))
+    place = find(tree, mutant.within, mutant.function, mutant.old)
+    sound = place.file.read_text()
+    place.file.write_text(place.changed(mutant.new))
     try:
         return _run(database, tests, tree, seed)
     finally:
-        file.write_text(sound)
+        place.file.write_text(sound)
 
 
 def _run(database: str, tests: str, tree: Path, seed: int) -> Run:
