@@ -18,4 +18,4 @@ class CrmSyncConfig(AppConfig):
         from crm_sync.webhook import poll  # noqa: F401, PLC0415
         from crm_sync.workers import heartbeat  # noqa: F401, PLC0415
 
-        doorbell.publish = tasks.publish
+        doorbell.connect(tasks.publish)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import requests
 from django.db import connection
-from django.test import TestCase, TransactionTestCase
+from django.test import Client, TestCase, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 
 from crm_sync.jobs import due
@@ -18,6 +18,7 @@ from crm_sync.models import Workspace
 from crm_sync.platform import transport
 from crm_sync.webhook.configuration import configure
 from sandbox.app import Sandbox
+from tests.crm_sync.admin_pages import client_of, make_workspace
 from tests.databases import Origin, empty, in_memory, origin
 from tests.wsgi import IN_A_TRANSACTION, WsgiAdapter
 
@@ -104,10 +105,20 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from crm_sync.jobs.doorbell import doorbell
 
     monkeypatch.setattr(transport, "MOUNTS", {})
-    monkeypatch.setattr(doorbell, "publish", None)
+    doorbell.connect(None)
     transport._local.adapter = None
     yield
     transport._local.adapter = None
+
+
+@pytest.fixture
+def rings() -> list[tuple[str, int]]:
+    """Connect the doorbell; return queue and workspace id of each ring."""
+    from crm_sync.jobs.doorbell import doorbell
+
+    found: list[tuple[str, int]] = []
+    doorbell.connect(lambda *ring: found.append(ring))
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -169,6 +180,18 @@ def _keeping_connections(application):
             request_finished.connect(close_old_connections)
 
     return app
+
+
+@pytest.fixture
+def main(db) -> Workspace:
+    """Return a workspace that no platform answers for."""
+    return make_workspace()
+
+
+@pytest.fixture
+def boss(db) -> Client:
+    """Return the browser of somebody who may do everything."""
+    return client_of(superuser=True)
 
 
 @pytest.fixture

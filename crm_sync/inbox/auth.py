@@ -27,7 +27,7 @@ SECRETS = ("auth_secret", "previous_auth_secret")
 PLAIN = ("auth_type", "auth_header_name", "auth_parameter_name", "previous_auth_secret_until")
 REMEMBERED = 100  # workspaces
 
-_cached: dict[UUID, "CachedAuth"] = {}
+cache: dict[UUID, "CachedAuth"] = {}
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _unchanged(names: tuple[str, ...]) -> str:
 
 def remembered(uuid: UUID) -> CachedAuth | None:
     """Return it as it was when this process read it, None where it did not."""
-    return _cached.get(uuid)
+    return cache.get(uuid)
 
 
 def read(uuid: UUID) -> CachedAuth | None:
@@ -105,7 +105,7 @@ def read(uuid: UUID) -> CachedAuth | None:
     raw = {f"raw_{name}": Cast(name, TextField()) for name in SECRETS}
     found = Workspace.objects.filter(uuid=uuid).annotate(**raw).defer(*NOT_NEEDED)
     workspace = next(iter(found), None)
-    _cached.pop(uuid, None)
+    cache.pop(uuid, None)
     if workspace is None:
         return None
     columns = {"id": workspace.pk, **{name: getattr(workspace, f"raw_{name}") for name in SECRETS}}
@@ -113,7 +113,7 @@ def read(uuid: UUID) -> CachedAuth | None:
     columns |= {
         one.name: one.get_db_prep_value(getattr(workspace, one.name), connection) for one in fields
     }
-    if len(_cached) >= REMEMBERED:
-        _cached.clear()
-    _cached[uuid] = auth = CachedAuth(workspace, columns)
+    if len(cache) >= REMEMBERED:
+        cache.clear()
+    cache[uuid] = auth = CachedAuth(workspace, columns)
     return auth

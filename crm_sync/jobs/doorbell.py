@@ -21,10 +21,14 @@ class Doorbell:
     """
 
     def __init__(self, publish: Callable[[str, int], object] | None = None) -> None:
+        self._lock = threading.Lock()
+        self.connect(publish)
+
+    def connect(self, publish: Callable[[str, int], object] | None) -> None:
+        """Ring by this call from now on, as if nothing had been rung for; None: do not ring."""
         self.publish = publish
         self._last: dict[tuple[str, int], float] = {}
         self._silent_until = 0.0
-        self._lock = threading.Lock()
 
     def ring(self, queue: str, workspace_id: int) -> None:
         """Ring after the commit of the current transaction, at once where there is none."""

@@ -55,7 +55,7 @@ class ClientCredentials:
 
     def token(self, base_url: str, *, deadline: float, hide: Redactor, fresh: bool = False) -> str:
         key = (base_url, self.client_id, self.secret)
-        kept = _tokens.get(key)
+        kept = tokens.get(key)
         if kept and not fresh and kept[1] - TOKEN_MARGIN > time.time():
             return kept[0]
         answer = calls.call(
@@ -69,12 +69,12 @@ class ClientCredentials:
         token = answer.document.get("token") if isinstance(answer.document, dict) else None
         if not isinstance(token, str) or not token:
             raise AuthError("POST /auth/token answered without a token")
-        _tokens[key] = (token, _expiry(token))
+        tokens[key] = (token, _expiry(token))
         return token
 
 
 # Of this process, with their end; lost on restart, cheaply.
-_tokens: dict[tuple[str, str, str], tuple[str, float]] = {}
+tokens: dict[tuple[str, str, str], tuple[str, float]] = {}
 
 
 def _expiry(token: str) -> float:

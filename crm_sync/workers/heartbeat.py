@@ -54,6 +54,12 @@ class Presence:
         return self.silence is None or self.silence > MISSING_AFTER
 
 
+def forget() -> None:
+    """Forget what this process has told, as one that has just begun."""
+    for told in (_started, _tried, _written, _failing):
+        told.clear()
+
+
 def beat(kind: str, name: str, now: datetime) -> bool:
     """Note that this process is alive; True when a row was written.
 

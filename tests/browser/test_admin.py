@@ -1,11 +1,11 @@
 """What an agent does in the admin, in a real browser."""
 
 import json
-from datetime import UTC, datetime
 
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
+from django.utils.timezone import now
 
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
@@ -14,10 +14,6 @@ from properties.editing import edit
 from properties.models import Batch, Change, Conflict, Property
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 @pytest.fixture

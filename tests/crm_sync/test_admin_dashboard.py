@@ -15,11 +15,6 @@ pytestmark = pytest.mark.django_db
 State = ReceivedEvent.State
 
 
-@pytest.fixture
-def boss() -> Client:
-    return client_of(superuser=True)
-
-
 def platform_tiles(client: Client) -> dict[str, tuple[int, str]]:
     groups = dict(client.get("/admin/").context["groups"])
     return {tile.title: (tile.value, tile.tone) for tile in groups["Platform"]}

@@ -12,7 +12,7 @@ from django.utils import timezone
 from crm_sync.admin import replay as replay_page
 from crm_sync.inbox import store
 from crm_sync.inbox.handlers import HANDLERS
-from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.models import ReceivedEvent
 from tests.crm_sync.admin_pages import (
     CANARY,
     ESCAPED,
@@ -28,16 +28,6 @@ LIST = "/admin/crm_sync/receivedevent/"
 CAUSES, LIVE = f"{LIST}causes/", f"{LIST}live/"
 State, Source = ReceivedEvent.State, ReceivedEvent.Source
 MOVED = PAYLOADS["ORDER_STATUS_UPDATED"]
-
-
-@pytest.fixture
-def place() -> Workspace:
-    return make_workspace()
-
-
-@pytest.fixture
-def boss() -> Client:
-    return client_of(superuser=True)
 
 
 @pytest.fixture
@@ -65,10 +55,10 @@ def rows() -> list[dict]:
 
 
 # --- replay ---
-def test_a_replay_is_shown_first_and_then_done(place, boss):
-    stuck = make_received_event(place, event(), state=State.FAILED, attempts=8)
+def test_a_replay_is_shown_first_and_then_done(main, boss):
+    stuck = make_received_event(main, event(), state=State.FAILED, attempts=8)
     done = make_received_event(
-        place, event(orderId="13"), state=State.APPLIED, effect="order 13 moved"
+        main, event(orderId="13"), state=State.APPLIED, effect="order 13 moved"
     )
     before = rows()
     shown = act(boss, "replay", stuck, done)
@@ -78,7 +68,7 @@ def test_a_replay_is_shown_first_and_then_done(place, boss):
         assert part in text
     response = act(boss, "replay", stuck, done, confirmed="1")
     assert (response.status_code, response["Location"]) == (302, LIST)
-    store.RECEIVED_EVENTS.drain(place.pk, 5.0)
+    store.RECEIVED_EVENTS.drain(main.pk, 5.0)
     stuck.refresh_from_db()
     done.refresh_from_db()
     copy = done.replays.get()
@@ -92,14 +82,14 @@ def test_a_replay_is_shown_first_and_then_done(place, boss):
     assert f"Replay of received event {done.pk}" in both[1]
 
 
-def test_a_single_replay_leads_back_to_its_page(place, boss):
-    done = make_received_event(place, event(), state=State.APPLIED)
+def test_a_single_replay_leads_back_to_its_page(main, boss):
+    done = make_received_event(main, event(), state=State.APPLIED)
     assert act(boss, "replay", done, confirmed="1")["Location"] == page(done)
 
 
-def test_more_than_a_page_holds_is_left_to_the_command(place, boss, monkeypatch):
+def test_more_than_a_page_holds_is_left_to_the_command(main, boss, monkeypatch):
     monkeypatch.setattr(replay_page, "MOST", 2)
-    chosen = [make_received_event(place, event(), state=State.FAILED) for _ in range(3)]
+    chosen = [make_received_event(main, event(), state=State.FAILED) for _ in range(3)]
     before = rows()
     response = boss.post(
         LIST,
@@ -110,10 +100,10 @@ def test_more_than_a_page_holds_is_left_to_the_command(place, boss, monkeypatch)
     assert rows() == before
 
 
-def test_who_may_only_view_can_neither_foresee_nor_replay(place, viewer, monkeypatch):
+def test_who_may_only_view_can_neither_foresee_nor_replay(main, viewer, monkeypatch):
     ran: list[str] = []
     monkeypatch.setitem(HANDLERS, MOVED["event"], lambda *_: ran.append("ran"))
-    stuck = make_received_event(place, event(), state=State.FAILED)
+    stuck = make_received_event(main, event(), state=State.FAILED)
     before = rows()
     for more in ({}, {"confirmed": "1"}):
         act(viewer, "replay", stuck, **more)
@@ -121,16 +111,16 @@ def test_who_may_only_view_can_neither_foresee_nor_replay(place, viewer, monkeyp
     assert 'value="replay"' not in viewer.get(page(stuck)).content.decode()
 
 
-def test_a_get_replays_nothing(place, boss):
-    stuck = make_received_event(place, event(), state=State.FAILED)
+def test_a_get_replays_nothing(main, boss):
+    stuck = make_received_event(main, event(), state=State.FAILED)
     before = rows()
     boss.get(LIST, {"action": "replay", "_selected_action": stuck.pk, "confirmed": "1"})
     assert rows() == before
 
 
-def test_nothing_hostile_becomes_markup_on_the_way(place, boss):
+def test_nothing_hostile_becomes_markup_on_the_way(main, boss):
     odd = {"orderId": CANARY, "newStatus": CANARY, "previousStatus": CANARY}
-    stuck = make_received_event(place, event(**odd), kind=CANARY, state=State.FAILED, effect=CANARY)
+    stuck = make_received_event(main, event(**odd), kind=CANARY, state=State.FAILED, effect=CANARY)
     ReceivedEvent.objects.update(cause=CANARY)
     pages = [act(boss, "replay", stuck), boss.get(CAUSES), boss.get(LIST), boss.get(page(stuck))]
     for response in pages:
@@ -141,10 +131,10 @@ def test_nothing_hostile_becomes_markup_on_the_way(place, boss):
 
 
 # --- what stands in the list and on the page ---
-def test_the_row_tells_both_lags(place, boss):
+def test_the_row_tells_both_lags(main, boss):
     came = timezone.now() - timedelta(minutes=5)
     make_received_event(
-        place,
+        main,
         state=State.APPLIED,
         occurred_at=came - timedelta(seconds=3),
         received_at=came,
@@ -155,12 +145,12 @@ def test_the_row_tells_both_lags(place, boss):
     assert "3 s to us" in text
 
 
-def test_the_payload_is_shown_pretty_and_as_it_came(place, boss):
-    received_event = make_received_event(place, body=b'{"a":1,\r\n  "b":2}')
+def test_the_payload_is_shown_pretty_and_as_it_came(main, boss):
+    received_event = make_received_event(main, body=b'{"a":1,\r\n  "b":2}')
     context = boss.get(page(received_event)).context
     assert context["payload"] == '{\n  "a": 1,\n  "b": 2\n}'
     assert context["raw"] == '{"a":1,\r\n  "b":2}'
-    odd = make_received_event(place, body='"\u202e"'.encode())
+    odd = make_received_event(main, body='"\u202e"'.encode())
     assert boss.get(page(odd)).context["raw"] == repr('"\u202e"'.encode())
 
 
@@ -179,12 +169,12 @@ def test_the_payload_is_shown_pretty_and_as_it_came(place, boss):
     ],
 )
 def test_the_list_is_narrowed_by_age_and_cause_and_searched_by_order_and_event(
-    place, boss, query, found
+    main, boss, query, found
 ):
     ages = [0.01, 0.5, 3, 20, 40]
     made = [
         make_received_event(
-            place,
+            main,
             order_platform_id=f"500{n}",
             kind="VISUALS_READY" if n > 2 else "ORDER_STATUS_UPDATED",
             received_at=timezone.now() - timedelta(days=age),
@@ -199,16 +189,16 @@ def test_the_list_is_narrowed_by_age_and_cause_and_searched_by_order_and_event(
 
 # --- causes ---
 @pytest.fixture
-def stuck(place) -> list[ReceivedEvent]:
+def stuck(main) -> list[ReceivedEvent]:
     other = make_workspace("other")
     now = timezone.now()
     causes = [
-        (place, State.FAILED, "KeyError: '…'", 3),
-        (place, State.FAILED, "KeyError: '…'", 1),
+        (main, State.FAILED, "KeyError: '…'", 3),
+        (main, State.FAILED, "KeyError: '…'", 1),
         (other, State.FAILED, "KeyError: '…'", 2),
-        (place, State.QUARANTINED, "unknown event 'NEW'", 1),
-        (place, State.APPLIED, "", 1),
-        (place, State.IGNORED, "unknown event 'NEW'", 1),
+        (main, State.QUARANTINED, "unknown event 'NEW'", 1),
+        (main, State.APPLIED, "", 1),
+        (main, State.IGNORED, "unknown event 'NEW'", 1),
     ]
     return [
         make_received_event(
@@ -267,22 +257,22 @@ def test_who_may_only_view_sees_the_causes_and_changes_nothing(stuck, viewer):
     assert [stranger.get(address).status_code for address in (CAUSES, LIVE)] == [403, 403]
 
 
-def test_the_causes_take_as_many_queries_for_many_as_for_one(place, boss):
-    make_received_event(place, state=State.FAILED, cause="0")
+def test_the_causes_take_as_many_queries_for_many_as_for_one(main, boss):
+    make_received_event(main, state=State.FAILED, cause="0")
     one = queries_of(boss, CAUSES)
     for n in range(30):
-        make_received_event(place, state=State.FAILED, cause=f"{n % 7}")
+        make_received_event(main, state=State.FAILED, cause=f"{n % 7}")
     assert queries_of(boss, CAUSES) == one
 
 
 # --- live figures ---
-def test_the_figures_say_what_was_received_what_waits_and_how_long_it_takes(place, boss):
+def test_the_figures_say_what_was_received_what_waits_and_how_long_it_takes(main, boss):
     now = timezone.now()
 
     def came(minutes: float, state: State = State.APPLIED, took: float | None = 1, **columns):
         at = now - timedelta(minutes=minutes)
         done = None if took is None else at + timedelta(seconds=took)
-        make_received_event(place, state=state, received_at=at, applied_at=done, **columns)
+        make_received_event(main, state=state, received_at=at, applied_at=done, **columns)
 
     for n in range(19):
         came(10 + n / 100, took=1)
@@ -311,12 +301,12 @@ def test_the_figures_say_what_was_received_what_waits_and_how_long_it_takes(plac
     assert f'data-live="{LIVE}"' in overview.content.decode()
 
 
-def test_with_nothing_received_the_figures_say_so(boss, place):
+def test_with_nothing_received_the_figures_say_so(boss, main):
     figures = boss.get(LIVE).json()
     assert (figures["last_hour"], figures["oldest"], figures["lag"]) == ("0", "—", "—")
 
 
-def test_the_figures_are_only_for_those_who_may_view_deliveries(place):
+def test_the_figures_are_only_for_those_who_may_view_deliveries(main):
     client = client_of("crm_sync.view_workspace")
     overview = client.get("/admin/")
     assert overview.context["live"] is None
@@ -325,8 +315,8 @@ def test_the_figures_are_only_for_those_who_may_view_deliveries(place):
     assert Client().get(LIVE).status_code == 302
 
 
-def test_a_count_takes_a_bounded_number_of_queries(place, boss, django_assert_max_num_queries):
+def test_a_count_takes_a_bounded_number_of_queries(main, boss, django_assert_max_num_queries):
     for n in range(20):
-        make_received_event(place, state=State.values[n % 7], received_at=datetime.now(UTC))
+        make_received_event(main, state=State.values[n % 7], received_at=datetime.now(UTC))
     with django_assert_max_num_queries(10):  # session and user, and one for each figure
         boss.get(LIVE)

@@ -9,8 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync.inbox import store
-from crm_sync.jobs.doorbell import doorbell
-from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.models import ReceivedEvent
 from tests.crm_sync.admin_pages import (
     CANARY,
     ESCAPED,
@@ -23,16 +22,6 @@ from tests.crm_sync.admin_pages import (
 pytestmark = pytest.mark.django_db
 LIST = "/admin/crm_sync/receivedevent/"
 State = ReceivedEvent.State
-
-
-@pytest.fixture
-def place() -> Workspace:
-    return make_workspace()
-
-
-@pytest.fixture
-def boss() -> Client:
-    return client_of(superuser=True)
 
 
 def page(received_event: ReceivedEvent) -> str:
@@ -49,18 +38,18 @@ def state_of(received_event: ReceivedEvent) -> tuple[str, datetime | None, int]:
     return received_event.state, received_event.due_at, received_event.attempts
 
 
-def test_the_list_takes_as_many_queries_for_a_hundred_deliveries_as_for_one(place, boss):
-    make_received_event(place, state=State.APPLIED)
+def test_the_list_takes_as_many_queries_for_a_hundred_deliveries_as_for_one(main, boss):
+    make_received_event(main, state=State.APPLIED)
     one = queries_of(boss, LIST)
     for number in range(99):
         make_received_event(
-            make_workspace(f"w{number}") if number < 5 else place, state=State.FAILED
+            make_workspace(f"w{number}") if number < 5 else main, state=State.FAILED
         )
     assert queries_of(boss, LIST) == one
 
 
-def test_the_list_leaves_the_raw_bytes_in_the_database(place, boss, django_assert_max_num_queries):
-    make_received_event(place, body=b'{"big": 1}')
+def test_the_list_leaves_the_raw_bytes_in_the_database(main, boss, django_assert_max_num_queries):
+    make_received_event(main, body=b'{"big": 1}')
     with django_assert_max_num_queries(20) as captured:
         boss.get(LIST)
     assert [
@@ -68,10 +57,10 @@ def test_the_list_leaves_the_raw_bytes_in_the_database(place, boss, django_asser
     ] == []
 
 
-def test_a_row_tells_event_state_order_lag_source_and_effect(place, boss):
+def test_a_row_tells_event_state_order_lag_source_and_effect(main, boss):
     received = timezone.now() - timedelta(minutes=5)
     make_received_event(
-        place,
+        main,
         kind="ORDER_STATUS_UPDATED",
         state=State.APPLIED,
         order_platform_id="5000",
@@ -104,11 +93,11 @@ def test_a_row_tells_event_state_order_lag_source_and_effect(place, boss):
         ("q=boom", ["failed"]),
     ],
 )
-def test_the_list_is_filtered_and_searched(place, boss, query, found):
+def test_the_list_is_filtered_and_searched(main, boss, query, found):
     rows = {
-        "failed": make_received_event(place, state=State.FAILED, effect="ValueError: boom"),
+        "failed": make_received_event(main, state=State.FAILED, effect="ValueError: boom"),
         "visuals": make_received_event(
-            place,
+            main,
             b"[]",
             kind="VISUALS_READY",
             order_platform_id="5001",
@@ -119,9 +108,9 @@ def test_the_list_is_filtered_and_searched(place, boss, query, found):
     assert [row.pk for row in shown] == [rows[name].pk for name in found]
 
 
-def test_the_workspace_filter_shows_only_its_deliveries(place, boss):
+def test_the_workspace_filter_shows_only_its_deliveries(main, boss):
     other = make_workspace("other")
-    make_received_event(place)
+    make_received_event(main)
     theirs = make_received_event(other, b"[]")
     shown = boss.get(f"{LIST}?workspace=other").context["cl"].result_list
     assert [row.pk for row in shown] == [theirs.pk]
@@ -131,8 +120,8 @@ def test_an_empty_inbox_says_which_command_makes_callbacks_come(boss):
     assert "manage.py configure_webhook main" in boss.get(LIST).content.decode()
 
 
-def test_json_is_shown_indented(place, boss):
-    received_event = make_received_event(place, body='{"event":"Ä","n":1}'.encode())
+def test_json_is_shown_indented(main, boss):
+    received_event = make_received_event(main, body='{"event":"Ä","n":1}'.encode())
     assert boss.get(page(received_event)).context["payload"] == '{\n  "event": "Ä",\n  "n": 1\n}'
 
 
@@ -144,15 +133,15 @@ def test_json_is_shown_indented(place, boss):
         (b"[" * 100_000, repr(b"[" * 100_000)),
     ],
 )
-def test_a_body_that_nobody_understands_still_has_a_page(place, boss, body, shown):
-    received_event = make_received_event(place, body=body, state=State.QUARANTINED)
+def test_a_body_that_nobody_understands_still_has_a_page(main, boss, body, shown):
+    received_event = make_received_event(main, body=body, state=State.QUARANTINED)
     response = boss.get(page(received_event))
     assert (response.status_code, response.context["payload"]) == (200, shown)
 
 
-def test_nothing_that_the_platform_sends_becomes_markup(place, boss):
+def test_nothing_that_the_platform_sends_becomes_markup(main, boss):
     received_event = make_received_event(
-        place,
+        main,
         body=b'{"a": "<svg onload=alert(1)>"}',
         kind=CANARY,
         order_platform_id=CANARY,
@@ -167,14 +156,11 @@ def test_nothing_that_the_platform_sends_becomes_markup(place, boss):
 
 
 def test_apply_again_gives_stuck_deliveries_back_to_the_worker(
-    place, boss, monkeypatch, django_capture_on_commit_callbacks
+    main, boss, rings, django_capture_on_commit_callbacks
 ):
-    rings: list[tuple[str, int]] = []
-    monkeypatch.setattr(doorbell, "publish", lambda *ring: rings.append(ring))
-    monkeypatch.setattr(doorbell, "_last", {})
-    failed = make_received_event(place, state=State.FAILED, attempts=8)
+    failed = make_received_event(main, state=State.FAILED, attempts=8)
     quarantined = make_received_event(
-        place, b"x", state=State.QUARANTINED, applied_at=timezone.now()
+        main, b"x", state=State.QUARANTINED, applied_at=timezone.now()
     )
     before = timezone.now()
     with django_capture_on_commit_callbacks(execute=True):
@@ -183,81 +169,81 @@ def test_apply_again_gives_stuck_deliveries_back_to_the_worker(
         state, due_at, attempts = state_of(received_event)
         assert (state, attempts, received_event.applied_at) == (State.RECEIVED, 0, None)
         assert before <= due_at <= timezone.now()
-    assert rings == [("deliveries", place.pk)]
+    assert rings == [("deliveries", main.pk)]
 
 
-def test_what_is_applied_again_takes_effect(place, boss):
+def test_what_is_applied_again_takes_effect(main, boss):
     body = (
         b'{"event": "ORDER_STATUS_UPDATED", "occurredAt": "2026-01-31T10:00:00Z",'
         b' "orderId": "5000", "previousStatus": "PLACED", "newStatus": "IN_PROGRESS"}'
     )
     received_event = make_received_event(
-        place, body=body, state=State.QUARANTINED, effect="not understood"
+        main, body=body, state=State.QUARANTINED, effect="not understood"
     )
     apply_again(boss, received_event)
-    store.RECEIVED_EVENTS.drain(place.pk, 5.0)
+    store.RECEIVED_EVENTS.drain(main.pk, 5.0)
     state, due_at, _ = state_of(received_event)
     assert (state, due_at, received_event.order_platform_id) == (State.APPLIED, None, "5000")
 
 
-def test_apply_again_is_written_to_the_log(place, boss):
-    failed = make_received_event(place, state=State.FAILED)
+def test_apply_again_is_written_to_the_log(main, boss):
+    failed = make_received_event(main, state=State.FAILED)
     apply_again(boss, failed)
     entry = LogEntry.objects.get()
     assert (entry.object_id, entry.get_change_message()) == (str(failed.pk), "Applied again.")
 
 
 @pytest.mark.parametrize("state", sorted(set(State.values) - set(store.STUCK)))
-def test_apply_again_leaves_every_other_delivery_as_it_is(place, boss, state):
-    received_event = make_received_event(place, state=state)
+def test_apply_again_leaves_every_other_delivery_as_it_is(main, boss, state):
+    received_event = make_received_event(main, state=state)
     before = ReceivedEvent.objects.values().get()
     apply_again(boss, received_event)
     assert ReceivedEvent.objects.values().get() == before
     assert LogEntry.objects.count() == 0
 
 
-def test_who_may_only_view_cannot_apply_again(place):
+def test_who_may_only_view_cannot_apply_again(main):
     viewer = client_of("crm_sync.view_receivedevent")
-    failed = make_received_event(place, state=State.FAILED, attempts=8)
+    failed = make_received_event(main, state=State.FAILED, attempts=8)
     assert "apply_again" not in viewer.get(page(failed)).content.decode()
     apply_again(viewer, failed)
     assert state_of(failed) == (State.FAILED, None, 8)
 
 
-def test_who_may_change_deliveries_can_apply_again(place):
-    failed = make_received_event(place, state=State.FAILED)
+def test_who_may_change_deliveries_can_apply_again(main):
+    failed = make_received_event(main, state=State.FAILED)
     operator = client_of("crm_sync.view_receivedevent", "crm_sync.change_receivedevent")
     assert "apply_again" in operator.get(page(failed)).content.decode()
     apply_again(operator, failed)
     assert state_of(failed)[0] == State.RECEIVED
 
 
-def test_a_get_applies_nothing_again(place, boss):
-    failed = make_received_event(place, state=State.FAILED)
+def test_a_get_applies_nothing_again(main, boss):
+    failed = make_received_event(main, state=State.FAILED)
     boss.get(LIST, {"action": "apply_again", "_selected_action": failed.pk})
     assert state_of(failed) == (State.FAILED, None, 0)
 
 
-def test_a_post_without_its_token_is_refused(place):
+def test_a_post_without_its_token_is_refused(main):
     boss = client_of(superuser=True)
     boss.handler.enforce_csrf_checks = True
-    failed = make_received_event(place, state=State.FAILED)
+    failed = make_received_event(main, state=State.FAILED)
     assert apply_again(boss, failed).status_code == 403
     assert state_of(failed) == (State.FAILED, None, 0)
 
 
 @pytest.mark.parametrize("view", ["add", "delete", "change"])
-def test_no_form_writes_a_delivery(place, boss, view):
-    received_event = make_received_event(place)
+def test_no_form_writes_a_delivery(main, boss, view):
+    received_event = make_received_event(main)
     before = ReceivedEvent.objects.values().get()
     address = f"{LIST}add/" if view == "add" else f"{LIST}{received_event.pk}/{view}/"
     assert boss.post(address, {"state": "APPLIED", "post": "yes"}).status_code == 403
     assert ReceivedEvent.objects.values().get() == before
 
 
-def test_what_somebody_has_looked_at_can_be_set_aside_and_is_kept(place, boss):
-    stuck = make_received_event(place, state=State.QUARANTINED, effect="no JSON")
-    fine = make_received_event(place, b"x", state=State.APPLIED)
+def test_what_somebody_has_looked_at_can_be_set_aside_and_is_kept(main, boss):
+    stuck = make_received_event(main, state=State.QUARANTINED, effect="no JSON")
+    fine = make_received_event(main, b"x", state=State.APPLIED)
     data = {"action": "set_aside", "_selected_action": [str(stuck.pk), str(fine.pk)]}
     assert boss.post(LIST, data).status_code == 302
     assert (state_of(stuck)[0], stuck.effect) == (State.IGNORED, "no JSON")

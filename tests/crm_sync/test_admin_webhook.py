@@ -21,11 +21,6 @@ ACTIONS = ["look", "try", "configure", "rotate", "enable", "disable"]
 
 
 @pytest.fixture
-def boss() -> Client:
-    return client_of(superuser=True)
-
-
-@pytest.fixture
 def between(box, workspace) -> Between:
     return Between(box, PLATFORM)
 

@@ -24,11 +24,6 @@ DRIFT = {"url": {"theirs": f"http://x.test/{CANARY}", "ours": "http://crm.test/"
 FROM, TO = datetime(2026, 3, 1, 12, 0, 1, tzinfo=UTC), datetime(2026, 3, 1, 12, 5, tzinfo=UTC)
 
 
-@pytest.fixture
-def boss() -> Client:
-    return client_of(superuser=True)
-
-
 def make_watch(workspace: Workspace, **columns) -> WebhookMonitor:
     if columns.get("drift"):
         columns.setdefault("drift_since", timezone.now())

@@ -4,7 +4,6 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -21,11 +20,6 @@ from tests.crm_sync.admin_pages import (
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 LIST = "/admin/crm_sync/workspace/"
-
-
-@pytest.fixture
-def boss() -> Client:
-    return client_of(superuser=True)
 
 
 def page(workspace: Workspace) -> str:

@@ -12,6 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.db.models import Q
+from django.utils.timezone import now
 
 from crm_sync.inbox import store as inbox_store
 from crm_sync.integrity import audit as audit_module
@@ -25,10 +26,6 @@ from sandbox.app import Sandbox
 FAR = datetime(2099, 1, 1, tzinfo=UTC)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 TOKEN = uuid.uuid4()
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def audit(*words: str) -> dict[str, Any]:

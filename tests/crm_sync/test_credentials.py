@@ -15,10 +15,10 @@ PROPERTIES = "/v1/real-estate-properties"
 
 
 @pytest.fixture
-def tokens(monkeypatch) -> dict:
+def tokens() -> dict:
     """Return the tokens that this process keeps: none at the start of the test."""
-    monkeypatch.setattr(credentials, "_tokens", {})
-    return credentials._tokens
+    credentials.tokens.clear()
+    return credentials.tokens
 
 
 def calls(box) -> list[tuple[str, str, int]]:

@@ -20,9 +20,9 @@ CANNOT = (503, {"status": "the database takes nothing"})
 
 
 @pytest.fixture(autouse=True)
-def another_process(monkeypatch) -> None:
+def another_process() -> None:
     """Forget what this process has proved."""
-    monkeypatch.setattr(heartbeat, "_written", {})
+    heartbeat.forget()
 
 
 def get(path: str) -> tuple[int, dict]:

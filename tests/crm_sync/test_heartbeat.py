@@ -38,14 +38,9 @@ def row(name: str = "celery@a") -> tuple[datetime, datetime, datetime | None]:
 @pytest.fixture(autouse=True)
 def another_process() -> Iterator[None]:
     """Forget what this process has written, as if it were another one."""
-    forget()
+    heartbeat.forget()
     yield
-    forget()
-
-
-def forget() -> None:
-    for name in ("_started", "_tried", "_written", "_failing"):
-        getattr(heartbeat, name).clear()
+    heartbeat.forget()
 
 
 def test_where_nothing_ever_ran_both_are_missing():
@@ -110,7 +105,7 @@ def test_who_ended_by_itself_was_not_killed():
 def test_one_that_starts_again_takes_its_row_over():
     beat(*WORKER, NOON)
     leave(*WORKER, after(2))
-    forget()
+    heartbeat.forget()
     beat(*WORKER, after(9))
     assert row() == (after(9), after(9), None)
 

@@ -120,7 +120,7 @@ def test_so_many_are_remembered_and_no_more(db):
     for number in range(auth.REMEMBERED + 3):
         one = Workspace.objects.create(slug=f"w{number}", base_url="http://x.test", **OPEN)
         assert call(one, b"1", {"X-API-Key": "old"}) == 200
-    assert len(auth._cached) <= auth.REMEMBERED
+    assert len(auth.cache) <= auth.REMEMBERED
     assert call(one, b"2", {"X-API-Key": "old"}) == 200
 
 

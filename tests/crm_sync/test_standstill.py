@@ -17,11 +17,6 @@ pytestmark = pytest.mark.django_db
 PAGES = ("/admin/", "/admin/crm_sync/receivedevent/", "/admin/auth/user/add/")
 
 
-@pytest.fixture
-def boss() -> Client:
-    return client_of(superuser=True)
-
-
 def seen(kind: Kind, seconds: float, name: str = "a") -> None:
     at = timezone.now() - timedelta(seconds=seconds)
     Heartbeat.objects.create(kind=kind, name=f"{kind}@{name}", started_at=at, seen_at=at)

@@ -10,11 +10,6 @@ from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, Tr
 NOW = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
 
 
-@pytest.fixture
-def place(db) -> Workspace:
-    return Workspace.objects.create(slug="main", base_url="https://platform.test")
-
-
 @pytest.mark.parametrize(
     ("error", "problem", "pause"),
     [
@@ -26,9 +21,9 @@ def place(db) -> Workspace:
     ],
 )
 def test_only_what_concerns_the_connection_is_noted_and_only_that_pauses(
-    place, error, problem, pause
+    main, error, problem, pause
 ):
-    place.pause_for(error, NOW)
+    main.pause_for(error, NOW)
     stored = Workspace.objects.get()
     until = NOW + timedelta(seconds=pause) if pause else None
     assert (stored.problem, stored.paused_until) == (problem, until)

@@ -14,7 +14,6 @@ import random
 import sys
 import threading
 import time
-from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 
@@ -26,6 +25,7 @@ django.setup()
 
 from django.core.management import call_command  # noqa: E402 - Django is set up only now
 from django.db import connection  # noqa: E402
+from django.utils.timezone import now  # noqa: E402
 
 from crm_sync.integrity import audit  # noqa: E402
 from crm_sync.jobs import due  # noqa: E402
@@ -36,10 +36,6 @@ from properties.models import Conflict, Property  # noqa: E402
 
 COUNT = 10
 START = {"title": "New", "numberOfRooms": 1}
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def setup() -> None:

@@ -12,7 +12,6 @@ import os
 import random
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import django
@@ -23,6 +22,7 @@ django.setup()
 from django.core.management import call_command  # noqa: E402 - Django is set up only now
 from django.db import OperationalError, close_old_connections  # noqa: E402
 from django.db.models import Q  # noqa: E402
+from django.utils.timezone import now  # noqa: E402
 
 from crm_sync.models import Workspace  # noqa: E402
 from properties.editing import create, due_now, edit  # noqa: E402
@@ -37,10 +37,6 @@ OURS = {
     "characteristics.hasElevator": ["APPLIES", "DOES_NOT_APPLY"],
 }
 PAUSE = 0.05  # seconds between two edits
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def setup(count: int) -> None:

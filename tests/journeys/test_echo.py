@@ -96,7 +96,7 @@ def _added(value: Any, text: str) -> Any:
 
 def secrets() -> set[str]:
     """All that there are by now: ours, the webhook's, and the tokens that were fetched."""
-    found = {token for token, _ in credentials._tokens.values()}
+    found = {token for token, _ in credentials.tokens.values()}
     for one in Workspace.objects.all():
         found |= {one.fixed_token, one.client_secret, one.auth_secret, one.previous_auth_secret}
     return {str(one) for one in found if one}
@@ -145,7 +145,7 @@ def assert_no_trace(texts: Iterator[tuple[str, str]]) -> None:
 
 @pytest.fixture
 def echo(db, box, settings, monkeypatch) -> Echo:
-    monkeypatch.setattr(credentials, "_tokens", {})
+    credentials.tokens.clear()
     sandbox = Sandbox(
         token=TOKEN,
         client_id="client",

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.db import connection
+from django.utils.timezone import now
 
 from crm_sync.inbox import store as inbox_store
 from crm_sync.inbox.handlers import HANDLERS, Effect
@@ -26,10 +27,6 @@ PARENT = "parentRealtyReferenceId"
 WRITES = ("INSERT", "UPDATE", "DELETE")
 # Every lease that was held is over then, so what stands is what a kill would leave behind.
 LATER = timedelta(hours=1)
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 class Auditor:

@@ -1,13 +1,9 @@
 """A property that somebody enters reaches the platform as a PATCH by reference."""
 
-from datetime import UTC, datetime
+from django.utils.timezone import now
 
 from properties.editing import create, edit
 from properties.models import Change, Conflict, Property
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def make(workspace, reference="A-1", **changes) -> Property:

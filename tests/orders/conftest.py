@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.db import transaction
+from django.utils.timezone import now
 
 from crm_sync.inbox.events import Event, parse
 from crm_sync.inbox.handlers import HANDLERS, Batch, Effect
@@ -30,10 +30,6 @@ MIRROR = {
     ),
     MaterialSet: ("product", "visual_type", "target_platform", "ready_at"),
 }
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def at(second: int) -> str:

@@ -7,8 +7,6 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync.jobs.doorbell import doorbell
-from crm_sync.models import Workspace
 from orders.models import Assignment, MaterialSet, Order, Placement
 from properties.models import Property
 from tests.crm_sync.admin_pages import (
@@ -29,16 +27,6 @@ from tests.orders.admin_rows import (
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def place() -> Workspace:
-    return make_workspace()
-
-
-@pytest.fixture
-def boss() -> Client:
-    return client_of(superuser=True)
-
-
 def found(client: Client, query: str) -> list[str]:
     rows = client.get(f"{LIST}?{query}").context["cl"].result_list
     return sorted(row.platform_id for row in rows)
@@ -50,16 +38,16 @@ def read_again(client: Client, *orders: Order):
 
 
 @pytest.mark.parametrize("address", [LIST, PLACEMENTS, "/admin/"])
-def test_a_list_takes_as_many_queries_for_a_hundred_rows_as_for_one(place, boss, address):
-    make_full_order(place, 1)
+def test_a_list_takes_as_many_queries_for_a_hundred_rows_as_for_one(main, boss, address):
+    make_full_order(main, 1)
     one = queries_of(boss, address)
     for number in range(2, 101):
-        make_full_order(place, number)
+        make_full_order(main, number)
     assert queries_of(boss, address) == one
 
 
-def test_a_row_tells_order_reference_property_status_work_and_appointment(place, boss):
-    order = make_full_order(place, 7)
+def test_a_row_tells_order_reference_property_status_work_and_appointment(main, boss):
+    order = make_full_order(main, 7)
     Order.objects.update(object_reference_id="REF-7", status="IN_PROGRESS")
     Assignment.objects.update(scheduled_at=timezone.now() + timedelta(hours=3, minutes=1))
     Assignment.objects.filter(platform_id="7-0").update(status="DELIVERED")
@@ -89,8 +77,8 @@ def test_a_row_tells_order_reference_property_status_work_and_appointment(place,
         ("", '<span class="cs-badge cs-muted">Not known yet</span>'),
     ],
 )
-def test_every_status_has_its_colour_and_its_text(place, boss, status, badge):
-    order = make_order(place, status=status)
+def test_every_status_has_its_colour_and_its_text(main, boss, status, badge):
+    order = make_order(main, status=status)
     for address in (LIST, page(order)):
         assert badge in boss.get(address).content.decode()
 
@@ -110,28 +98,25 @@ def test_every_status_has_its_colour_and_its_text(place, boss, status, badge):
         ("q=done", ["done"]),
     ],
 )
-def test_the_list_is_filtered_and_searched(place, boss, query, orders):
+def test_the_list_is_filtered_and_searched(main, boss, query, orders):
     home = Property.objects.create(
-        workspace=place, object_reference_id="R-1", desired={"title": "By the lake"}
+        workspace=main, object_reference_id="R-1", desired={"title": "By the lake"}
     )
-    is_open = make_order(place, "open", object_reference_id="R-1", real_estate_property=home)
+    is_open = make_order(main, "open", object_reference_id="R-1", real_estate_property=home)
     make_assignment(is_open, status="ACTION_REQUIRED")
-    done = make_order(place, "done", status="COMPLETED", problem="404")
+    done = make_order(main, "done", status="COMPLETED", problem="404")
     make_assignment(done, "a2", status="ACTION_REQUIRED")
-    MaterialSet.objects.create(workspace=place, order=done, ready_at=NOW, fetched_at=NOW)
+    MaterialSet.objects.create(workspace=main, order=done, ready_at=NOW, fetched_at=NOW)
     make_order(make_workspace("other"), "odd", status="ON_HOLD")
     assert found(boss, query) == orders
 
 
 def test_read_again_makes_the_chosen_orders_due_and_rings_once_for_each_workspace(
-    place, boss, monkeypatch, django_capture_on_commit_callbacks
+    main, boss, rings, django_capture_on_commit_callbacks
 ):
-    rings: list[tuple[str, int]] = []
-    monkeypatch.setattr(doorbell, "publish", lambda *ring: rings.append(ring))
-    monkeypatch.setattr(doorbell, "_last", {})
     other = make_workspace("other")
-    chosen = [make_order(place, "1"), make_order(place, "2"), make_order(other, "3")]
-    left = make_order(place, "4")
+    chosen = [make_order(main, "1"), make_order(main, "2"), make_order(other, "3")]
+    left = make_order(main, "4")
     before = timezone.now()
     with django_capture_on_commit_callbacks(execute=True):
         assert read_again(boss, *chosen).status_code == 302
@@ -139,7 +124,7 @@ def test_read_again_makes_the_chosen_orders_due_and_rings_once_for_each_workspac
     assert due.pop(left.platform_id) is None
     assert sorted(due) == ["1", "2", "3"]
     assert all(before <= at <= timezone.now() for at in due.values())
-    assert rings == [("orders", place.pk), ("orders", other.pk)]
+    assert rings == [("orders", main.pk), ("orders", other.pk)]
     assert sorted(LogEntry.objects.values_list("object_repr", flat=True)) == [
         "order 1",
         "order 2",
@@ -147,8 +132,8 @@ def test_read_again_makes_the_chosen_orders_due_and_rings_once_for_each_workspac
     ]
 
 
-def test_who_may_only_view_cannot_ask_for_a_read(place):
-    order = make_order(place)
+def test_who_may_only_view_cannot_ask_for_a_read(main):
+    order = make_order(main)
     viewer = client_of("orders.view_order")
     assert "read_again" not in viewer.get(page(order)).content.decode()
     read_again(viewer, order)
@@ -156,8 +141,8 @@ def test_who_may_only_view_cannot_ask_for_a_read(place):
     assert order.due_at is None
 
 
-def test_a_get_asks_for_nothing(place, boss):
-    order = make_order(place)
+def test_a_get_asks_for_nothing(main, boss):
+    order = make_order(main)
     boss.get(LIST, {"action": "read_again", "_selected_action": order.pk})
     order.refresh_from_db()
     assert order.due_at is None
@@ -168,16 +153,16 @@ def test_an_empty_list_says_how_an_order_comes_about(boss, address):
     assert "manage.py place_order main" in boss.get(address).content.decode()
 
 
-def test_the_dashboard_counts_what_is_under_way_and_what_waits(place, boss):
-    acting = make_order(place, "1")
+def test_the_dashboard_counts_what_is_under_way_and_what_waits(main, boss):
+    acting = make_order(main, "1")
     make_assignment(acting, "a1", status="ACTION_REQUIRED")
     make_assignment(acting, "a2", status="ACTION_REQUIRED")
-    ended = make_order(place, "2", status="CANCELLED", problem="404")
+    ended = make_order(main, "2", status="CANCELLED", problem="404")
     make_assignment(ended, "a3", status="ACTION_REQUIRED")
-    MaterialSet.objects.create(workspace=place, order=ended, ready_at=NOW, fetched_at=NOW)
-    MaterialSet.objects.create(workspace=place, target_platform="x", order=ended, ready_at=NOW)
+    MaterialSet.objects.create(workspace=main, order=ended, ready_at=NOW, fetched_at=NOW)
+    MaterialSet.objects.create(workspace=main, target_platform="x", order=ended, ready_at=NOW)
     Placement.objects.create(
-        workspace=place, object_reference_id="R", user_platform_id="1", state="UNCERTAIN"
+        workspace=main, object_reference_id="R", user_platform_id="1", state="UNCERTAIN"
     )
     tiles = dict(boss.get("/admin/").context["groups"])["Orders"]
     assert {tile.title: tile.value for tile in tiles} == {

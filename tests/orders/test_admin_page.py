@@ -3,14 +3,11 @@
 from datetime import date
 
 import pytest
-from django.test import Client
 
-from crm_sync.models import Workspace
 from orders.models import Material, MaterialSet, Order, Placement
 from tests.crm_sync.admin_pages import (
     client_of,
     make_received_event,
-    make_workspace,
     queries_of,
 )
 from tests.orders.admin_rows import (
@@ -27,18 +24,8 @@ from tests.orders.admin_rows import (
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def place() -> Workspace:
-    return make_workspace()
-
-
-@pytest.fixture
-def boss() -> Client:
-    return client_of(superuser=True)
-
-
-def test_the_page_takes_as_many_queries_for_a_long_history_as_for_a_short_one(place, boss):
-    order = make_full_order(place, 1)
+def test_the_page_takes_as_many_queries_for_a_long_history_as_for_a_short_one(main, boss):
+    order = make_full_order(main, 1)
     one = queries_of(boss, page(order))
     ready = MaterialSet.objects.order_by("pk")[0]
     for number in range(100):
@@ -60,8 +47,8 @@ def test_the_page_takes_as_many_queries_for_a_long_history_as_for_a_short_one(pl
         ("", [], ["ahead", "ahead", "ahead"]),
     ],
 )
-def test_the_steps_show_how_far_an_order_has_come(place, boss, status, told, states):
-    order = make_order(place, status=status)
+def test_the_steps_show_how_far_an_order_has_come(main, boss, status, told, states):
+    order = make_order(main, status=status)
     for minutes, new in enumerate(told):
         note(order, new, minutes=minutes)
     steps = context_of(boss, order)["steps"]
@@ -70,9 +57,9 @@ def test_the_steps_show_how_far_an_order_has_come(place, boss, status, told, sta
     assert [step.state for step in steps] == states
 
 
-def test_an_assignment_shows_its_photographer_dates_and_what_is_required(place, boss):
+def test_an_assignment_shows_its_photographer_dates_and_what_is_required(main, boss):
     make_assignment(
-        make_order(place),
+        make_order(main),
         status="ACTION_REQUIRED",
         action_required="MISSING_DOCUMENT",
         products=["GROUND_PHOTO", "FLOOR_PLAN"],
@@ -95,9 +82,9 @@ def test_an_assignment_shows_its_photographer_dates_and_what_is_required(place, 
     }
 
 
-def test_the_timeline_is_newest_first_and_flags_what_is_odd(place, boss):
-    order = make_order(place)
-    received_event = make_received_event(place)
+def test_the_timeline_is_newest_first_and_flags_what_is_odd(main, boss):
+    order = make_order(main)
+    received_event = make_received_event(main)
     assignment = make_assignment(order)
     note(order, "PLACED", minutes=1)
     note(
@@ -123,17 +110,17 @@ def test_the_timeline_is_newest_first_and_flags_what_is_odd(place, boss):
     assert f'href="/admin/crm_sync/receivedevent/{received_event.pk}/change/"' in text
 
 
-def test_who_may_not_see_deliveries_gets_no_link_to_one(place):
-    order = make_order(place)
-    note(order, "PLACED", received_event=make_received_event(place))
+def test_who_may_not_see_deliveries_gets_no_link_to_one(main):
+    order = make_order(main)
+    note(order, "PLACED", received_event=make_received_event(main))
     text = client_of("orders.view_order").get(page(order)).content.decode()
     assert "/admin/crm_sync/receivedevent/" not in text
 
 
-def test_only_web_addresses_of_materials_are_linked(place, boss):
-    order = make_order(place)
+def test_only_web_addresses_of_materials_are_linked(main, boss):
+    order = make_order(main)
     ready = MaterialSet.objects.create(
-        workspace=place, order=order, product="GROUND_PHOTO", ready_at=NOW, fetched_at=NOW
+        workspace=main, order=order, product="GROUND_PHOTO", ready_at=NOW, fetched_at=NOW
     )
     for number, url in enumerate(
         ["https://cdn.test/a.jpg", "javascript:alert(1)", "data:text/html,x", "//evil.test/x", ""]
@@ -158,9 +145,9 @@ def test_only_web_addresses_of_materials_are_linked(place, boss):
     assert shown["materials"][0]["size"] == "2 kB"
 
 
-def test_the_page_of_an_uncertain_placement_says_what_to_do(place, boss):
+def test_the_page_of_an_uncertain_placement_says_what_to_do(main, boss):
     placement = Placement.objects.create(
-        workspace=place,
+        workspace=main,
         object_reference_id="R-1",
         user_platform_id="1",
         user_reference_id="AGENT-1",

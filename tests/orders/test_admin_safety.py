@@ -1,16 +1,12 @@
 """The order screens show what the platform sends, and never run, leak or write it."""
 
 import pytest
-from django.test import Client
 
-from crm_sync.models import Workspace
 from orders.models import Material, MaterialSet, Placement
 from tests.crm_sync.admin_pages import (
     CANARY,
     ESCAPED,
     SECRETS,
-    client_of,
-    make_workspace,
 )
 from tests.orders.admin_rows import (
     LIST,
@@ -27,19 +23,9 @@ from tests.orders.admin_rows import (
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def place() -> Workspace:
-    return make_workspace()
-
-
-@pytest.fixture
-def boss() -> Client:
-    return client_of(superuser=True)
-
-
-def test_nothing_that_the_platform_sends_becomes_markup(place, boss):
+def test_nothing_that_the_platform_sends_becomes_markup(main, boss):
     order = make_order(
-        place,
+        main,
         CANARY,
         status=CANARY,
         object_reference_id=CANARY,
@@ -56,7 +42,7 @@ def test_nothing_that_the_platform_sends_becomes_markup(place, boss):
     )
     note(order, CANARY, previous=CANARY, fact=Fact.PHOTOGRAPHER, assignment=assignment)
     ready = MaterialSet.objects.create(
-        workspace=place, order=order, product=CANARY, problem=CANARY, ready_at=NOW
+        workspace=main, order=order, product=CANARY, problem=CANARY, ready_at=NOW
     )
     Material.objects.create(
         material_set=ready,
@@ -66,7 +52,7 @@ def test_nothing_that_the_platform_sends_becomes_markup(place, boss):
         url=f"https://x.test/{CANARY}",
     )
     placement = Placement.objects.create(
-        workspace=place,
+        workspace=main,
         object_reference_id=CANARY,
         user_platform_id=CANARY,
         products=[{"product": CANARY}],
@@ -82,15 +68,15 @@ def test_nothing_that_the_platform_sends_becomes_markup(place, boss):
         assert ESCAPED in text
 
 
-def test_no_secret_is_on_a_page_of_an_order(place, boss):
-    order = make_full_order(place, 1)
+def test_no_secret_is_on_a_page_of_an_order(main, boss):
+    order = make_full_order(main, 1)
     for address in (LIST, page(order), PLACEMENTS, page(order.placement)):
         text = boss.get(address).content.decode()
         assert [name for name, secret in SECRETS.items() if secret in text] == []
 
 
-def test_the_pages_of_orders_do_not_even_load_secrets(place, boss, settings):
-    order = make_full_order(place, 1)
+def test_the_pages_of_orders_do_not_even_load_secrets(main, boss, settings):
+    order = make_full_order(main, 1)
     settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
     for address in (LIST, page(order), PLACEMENTS, page(order.placement)):
         assert (address, boss.get(address).status_code) == (address, 200)
@@ -98,8 +84,8 @@ def test_the_pages_of_orders_do_not_even_load_secrets(place, boss, settings):
 
 @pytest.mark.parametrize("model", ["order", "placement"])
 @pytest.mark.parametrize("view", ["add", "change", "delete"])
-def test_no_form_writes_an_order_or_a_placement(place, boss, model, view):
-    order = make_full_order(place, 1)
+def test_no_form_writes_an_order_or_a_placement(main, boss, model, view):
+    order = make_full_order(main, 1)
     row = order if model == "order" else order.placement
     before = list(type(row).objects.values())
     path = "add/" if view == "add" else f"{row.pk}/{view}/"

@@ -119,25 +119,19 @@ def test_a_dry_run_says_what_changes_and_changes_nothing(receive, breaks, worksp
     assert played(workspace, chosen) == [(one.state, one.text) for one in found]
 
 
-def test_a_dry_run_rings_for_nobody(receive, monkeypatch, django_capture_on_commit_callbacks):
+def test_a_dry_run_rings_for_nobody(receive, rings, django_capture_on_commit_callbacks):
     chosen = receive(moved("IN_PROGRESS", 1), b"?")
-    rings: list[tuple[str, int]] = []
-    monkeypatch.setattr(doorbell, "publish", lambda *ring: rings.append(ring))
-    monkeypatch.setattr(doorbell, "_last", {})
     with django_capture_on_commit_callbacks(execute=True) as callbacks:
         replay.foresee(chosen, now=now())
     assert (callbacks, rings) == ([], [])
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_dry_run_leaves_nothing_behind_in_a_database_that_really_commits(
-    receive, workspace, monkeypatch
-):
+def test_a_dry_run_leaves_nothing_behind_in_a_database_that_really_commits(receive, workspace):
     chosen = receive(moved("IN_PROGRESS", 1), moved("CANCELLED", 2, "IN_PROGRESS"), b"?")
     Order.objects.all().update(due_at=None, status="", status_at=datetime(2020, 1, 1, tzinfo=UTC))
     rings: list[tuple[str, int]] = []
-    monkeypatch.setattr(doorbell, "publish", lambda *ring: rings.append(ring))
-    monkeypatch.setattr(doorbell, "_last", {})
+    doorbell.connect(lambda *ring: rings.append(ring))
     before = everything()
     found = replay.foresee(chosen, now=now())
     assert [one.state for one in found] == ["APPLIED", "APPLIED", "QUARANTINED"]

@@ -1,12 +1,12 @@
 """Push and read in bulk: a plan first, then a progress that comes to an end."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils.timezone import now
 
-from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
 from properties.editing import create, edit
 from properties.models import Batch, Property
@@ -14,10 +14,6 @@ from properties.push import batches
 from tests.properties.form_page import force, make
 
 LIST = "/admin/properties/property/"
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def choose(client, action: str, *rows: Property, query: str = "", **more) -> str:
@@ -186,11 +182,8 @@ def test_all_that_match_are_chosen_though_one_page_shows_fewer(admin_client, mai
 
 
 def test_starting_rings_for_each_workspace(
-    admin_client, main, monkeypatch, django_capture_on_commit_callbacks
+    admin_client, main, rings, django_capture_on_commit_callbacks
 ):
-    rings: list[tuple[str, int]] = []
-    monkeypatch.setattr(doorbell, "publish", lambda *ring: rings.append(ring))
-    monkeypatch.setattr(doorbell, "_last", {})
     other = Workspace.objects.create(slug="other", base_url="http://platform.test")
     rows = [force(make(main, "A-1"), due_at=None), force(make(other, "A-1"), due_at=None)]
     page = choose(admin_client, "push", *rows)

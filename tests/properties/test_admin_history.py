@@ -1,6 +1,5 @@
 """The history of a property: readable, narrowed by field, and every change can be undone."""
 
-from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 import pytest
@@ -8,15 +7,12 @@ from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.timezone import now
 
 from properties.editing import edit
 from properties.models import Change, Property
 from properties.undo import ChangedSince, undo
 from tests.properties.form_page import force, make, state
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def history(row: Property, query: str = "") -> str:

@@ -1,6 +1,6 @@
 """The list of properties and the page of one: bounded, escaped, and only for whom it is."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from django.contrib import admin
@@ -8,6 +8,7 @@ from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from properties.catalog import GROUPS, TOP_LEVEL
@@ -18,10 +19,6 @@ from tests.properties.form_page import address, force, make, opened, post, save,
 
 LIST = "/admin/properties/property/"
 CANARY = "<svg onload=alert(1)>"
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def listed(client, query: str = "") -> list[str]:

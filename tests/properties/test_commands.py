@@ -1,11 +1,11 @@
 """import_properties and push_properties: what a person types, reads and gets as exit code."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from properties.editing import edit
@@ -24,10 +24,6 @@ def run(capsys, *arguments) -> tuple[int, str, str]:
     except CommandError as error:
         return error.returncode, capsys.readouterr().out, str(error)
     return 0, capsys.readouterr().out, ""
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def rows() -> list[dict]:

@@ -1,21 +1,17 @@
 """A person decides whose value stands, in the admin, and it is so on both sides."""
 
 import json
-from datetime import UTC, datetime
 
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.urls import reverse
+from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from properties.editing import create, edit
 from properties.models import Change, Conflict, Property
 
 LIST = "admin:properties_conflict_changelist"
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def remote(box) -> dict:

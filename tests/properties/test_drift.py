@@ -1,10 +1,10 @@
 """manage.py drift: what differs, in which fields, and whether anything explains it."""
 
 import json
-from datetime import UTC, datetime
 
 import pytest
 from django.core.management import call_command
+from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from crm_sync.workers import slots
@@ -14,10 +14,6 @@ from properties.models import Conflict, Property
 from tests.conftest import PLATFORM
 from tests.platforms import Between
 from tests.properties.test_commands import run
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
 """The scheduled sample: what it stores, what it repairs, and what people see of it."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 import time_machine
+from django.utils.timezone import now
 from django_celery_beat.models import PeriodicTask
 
 from crm_sync.models import Workspace
@@ -17,10 +18,6 @@ from tests.crm_sync.admin_pages import CANARY, ESCAPED, client_of, queries_of
 from tests.platforms import Between
 
 LIST = "/admin/properties/driftcheck/"
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from django.utils import timezone
 from openpyxl import Workbook
 
 from crm_sync.jobs import due
-from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
 from properties.editing import create, edit
 from properties.feeds import Refusal
@@ -240,16 +239,13 @@ def test_what_a_person_edits_between_two_slices_of_a_table_stays(main, admin_use
 
 
 def test_a_slice_that_is_not_the_last_rings_for_the_next_one(
-    main, admin_user, monkeypatch, django_capture_on_commit_callbacks
+    main, admin_user, rings, django_capture_on_commit_callbacks
 ):
-    rung = []
     row = upload(main, admin_user, table(["A1", "A2"]), released=True)
-    monkeypatch.setattr(doorbell, "publish", lambda *ring: rung.append(ring))
-    monkeypatch.setattr(doorbell, "_last", {})
     with django_capture_on_commit_callbacks(execute=True):
         work(row, until=0.0)
     assert fresh(row).due_at <= timezone.now()
-    assert ("imports", main.pk) in rung
+    assert ("imports", main.pk) in rings
 
 
 def test_while_it_works_nobody_else_gets_it_however_long_it_takes(main, admin_user):

@@ -1,11 +1,11 @@
 """A value is set at a leaf and nowhere else: what no PATCH sends by itself is refused (A10)."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils.timezone import now
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -21,10 +21,6 @@ from tests.sizes import times
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEAVES = {field.path for field in FIELDS.values() if field.is_leaf}
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 names = st.text("ab.[]0", max_size=4) | st.sampled_from(["net", "rent", "new", "[0]", "0"])

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 from django.core.management import CommandError, call_command
+from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import TransientError
@@ -17,10 +18,6 @@ from tests.conftest import PLATFORM
 from tests.platforms import Between
 
 LIST = "/v1/real-estate-properties"
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def put(box, number: int, **members) -> str:

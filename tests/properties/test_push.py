@@ -1,10 +1,11 @@
 """The push: nothing is lost when answers are, and nobody's value is overwritten (I1, I2, I4)."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 import time_machine
 from django.db import connection
+from django.utils.timezone import now
 
 from crm_sync.jobs import due
 from crm_sync.models import Workspace
@@ -16,10 +17,6 @@ from tests.conftest import PLATFORM
 from tests.platforms import Between, lost
 
 BY_REFERENCE = "/v1/real-estate-properties/by-reference/A-1"
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 @pytest.fixture

@@ -1,20 +1,15 @@
 """The sweep and the push cost the same for a row, however many rows there are."""
 
-from datetime import UTC, datetime
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils.timezone import now
 
 from crm_sync.jobs import due
 from crm_sync.workers.ticker import Ticker
 from properties.editing import create, edit
 from properties.models import Property
 from properties.push.queue import PROPERTIES
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def make(workspace, count: int) -> None:

@@ -2,13 +2,14 @@
 
 import time
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from io import StringIO
 
 import pytest
 import time_machine
 from django.core.management import call_command
 from django.db import connection
+from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from properties.editing import create
@@ -21,10 +22,6 @@ from tests.properties.test_pull import stock  # noqa: F401 - a fixture
 
 PULL = Turn.Task.PULL
 TASKS = (pull_properties, sample_drift, sweep_properties)
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The sweep: whatever way a row was written, what it says ends on the platform (I7)."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 import time_machine
@@ -9,6 +9,7 @@ from django.core import serializers
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
+from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from properties.drift.sweep import sweep
@@ -17,10 +18,6 @@ from properties.models import DriftCheck, Property
 from properties.tasks import SWEEP_ROWS, sweep_properties
 
 NEW = "Written past the product"
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 @pytest.fixture
