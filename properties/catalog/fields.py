@@ -1,7 +1,7 @@
 """The table of all property fields, one line each: wire name, kind, how sure the name is.
 
 A wire name that proves wrong costs one line here, and a data step for what is stored. What the
-names, limits and enums mean and where they come from is told in docs/platform.md.
+names, limits and enums mean and where they come from is told in docs/interface.md.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""The callback endpoint: who may call, what is stored, what is answered (I15, I17, S1-S16)."""
+"""The callback endpoint: who may call, what is stored and answered (I15 to I17, S1 to S3, S9)."""
 
 import json
 from datetime import timedelta
