@@ -13,15 +13,8 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from sandbox.api import webhooks
-from sandbox.api.routes import (
-    BODY_METHODS,
-    BODY_OPTIONAL,
-    CONTROL,
-    NOT_RECORDED,
-    OPEN,
-    Handler,
-    route,
-)
+from sandbox.api.operations import CONTROL, OPEN
+from sandbox.api.routes import route
 from sandbox.faults.rules import Rule, disguised
 from sandbox.state.platform import Platform
 from sandbox.wire import (
@@ -40,6 +33,8 @@ log = logging.getLogger(__name__)
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
+BODY_METHODS = ("POST", "PUT", "PATCH")
+NOT_RECORDED = ("/files/", "/tours/", "/openapi.json", CONTROL)
 BODY_RECORDED = 64 * 1024  # of larger ones a list of 10,000 calls would fill the memory
 FROM_PAGE = "from=page"  # the query of the forms on the sandbox's own page
 
@@ -94,9 +89,14 @@ class Sandbox(Platform):
         method, path = exchange.method, exchange.path
         # Read before anything is refused: what stays unread would break the connection.
         content = read_body(environ) if method in BODY_METHODS else b""
-        handler, params = route(method, path)
+        operation, handler, params = route(method, path)
         self._check_access(environ, path)
-        body = parse_form(content) if exchange.of_page else _body(content, method, handler)
+        if exchange.of_page:
+            body: Document | None = parse_form(content)
+        elif content or operation.body_required:
+            body = parse_body(content)
+        else:
+            body = None
         exchange.body = body if len(content) <= BODY_RECORDED else None
         request = Request(
             method=method,
@@ -213,12 +213,6 @@ def _path(environ: Environ) -> str:
     return (
         str(environ.get("PATH_INFO") or "/").encode("latin-1", "replace").decode("utf-8", "replace")
     )
-
-
-def _body(content: bytes, method: str, handler: Handler) -> Document | None:
-    if method not in BODY_METHODS or (not content and handler in BODY_OPTIONAL):
-        return None
-    return parse_body(content)
 
 
 def _base_url(environ: Environ) -> str:

@@ -1,4 +1,4 @@
-"""The OpenAPI description of the interface, made of the tables that it is served from."""
+"""The OpenAPI description of the interface, made of the table that it is served from."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import re
 from http import HTTPStatus
 from typing import Any
 
-from sandbox.api.operations import OPERATIONS, Operation
+from sandbox.api.operations import CONTROL, OPEN, OPERATIONS, Operation
 from sandbox.api.schemas import FLAG, MOMENT, SCHEMAS, TEXT, one_of, ref
 from sandbox.interface.events import VISUAL_TYPES
 from sandbox.state.callbacks import METHODS
-from sandbox.wire import Document
+from sandbox.state.platform import Platform
+from sandbox.wire import Answer, Document, Request
 
 QUERY: dict[str, Document] = {
     "page": {"type": "integer", "minimum": 0, "default": 0},
@@ -23,7 +24,6 @@ QUERY: dict[str, Document] = {
     "refused": TEXT,
 }
 REQUIRED_QUERY = ("enabled",)
-NO_TOKEN = ("/auth/token", "/files/", "/tours/", "/openapi.json", "/_sandbox")
 OTHER_TYPES = {
     "page": ("text/html", TEXT),
     "file": ("*/*", TEXT | {"contentMediaType": "application/octet-stream"}),
@@ -57,9 +57,9 @@ def statuses(one: Operation) -> dict[int, str | None]:
     """All statuses that an operation may answer with when no fault is on, and their schemas."""
     known = dict(one.answers)
     follow = [400, 413] if one.body else []
-    if not one.path.startswith(NO_TOKEN):
+    if not one.path.startswith(OPEN):
         follow.append(401)
-    if one.path.startswith("/_sandbox"):
+    if one.path.startswith(CONTROL):
         follow.append(403)
     return known | {status: None for status in follow if status not in known}
 
@@ -68,7 +68,7 @@ def _operation(one: Operation) -> Document:
     described: Document = {
         "operationId": _name(one),
         "summary": one.summary,
-        "tags": ["sandbox" if one.path.startswith("/_sandbox") else "platform"],
+        "tags": ["sandbox" if one.path.startswith(CONTROL) else "platform"],
         "responses": {
             **{
                 str(status): _answer(status, name) for status, name in sorted(statuses(one).items())
@@ -83,7 +83,7 @@ def _operation(one: Operation) -> Document:
     if one.body:
         content = {"application/json": {"schema": ref(one.body)}}
         described["requestBody"] = {"required": one.body_required, "content": content}
-    if one.path.startswith(NO_TOKEN):
+    if one.path.startswith(OPEN):
         described["security"] = []
     if "Deprecated" in one.summary:
         described["deprecated"] = True
@@ -135,3 +135,7 @@ def _callback() -> Document:
 
 
 DESCRIPTION = document()
+
+
+def describe(platform: Platform, request: Request) -> Answer:
+    return Answer(200, DESCRIPTION)

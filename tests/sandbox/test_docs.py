@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.__main__ import parser
-from sandbox.api.routes import ROUTES
+from sandbox.api.operations import OPERATIONS
 from sandbox.faults.rules import ANSWERS, CALLBACKS, Rule
 from tests.sandbox.servers import running
 
@@ -25,7 +25,7 @@ def test_every_option_of_the_command_line_is_documented():
 
 
 def test_every_control_path_is_documented():
-    paths = [(method, path) for method, path, _ in ROUTES if path.startswith("/_sandbox")]
+    paths = [one for one in OPERATIONS if one[1].startswith("/_sandbox")]
     assert [one for one in paths if f"`{' '.join(one)}`" not in PAGE] == []
 
 
