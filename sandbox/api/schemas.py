@@ -33,10 +33,15 @@ def one_of(*values: str) -> Document:
     return {"type": "string", "enum": list(values)}
 
 
-def record(required: str = "", /, **members: Document) -> Document:
-    """An object; `required` are names with blanks between. Other members may be there too (§9)."""
-    known: Document = {"type": "object", "properties": members}
-    return known | {"required": required.split()} if required else known
+def record(names: str = "", /, **members: Document) -> Document:
+    """An object with these members, required where a `!` follows. More may be there too (§9).
+
+    A member that is not given as a schema is what its name says everywhere.
+    """
+    known = {name: TYPES.get(name, TEXT) for name in names.replace("!", "").split()} | members
+    required = [name.removesuffix("!") for name in names.split() if name.endswith("!")]
+    described: Document = {"type": "object", "properties": known}
+    return described | {"required": required} if required else described
 
 
 def nullable(schema: Document) -> Document:
@@ -78,271 +83,145 @@ def _members(fields: dict[str, Field], *, reading: bool) -> dict[str, Document]:
     }
 
 
-def _page(item: str) -> Document:
-    return record(
-        "content totalElements totalPages first last",
-        content=listed(ref(item)),
-        totalElements=WHOLE,
-        totalPages=WHOLE,
-        first=FLAG,
-        last=FLAG,
-    )
-
-
-_USER = {"userId": TEXT, "userReferenceId": TEXT}
-_LINES = listed(record("id", id=TEXT, quantity={"type": "integer", "minimum": 1, "maximum": 100}))
-_OPTIONS = listed(record("id label", id=TEXT, label=TEXT))
-_WEBHOOK = {
-    "url": ADDRESS,
+# What a member of this name is, wherever it stands; all others are texts.
+TYPES: dict[str, Document] = {
+    **dict.fromkeys(("createdAt", "updatedAt", "modifiedAt", "expiresAt", "triggeredAt"), MOMENT),
+    **dict.fromkeys(("lastTriggeredAt", "timestamp", "occurredAt", "scheduledAt"), MOMENT),
+    **dict.fromkeys(("proposedAt", "now"), MOMENT),
+    "estimatedDeliveryAt": DAY,
+    **dict.fromkeys(("url", "thumbnailUrl"), ADDRESS),
+    **dict.fromkeys(("enabled", "hasAuthSecret", "success", "first", "last"), FLAG),
+    **dict.fromkeys(("totalElements", "totalPages", "statusCode", "size", "seed"), WHOLE),
+    "amount": NUMBER,
+    "payload": ANY,
+    "headers": {"type": "object", "additionalProperties": TEXT},
     "method": one_of(*callbacks.METHODS),
-    "enabled": FLAG,
     "authType": one_of(*callbacks.AUTH_TYPES),
-    "authHeaderName": TEXT,
-    "authParameterName": TEXT,
+    "actionRequired": one_of(*lifecycle.ACTIONS),
+    "visualType": one_of(*events.VISUAL_TYPES),
+    "targetPlatform": one_of(*events.PLATFORMS),
+    "quantity": {"type": "integer", "minimum": 1, "maximum": 100},
 }
-_PERSON = dict.fromkeys(("userReferenceId", "email", "name", "language", "phone", "country"), TEXT)
-
-_ORDER = {"orderId": TEXT, "assignmentId": TEXT}
-_STATUSES = {"previousStatus": TEXT, "newStatus": TEXT}
 
 
-def _event(name: str, required: str, **members: Document) -> Document:
-    return record(f"event {required}", event={"const": name}, **members)
+def _page(item: str) -> Document:
+    return record("content! totalElements! totalPages! first! last!", content=listed(ref(item)))
 
 
-# §6.3, row by row
+_USER = "userId userReferenceId"
+_PERSON = "userReferenceId email name language phone country"
+_WEBHOOK = "method enabled authType authHeaderName authParameterName"
+_PARTS = " ".join(f"{part}!" for part in catalogue.INSTRUCTIONS)
+_LINES = listed(record("id! quantity"))
+_OPTIONS = listed(record("id! label!"))
+_ASSIGNMENT_STATUSES = list(dict.fromkeys((*lifecycle.PHOTO_MOVES, *lifecycle.DOCUMENT_MOVES)))
+
+# §6.3
 EVENTS: dict[str, Document] = {
-    "VISUALS_READY": _event(
-        "VISUALS_READY",
-        "timestamp orderId assignmentId visualType product",
-        timestamp=MOMENT,
-        **_ORDER,
-        visualType=one_of(*events.VISUAL_TYPES),
-        product=TEXT,
-        realEstatePropertyId=TEXT,
-        objectReferenceId=TEXT,
-    ),
-    "PHOTOGRAPHER_BOOKED": _event(
-        "PHOTOGRAPHER_BOOKED",
-        "timestamp orderId photographerId",
-        timestamp=MOMENT,
-        **_ORDER,
-        photographerId=TEXT,
-    ),
-    "ORDER_STATUS_UPDATED": _event(
-        "ORDER_STATUS_UPDATED",
-        "occurredAt orderId previousStatus newStatus",
-        occurredAt=MOMENT,
-        orderId=TEXT,
-        **_STATUSES,
-    ),
-    "ASSIGNMENT_STATUS_UPDATED": _event(
-        "ASSIGNMENT_STATUS_UPDATED",
-        "occurredAt orderId assignmentId previousStatus newStatus",
-        occurredAt=MOMENT,
-        **_ORDER,
-        **_STATUSES,
-        assignmentType=TEXT,
-        scheduledAt=MOMENT,
-        estimatedDeliveryAt=DAY,
-        actionRequired=one_of(*lifecycle.ACTIONS),
-    ),
-    "APPOINTMENT_DATE_UPDATED": _event(
-        "APPOINTMENT_DATE_UPDATED",
-        "occurredAt orderId assignmentId scheduledAt",
-        occurredAt=MOMENT,
-        **_ORDER,
-        assignmentType=TEXT,
-        scheduledAt=nullable(MOMENT),
-    ),
-    "ESTIMATED_DELIVERY_UPDATED": _event(
-        "ESTIMATED_DELIVERY_UPDATED",
-        "occurredAt orderId assignmentId estimatedDeliveryAt",
-        occurredAt=MOMENT,
-        **_ORDER,
-        assignmentType=TEXT,
-        estimatedDeliveryAt=DAY,
-    ),
-    "MARKETING_MATERIALS_READY": _event(
-        "MARKETING_MATERIALS_READY",
-        "timestamp propertyId targetPlatform",
-        timestamp=MOMENT,
-        propertyId=TEXT,
-        targetPlatform=one_of(*events.PLATFORMS),
-    ),
+    name: record(names, event={"const": name}) for name, names in events.FIELDS.items()
 }
+EVENTS["APPOINTMENT_DATE_UPDATED"]["properties"]["scheduledAt"] = nullable(MOMENT)
 
 SCHEMAS: dict[str, Document] = {
     "object": ANY,
     "Error": record(
-        "status error message errors",
+        "status! error! message! errors!",
         status=WHOLE,
-        error=TEXT,
-        message=TEXT,
-        errors=listed(record("field message", field=TEXT, message=TEXT)),
+        errors=listed(record("field! message!")),
     ),
     # §2.4
-    "Property": record("id", **_members(PROPERTY, reading=True) | {"id": TEXT}),
+    "Property": record("id!", **_members(PROPERTY, reading=True) | {"id": TEXT}),
     "PropertyChanges": record(**_members(PROPERTY, reading=False)),
     "PropertyItem": record(
-        "id",
-        id=TEXT,
-        title=TEXT,
-        propertyType=TEXT,
+        "id! title propertyType objectReferenceId",
         address=of_field(PROPERTY["address"], reading=True),
-        objectReferenceId=TEXT,
     ),
     "PropertyPage": _page("PropertyItem"),
     # §2.5
-    "User": record("id", id=TEXT, **_PERSON),
-    "UserRequest": record(**_PERSON),
+    "User": record(f"id! {_PERSON}"),
+    "UserRequest": record(_PERSON),
     "UserPage": _page("User"),
     # §4.3
-    "SessionRequest": record(**_USER, realEstatePropertyId=TEXT, objectReferenceId=TEXT),
-    "Session": record(
-        "id expiresAt userId realEstatePropertyId",
-        id=TEXT,
-        expiresAt=MOMENT,
-        userId=TEXT,
-        realEstatePropertyId=TEXT,
-        objectReferenceId=TEXT,
-    ),
+    "SessionRequest": record(f"{_USER} realEstatePropertyId objectReferenceId"),
+    "Session": record("id! expiresAt! userId! realEstatePropertyId! objectReferenceId"),
     "Products": record(
-        "products",
+        "products!",
         products=listed(
             record(
-                "id product name kind price",
-                id=TEXT,
-                product=TEXT,
-                name=TEXT,
+                "id! product! name! kind! price!",
                 kind=one_of(*dict.fromkeys(one.kind for one in catalogue.PRODUCTS)),
-                price=record("amount currency", amount=NUMBER, currency=TEXT),
+                price=record("amount! currency!"),
             )
         ),
     ),
-    "InstructionsRequest": record("products", products=_LINES),
-    "Instructions": record(
-        " ".join(catalogue.INSTRUCTIONS), **dict.fromkeys(catalogue.INSTRUCTIONS, _OPTIONS)
-    ),
+    "InstructionsRequest": record("products!", products=_LINES),
+    "Instructions": record(_PARTS, **dict.fromkeys(catalogue.INSTRUCTIONS, _OPTIONS)),
     "OrderRequest": record(
-        "sessionId products instructions",
-        sessionId=TEXT,
-        products=_LINES,
-        instructions=record(
-            " ".join(catalogue.INSTRUCTIONS), **dict.fromkeys(catalogue.INSTRUCTIONS, TEXT)
-        ),
+        "sessionId! products! instructions!", products=_LINES, instructions=record(_PARTS)
     ),
     # §4.4
-    "RescheduleRequest": record(**_USER, assignmentId=TEXT, proposedAt=MOMENT, reason=TEXT),
-    "CancelRequest": record(**_USER, reason=TEXT),
+    "RescheduleRequest": record(f"{_USER} assignmentId proposedAt reason"),
+    "CancelRequest": record(f"{_USER} reason"),
     # §4.5; a status may be one that this version does not list (A28).
     "Order": record(
-        "id status createdAt userId realEstatePropertyId assignments",
-        id=TEXT,
+        "id! status! createdAt! userId! realEstatePropertyId! objectReferenceId assignments!",
         status=one_of(*lifecycle.ORDER_MOVES),
-        createdAt=MOMENT,
-        userId=TEXT,
-        realEstatePropertyId=TEXT,
-        objectReferenceId=TEXT,
         assignments=listed(ref("Assignment")),
     ),
     "Assignment": record(
-        "id orderId status products",
-        id=TEXT,
-        orderId=TEXT,
-        assignmentType=TEXT,
-        status=TEXT
-        | {"examples": list(dict.fromkeys((*lifecycle.PHOTO_MOVES, *lifecycle.DOCUMENT_MOVES)))},
+        "id! orderId! assignmentType status! products! scheduledAt estimatedDeliveryAt"
+        " actionRequired",
+        status=TEXT | {"examples": _ASSIGNMENT_STATUSES},
         products=listed(TEXT),
-        photographer=record("id name", id=TEXT, name=TEXT, email=TEXT, phone=TEXT),
-        scheduledAt=MOMENT,
-        estimatedDeliveryAt=DAY,
-        actionRequired=one_of(*lifecycle.ACTIONS),
+        photographer=record("id! name! email phone"),
     ),
     "Assignments": listed(ref("Assignment")),
     "Materials": record(
-        "materials",
+        "materials!",
         materials=listed(
-            record(
-                "id product visualType url modifiedAt",
-                id=TEXT,
-                product=TEXT,
-                visualType=one_of(*events.VISUAL_TYPES),
-                fileName=TEXT,
-                mimeType=TEXT,
-                size=WHOLE,
-                url=ADDRESS,
-                thumbnailUrl=ADDRESS,
-                modifiedAt=MOMENT,
-            )
+            record("id! product! visualType! fileName mimeType size url! thumbnailUrl modifiedAt!")
         ),
     ),
     "MarketingMaterials": record(
-        "marketingMaterials",
+        "marketingMaterials!",
         marketingMaterials=listed(
-            record(
-                "id targetPlatform fileName mimeType url createdAt",
-                id=TEXT,
-                targetPlatform=one_of(*events.PLATFORMS),
-                fileName=TEXT,
-                mimeType=TEXT,
-                url=ADDRESS,
-                createdAt=MOMENT,
-            )
+            record("id! targetPlatform! fileName! mimeType! url! createdAt!")
         ),
     ),
     # §2.1, §4.1
-    "WebhookRequest": record("url", **_WEBHOOK, authSecret=TEXT),
+    "WebhookRequest": record(f"url! {_WEBHOOK} authSecret"),
     "Webhook": record(
-        "id url method enabled authType hasAuthSecret createdAt updatedAt",
-        id=TEXT,
-        **_WEBHOOK,
-        hasAuthSecret=FLAG,
-        createdAt=MOMENT,
-        updatedAt=MOMENT,
-        lastTriggeredAt=MOMENT,
+        "id! url! method! enabled! authType! authHeaderName authParameterName hasAuthSecret!"
+        " createdAt! updatedAt! lastTriggeredAt"
     ),
-    "Enabled": record("enabled", enabled=FLAG),
+    "Enabled": record("enabled!"),
     # §2.2
     "Triggers": listed(
-        record(
-            "id triggeredAt payload success",
-            id=TEXT,
-            triggeredAt=MOMENT,
-            payload=ANY,
-            headers={"type": "object", "additionalProperties": TEXT},
-            statusCode=WHOLE,
-            responseBody=TEXT,
-            errorMessage=TEXT,
-            success=FLAG,
-        )
+        record("id! triggeredAt! payload! headers statusCode responseBody errorMessage success!")
     ),
     # §6.3
     "Event": {"oneOf": [ref(name) for name in EVENTS]},
     **EVENTS,
     # A6
-    "TokenRequest": record("clientId secret", clientId=TEXT, secret=TEXT),
-    "Token": record("token", token=TEXT),
+    "TokenRequest": record("clientId! secret!"),
+    "Token": record("token!"),
     # A53
     "Faults": record(
-        seed=WHOLE,
+        "seed",
         rules=listed(
             record(
-                "fault",
+                "fault! path event field",
                 fault=one_of(*sorted(rules.ANSWERS | rules.CALLBACKS)),
                 chance={"type": "number", "minimum": 0, "maximum": 1},
                 times=nullable(WHOLE),
                 method=TEXT,
-                path=TEXT,
-                event=TEXT,
-                field=TEXT,
                 seconds={"type": "number", "minimum": 0, "maximum": 3600},
             )
         ),
     ),
-    "Clock": record("now", now=MOMENT),
-    "Status": record("status", status=TEXT | {"pattern": "^[A-Z][A-Z0-9_]{0,63}$"}),
-    "Appointment": record("scheduledAt", scheduledAt=nullable(MOMENT)),
-    "Estimate": record("estimatedDeliveryAt", estimatedDeliveryAt=DAY),
-    "Marketing": record(targetPlatform=one_of(*events.PLATFORMS)),
+    "Clock": record("now!"),
+    "Status": record("status!", status=TEXT | {"pattern": "^[A-Z][A-Z0-9_]{0,63}$"}),
+    "Appointment": record("scheduledAt!", scheduledAt=nullable(MOMENT)),
+    "Estimate": record("estimatedDeliveryAt!"),
+    "Marketing": record("targetPlatform"),
 }

@@ -3,34 +3,7 @@
 A rule is JSON: `{"fault": "UNAVAILABLE", "chance": 0.1, "times": 3, "method": "PATCH",
 "path": "/v1/real-estate-properties/*", "event": "VISUALS_READY", "seconds": 2}`. Only `fault` is
 required. The first rule that fits and whose chance comes up acts on a request or an event.
-
-Answers (`method`, `path` say which):
-
-    TOO_MANY_REQUESTS   429 with Retry-After of `seconds`; nothing is done
-    SERVER_ERROR        500; nothing is done
-    UNAVAILABLE         503 with Retry-After of `seconds`; nothing is done
-    EXPIRED_TOKEN       401 for a token that was good; nothing is done
-    SLOW                done, and answered `seconds` later
-    LATE                done and answered `seconds` later, also when the caller is gone by then
-    CUT_OFF             done, and the answer breaks off in the middle
-    TIME_OUT_AFTER      done, and the answer never comes; the connection ends after `seconds`
-    NEWER_ANSWER        done; each object of the answer has a field that the interface does not list
-    NEWER_ENUM          done; the enums of the answer (of properties, and the statuses of orders)
-                        have a value that the interface does not list; `field` narrows it to names
-    UNKNOWN_ENUM        the same with UNKNOWN, as §2.4 and §9 rule 3 have it
-
-Callbacks (`event` says which):
-
-    DROPPED             lost on the way: recorded as failed
-    LOST                lost before: not even recorded
-    REPEATED            sent twice (§6.1 rule 5)
-    REORDERED           sent after all that wait
-    DELAYED             sent `seconds` later
-    OLD_SECRET          sent with the secret before the last change, or a wrong one
-    NEWER_FIELD         sent with a field that the interface does not list
-    NEWER_EVENT         sent after an event whose type the interface does not list
-    NEWER_VALUE         sent with a status, type or reason that the interface does not list
-    UNKNOWN_VALUE       the same with UNKNOWN (§9 rule 3)
+What each of them does: docs/sandbox.md.
 """
 
 from __future__ import annotations

@@ -11,85 +11,34 @@ from sandbox.wire import Document
 PLATFORMS = ("REAL_ESTATE_BROCHURE", "INSTAGRAM", "LINKEDIN")
 VISUAL_TYPES = ("POST", "POST_WEB", "DOCUMENT", "RAW")
 
-
-def visuals_ready(order: Document, assignment_id: str, visual: Document, at: str) -> Document:
-    """`visual`: the product and its visualType."""
-    event = {
-        "event": "VISUALS_READY",
-        "timestamp": at,
-        "orderId": order["id"],
-        "assignmentId": assignment_id,
-        "visualType": visual["visualType"],
-        "product": visual["product"],
-        "realEstatePropertyId": order["realEstatePropertyId"],
-    }
-    return event | _present(order, "objectReferenceId")
-
-
-def photographer_booked(assignment: Document, at: str) -> Document:
-    return {
-        "event": "PHOTOGRAPHER_BOOKED",
-        "timestamp": at,
-        "orderId": assignment["orderId"],
-        "photographerId": assignment["photographer"]["id"],
-        "assignmentId": assignment["id"],
-    }
+# The fields of each event, required where a `!` follows.
+FIELDS = {
+    "VISUALS_READY": "event! timestamp! orderId! assignmentId! visualType! product!"
+    " realEstatePropertyId objectReferenceId",
+    "PHOTOGRAPHER_BOOKED": "event! timestamp! orderId! photographerId! assignmentId",
+    "ORDER_STATUS_UPDATED": "event! occurredAt! orderId! previousStatus! newStatus!",
+    "ASSIGNMENT_STATUS_UPDATED": "event! occurredAt! orderId! assignmentId! previousStatus!"
+    " newStatus! assignmentType scheduledAt estimatedDeliveryAt actionRequired",
+    "APPOINTMENT_DATE_UPDATED": "event! occurredAt! orderId! assignmentId! assignmentType"
+    " scheduledAt!",
+    "ESTIMATED_DELIVERY_UPDATED": "event! occurredAt! orderId! assignmentId! assignmentType"
+    " estimatedDeliveryAt!",
+    "MARKETING_MATERIALS_READY": "event! timestamp! propertyId! targetPlatform!",
+}
 
 
-def order_status(order: Document, previous: str, at: str) -> Document:
-    return {
-        "event": "ORDER_STATUS_UPDATED",
-        "occurredAt": at,
-        "orderId": order["id"],
-        "previousStatus": previous,
-        "newStatus": order["status"],
-    }
+def event(name: str, at: str, known: Document) -> Document:
+    """The event of a moment, with what is known of its fields."""
+    known = known | {"event": name, "timestamp": at, "occurredAt": at}
+    fields = ((one.removesuffix("!"), one.endswith("!")) for one in FIELDS[name].split())
+    return {field: known[field] for field, required in fields if required or field in known}
 
 
-def assignment_status(assignment: Document, previous: str, at: str) -> Document:
-    return {
-        "event": "ASSIGNMENT_STATUS_UPDATED",
-        "occurredAt": at,
-        "orderId": assignment["orderId"],
-        "assignmentId": assignment["id"],
-        "previousStatus": previous,
-        "newStatus": assignment["status"],
-        **_present(
-            assignment, "assignmentType", "scheduledAt", "estimatedDeliveryAt", "actionRequired"
-        ),
-    }
+def of_order(order: Document) -> Document:
+    """An order in the words of its events."""
+    return order | {"orderId": order["id"], "newStatus": order["status"]}
 
 
-def appointment(assignment: Document, at: str) -> Document:
-    return {
-        "event": "APPOINTMENT_DATE_UPDATED",
-        "occurredAt": at,
-        "orderId": assignment["orderId"],
-        "assignmentId": assignment["id"],
-        **_present(assignment, "assignmentType"),
-        "scheduledAt": assignment.get("scheduledAt"),
-    }
-
-
-def estimate(assignment: Document, at: str) -> Document:
-    return {
-        "event": "ESTIMATED_DELIVERY_UPDATED",
-        "occurredAt": at,
-        "orderId": assignment["orderId"],
-        "assignmentId": assignment["id"],
-        **_present(assignment, "assignmentType"),
-        "estimatedDeliveryAt": assignment["estimatedDeliveryAt"],
-    }
-
-
-def marketing_ready(property_id: str, target_platform: str, at: str) -> Document:
-    return {
-        "event": "MARKETING_MATERIALS_READY",
-        "timestamp": at,
-        "propertyId": property_id,
-        "targetPlatform": target_platform,
-    }
-
-
-def _present(document: Document, *names: str) -> Document:
-    return {name: document[name] for name in names if name in document}
+def of_assignment(assignment: Document) -> Document:
+    """An assignment in the words of its events."""
+    return assignment | {"assignmentId": assignment["id"], "newStatus": assignment["status"]}

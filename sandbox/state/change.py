@@ -23,6 +23,10 @@ class Change:
         self.at = timestamp(now)
         self.events: list[Document] = []
 
+    def tell(self, event: str, known: Document) -> None:
+        """Emit an event, with what is known of its fields."""
+        self.events.append(events.event(event, self.at, known))
+
     def place(self, session: Document, lines: Iterable[tuple[catalogue.Product, int]]) -> Document:
         """Create the order of a session: one assignment for each product, all CREATED (§3)."""
         order = {
@@ -81,7 +85,9 @@ class Change:
         if arrival := _ARRIVALS.get(status):
             arrival(self, assignment, previous)
         # Made after its logistics are known, told before what follows from it.
-        self.events.insert(place_in_queue, events.assignment_status(assignment, previous, self.at))
+        known = events.of_assignment(assignment) | {"previousStatus": previous}
+        told = events.event("ASSIGNMENT_STATUS_UPDATED", self.at, known)
+        self.events.insert(place_in_queue, told)
 
     def _settle(self, order: Document) -> None:
         """Let the order follow its assignments (§3.1, §3.3 rule 2, A48)."""
@@ -91,7 +97,7 @@ class Change:
 
     def _move_order(self, order: Document, status: str) -> None:
         previous, order["status"] = order["status"], status
-        self.events.append(events.order_status(order, previous, self.at))
+        self.tell("ORDER_STATUS_UPDATED", events.of_order(order) | {"previousStatus": previous})
         if status == "COMPLETED" and self._has_pictures(order):
             self.marketing(order["realEstatePropertyId"], "REAL_ESTATE_BROCHURE")
 
@@ -120,7 +126,8 @@ class Change:
 
     def nudge(self, assignment: Document) -> None:
         """Tell the same status again, with the logistics of now (§3.3 rule 3)."""
-        self.events.append(events.assignment_status(assignment, assignment["status"], self.at))
+        known = events.of_assignment(assignment) | {"previousStatus": assignment["status"]}
+        self.tell("ASSIGNMENT_STATUS_UPDATED", known)
 
     def set_appointment(self, assignment: Document, scheduled_at: str | None) -> None:
         """Set or (None) clear the appointment; the same one again is no change."""
@@ -129,19 +136,21 @@ class Change:
         assignment.pop("scheduledAt", None)
         if scheduled_at is not None:
             assignment["scheduledAt"] = scheduled_at
-        self.events.append(events.appointment(assignment, self.at))
+        known = events.of_assignment(assignment) | {"scheduledAt": scheduled_at}
+        self.tell("APPOINTMENT_DATE_UPDATED", known)
 
     def set_estimate(self, assignment: Document, estimated_delivery_at: str) -> None:
         """Set the date on which delivery is expected; the same one again is no change."""
         if assignment.get("estimatedDeliveryAt") != estimated_delivery_at:
             assignment["estimatedDeliveryAt"] = estimated_delivery_at
-            self.events.append(events.estimate(assignment, self.at))
+            self.tell("ESTIMATED_DELIVERY_UPDATED", events.of_assignment(assignment))
 
     def marketing(self, property_id: str, target_platform: str) -> None:
         """Add a generated marketing material to a property, and tell (§6.2)."""
         entry = materials.marketing(property_id, target_platform, self.at)
         self.workspace.marketing.setdefault(property_id, []).append(entry)
-        self.events.append(events.marketing_ready(property_id, target_platform, self.at))
+        known = {"propertyId": property_id, "targetPlatform": target_platform}
+        self.tell("MARKETING_MATERIALS_READY", known)
 
 
 def _booked(change: Change, assignment: Document, previous: str) -> None:
@@ -150,7 +159,8 @@ def _booked(change: Change, assignment: Document, previous: str) -> None:
     number = chosen["bookings"] = chosen.get("bookings", 0) + 1
     creatives = catalogue.PHOTOGRAPHERS
     assignment["photographer"] = dict(creatives[(number - 1) % len(creatives)])
-    change.events.append(events.photographer_booked(assignment, change.at))
+    known = events.of_assignment(assignment)
+    change.tell("PHOTOGRAPHER_BOOKED", known | {"photographerId": assignment["photographer"]["id"]})
 
 
 def _scheduled(change: Change, assignment: Document, previous: str) -> None:
@@ -182,10 +192,11 @@ def _delivered(change: Change, assignment: Document, previous: str) -> None:
     quantity = change.workspace.notes.get(assignment["id"], {}).get("quantity", 1)
     made = materials.deliver(assignment, quantity, change.at)
     change.workspace.materials.setdefault(assignment["id"], []).extend(made)
-    order = change.workspace.orders[assignment["orderId"]]
+    order = events.of_order(change.workspace.orders[assignment["orderId"]])
     told = {one["product"]: one for one in reversed(made)}
     for visual in told.values():
-        change.events.append(events.visuals_ready(order, assignment["id"], visual, change.at))
+        known = order | visual | {"assignmentId": assignment["id"]}
+        change.tell("VISUALS_READY", known)
 
 
 # What comes with a status, once it is reached (§6.2).

@@ -32,15 +32,21 @@ OPTIONS = {name: ASSIGNMENT[name] for name in ("assignmentType", "scheduledAt", 
 OPTIONS |= {"estimatedDeliveryAt": "2026-03-08", "assignmentId": "TRIAL-ASSIGNMENT"}
 OPTIONS |= {name: ORDER[name] for name in ("realEstatePropertyId", "objectReferenceId")}
 VISUAL = {"product": "GROUND_PHOTO", "visualType": "POST"}
-SENT = [  # as the sandbox puts each together
-    platform.visuals_ready(ORDER, "TRIAL-ASSIGNMENT", VISUAL, STAMP),
-    platform.photographer_booked(ASSIGNMENT, STAMP),
-    platform.order_status(ORDER, "PLACED", STAMP),
-    platform.assignment_status(ASSIGNMENT, "CREATED", STAMP),
-    platform.appointment(ASSIGNMENT, STAMP),
-    platform.estimate(ASSIGNMENT, STAMP),
-    platform.marketing_ready("TRIAL-PROPERTY", "REAL_ESTATE_BROCHURE", STAMP),
-]
+OF_ORDER = platform.of_order(ORDER) | {"previousStatus": "PLACED"}
+OF_ASSIGNMENT = platform.of_assignment(ASSIGNMENT) | {"previousStatus": "CREATED"}
+KNOWN = {
+    "VISUALS_READY": OF_ORDER | VISUAL | {"assignmentId": "TRIAL-ASSIGNMENT"},
+    "PHOTOGRAPHER_BOOKED": OF_ASSIGNMENT | {"photographerId": "TRIAL-PHOTOGRAPHER"},
+    "ORDER_STATUS_UPDATED": OF_ORDER,
+    "ASSIGNMENT_STATUS_UPDATED": OF_ASSIGNMENT,
+    "APPOINTMENT_DATE_UPDATED": OF_ASSIGNMENT,
+    "ESTIMATED_DELIVERY_UPDATED": OF_ASSIGNMENT,
+    "MARKETING_MATERIALS_READY": {
+        "propertyId": "TRIAL-PROPERTY",
+        "targetPlatform": "REAL_ESTATE_BROCHURE",
+    },
+}
+SENT = [platform.event(name, STAMP, known) for name, known in KNOWN.items()]
 
 
 def test_there_is_a_sample_of_each_kind_that_the_sandbox_sends():
