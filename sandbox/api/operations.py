@@ -24,13 +24,13 @@ PATCH /v1/real-estate-properties/{propertyId}
     properties.update PropertyChanges -> 200 Property | 404 | 409
 PATCH /v1/real-estate-properties/by-reference/{objectReferenceId}
     §4.6 The same, by reference
-    properties.update_by_reference PropertyChanges -> 200 Property | 404 | 409
+    properties.update PropertyChanges -> 200 Property | 404 | 409
 GET /v1/real-estate-properties/{propertyId}
     §4.6 Read the full property
     properties.read -> 200 Property | 404
 GET /v1/real-estate-properties/by-reference/{objectReferenceId}
     §4.6 The same, by reference
-    properties.read_by_reference -> 200 Property | 404
+    properties.read -> 200 Property | 404
 GET /v1/real-estate-properties ?page ?size
     §4.6 List properties, page by page
     properties.listing -> 200 PropertyPage | 400

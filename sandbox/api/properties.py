@@ -16,8 +16,7 @@ USUAL_PAGE = 50  # §8
 
 def create(platform: Platform, request: Request) -> Answer:
     """All fields are optional; a reference that exists is refused with 409 (A45)."""
-    refuse_unknown = platform.refuse_unknown_fields
-    document = merge({}, request.body, refuse_unknown=refuse_unknown)
+    document = merge({}, request.body, refuse_unknown=platform.refuse_unknown_fields)
     _check_reference(platform, document, own_id=None)
     key = platform.workspace.new_id()
     document = {"id": key, **document}
@@ -27,23 +26,21 @@ def create(platform: Platform, request: Request) -> Answer:
 
 
 def update(platform: Platform, request: Request) -> Answer:
-    return _update(platform, platform.property_(request.params["propertyId"]), request.body)
-
-
-def update_by_reference(platform: Platform, request: Request) -> Answer:
     """An unknown reference is a 404 and creates nothing (A3)."""
-    return _update(
-        platform, platform.property_by_reference(request.params["objectReferenceId"]), request.body
-    )
-
-
-def _update(platform: Platform, stored: Document, changes: Document) -> Answer:
-    document = merge(stored, changes, refuse_unknown=platform.refuse_unknown_fields)
+    stored = _named(platform, request)
+    document = merge(stored, request.body, refuse_unknown=platform.refuse_unknown_fields)
     if document.get("objectReferenceId") != stored.get("objectReferenceId"):
         _check_reference(platform, document, own_id=stored["id"])
     platform.workspace.properties[stored["id"]] = document
     platform.version += 1
     return Answer(200, document)
+
+
+def _named(platform: Platform, request: Request) -> Document:
+    """The property of the path, which names it by its id or by its reference."""
+    if "propertyId" in request.params:
+        return platform.property_(request.params["propertyId"])
+    return platform.property_by_reference(request.params["objectReferenceId"])
 
 
 def _check_reference(platform: Platform, document: Document, *, own_id: str | None) -> None:
@@ -54,11 +51,7 @@ def _check_reference(platform: Platform, document: Document, *, own_id: str | No
 
 
 def read(platform: Platform, request: Request) -> Answer:
-    return Answer(200, platform.property_(request.params["propertyId"]))
-
-
-def read_by_reference(platform: Platform, request: Request) -> Answer:
-    return Answer(200, platform.property_by_reference(request.params["objectReferenceId"]))
+    return Answer(200, _named(platform, request))
 
 
 def listing(platform: Platform, request: Request) -> Answer:
