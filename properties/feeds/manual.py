@@ -3,6 +3,7 @@
 `python -m properties.feeds.manual docs/feeds.md` writes them anew; a test compares.
 """
 
+import itertools
 import re
 import sys
 from collections.abc import Iterator
@@ -44,15 +45,16 @@ def filled(text: str) -> str:
 
 def _columns() -> Iterator[str]:
     """Yield the columns of CSV and Excel."""
-    yield from ("| column | holds |", "|---|---|")
-    for path, column in COLUMNS.items():
-        if not column.field.is_characteristic:
-            yield f"| `{path}` | {_holds(column.field)} |"
+    yield from ("| columns | hold |", "|---|---|")
     three = next(c.field for c in COLUMNS.values() if c.field.is_characteristic)
-    yield f"| `characteristics.NAME` | {_holds(three)} |"
+    told = [(p, c.field) for p, c in COLUMNS.items() if not c.field.is_characteristic]
+    told.append(("characteristics.NAME", three))
     for name in TEXTS:
         field = catalog.FIELDS[f"{LOCALIZATIONS}[].{name}"]
-        yield f"| `{LOCALIZATIONS}.LANGUAGE.{name}` | {_holds(field)} |"
+        told.append((f"{LOCALIZATIONS}.LANGUAGE.{name}", field))
+    # Neighbours that hold the same share a line.
+    for holds, group in itertools.groupby(told, key=lambda one: _holds(one[1])):
+        yield f"| {', '.join(f'`{path}`' for path, _ in group)} | {holds} |"
 
 
 def _holds(field: Field) -> str:
@@ -73,11 +75,11 @@ def _characteristics() -> Iterator[str]:
 
 def _idx() -> Iterator[str]:
     """Yield the columns of IDX that have a home."""
-    yield from ("| no. | column | read as | field |", "|---|---|---|---|")
+    yield from ("| column | read as | field |", "|---|---|---|")
     for column in columns.COLUMNS:
         if column.path:
             paths = ", ".join(f"`{path}`" for path in column.path.split(", "))
-            yield f"| {column.number} | `{column.name}` | {column.read} | {paths} |"
+            yield f"| {column.number} `{column.name}` | {column.read} | {paths} |"
 
 
 def _idx_kept() -> Iterator[str]:
