@@ -4,18 +4,32 @@ from django.apps import AppConfig
 
 
 class CrmSyncConfig(AppConfig):
-    """Loads the queues of inbox and history, the doorbell, the heartbeats and the system checks."""
+    """Plugs in the inbox and the webhook; loads the doorbell, the heartbeats, the system checks."""
 
     name = "crm_sync"
     verbose_name = "Platform"
 
     def ready(self) -> None:
-        """Connect what needs the models."""
-        # Models are ready only now.
+        """Connect what needs the models, which are ready only now."""
+        # Django, Celery and the server's hooks find what is in these once they are loaded.
         from crm_sync import checks, tasks  # noqa: F401, PLC0415
-        from crm_sync.integrity import checks as integrity_checks  # noqa: F401, PLC0415
-        from crm_sync.jobs.doorbell import doorbell  # noqa: PLC0415 - as above
-        from crm_sync.webhook import poll  # noqa: F401, PLC0415
+        from crm_sync.admin import tiles  # noqa: PLC0415
+        from crm_sync.inbox import store  # noqa: PLC0415
+        from crm_sync.integrity import checks as integrity  # noqa: PLC0415
+        from crm_sync.jobs.doorbell import doorbell  # noqa: PLC0415
+        from crm_sync.registry import AppHooks, register  # noqa: PLC0415
+        from crm_sync.webhook import poll, schedule  # noqa: PLC0415
         from crm_sync.workers import heartbeat  # noqa: F401, PLC0415
 
         doorbell.connect(tasks.publish)
+        register(
+            AppHooks(
+                app=self.label,
+                queues=[store.RECEIVED_EVENTS, poll.TRIGGERS],
+                after_applied=[schedule.received],
+                after_missed=[schedule.missed],
+                integrity_checks=[integrity.check_groups],
+                tiles=[tiles.tiles],
+                attention=[tiles.attention],
+            )
+        )

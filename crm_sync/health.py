@@ -8,10 +8,9 @@ from django.db import Error
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 
-from crm_sync.jobs import due
 from crm_sync.models import Heartbeat
 from crm_sync.text import span
-from crm_sync.workers import heartbeat, lanes
+from crm_sync.workers import heartbeat, lanes, queues
 from crm_sync.workers.heartbeat import Kind, Presence
 
 LATE = timedelta(seconds=60)  # that a row is due and nobody takes it
@@ -60,11 +59,11 @@ def stalled(now: datetime) -> list[tuple[str, int]]:
 
     A backlog that a worker drains just now moves, however long it is.
     """
-    late = due.waiting(now - LATE)
+    late = queues.waiting(now - LATE)
     if not late:
         return []
     # Also due now: a row far ahead is due too (a clock was wrong), and further ahead of the past.
-    waiting = set(due.waiting(now)) - lanes.busy(now)
+    waiting = set(queues.waiting(now)) - lanes.busy(now)
     return [one for one in late if one in waiting]
 
 

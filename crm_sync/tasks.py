@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
+from crm_sync import registry
 from crm_sync.inbox import retention
-from crm_sync.jobs import due
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import WebhookMonitor
 from crm_sync.webhook import schedule
@@ -29,7 +29,7 @@ def drain(queue: str, workspace_id: int) -> dict[str, int]:
         outcome → number of rows; nothing where another worker is at it.
     """
     lanes.ring_taken(queue, workspace_id)
-    tally = due.QUEUES[queue].drain(workspace_id, BUDGET)
+    tally = registry.queue(queue).drain(workspace_id, BUDGET)
     if tally.more:
         doorbell.ring(queue, workspace_id)
     return tally.counts

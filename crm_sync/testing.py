@@ -4,7 +4,8 @@
 process of the test and within its database.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,13 +14,23 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from crm_sync import registry
 from crm_sync.inbox import store
-from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook import sample_events, test_event
 
 BUDGET = 20.0  # seconds
 SECRET = "secret-of-a-test"  # noqa: S105 - it opens nothing
+
+
+@pytest.fixture
+def app_hooks() -> Iterator[Callable[..., None]]:
+    """Return a function that lets parts of what the apps plug in be others until the test ends.
+
+    `app_hooks(event_handlers={…}, after_gap=[…])`; see `crm_sync.registry.replaced`.
+    """
+    with ExitStack() as stack:
+        yield lambda **parts: stack.enter_context(registry.replaced(**parts))
 
 
 @pytest.fixture
@@ -61,7 +72,7 @@ def platform_event(platform_workspace: Workspace) -> Callable[..., ReceivedEvent
             query_params=one.params,
         )
         assert answer.status_code == 200, f"the callback was refused: {answer.content!r}"  # noqa: S101
-        due.QUEUES[store.QUEUE].drain(to.pk, BUDGET)
+        registry.queue(store.QUEUE).drain(to.pk, BUDGET)
         found = test_event.received_event_of(to, one)
         assert found is not None, "the callback was not stored"  # noqa: S101
         return found

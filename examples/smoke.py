@@ -9,8 +9,8 @@ from django.utils import timezone
 from rich.console import Console
 from rich.table import Table
 
-from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent
+from crm_sync.workers import queues
 from orders.models import Assignment, Material, Order
 from properties.catalog import equal
 from properties.models import Property
@@ -36,7 +36,7 @@ def check(sandbox: str, *, limit: float) -> int:
 
 def is_finished() -> bool:
     order = Order.objects.first()
-    return order is not None and order.status == "COMPLETED" and not due.waiting(timezone.now())
+    return order is not None and order.status == "COMPLETED" and not queues.waiting(timezone.now())
 
 
 def compare(state: dict[str, Any]) -> Iterator[Row]:
@@ -72,5 +72,5 @@ def compare(state: dict[str, Any]) -> Iterator[Row]:
     )
     materials = Material.objects.count()
     yield "materials", f"{materials} known", "", materials > 0
-    waiting = due.waiting(timezone.now())
+    waiting = queues.waiting(timezone.now())
     yield "due", f"{len(waiting)} queues", "", not waiting

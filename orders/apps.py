@@ -4,15 +4,29 @@ from django.apps import AppConfig
 
 
 class OrdersConfig(AppConfig):
-    """Loads the event handlers and the queues."""
+    """Plugs the orders into the platform's side."""
 
     name = "orders"
     label = "orders"
     verbose_name = "Orders"
 
     def ready(self) -> None:
-        """Register what needs the models."""
-        # Models are ready only now.
-        from orders import handlers, integrity, queues  # noqa: F401, PLC0415
-        from orders.admin import tiles  # noqa: F401, PLC0415
-        from orders.mirror import snapshot  # noqa: F401, PLC0415
+        """Register what needs the models, which are ready only now."""
+        from crm_sync.registry import AppHooks, register  # noqa: PLC0415
+        from orders import handlers, integrity, queues  # noqa: PLC0415
+        from orders.admin import tiles  # noqa: PLC0415
+        from orders.mirror import refresh, snapshot, timeline  # noqa: PLC0415
+
+        register(
+            AppHooks(
+                app=self.label,
+                queues=[queues.ORDERS, queues.MATERIALS, queues.Placements()],
+                event_handlers=handlers.EVENT_HANDLERS,
+                snapshots=[snapshot.facts],
+                activity=[timeline.has_grown],
+                after_gap=[refresh.read_all_open],
+                integrity_checks=[integrity.check_groups],
+                tiles=[tiles.tiles],
+                attention=[tiles.attention],
+            )
+        )

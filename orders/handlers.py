@@ -1,8 +1,10 @@
 """Which of our functions understands which event (§6.2); none of them calls the platform."""
 
-from crm_sync.inbox import events
-from crm_sync.inbox.events import Event
-from crm_sync.inbox.handlers import Batch, Effect, Outcome, handles
+from collections.abc import Mapping
+
+from crm_sync.hooks.handlers import Batch, Effect, EventHandler, Outcome
+from crm_sync.platform import events
+from crm_sync.platform.events import Event
 from orders.materials import announced
 from orders.mirror import updates
 from orders.mirror.rows import Rows
@@ -10,37 +12,31 @@ from orders.mirror.updates import EventContext
 from orders.models import StatusChange
 
 
-@handles(events.ORDER_STATUS_UPDATED)
 def order_status_updated(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Move the order; see `mirror.updates`."""
     return updates.tell_order_status(_context(batch, event, received_event_id))
 
 
-@handles(events.ASSIGNMENT_STATUS_UPDATED)
 def assignment_status_updated(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Move the assignment, or refresh its logistics; see `mirror.updates`."""
     return updates.tell_assignment_status(_context(batch, event, received_event_id))
 
 
-@handles(events.APPOINTMENT_DATE_UPDATED)
 def appointment_date_updated(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Set or clear the appointment; see `mirror.updates`."""
     return updates.tell_appointment(_context(batch, event, received_event_id))
 
 
-@handles(events.ESTIMATED_DELIVERY_UPDATED)
 def estimated_delivery_updated(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Set the estimated delivery date; see `mirror.updates`."""
     return updates.tell_estimate(_context(batch, event, received_event_id))
 
 
-@handles(events.PHOTOGRAPHER_BOOKED)
 def photographer_booked(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Note who comes; see `mirror.updates`."""
     return updates.tell_photographer(_context(batch, event, received_event_id))
 
 
-@handles(events.VISUALS_READY)
 def visuals_ready(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Make the visuals of the assignment due to be fetched."""
     context = _context(batch, event, received_event_id)
@@ -64,7 +60,6 @@ def visuals_ready(batch: Batch, event: Event, received_event_id: int) -> Effect:
     return _announced(f"{order}, {assignment}: {product} {visual_type} is ready", is_new=is_new)
 
 
-@handles(events.MARKETING_MATERIALS_READY)
 def marketing_materials_ready(batch: Batch, event: Event, received_event_id: int) -> Effect:
     """Make the marketing materials of the property due to be fetched."""
     context = _context(batch, event, received_event_id)
@@ -87,3 +82,14 @@ def _announced(text: str, *, is_new: bool) -> Effect:
     if is_new:
         return Effect(Outcome.APPLIED, text)
     return Effect(Outcome.STALE, f"{text}; that or something newer is known")
+
+
+EVENT_HANDLERS: Mapping[str, EventHandler] = {
+    events.ORDER_STATUS_UPDATED: order_status_updated,
+    events.ASSIGNMENT_STATUS_UPDATED: assignment_status_updated,
+    events.APPOINTMENT_DATE_UPDATED: appointment_date_updated,
+    events.ESTIMATED_DELIVERY_UPDATED: estimated_delivery_updated,
+    events.PHOTOGRAPHER_BOOKED: photographer_booked,
+    events.VISUALS_READY: visuals_ready,
+    events.MARKETING_MATERIALS_READY: marketing_materials_ready,
+}

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from django.db.models import F, Q
 
+from crm_sync.hooks.invariants import CheckGroup, Invariant
 from crm_sync.integrity.audit import free_from_leases, never_left
-from crm_sync.integrity.invariants import CHECKS, CheckGroup, Invariant
 from crm_sync.models import ReceivedEvent
 from orders.mirror import lww
 from orders.mirror.detail import FACT_OF
@@ -131,6 +131,3 @@ def placements(workspace_id: int, now: datetime) -> CheckGroup:
             Invariant("has a state that we do not know", ~Q(state__in=State.values)),
         ],
     )
-
-
-CHECKS.append(check_groups)

@@ -7,13 +7,11 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crm_sync.jobs import due
 from crm_sync.jobs.due import Claim, Tally
 from crm_sync.platform.client import Client
-from crm_sync.webhook import poll, schedule
 from crm_sync.workers.queues import RowQueue
 from orders.materials import announced, files
-from orders.mirror import refresh, timeline, updates
+from orders.mirror import refresh, updates
 from orders.models import MaterialSet, Order
 from orders.placing import settlement
 from orders.reads import poller, rate_limit
@@ -65,9 +63,3 @@ MATERIALS = RowQueue(
     work=poller.one_by_one(files.fetch),
     reason="problem",
 )
-
-due.register(ORDERS)
-due.register(MATERIALS)
-due.register(Placements())
-schedule.MOVES.append(timeline.has_grown)
-poll.AFTER_GAP.append(refresh.read_all_open)

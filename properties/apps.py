@@ -4,15 +4,25 @@ from django.apps import AppConfig
 
 
 class PropertiesConfig(AppConfig):
-    """Loads the queues: properties to push, feeds to import."""
+    """Plugs the properties into the platform's side."""
 
     name = "properties"
     verbose_name = "Properties"
 
     def ready(self) -> None:
-        """Connect what needs the models."""
-        # Models are ready only now.
-        from properties import integrity  # noqa: F401, PLC0415
-        from properties.admin import tiles  # noqa: F401, PLC0415
-        from properties.imports import job  # noqa: F401, PLC0415
-        from properties.push import queue  # noqa: F401, PLC0415
+        """Register what needs the models, which are ready only now."""
+        from crm_sync.registry import AppHooks, register  # noqa: PLC0415
+        from properties import integrity  # noqa: PLC0415
+        from properties.admin import tiles  # noqa: PLC0415
+        from properties.imports import job  # noqa: PLC0415
+        from properties.push import queue  # noqa: PLC0415
+
+        register(
+            AppHooks(
+                app=self.label,
+                queues=[job.IMPORTS, queue.PROPERTIES],
+                integrity_checks=[integrity.check_groups],
+                tiles=[tiles.tiles],
+                attention=[tiles.swept, tiles.attention],
+            )
+        )

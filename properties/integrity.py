@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db.models import Prefetch, Q, QuerySet
 
+from crm_sync.hooks.invariants import CheckGroup, Invariant, Wrong
 from crm_sync.integrity.audit import free_from_leases, never_left
-from crm_sync.integrity.invariants import CHECKS, CheckGroup, Invariant, Wrong
 from crm_sync.jobs import due
 from crm_sync.models import awake
 from properties.drift.comparison import forgotten
@@ -120,6 +120,3 @@ def imports(workspace_id: int, now: datetime) -> CheckGroup:
             *free_from_leases(now),
         ],
     )
-
-
-CHECKS.append(check_groups)

@@ -13,14 +13,17 @@ from django.db import connection
 from django.test import Client, TestCase, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 
-from crm_sync.jobs import due
+from crm_sync import registry
 from crm_sync.models import Workspace
 from crm_sync.platform import transport
 from crm_sync.webhook.configuration import configure
+from crm_sync.workers import queues
 from sandbox.app import Sandbox
 from tests.crm_sync.admin_pages import client_of, make_workspace
 from tests.databases import Origin, empty, in_memory, origin
 from tests.wsgi import IN_A_TRANSACTION, WsgiAdapter
+
+pytest_plugins = ["crm_sync.testing"]
 
 PLATFORM = "http://sandbox.test"
 OURS = "http://crm.test"
@@ -199,7 +202,7 @@ def workspace(db, box: Sandbox) -> Workspace:
     """Return a workspace that is connected to the sandbox, its webhook set and looked at."""
     connected = Workspace.objects.create(slug="main", base_url=PLATFORM, fixed_token=TOKEN)
     configure(connected, auth_type="HEADER", now=datetime.now(UTC))
-    assert due.QUEUES["triggers"].drain(connected.pk, 20.0).counts == {"looked": 1}
+    assert registry.queue("triggers").drain(connected.pk, 20.0).counts == {"looked": 1}
     box.calls.clear()
     return connected
 
@@ -214,12 +217,12 @@ def drain_all() -> Callable[[], dict[str, dict[str, int]]]:
     def drain() -> dict[str, dict[str, int]]:
         counts: dict[str, dict[str, int]] = {}
         for _ in range(20):
-            waiting = due.waiting(datetime.now(UTC))
+            waiting = queues.waiting(datetime.now(UTC))
             if not waiting:
                 return counts
             for name, workspace_id in waiting:
                 done = counts.setdefault(name, {})
-                for outcome, count in due.QUEUES[name].drain(workspace_id, 20.0).counts.items():
+                for outcome, count in registry.queue(name).drain(workspace_id, 20.0).counts.items():
                     done[outcome] = done.get(outcome, 0) + count
             if set(counts.get("triggers", ())) == {"as before"}:
                 del counts["triggers"]

@@ -2,7 +2,6 @@
 
 from django.contrib import admin
 
-from crm_sync.admin import tiles  # noqa: F401 - adds itself to the dashboard
 from crm_sync.admin.accounts import GroupAdmin, UserAdmin
 from crm_sync.admin.gap import GapAdmin
 from crm_sync.admin.received_event import ReceivedEventAdmin

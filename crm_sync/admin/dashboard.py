@@ -1,8 +1,8 @@
 """The first page of the admin: what is due for a person, and how the connections are."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from django.apps import apps
 from django.db.models import OuterRef, Q, Subquery
@@ -11,16 +11,18 @@ from django.templatetags.static import static
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 
-from crm_sync import health
+from crm_sync import health, registry
 from crm_sync.admin import standstill
 from crm_sync.admin.live import live
 from crm_sync.admin.states import state_badge
 from crm_sync.admin.ui.cells import badge, moment, page_of, shortened
-from crm_sync.admin.ui.tiles import ATTENTION, NEWEST, TILES, Attention, Tile
 from crm_sync.admin.workspace import connection, without_secrets
+from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import clock
+
+Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -34,7 +36,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     attention += _workspace_troubles(workspaces, now)
     if sees_received_events:
         attention += _stuck_events(now)
-    for find in reversed(ATTENTION):
+    for find in _platform_last(registry.hooks().attention):
         attention += [line for line in find(now) if _may_see(request, line.link)]
     is_new = not Workspace.objects.exists()
     return context | {
@@ -62,16 +64,18 @@ def favicon(_: HttpRequest) -> str:
 
 
 def _groups(request: HttpRequest) -> list[tuple[str, list[Tile]]]:
-    """Return the tiles under the name of the app that they come from.
-
-    The apps in which people work were loaded last and come first.
-    """
+    """Return the tiles under the name of the app that they come from."""
     groups = []
-    for add in reversed(TILES):
+    for add in _platform_last(registry.hooks().tiles):
         shown = [tile for tile in add() if _may_see(request, tile.link)]
         if shown:
             groups.append((_app_of(add), shown))
     return groups
+
+
+def _platform_last(functions: Sequence[Function]) -> list[Function]:
+    """Put the apps in which people work first."""
+    return sorted(functions, key=lambda one: one.__module__.startswith("crm_sync."))
 
 
 def _app_of(function: Callable[[], list[Tile]]) -> str:

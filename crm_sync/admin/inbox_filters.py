@@ -8,9 +8,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from crm_sync.admin.ui.base import DropdownFilter
-from crm_sync.inbox.events import REQUIRED
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import ReceivedEvent
+from crm_sync.platform.events import REQUIRED
 
 OTHER = "other"
 MOST_CAUSES = 50

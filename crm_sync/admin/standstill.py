@@ -6,8 +6,8 @@ from typing import Any
 
 from crm_sync import health
 from crm_sync.admin.ui.cells import badge, moment, page_of
-from crm_sync.admin.ui.tiles import NEWEST, Attention
 from crm_sync.health import LATE, Report
+from crm_sync.hooks.tiles import NEWEST, Attention
 from crm_sync.models import WebhookMonitor
 from crm_sync.workers import heartbeat
 from crm_sync.workers.heartbeat import Kind

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
-from crm_sync.admin.ui.tiles import ATTENTION, NEWEST, TILES, Attention, Tile
+from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook.configuration import GONE
 
@@ -146,7 +146,3 @@ def _line(
     now: datetime,
 ) -> Attention:
     return Attention(mark, text, row.workspace.slug, moment(at, now), page_of(row))
-
-
-TILES.append(tiles)
-ATTENTION.append(attention)

@@ -13,13 +13,14 @@ from typing import Any
 from django.db import DatabaseError
 from django.db.models import Min
 
-from crm_sync.inbox.events import Event, NotUnderstood, parse
+from crm_sync import registry
+from crm_sync.hooks.handlers import Batch
 from crm_sync.inbox.failure_groups import cause_of
-from crm_sync.inbox.handlers import HANDLERS, Batch
 from crm_sync.jobs import due, durability, fast_sql, runner
 from crm_sync.jobs.due import Claim
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import clock
+from crm_sync.platform.events import Event, NotUnderstood, parse
 from crm_sync.text import clean
 
 log = logging.getLogger(__name__)
@@ -143,7 +144,7 @@ def _originals(events: Sequence[tuple[Heard, Event]]) -> dict[int, int]:
 
 
 def _apply(batch: Batch, event: Event, pk: int) -> tuple[str, str]:
-    handler = HANDLERS.get(event.kind)
+    handler = registry.hooks().event_handlers.get(event.kind)
     if handler is None:
         return State.IGNORED.value, f"nothing handles {event.kind}"
     effect = handler(batch, event, pk)

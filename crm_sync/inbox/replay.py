@@ -12,12 +12,12 @@ from datetime import datetime
 
 from django.db import transaction
 
+from crm_sync import registry
 from crm_sync.inbox import apply, store
-from crm_sync.inbox.events import NotUnderstood, parse
-from crm_sync.inbox.handlers import SNAPSHOTS
 from crm_sync.jobs import due
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import ReceivedEvent
+from crm_sync.platform.events import NotUnderstood, parse
 
 State = ReceivedEvent.State
 TO_REPLAY = ("workspace_id", "digest", "body", "headers", "method")  # what a copy takes over
@@ -148,6 +148,6 @@ def _witnessed(row: ReceivedEvent) -> dict[str, str]:
     except NotUnderstood:
         return {}
     facts: dict[str, str] = {}
-    for tell in SNAPSHOTS:
+    for tell in registry.hooks().snapshots:
         facts |= tell(row.workspace_id, event)
     return facts

@@ -10,13 +10,14 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from crm_sync.inbox import apply, handlers
+from crm_sync import registry
+from crm_sync.inbox import apply
 from crm_sync.inbox.auth import CachedAuth
-from crm_sync.inbox.events import NotUnderstood, canonical_digest, parse_document
-from crm_sync.jobs import due, fast_sql
+from crm_sync.jobs import fast_sql
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim
 from crm_sync.models import ReceivedEvent
+from crm_sync.platform.events import NotUnderstood, canonical_digest, parse_document
 from crm_sync.workers.queues import Drain, RowQueue
 
 QUEUE = "deliveries"
@@ -114,7 +115,7 @@ def digest_of(body: bytes) -> str:
 
 def _settle_some(claims: Sequence[Claim[ReceivedEvent]], drain: Drain) -> list[str]:
     outcomes = apply.settle_some(claims, now=timezone.now())
-    for tell in handlers.AFTER_APPLIED:
+    for tell in registry.hooks().after_applied:
         tell(drain.workspace_id, timezone.now())
     return outcomes
 
@@ -154,5 +155,3 @@ RECEIVED_EVENTS = RowQueue(
     together=AT_ONCE,
     columns=("workspace", "body", "attempts", "replay_of"),
 )
-
-due.register(RECEIVED_EVENTS)

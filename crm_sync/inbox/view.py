@@ -19,9 +19,9 @@ from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from crm_sync import registry
 from crm_sync.inbox import auth, store
 from crm_sync.inbox.auth import CachedAuth
-from crm_sync.inbox.handlers import AFTER_MISSED
 from crm_sync.inbox.masking import masked_headers
 from crm_sync.inbox.test_mark import TEST_HEADER, is_ours
 from crm_sync.models import ReceivedEvent, Workspace
@@ -195,7 +195,7 @@ def _read_body(request: HttpRequest) -> bytes:
 def _ask_for_missed() -> None:
     missed = _missed.copy()
     try:
-        for tell in AFTER_MISSED:
+        for tell in registry.hooks().after_missed:
             tell(missed, timezone.now())
     except DatabaseError:
         log.exception("the history could not be asked for")

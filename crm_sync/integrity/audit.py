@@ -14,7 +14,8 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import Case, Count, Q, Value, When
 
-from crm_sync.integrity.invariants import CHECKS, CheckGroup, Invariant
+from crm_sync import registry
+from crm_sync.hooks.invariants import CheckGroup, Invariant
 from crm_sync.jobs import due
 from crm_sync.models import Workspace
 
@@ -84,7 +85,7 @@ def snapshot() -> Iterator[None]:
 
 def check_groups(workspace: Workspace, now: datetime) -> list[CheckGroup]:
     """Return the checks of all apps on a workspace, those of the platform first."""
-    return [group for app in CHECKS for group in app(workspace.pk, now)]
+    return [group for app in registry.hooks().integrity_checks for group in app(workspace.pk, now)]
 
 
 def read(

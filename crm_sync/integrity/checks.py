@@ -4,10 +4,10 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, F, Q
 
+from crm_sync.hooks.invariants import CheckGroup, Invariant
 from crm_sync.inbox.apply import TRIES
 from crm_sync.inbox.store import STUCK
 from crm_sync.integrity.audit import CLOCKS, free_from_leases, never_left
-from crm_sync.integrity.invariants import CHECKS, CheckGroup, Invariant
 from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, Slot, WebhookMonitor, Workspace
 from crm_sync.webhook import schedule
@@ -132,6 +132,3 @@ def places(workspace_id: int, now: datetime) -> CheckGroup:
         },
         free_from_leases(now, slots.LEASE),
     )
-
-
-CHECKS.append(check_groups)

@@ -222,16 +222,3 @@ class Queue(Protocol):
 
     def drain(self, workspace_id: int, budget: float) -> Tally:
         """Do what is due in one workspace, at most `budget` seconds of it."""
-
-
-QUEUES: dict[str, Queue] = {}  # filled when the apps load
-
-
-def register(queue: Queue) -> None:
-    """Make a queue known to the workers, the doorbell and `manage.py drain`."""
-    QUEUES[queue.name] = queue
-
-
-def waiting(now: datetime) -> list[tuple[str, int]]:
-    """Return (queue, workspace id) for everything that is due; one query for each queue."""
-    return [(queue.name, pk) for queue in QUEUES.values() for pk in queue.workspaces(now)]

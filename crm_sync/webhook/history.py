@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from crm_sync.inbox.events import NotUnderstood, canonical_digest, parse_document, read_moment
+from crm_sync.platform.events import NotUnderstood, canonical_digest, parse_document, read_moment
 from crm_sync.text import clean
 
 KEPT = 10  # §8: the platform keeps so many records

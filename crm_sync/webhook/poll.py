@@ -6,7 +6,7 @@ of it that we did not receive goes through the same inbox. What a look cannot ac
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from crm_sync import registry
 from crm_sync.inbox import masking, store
 from crm_sync.jobs import due
 from crm_sync.jobs.due import Claim
@@ -29,9 +30,6 @@ log = logging.getLogger(__name__)
 
 SILENCE = timedelta(seconds=35)  # a callback has 30 seconds (§6.1 rule 3), and some to get here
 UNAUTHORIZED = 401  # what our own address answers to another secret
-
-# What each app reads again after a gap, and how many things that are; filled when the apps load.
-AFTER_GAP: list[Callable[[int, datetime], int]] = []
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ def _take_in(
     is_accounted = _is_accounted(known, sight, new, now=now)
     gaps = _gaps(known, sight, new, is_accounted=is_accounted)
     if gaps:
-        asked = sum(ask(workspace.pk, now) for ask in AFTER_GAP)
+        asked = sum(ask(workspace.pk, now) for ask in registry.hooks().after_gap)
         for gap in gaps:
             gap.noticed_at, gap.asked = now, asked
     with transaction.atomic():
@@ -256,5 +254,3 @@ TRIGGERS = RowQueue(
     reason="problem",
     wait=schedule.LATEST + due.LEASE,
 )
-
-due.register(TRIGGERS)

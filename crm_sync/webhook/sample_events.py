@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from crm_sync.inbox import events
+from crm_sync.platform import events
 
 # What an event may carry beside what it must (§6.3).
 OPTIONAL: dict[str, tuple[str, ...]] = {

@@ -4,14 +4,14 @@ Every 15 seconds while something moves, every 60 while nothing does; at once aft
 receipt, at start-up, after a failure of ours, and after we have set the webhook (I19).
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from crm_sync.inbox.handlers import AFTER_APPLIED, AFTER_MISSED
+from crm_sync import registry
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import ReceivedEvent, WebhookMonitor
 
@@ -20,9 +20,6 @@ RECEIPTS = 5
 SOONEST = timedelta(seconds=settings.HISTORY_POLL_ACTIVE)
 LATEST = timedelta(seconds=settings.HISTORY_POLL_IDLE)
 RECENT = timedelta(seconds=settings.HISTORY_ACTIVE_FOR)
-
-# Does anything of an app move in this workspace since then? Filled when the apps load.
-MOVES: list[Callable[[int, datetime], bool]] = []
 
 
 def begin(workspace_id: int, *, now: datetime) -> None:
@@ -76,9 +73,7 @@ def pause(workspace_id: int, *, now: datetime) -> timedelta:
     """Say how long to wait until the next look."""
     since = now - RECENT
     came = ReceivedEvent.objects.filter(workspace_id=workspace_id, received_at__gt=since)
-    is_moving = came.exists() or any(moves(workspace_id, since) for moves in MOVES)
+    is_moving = came.exists() or any(
+        has_moved(workspace_id, since) for has_moved in registry.hooks().activity
+    )
     return SOONEST if is_moving else LATEST
-
-
-AFTER_APPLIED.append(received)
-AFTER_MISSED.append(missed)

@@ -9,9 +9,9 @@ from typing import Any
 
 from django.db.models import Q
 
-from crm_sync.inbox.events import canonical_digest
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
+from crm_sync.platform.events import canonical_digest
 from crm_sync.platform.transport import RawAnswer
 from crm_sync.webhook import authentication, sample_events
 

@@ -11,6 +11,7 @@ from typing import Any, Generic
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
+from crm_sync import registry
 from crm_sync.jobs import due, runner
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim, Row, Tally
@@ -102,6 +103,11 @@ def put_off(claim: Claim[Row], error: Exception, **columns: Any) -> None:
 def error_text(error: Exception) -> str:
     """Return what a person reads of an error, as the database can keep it."""
     return clean(f"{error}")[0][:1000] or type(error).__name__
+
+
+def waiting(now: datetime) -> list[tuple[str, int]]:
+    """Return (queue, workspace id) for everything that is due; one query for each queue."""
+    return [(queue.name, pk) for queue in registry.hooks().queues for pk in queue.workspaces(now)]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from django.db import DatabaseError, close_old_connections, connection
 from django.utils import timezone
 
-from crm_sync.jobs import due
+from crm_sync import registry
 from crm_sync.jobs.due import Tally
 from crm_sync.workers import lanes, queues
 
@@ -91,7 +91,7 @@ class Ticker:
         Raises:
             DatabaseError: the database did not answer.
         """
-        found = set(due.waiting(now - self.grace)) - lanes.busy(now)
+        found = set(queues.waiting(now - self.grace)) - lanes.busy(now)
         turns = lanes.turns(now)
         with self._lock:
             others = found - self._under_way
@@ -123,7 +123,7 @@ class Ticker:
         queue, workspace_id = pair
         tally = Tally()
         try:
-            tally = due.QUEUES[queue].drain(workspace_id, BUDGET)
+            tally = registry.queue(queue).drain(workspace_id, BUDGET)
             if tally.counts:
                 self.told(queue, tally)
         except Exception:

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
-from crm_sync.admin.ui.tiles import ATTENTION, NEWEST, TILES, Attention, Tile
+from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from orders.models import Assignment, MaterialSet, Order, Placement
 from orders.statuses import ORDER_TERMINAL, AssignmentStatus
 
@@ -134,6 +134,3 @@ REMEDIES = {
     "Uncertain": "Look on the platform, then say here whether it was placed",
     "Problem": "Read again on its page, once the reason is mended",
 }
-
-TILES.append(tiles)
-ATTENTION.append(attention)

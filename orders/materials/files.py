@@ -5,9 +5,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from crm_sync.inbox.events import NotUnderstood, read_moment
 from crm_sync.jobs.due import Claim, backoff
 from crm_sync.platform.client import Client
+from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.text import clean
 from orders.models import Material, MaterialSet
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db import transaction
 
-from crm_sync.inbox.events import NotUnderstood, canonical_digest, read_day, read_moment
 from crm_sync.platform.errors import TransientError
+from crm_sync.platform.events import NotUnderstood, canonical_digest, read_day, read_moment
 from crm_sync.platform.responses import Answer
 from orders import statuses
 from orders.mirror import lww, timeline

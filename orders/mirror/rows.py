@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
-from crm_sync.inbox.events import PHOTOGRAPHER_BOOKED, REQUIRED, Event
-from crm_sync.inbox.handlers import Batch
+from crm_sync.hooks.handlers import Batch
 from crm_sync.jobs import fast_sql
 from crm_sync.jobs.fast_sql import Change
+from crm_sync.platform.events import PHOTOGRAPHER_BOOKED, REQUIRED, Event
 from crm_sync.text import clean
 from orders.mirror import lww
 from orders.mirror.lww import LwwField, Stamp, Write

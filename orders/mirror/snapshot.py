@@ -1,7 +1,6 @@
 """What is known of the rows that an event is about: before and after, it shows the changes."""
 
-from crm_sync.inbox.events import Event
-from crm_sync.inbox.handlers import SNAPSHOTS
+from crm_sync.platform.events import Event
 from crm_sync.text import clean
 from orders.mirror import timeline
 from orders.models import Assignment, MaterialSet, Order, StatusChange
@@ -53,6 +52,3 @@ def _of_assignment(assignment: Assignment) -> dict[str, str]:
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
-
-
-SNAPSHOTS.append(facts)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from crm_sync.inbox.events import Event
-from crm_sync.inbox.handlers import Effect, Outcome
+from crm_sync.hooks.handlers import Effect, Outcome
+from crm_sync.platform.events import Event
 from orders import statuses
 from orders.mirror import lww, rows, timeline
 from orders.mirror.lww import LwwField, Stamp, Write

@@ -8,7 +8,7 @@ from django.db.models import Count, F
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
-from crm_sync.admin.ui.tiles import ATTENTION, NEWEST, TILES, Attention, Tile
+from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.text import span
 from properties.catalog import label
 from properties.drift.findings import by_count
@@ -129,7 +129,3 @@ def _messages(row: Property) -> list[str]:
         for fields in row.problem.values()
         for path, text in fields.items()
     ]
-
-
-TILES.append(tiles)
-ATTENTION += [attention, swept]

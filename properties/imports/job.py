@@ -78,8 +78,6 @@ IMPORTS = RowQueue(
     name=QUEUE, rows=lambda now: ready(), work=_slices, reason="problem", calls=False
 )
 
-due.register(IMPORTS)
-
 
 def work(
     claim: Claim[Import],

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
-from crm_sync.jobs import due
 from crm_sync.jobs.due import Claim
 from crm_sync.workers.queues import Drain, RowQueue
 from properties.editing import QUEUE
@@ -31,5 +30,3 @@ PROPERTIES = RowQueue(
     columns=LOOKED_AT,
     leave=1,  # for the reads of orders, lists and the webhook
 )
-
-due.register(PROPERTIES)

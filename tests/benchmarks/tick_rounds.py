@@ -18,7 +18,7 @@ from django.core.management import call_command  # noqa: E402 - Django is set up
 from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from crm_sync.jobs import due  # noqa: E402
+from crm_sync import registry  # noqa: E402
 from crm_sync.models import Lane, WebhookMonitor, Workspace  # noqa: E402
 from crm_sync.workers.ticker import Ticker  # noqa: E402
 from tests.benchmarks.stock import a_property, a_received_event, copies  # noqa: E402
@@ -42,9 +42,9 @@ def main() -> None:
         WebhookMonitor(workspace=one, due_at=now + timedelta(hours=1)) for one in (first, *others)
     )
     Lane.objects.bulk_create(
-        Lane(workspace=one, queue=queue, lease_until=now + timedelta(hours=1))
+        Lane(workspace=one, queue=queue.name, lease_until=now + timedelta(hours=1))
         for one in (first, *others)
-        for queue in due.QUEUES
+        for queue in registry.hooks().queues
     )
     copies(a_property(first, "S"), STOCK, "object_reference_id", "platform_id")
     ticks(f"{STOCK:,} properties, none due")

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import time_machine
 
+from crm_sync import registry
 from crm_sync.inbox import store
 from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
@@ -37,7 +38,7 @@ def looked(workspace: Workspace, after: timedelta) -> dict[str, int]:
     last = watch_of(workspace).looked_at
     assert last is not None
     with time_machine.travel(last + after, tick=False):
-        return due.QUEUES["triggers"].drain(workspace.pk, 20.0).counts
+        return registry.queue("triggers").drain(workspace.pk, 20.0).counts
 
 
 def apply(workspace: Workspace) -> dict[str, int]:

@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from crm_sync.admin import replay as replay_page
 from crm_sync.inbox import store
-from crm_sync.inbox.handlers import HANDLERS
 from crm_sync.models import ReceivedEvent
 from tests.crm_sync.admin_pages import (
     CANARY,
@@ -100,9 +99,9 @@ def test_more_than_a_page_holds_is_left_to_the_command(main, boss, monkeypatch):
     assert rows() == before
 
 
-def test_who_may_only_view_can_neither_foresee_nor_replay(main, viewer, monkeypatch):
+def test_who_may_only_view_can_neither_foresee_nor_replay(main, viewer, app_hooks):
     ran: list[str] = []
-    monkeypatch.setitem(HANDLERS, MOVED["event"], lambda *_: ran.append("ran"))
+    app_hooks(event_handlers={MOVED["event"]: lambda *_: ran.append("ran")})
     stuck = make_received_event(main, event(), state=State.FAILED)
     before = rows()
     for more in ({}, {"confirmed": "1"}):

@@ -14,9 +14,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.timezone import now
 
+from crm_sync.hooks.invariants import CheckGroup
 from crm_sync.inbox import store as inbox_store
 from crm_sync.integrity import audit as audit_module
-from crm_sync.integrity.invariants import CheckGroup
 from crm_sync.models import ReceivedEvent, Slot, WebhookMonitor, Workspace
 from orders.models import EPOCH, Assignment, MaterialSet, Order, Placement, StatusChange
 from properties.editing import create, edit
@@ -365,10 +365,10 @@ def test_a_timeline_that_is_ahead_of_the_mirror_is_named(lived):
         assert found == [("timeline", AHEAD, [str(line) for line in lines])]
 
 
-def test_a_row_in_no_part_is_found_even_where_no_law_names_it(lived, monkeypatch):
+def test_a_row_in_no_part_is_found_even_where_no_law_names_it(lived, app_hooks):
     part = {"to be read": Q(due_at__isnull=False)}
     group = CheckGroup("orders", Order.objects.all(), part)
-    monkeypatch.setattr(audit_module, "CHECKS", [lambda workspace_id, now: [group]])
+    app_hooks(integrity_checks=[lambda workspace_id, now: [group]])
     plant(Order, first(Order).pk, due_at=None)
     found = audit()
     assert broken(found) == [("orders", audit_module.ASTRAY, [str(first(Order))])]

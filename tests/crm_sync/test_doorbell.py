@@ -15,7 +15,6 @@ import redis
 import time_machine
 from django.db import transaction
 
-from crm_sync.inbox.handlers import HANDLERS, Effect, Outcome, handles
 from crm_sync.jobs.doorbell import Doorbell
 from tests.crm_sync.sockets import free_port, saying, serving
 
@@ -109,17 +108,6 @@ def test_a_failing_ring_does_not_stop_what_else_happens_after_the_commit(bell):
 
 def test_a_doorbell_that_is_not_connected_does_nothing():
     Doorbell().ring("deliveries", 1)
-
-
-def test_a_handler_is_found_under_each_of_its_events(monkeypatch):
-    for kind in ("ONE", "TWO"):
-        monkeypatch.setitem(HANDLERS, kind, None)
-
-    @handles("ONE", "TWO")
-    def handler(batch, event, received_event_id) -> Effect:
-        return Effect(Outcome.IGNORED, "")
-
-    assert HANDLERS["ONE"] is HANDLERS["TWO"] is handler
 
 
 # --- with Celery, in a process of its own: Celery reads its settings once

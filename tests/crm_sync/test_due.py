@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.workers import queues
 from tests.together import together
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -196,12 +197,12 @@ def test_a_lease_outlives_the_longest_call_by_far(settings):
 
 
 def test_what_waits_is_told_by_queue_and_workspace(hook):
-    assert due.waiting(NOW) == []
+    assert queues.waiting(NOW) == []
     row(hook, "a")
-    assert due.waiting(NOW) == [("deliveries", hook.pk)]
+    assert queues.waiting(NOW) == [("deliveries", hook.pk)]
     take()
-    assert due.waiting(NOW) == []
-    assert due.waiting(NOW + due.LEASE) == [("deliveries", hook.pk)]
+    assert queues.waiting(NOW) == []
+    assert queues.waiting(NOW + due.LEASE) == [("deliveries", hook.pk)]
 
 
 def test_a_tally_counts_in_the_words_of_its_queue():

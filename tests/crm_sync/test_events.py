@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crm_sync.inbox.events import REQUIRED, Event, NotUnderstood, canonical_digest, parse
+from crm_sync.platform.events import REQUIRED, Event, NotUnderstood, canonical_digest, parse
 
 AT = "2026-03-01T10:00:00Z"
 PAYLOADS: dict[str, dict[str, object]] = {

@@ -7,7 +7,6 @@ import pytest
 from crm_sync.inbox.replay import replay
 from crm_sync.jobs.due import LeaseLost
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor
-from crm_sync.webhook import poll
 from tests.crm_sync.looks import apply, calls, happen, look, sources, watch_of
 
 SECOND = timedelta(seconds=1)
@@ -64,14 +63,14 @@ def test_small_steps_of_any_number_are_no_gap(box, workspace):
     assert apply(workspace) == {"APPLIED": 108}
 
 
-def test_after_a_gap_every_app_is_asked_once(box, workspace, monkeypatch):
+def test_after_a_gap_every_app_is_asked_once(box, workspace, app_hooks):
     asked = []
 
     def ask(workspace_id: int, now: datetime) -> int:
         asked.append((workspace_id, now))
         return 3
 
-    monkeypatch.setattr(poll, "AFTER_GAP", [ask, ask])
+    app_hooks(after_gap=[ask, ask])
     happen(box, 5)
     look(workspace)
     assert asked == []
@@ -195,12 +194,12 @@ def test_whose_clock_is_wrong_does_not_matter(box, workspace, hours):
     assert gaps() == ["UNEXPLAINED"]
 
 
-def test_a_look_that_lost_its_lease_writes_no_gap(box, workspace, monkeypatch):
+def test_a_look_that_lost_its_lease_writes_no_gap(box, workspace, app_hooks):
     def somebody_takes_it(workspace_id: int, now: datetime) -> int:
         WebhookMonitor.objects.update(lease_token="12345678-1234-5678-1234-567812345678")
         return 0
 
-    monkeypatch.setattr(poll, "AFTER_GAP", [somebody_takes_it])
+    app_hooks(after_gap=[somebody_takes_it])
     happen(box, 11)
     before = watch_of(workspace).window
     with pytest.raises(LeaseLost):

@@ -7,8 +7,9 @@ import pytest
 import time_machine
 from django.db import connection
 
+from crm_sync import registry
+from crm_sync.hooks.handlers import Effect, Outcome
 from crm_sync.inbox import store as inbox_store
-from crm_sync.inbox.handlers import HANDLERS, Effect, Outcome
 from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, Workspace
 from tests.crm_sync.test_events import PAYLOADS
@@ -24,7 +25,7 @@ def hook(db) -> Workspace:
 
 
 @pytest.fixture
-def applied(monkeypatch) -> list[str]:
+def applied(app_hooks) -> list[str]:
     """Return the order ids in the order in which a handler of the test saw them."""
     seen: list[str] = []
 
@@ -32,7 +33,7 @@ def applied(monkeypatch) -> list[str]:
         seen.append(event.text("orderId"))
         return Effect(Outcome.APPLIED, f"order {event.text('orderId')} moved")
 
-    monkeypatch.setitem(HANDLERS, KIND, handler)
+    app_hooks(event_handlers={KIND: handler})
     return seen
 
 
@@ -158,15 +159,15 @@ def test_the_same_event_in_two_workspaces_is_no_duplicate(hook, applied):
     assert drain(other) == {"APPLIED": 1}
 
 
-def test_an_event_that_nobody_handles_is_ignored_and_says_so(hook, monkeypatch):
-    monkeypatch.delitem(HANDLERS, KIND, raising=False)
+def test_an_event_that_nobody_handles_is_ignored_and_says_so(hook, app_hooks):
+    app_hooks(event_handlers={})
     store(hook, MOVED)
     assert drain(hook) == {"IGNORED": 1}
     assert ReceivedEvent.objects.get().effect == f"nothing handles {KIND}"
 
 
-def test_a_handler_may_say_that_it_knew_something_newer(hook, monkeypatch):
-    monkeypatch.setitem(HANDLERS, KIND, lambda *_: Effect(Outcome.STALE, "newer is known"))
+def test_a_handler_may_say_that_it_knew_something_newer(hook, app_hooks):
+    app_hooks(event_handlers={KIND: lambda *_: Effect(Outcome.STALE, "newer is known")})
     store(hook, MOVED)
     assert drain(hook) == {"STALE": 1}
 
@@ -175,9 +176,9 @@ def test_a_handler_may_say_that_it_knew_something_newer(hook, monkeypatch):
 
 
 @pytest.fixture
-def failing(monkeypatch, applied) -> list[bool]:
+def failing(app_hooks, applied) -> list[bool]:
     """Let the handler of the test fail for order 13 as long as the list says so."""
-    works, faulty = HANDLERS[KIND], [True]
+    works, faulty = registry.hooks().event_handlers[KIND], [True]
 
     def handler(batch, event, received_event_id) -> Effect:
         Workspace.objects.create(slug=f"half-{received_event_id}", base_url="http://x.test")
@@ -185,7 +186,7 @@ def failing(monkeypatch, applied) -> list[bool]:
             raise ValueError("a bug\0 of ours")
         return works(batch, event, received_event_id)
 
-    monkeypatch.setitem(HANDLERS, KIND, handler)
+    app_hooks(event_handlers={KIND: handler})
     return faulty
 
 
@@ -265,13 +266,13 @@ def test_what_a_dead_worker_held_is_taken_up_again_after_its_lease(hook, applied
     assert states() == ["APPLIED"]
 
 
-def test_a_worker_that_lost_its_lease_meanwhile_changes_nothing(hook, monkeypatch):
+def test_a_worker_that_lost_its_lease_meanwhile_changes_nothing(hook, app_hooks):
     def slow(batch, event, received_event_id) -> Effect:
         Workspace.objects.create(slug="half", base_url="http://x.test")
         ReceivedEvent.objects.update(lease_token="12345678-1234-5678-1234-567812345678")
         return Effect(Outcome.APPLIED, "too late")
 
-    monkeypatch.setitem(HANDLERS, KIND, slow)
+    app_hooks(event_handlers={KIND: slow})
     store(hook, MOVED)
     assert drain(hook) == {"lost to another worker": 1}
     assert not Workspace.objects.filter(slug="half").exists()

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crm_sync.inbox import events
+from crm_sync.platform import events
 from crm_sync.webhook import sample_events
 from sandbox.api.schemas import EVENTS
 from sandbox.interface import events as platform

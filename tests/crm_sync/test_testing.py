@@ -13,8 +13,6 @@ from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook import sample_events
 from tests.processes import ROOT
 
-pytest_plugins = ["crm_sync.testing"]
-
 
 @pytest.mark.parametrize("kind", sample_events.KINDS)
 @pytest.mark.parametrize("auth_type", ["HEADER", "BEARER_TOKEN", "QUERY_PARAMETER"])

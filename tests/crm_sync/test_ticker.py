@@ -10,7 +10,6 @@ import pytest
 from django.db import DatabaseError
 from django.utils import timezone
 
-from crm_sync.jobs import due
 from crm_sync.jobs.due import Tally
 from crm_sync.models import Lane, Workspace
 from crm_sync.workers import lanes, queues, ticker
@@ -47,10 +46,10 @@ class Slow:
 
 
 @pytest.fixture
-def others(monkeypatch) -> dict[str, Slow]:
+def others(app_hooks) -> dict[str, Slow]:
     """Put queues of the test in the place of all others."""
     slow = {name: Slow(name) for name in ("one", "two", "three", "four", "five")}
-    monkeypatch.setattr(due, "QUEUES", slow)
+    app_hooks(queues=list(slow.values()))
     return slow
 
 

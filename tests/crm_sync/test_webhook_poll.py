@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 
 from crm_sync.inbox import store
-from crm_sync.inbox.events import canonical_digest
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
+from crm_sync.platform.events import canonical_digest
 from tests.crm_sync.looks import (
     CONFIGURATION,
     HISTORY,

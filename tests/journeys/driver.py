@@ -27,9 +27,10 @@ from django.core.management import call_command  # noqa: E402 - Django is set up
 from django.db import connection  # noqa: E402
 from django.utils.timezone import now  # noqa: E402
 
+from crm_sync import registry  # noqa: E402
 from crm_sync.integrity import audit  # noqa: E402
-from crm_sync.jobs import due  # noqa: E402
 from crm_sync.models import ReceivedEvent, Workspace  # noqa: E402
+from crm_sync.workers import queues  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
 from properties.editing import create, edit  # noqa: E402
 from properties.models import Conflict, Property  # noqa: E402
@@ -57,7 +58,7 @@ def rows(count: int, limit: int) -> None:
     Workspace.objects.update(max_under_way=limit)
     for n in range(count):
         create(Workspace.objects.get(), f"K-{n}", {"title": "New"}, origin="API", now=now())
-    due.QUEUES["properties"].drain(Workspace.objects.get().pk, 60.0)
+    registry.queue("properties").drain(Workspace.objects.get().pk, 60.0)
     for row in Property.objects.all():
         edit(row, {"title": "Edited"}, origin="API", now=now())
 
@@ -126,7 +127,7 @@ def verdict() -> None:
     print(
         json.dumps(
             {
-                "due": due.waiting(now()),
+                "due": queues.waiting(now()),
                 "pending": Property.objects.filter(due_at__isnull=False).count(),
                 "held": Property.objects.filter(lease_token__isnull=False).count()
                 + ReceivedEvent.objects.filter(lease_token__isnull=False).count(),

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from crm_sync import registry
 from crm_sync.jobs import due
 from crm_sync.models import Lane, ReceivedEvent, Slot, WebhookMonitor, Workspace
 from crm_sync.workers import queues
@@ -80,7 +81,7 @@ FILL = {
 
 
 def test_every_queue_of_rows_is_among_those_that_are_tried():
-    assert {name for name, one in due.QUEUES.items() if isinstance(one, RowQueue)} == set(FILL)
+    assert {one.name for one in registry.hooks().queues if isinstance(one, RowQueue)} == set(FILL)
 
 
 @pytest.fixture(params=sorted(FILL))
@@ -90,7 +91,7 @@ def queue(request, settings, workspace, admin_user, monkeypatch) -> RowQueue:
     monkeypatch.setattr(queues, "ending", threading.Event())
     monkeypatch.setattr(queues, "crowded", threading.Event())
     FILL[request.param][1](workspace, admin_user)
-    one = due.QUEUES[request.param]
+    one = registry.queue(request.param)
     return replace(one, together=min(one.together, 2))
 
 

@@ -19,9 +19,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.urls import reverse
 
-from crm_sync.jobs import due
+from crm_sync import registry
 from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform import credentials, transport
+from crm_sync.workers import queues
 from properties.editing import create, edit
 from properties.models import Property
 from sandbox.app import Sandbox
@@ -185,9 +186,9 @@ def live(outputs: list[tuple[str, str]]) -> None:
     else:
         edit(row, {"title": f"Flat {now}"}, origin="ADMIN", now=now)
     Property.objects.update(due_at=now)
-    for name, workspace_id in due.waiting(datetime.now(UTC)):
+    for name, workspace_id in queues.waiting(datetime.now(UTC)):
         Workspace.objects.update(paused_until=None)
-        due.QUEUES[name].drain(workspace_id, 0.5)
+        registry.queue(name).drain(workspace_id, 0.5)
     for command in (
         ("configure_webhook", "main", "--rotate-secret"),
         ("pull_properties", "main"),

@@ -12,8 +12,9 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils.timezone import now
 
+from crm_sync import registry
+from crm_sync.hooks.handlers import Effect
 from crm_sync.inbox import store as inbox_store
-from crm_sync.inbox.handlers import HANDLERS, Effect
 from crm_sync.integrity.audit import check_groups, read
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook.sample_events import sample
@@ -78,9 +79,7 @@ def broken_handler(*_: Any) -> Effect:
 
 @pytest.mark.once
 @pytest.mark.django_db(transaction=True)
-def test_every_commit_of_a_days_work_leaves_books_that_add_up(
-    box, workspace, drain_all, monkeypatch
-):
+def test_every_commit_of_a_days_work_leaves_books_that_add_up(box, workspace, drain_all, app_hooks):
     between = Between(box, PLATFORM)
     Workspace.objects.update(conflict_policy="ask")
     workspace.refresh_from_db()
@@ -111,7 +110,9 @@ def test_every_commit_of_a_days_work_leaves_books_that_add_up(
         store(workspace, b"no JSON")
         event = sample("MARKETING_MATERIALS_READY", at=now(), fields={})
         store(workspace, json.dumps(event).encode())
-        monkeypatch.setitem(HANDLERS, event["event"], broken_handler)
+        app_hooks(
+            event_handlers={**registry.hooks().event_handlers, event["event"]: broken_handler}
+        )
         drain_all()
         assert ReceivedEvent.objects.filter(state="FAILED", due_at__gt=now()).exists()
         inbox_store.apply_again(ReceivedEvent.objects.all(), now=now())

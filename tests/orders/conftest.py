@@ -8,10 +8,11 @@ import pytest
 from django.db import transaction
 from django.utils.timezone import now
 
-from crm_sync.inbox.events import Event, parse
-from crm_sync.inbox.handlers import HANDLERS, Batch, Effect
+from crm_sync import registry
+from crm_sync.hooks.handlers import Batch, Effect
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
+from crm_sync.platform.events import Event, parse
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from orders.placing import placement
 from properties.models import Property
@@ -48,7 +49,7 @@ def handled(workspace_id: int, *events: Event) -> Effect:
     """Let the handlers understand events together; the effect of the last."""
     batch = Batch(workspace_id, events, now=now())
     for event in events:
-        effect = HANDLERS[event.kind](batch, event, None)  # type: ignore[arg-type]
+        effect = registry.hooks().event_handlers[event.kind](batch, event, None)  # type: ignore[arg-type]
     batch.write()
     return effect
 

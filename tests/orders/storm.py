@@ -21,9 +21,10 @@ import time_machine
 from django.db.models import Count, Min, Sum
 from requests.adapters import BaseAdapter
 
-from crm_sync.jobs import due
+from crm_sync import registry
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook.history import KEPT
+from crm_sync.workers import queues
 from orders.mirror.refresh import read_all_open
 from orders.models import Assignment, MaterialSet, Order
 from sandbox.api.orders import shown_order
@@ -303,16 +304,16 @@ class Storm:
     def _work(self, *only: str) -> None:
         for name, first in self._dues().items():
             if first <= datetime.now(UTC) and (not only or name in only):
-                for workspace_id in due.QUEUES[name].workspaces(datetime.now(UTC)):
+                for workspace_id in registry.queue(name).workspaces(datetime.now(UTC)):
                     self._drain(name, workspace_id)
 
     def _tick(self) -> None:
         """What the tick does each time: between two of these only what is known to be due."""
-        for name, workspace_id in due.waiting(datetime.now(UTC)):
+        for name, workspace_id in queues.waiting(datetime.now(UTC)):
             self._drain(name, workspace_id)
 
     def _drain(self, name: str, workspace_id: int) -> None:
-        tally = due.QUEUES[name].drain(workspace_id, 20.0)
+        tally = registry.queue(name).drain(workspace_id, 20.0)
         self._note(name, sorted(tally.counts.items()))
 
     def _note(self, *words: Any) -> None:

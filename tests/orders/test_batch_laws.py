@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
+from crm_sync import registry
+from crm_sync.hooks.handlers import Batch, Effect
 from crm_sync.inbox import apply
 from crm_sync.inbox import store as inbox_store
-from crm_sync.inbox.events import Event
-from crm_sync.inbox.handlers import HANDLERS, Batch, Effect
 from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.platform.events import Event
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from properties.models import Property
 from tests.orders.conftest import MIRROR, at
@@ -76,7 +77,8 @@ class BatchLaws(TestCase):
             )
 
     def setUp(self) -> None:
-        works = HANDLERS["MARKETING_MATERIALS_READY"]
+        handlers = registry.hooks().event_handlers
+        works = handlers["MARKETING_MATERIALS_READY"]
 
         def handler(batch: Batch, event: Event, received_event_id: int) -> Effect:
             effect = works(batch, event, received_event_id)
@@ -84,8 +86,8 @@ class BatchLaws(TestCase):
                 raise ValueError("a bug of ours")
             return effect
 
-        HANDLERS["MARKETING_MATERIALS_READY"] = handler
-        self.addCleanup(HANDLERS.__setitem__, "MARKETING_MATERIALS_READY", works)
+        event_handlers = {**handlers, "MARKETING_MATERIALS_READY": handler}
+        self.enterContext(registry.replaced(event_handlers=event_handlers))
 
     def receive(self, bodies: list[bytes]) -> list[due.Claim[ReceivedEvent]]:
         """Store them, three at each moment, and claim them."""
@@ -175,7 +177,7 @@ def everything() -> Any:
 
 @pytest.mark.parametrize("size", [2, 30, 100])
 def test_one_bad_event_takes_nothing_from_the_others(
-    db, monkeypatch, django_assert_max_num_queries, size
+    db, app_hooks, django_assert_max_num_queries, size
 ):
     """Nor does a batch without one need more queries when it is larger."""
     workspace = Workspace.objects.create(slug="main", base_url="http://x.test")
@@ -202,14 +204,15 @@ def test_one_bad_event_takes_nothing_from_the_others(
     claims = due.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=size)
     with django_assert_max_num_queries(12):
         assert apply.settle_some(claims, now=NOW) == ["APPLIED"] * size
-    works = HANDLERS["ORDER_STATUS_UPDATED"]
+    handlers = registry.hooks().event_handlers
+    works = handlers["ORDER_STATUS_UPDATED"]
 
     def handler(batch: Batch, event: Event, received_event_id: int) -> Effect:
         if event.text("newStatus") == "BROKEN":
             raise ValueError("a bug of ours")
         return works(batch, event, received_event_id)
 
-    monkeypatch.setitem(HANDLERS, "ORDER_STATUS_UPDATED", handler)
+    app_hooks(event_handlers={**handlers, "ORDER_STATUS_UPDATED": handler})
     for n in range(size):
         status = "BROKEN" if n == size // 2 else "COMPLETED"
         store(n, occurredAt=at(60), previousStatus="IN_PROGRESS", newStatus=status)

@@ -14,8 +14,8 @@ import pytest
 from django.db import transaction
 
 from crm_sync.inbox import store
-from crm_sync.inbox.events import parse
 from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.platform.events import parse
 from crm_sync.webhook.history import record
 from orders.models import Assignment, StatusChange
 from tests.orders.conftest import at, handled, mirror

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from crm_sync.inbox.events import parse
 from crm_sync.models import Workspace
+from crm_sync.platform.events import parse
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import at, handled, mirror
 

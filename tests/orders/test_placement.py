@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from crm_sync.jobs import due
+from crm_sync import registry
 from crm_sync.platform.errors import AuthError, TransientError
 from orders.models import Assignment, Order, Placement
 from orders.placing import placement, settlement
@@ -167,7 +167,7 @@ def hear_of(workspace, *order_ids) -> None:
             previousStatus="PLACED",
             newStatus="PLACED",
         )
-    due.QUEUES["orders"].drain(workspace.pk, 20.0)
+    registry.queue("orders").drain(workspace.pk, 20.0)
 
 
 def test_one_order_that_could_belong_to_two_placements_is_left_to_a_person(
@@ -217,12 +217,12 @@ def test_an_order_of_something_else_settles_nothing(box, workspace, home, wire, 
 def test_a_sender_that_died_leaves_an_uncertain_placement(box, workspace, home):
     done = order_one(workspace)
     Placement.objects.update(state=State.SENDING, order=None, sent_at=now() - timedelta(seconds=61))
-    assert due.QUEUES["placements"].workspaces(now()) == {workspace.pk}
+    assert registry.queue("placements").workspaces(now()) == {workspace.pk}
     Order.objects.update(read_at=None)
-    assert due.QUEUES["placements"].drain(workspace.pk, 20.0).counts == {"uncertain": 1}
+    assert registry.queue("placements").drain(workspace.pk, 20.0).counts == {"uncertain": 1}
     done.refresh_from_db()
     assert done.state == State.UNCERTAIN
-    assert due.QUEUES["placements"].workspaces(now()) == set()
+    assert registry.queue("placements").workspaces(now()) == set()
     assert calls(box).count(POSTED) == 1
 
 
@@ -237,7 +237,7 @@ def test_a_callback_that_comes_before_the_answer_counts(box, workspace, home, wi
     def the_order_starts_at_once() -> None:
         box.step()
         box.deliver()
-        due.QUEUES["deliveries"].drain(workspace.pk, 20.0)
+        registry.queue("deliveries").drain(workspace.pk, 20.0)
         # The answer to the POST shows the order as it was placed.
         next(iter(box.workspace.orders.values()))["status"] = "PLACED"
 

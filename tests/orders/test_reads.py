@@ -7,14 +7,14 @@ import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from crm_sync.jobs import due
+from crm_sync import registry
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import calls, now, tell, timeline
 
 
 def read(order) -> dict[str, int]:
     Order.objects.filter(pk=order.pk).update(due_at=now() - timedelta(seconds=1))
-    return due.QUEUES["orders"].drain(order.workspace_id, 20.0).counts
+    return registry.queue("orders").drain(order.workspace_id, 20.0).counts
 
 
 def test_an_order_that_is_due_is_read_and_scheduled_again(box, place):
@@ -203,7 +203,7 @@ def test_a_paused_workspace_is_left_alone(box, workspace, place):
     box.calls.clear()
     type(workspace).objects.update(paused_until=now() + timedelta(minutes=1))
     assert read(order) == {}
-    assert due.QUEUES["orders"].workspaces(now()) == set()
+    assert registry.queue("orders").workspaces(now()) == set()
     assert calls(box) == []
 
 
@@ -222,7 +222,7 @@ def test_a_detail_that_the_database_refuses_stops_no_other_row(box, workspace, p
     Order.objects.filter(pk=bad.pk).update(due_at=now() - timedelta(minutes=2))
     Order.objects.filter(pk=good.pk).update(due_at=now() - timedelta(minutes=1), read_at=None)
     wire.answers[f"/v1/orders/{bad.platform_id}"] = ("200 OK", b'{"status": "PLACED", "x": 1e999}')
-    assert due.QUEUES["orders"].drain(workspace.pk, 20.0).counts == {"failed": 1, "read": 1}
+    assert registry.queue("orders").drain(workspace.pk, 20.0).counts == {"failed": 1, "read": 1}
     bad.refresh_from_db()
     good.refresh_from_db()
     assert bad.due_at > now()
@@ -242,7 +242,7 @@ def test_materials_that_are_announced_too_early_are_fetched_later(box, workspace
         visualType="POST",
         product="GROUND_PHOTO",
     )
-    drain = due.QUEUES["materials"].drain
+    drain = registry.queue("materials").drain
     assert drain(workspace.pk, 20.0).counts == {"read": 1}
     ready = MaterialSet.objects.get()
     assert (ready.attempts, ready.fetched_at) == (1, None)
@@ -264,7 +264,7 @@ def test_materials_that_are_not_there_wait_for_a_person(box, workspace):
         propertyId="999",
         targetPlatform="INSTAGRAM",
     )
-    assert due.QUEUES["materials"].drain(workspace.pk, 20.0).counts == {"not there": 1}
+    assert registry.queue("materials").drain(workspace.pk, 20.0).counts == {"not there": 1}
     ready = MaterialSet.objects.get()
     assert ready.due_at is None
     assert "999" in ready.problem

@@ -9,8 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
+from crm_sync import registry
 from crm_sync.inbox import replay, store
-from crm_sync.inbox.handlers import HANDLERS
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import ReceivedEvent
 from orders.models import Assignment, MaterialSet, Order, StatusChange
@@ -54,16 +54,17 @@ def receive(workspace, drain_all):
 
 
 @pytest.fixture
-def breaks(monkeypatch) -> list[bool]:
+def breaks(app_hooks) -> list[bool]:
     """Let the handler of order events fail as long as the list says so."""
-    works, broken = HANDLERS["ORDER_STATUS_UPDATED"], [True]
+    handlers = registry.hooks().event_handlers
+    works, broken = handlers["ORDER_STATUS_UPDATED"], [True]
 
     def handler(*told):
         if broken[0]:
             raise ValueError("a bug of ours")
         return works(*told)
 
-    monkeypatch.setitem(HANDLERS, "ORDER_STATUS_UPDATED", handler)
+    app_hooks(event_handlers={**handlers, "ORDER_STATUS_UPDATED": handler})
     return broken
 
 

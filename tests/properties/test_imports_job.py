@@ -12,6 +12,7 @@ import pytest
 from django.utils import timezone
 from openpyxl import Workbook
 
+from crm_sync import registry
 from crm_sync.jobs import due
 from crm_sync.models import Workspace
 from properties.editing import create, edit
@@ -46,7 +47,7 @@ def data_dir(settings, tmp_path) -> Path:
 @pytest.fixture
 def drain(main):
     """Work on all uploads of the workspace; returns what they came to, by outcome."""
-    return lambda: due.QUEUES["imports"].drain(main.pk, 20.0).counts
+    return lambda: registry.queue("imports").drain(main.pk, 20.0).counts
 
 
 def kept(data_dir: Path) -> list[Path]:

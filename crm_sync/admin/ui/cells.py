@@ -13,7 +13,7 @@ from crm_sync.text import span
 EMPTY = "—"
 TONES = frozenset(
     {"good", "info", "warning", "danger", "muted"}
-)  # as `crm_sync.admin.ui.tiles.Tile` has
+)  # as `crm_sync.hooks.tiles.Tile` has
 SOON = timedelta(days=30)  # beyond that a date says more than a number of days
 
 

@@ -8,8 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync import tasks
-from crm_sync.jobs import due
+from crm_sync import registry, tasks
 from crm_sync.jobs.due import Tally
 from crm_sync.management.base import SyncCommand
 from crm_sync.workers import heartbeat, queues
@@ -38,8 +37,8 @@ class Command(SyncCommand):
 
     def _once(self) -> list[tuple[str, str, int]]:
         done = []
-        for name, workspace_id in due.waiting(timezone.now()):
-            tally = due.QUEUES[name].drain(workspace_id, BUDGET)
+        for name, workspace_id in queues.waiting(timezone.now()):
+            tally = registry.queue(name).drain(workspace_id, BUDGET)
             if tally.busy:
                 self.stderr.write(f"{name}: a worker is at it already")
             done += [(name, outcome, count) for outcome, count in sorted(tally.counts.items())]

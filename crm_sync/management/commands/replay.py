@@ -8,11 +8,11 @@ from django.core.management.base import CommandParser
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crm_sync.inbox.events import NotUnderstood, read_moment
 from crm_sync.inbox.replay import Foreseen, foresee, replay
 from crm_sync.inbox.store import STUCK
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from crm_sync.models import ReceivedEvent
+from crm_sync.platform.events import NotUnderstood, read_moment
 
 AT_ONCE = 200  # received events in one transaction
 CHOICES = ("state", "order", "since", "delivery")

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.inbox.events import NotUnderstood, read_moment
 from crm_sync.management.base import USAGE
+from crm_sync.platform.events import NotUnderstood, read_moment
 from orders.management.base import OrderCommand, order_document
 from orders.placing import changes
 

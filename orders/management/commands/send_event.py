@@ -6,12 +6,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.inbox import events
-from crm_sync.inbox.events import NotUnderstood, parse, read_moment
 from crm_sync.inbox.store import STUCK
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.platform import events
 from crm_sync.platform.errors import TransientError
+from crm_sync.platform.events import NotUnderstood, parse, read_moment
 from crm_sync.platform.redaction import MASK
 from crm_sync.webhook import sample_events, test_event
 from crm_sync.webhook.test_event import Call

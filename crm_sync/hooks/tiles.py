@@ -1,8 +1,6 @@
-"""What every app has to say on the overview: lines that it adds when it loads."""
+"""What an app shows on the overview: figures, and what waits for a person."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.utils.safestring import SafeString
 
@@ -44,7 +42,4 @@ class Attention:
     is_urgent: bool = False
 
 
-TILES: list[Callable[[], list[Tile]]] = []
-# Each gives the newest few; the tiles say how many there are. Bounded, and one query each.
-ATTENTION: list[Callable[[datetime], list[Attention]]] = []
-NEWEST = 8
+NEWEST = 8  # lines that one function gives; the tiles say how many there are

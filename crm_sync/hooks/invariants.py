@@ -1,4 +1,4 @@
-"""What must hold for the rows of every app: each adds its part when it loads (I31)."""
+"""What must hold for the rows of an app, as data for the audit (I31)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,3 @@ class CheckGroup:
     parts: Mapping[str, Q]
     invariants: Sequence[Invariant] = ()
     walk: Callable[[QuerySet[Any], datetime], Iterable[Wrong]] | None = None
-
-
-# The checks of each app on a workspace, by its key, as of a moment; `manage.py audit` reads them.
-CHECKS: list[Callable[[int, datetime], list[CheckGroup]]] = []

@@ -1,13 +1,12 @@
-"""Which handler understands which event, and who is told of what came."""
+"""What an event handler gets and returns."""
 
 import enum
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar, cast
-from uuid import UUID
 
-from crm_sync.inbox.events import Event
+from crm_sync.platform.events import Event
 
 
 class Outcome(enum.Enum):
@@ -64,26 +63,8 @@ class Batch:
             part.write()
 
 
-Handler = Callable[
-    [Batch, Event, int], Effect
-]  # what is applied with it, the event, received event id
-HANDLERS: dict[str, Handler] = {}
-# Each tells, in words, what an app knows of the rows that an event is about ("order 12, status" →
-# "PLACED"); before and after, it shows what the event would change. Filled when the apps load.
+# What is applied with it, the event, the id of the received event; runs inside a transaction.
+EventHandler = Callable[[Batch, Event, int], Effect]
+# Tells, in words, what an app knows of the rows of a workspace that an event is about ("order 12,
+# status" → "PLACED"): read before and after, it shows what the event changes.
 Snapshot = Callable[[int, Event], Mapping[str, str]]
-SNAPSHOTS: list[Snapshot] = []
-# Each is told of a workspace whose received events were applied, at our time, and of callback ids
-# whose callbacks could not be stored. Filled when the apps load.
-AFTER_APPLIED: list[Callable[[int, datetime], object]] = []
-AFTER_MISSED: list[Callable[[Collection[UUID], datetime], object]] = []
-
-
-def handles(*kinds: str) -> Callable[[Handler], Handler]:
-    """Register the function as the handler of these events; it runs inside a transaction."""
-
-    def register(handler: Handler) -> Handler:
-        for kind in kinds:
-            HANDLERS[kind] = handler
-        return handler
-
-    return register

@@ -1,0 +1,1 @@
+"""What an app gives to the registry, as plain values: event handlers, invariants, tiles."""

@@ -1,0 +1,79 @@
+"""What an app plugs in is registered once, and a name has one owner."""
+
+from datetime import datetime
+
+import pytest
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
+
+from crm_sync import registry
+from crm_sync.hooks.handlers import Effect, Outcome
+from crm_sync.jobs.due import Tally
+from crm_sync.registry import AppHooks, register
+
+
+class Queue:
+    """A queue with nothing in it."""
+
+    name = "reports"
+
+    def workspaces(self, now: datetime) -> set[int]:
+        return set()
+
+    def drain(self, workspace_id: int, budget: float) -> Tally:
+        return Tally()
+
+
+def handler(batch, event, received_event_id) -> Effect:
+    return Effect(Outcome.IGNORED, "")
+
+
+@pytest.fixture(autouse=True)
+def _as_before():
+    with registry.replaced():
+        yield
+
+
+def test_what_an_app_brings_comes_behind_that_of_the_apps_before_it():
+    before, queue = registry.hooks(), Queue()
+    register(AppHooks("reports", queues=[queue], event_handlers={"ONE": handler, "TWO": handler}))
+    after = registry.hooks()
+    assert after.queues == (*before.queues, queue)
+    assert list(after.event_handlers) == [*before.event_handlers, "ONE", "TWO"]
+    assert registry.queue("reports") is queue
+    assert after.tiles == before.tiles
+
+
+@pytest.mark.parametrize("label", ["crm_sync", "properties", "orders"])
+def test_an_app_that_registers_twice_is_named(label):
+    with pytest.raises(ImproperlyConfigured, match=f"^the app '{label}' registers twice$"):
+        apps.get_app_config(label).ready()
+
+
+@pytest.mark.parametrize(
+    ("hooks", "message"),
+    [
+        (
+            {"queues": [Queue(), Queue()]},
+            "the app 'reports' brings the queue 'reports', which is taken",
+        ),
+        (
+            {"event_handlers": {"VISUALS_READY": handler}},
+            "the app 'reports' brings the event 'VISUALS_READY', which is taken",
+        ),
+    ],
+)
+def test_a_name_that_is_taken_is_named_and_nothing_is_registered(hooks, message):
+    before = registry.hooks()
+    with pytest.raises(ImproperlyConfigured, match=f"^{message}$"):
+        register(AppHooks("reports", **hooks))
+    assert registry.hooks() is before
+    register(AppHooks("reports"))  # the app itself is not
+
+
+def test_a_test_may_replace_a_part_for_a_while():
+    before = registry.hooks()
+    with registry.replaced(event_handlers={"ONE": handler}, queues=[]):
+        assert registry.hooks().event_handlers == {"ONE": handler}
+        assert (registry.hooks().queues, registry.hooks().tiles) == ([], before.tiles)
+    assert registry.hooks() is before
