@@ -9,8 +9,8 @@ help:  ## say what there is
 
 install: .venv/runtime  ## make .venv with what the product needs, for your own installation
 
-demo: .venv/runtime  ## start everything on this machine, with a sandbox of the platform
-	@$(BIN)/python -m examples.demo
+demo: .venv/runtime  ## start everything on this machine, with a sandbox; DEMO="--web-port 8001" for another port
+	@$(BIN)/python -m examples.demo $(DEMO)
 
 smoke: .venv/runtime  ## run the same processes to a finished order, and check both sides
 	@$(BIN)/python -m examples.demo --smoke

@@ -247,7 +247,7 @@ REST_FRAMEWORK: dict[str, Any] = {
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "CRM sync",
     "SITE_HEADER": "CRM sync",
-    "SITE_SUBHEADER": "Properties and orders, in step",
+    "SITE_SUBHEADER": "Properties and orders, in sync",
     "SITE_SYMBOL": "sync_alt",
     "SITE_URL": None,  # there is no other site to return to
     "SHOW_HISTORY": True,

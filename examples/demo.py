@@ -28,9 +28,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run the product with a sandbox of the platform.")
     parser.add_argument("--smoke", action="store_true", help="run to a finished order and check it")
     parser.add_argument("--step", type=float, help="seconds between two steps of an order")
+    parser.add_argument("--web-port", type=int, default=WEB_PORT, help="of the admin")
+    parser.add_argument("--sandbox-port", type=int, default=SANDBOX_PORT, help="of the sandbox")
     arguments = parser.parse_args()
     if not arguments.smoke:
-        return run(ROOT / "var" / "demo", WEB_PORT, SANDBOX_PORT, step=arguments.step or 8.0)
+        ports = arguments.web_port, arguments.sandbox_port
+        return run(ROOT / "var" / "demo", *ports, step=arguments.step or 8.0)
     folder = Path(tempfile.mkdtemp(prefix="crm-sync-smoke-"))
     try:
         return run(folder, free_port(), free_port(), step=arguments.step or 1.0, smoke=True)
@@ -42,7 +45,8 @@ def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: b
     """Prepare the database, then run the processes until somebody stops them; start what dies."""
     for name, port in (("web", web_port), ("sandbox", sandbox_port)):
         if not is_free(port):
-            print(f"port {port} ({name}) is taken: is the demo running already?", file=sys.stderr)
+            text = f"port {port} ({name}) is taken: is the demo running already?"
+            print(f"{text} --{name}-port takes another", file=sys.stderr)
             return 1
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     environment = os.environ | {

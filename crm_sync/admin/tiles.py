@@ -128,7 +128,7 @@ def _differing(seen: WebhookMonitor, now: datetime) -> Attention:
     slug = seen.workspace.slug
     return replace(
         line,
-        remedy=f"Mend on its page, or manage.py configure_webhook {slug}",
+        remedy=f"Repair it on its page, or manage.py configure_webhook {slug}",
         next_try=moment(seen.due_at, now) if seen.due_at else "",
         is_urgent=GONE in seen.drift,
     )

@@ -146,7 +146,7 @@ def _watched(request: HttpRequest, shown: Workspace) -> list[tuple[str, object]]
     found: list[tuple[str, object]] = []
     if request.user.has_perm("crm_sync.view_webhookmonitor"):
         state, address = webhook_cell(shown)
-        found.append(("Watched", format_html("{} {}", state, link(address, "Open"))))
+        found.append(("Last look", format_html("{} {}", state, link(address, "What we saw"))))
     if request.user.has_perm("crm_sync.view_gap"):
         unseen = Gap.objects.filter(workspace=shown, acknowledged_at=None).count()
         query = urlencode({"seen": "no", "workspace": shown.slug})

@@ -1,4 +1,4 @@
-"""The webhook as the platform holds it: what differs, what failed, and the mending."""
+"""The webhook as the platform holds it: what differs, what failed, and the repair."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
     list_filter = (WorkspaceFilter,)
     search_fields = ("workspace__slug",)
     ordering = ("workspace__slug",)
-    actions = ("mend", "look_now", "seen")
+    actions = ("repair", "look_now", "seen")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookMonitor]:
         """Load the slug and nothing else of the workspace (S5)."""
@@ -79,14 +79,14 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
         """Show when we last looked."""
         return moment(seen.looked_at, timezone.now())
 
-    @action(description="Mend", permissions=["act"])
-    def mend(self, request: HttpRequest, queryset: QuerySet[WebhookMonitor]) -> None:
+    @action(description="Repair", permissions=["act"])
+    def repair(self, request: HttpRequest, queryset: QuerySet[WebhookMonitor]) -> None:
         """Set the webhook as it should be (POST only)."""
         for workspace_id, slug in queryset.values_list("workspace_id", "workspace__slug"):
             mine = queryset.filter(workspace_id=workspace_id)
             try:
                 workspace = Workspace.objects.get(pk=workspace_id)
-                configuration.mend(workspace, now=timezone.now())
+                configuration.repair(workspace, now=timezone.now())
             except (
                 SyncError,
                 SecretUnreadable,
@@ -95,7 +95,7 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
             ) as error:
                 messages.error(request, f"{slug}: {error}")
             else:
-                self.note(request, mine, "Mended.")
+                self.note(request, mine, "Repaired.")
                 messages.success(request, f"{slug}: the webhook is set as it should be.")
 
     @action(description="Look now", permissions=["act"])
@@ -130,7 +130,7 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
 def _facts(seen: Any) -> list[tuple[str, object]]:
     now = timezone.now()
     facts: list[tuple[str, object]] = [
-        ("Attempts, changes and a test call", link(_page(seen.workspace_id), "Open")),
+        ("Attempts, settings and test", link(_page(seen.workspace_id), "Open the webhook page")),
         ("Looked", exact_moment(seen.looked_at, now)),
         ("Next look", exact_moment(seen.due_at, now)),
         ("Last attempt of the platform", exact_moment(seen.last_triggered_at, now)),

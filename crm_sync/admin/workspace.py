@@ -239,10 +239,10 @@ class WorkspaceAdmin(ModelAdmin):
     def webhook(self, workspace: Workspace) -> SafeString:
         """Say whether the platform holds what we set, and lead to where it is seen and changed."""
         state, watched = webhook_cell(workspace)
-        page = link(webhook.page(workspace.pk), "Attempts, changes and a test call")
+        page = link(webhook.page(workspace.pk), "Attempts, settings and test")
         if not watched:
             return format_html("{} {}", state, page)
-        return format_html("{} {} · {}", state, link(watched, "What was seen"), page)
+        return format_html("{} {} · {}", state, link(watched, "What we saw"), page)
 
     @display(description="refused callbacks", ordering="refused_callbacks")
     def refused(self, workspace: Workspace) -> SafeString | str:

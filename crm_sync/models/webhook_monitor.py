@@ -42,7 +42,8 @@ class WebhookMonitor(DueModel):
         verbose_name = "webhook"
 
     def __str__(self) -> str:
-        return f"webhook of workspace {self.workspace_id}"
+        # The admin's rows have the slug; to load the workspace would load its secrets (S5).
+        return f"webhook of {getattr(self, 'slug', f'workspace {self.workspace_id}')}"
 
     @property
     def is_certain(self) -> bool:

@@ -56,13 +56,13 @@ def configure(
         raise
 
 
-def mend(workspace: Workspace, *, now: datetime) -> Answer:
+def repair(workspace: Workspace, *, now: datetime) -> Answer:
     """Undo what somebody else changed: one PUT, never a DELETE, which erases the history (I26).
 
     The secret that the platform holds stays (§4.1: left out, it is kept), unless there is none or
     the platform's last call of us was refused for it. That is all that can be known of it: no
     endpoint returns it, so somebody who changed it with the rest is noticed by the first callback
-    that we refuse; its event comes by the history, and the next mending sends our secret.
+    that we refuse; its event comes by the history, and the next repair sends our secret.
 
     Raises:
         NoneNotAllowed, OnlyHere, SyncError: as `configure`.

@@ -49,7 +49,7 @@ def tiles() -> list[Tile]:
             delivered.values("order").distinct().count(),
             "good",
             f"{orders}?what=delivered",
-            "pictures, plans or papers are ready",
+            "pictures, plans or documents are ready",
         ),
     ]
 
@@ -132,5 +132,5 @@ KEYS: dict[type[Any], tuple[str, ...]] = {
 ACTING = ("platform_id", "due_at", "workspace__slug")
 REMEDIES = {
     "Uncertain": "Look on the platform, then say here whether it was placed",
-    "Problem": "Read again on its page, once the reason is mended",
+    "Problem": "Read again on its page, once the cause is removed",
 }

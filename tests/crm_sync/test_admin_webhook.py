@@ -112,7 +112,7 @@ def test_a_look_says_when_nothing_is_configured(box, workspace, boss):
     box.workspace.webhook = None
     response = press(boss, workspace, "look")
     assert response.context["held"].is_configured is False
-    assert "No webhook is configured there" in response.content.decode()
+    assert "No webhook is configured on the platform" in response.content.decode()
 
 
 def test_the_attempts_stand_beside_what_we_received(box, workspace, boss, drain_all):

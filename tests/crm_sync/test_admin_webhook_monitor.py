@@ -1,4 +1,4 @@
-"""The screens of webhooks and gaps: what differs is mended, what was missed is seen."""
+"""The screens of webhooks and gaps: what differs is repaired, what was missed is seen."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -53,12 +53,12 @@ def test_a_changed_webhook_is_shown_and_mended_by_one_action(box, workspace, bos
     row = watch_of(workspace)
     assert troubles(boss) == ["The webhook was changed on the platform: enabled is false"]
     text = boss.get(f"{WATCHES}{row.pk}/change/").content.decode()
-    assert [word for word in ("enabled", "false", "Mend", "Changed") if word not in text] == []
+    assert [word for word in ("enabled", "false", "Repair", "Changed") if word not in text] == []
     page = boss.get(f"/admin/crm_sync/workspace/{workspace.pk}/change/").content.decode()
     assert f"{WATCHES}{row.pk}/change/" in page
-    assert act(boss, WATCHES, "mend", row) == "main: the webhook is set as it should be."
+    assert act(boss, WATCHES, "repair", row) == "main: the webhook is set as it should be."
     assert box.workspace.webhook["enabled"] is True
-    assert LogEntry.objects.get().change_message == "Mended."
+    assert LogEntry.objects.get().change_message == "Repaired."
     look(workspace)
     assert troubles(boss) == []
 
@@ -66,7 +66,7 @@ def test_a_changed_webhook_is_shown_and_mended_by_one_action(box, workspace, bos
 def test_a_mending_that_the_platform_refuses_says_why(box, workspace, boss):
     row = watch_of(workspace)
     box.faults.set({"rules": [{"fault": "SERVER_ERROR", "method": "PUT"}]})
-    assert act(boss, WATCHES, "mend", row) == (
+    assert act(boss, WATCHES, "repair", row) == (
         "main: PUT /v1/webhooks: 500 something went wrong; Internal Server Error"
     )
     assert not LogEntry.objects.exists()
@@ -145,10 +145,10 @@ def test_no_page_loads_a_secret_or_makes_markup_of_the_platforms_words(boss, set
 def test_a_secret_that_no_key_opens_is_a_message_and_no_fault(boss, settings):
     seen = make_watch(make_workspace())
     settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
-    assert "cannot be decrypted" in act(boss, WATCHES, "mend", seen)
+    assert "cannot be decrypted" in act(boss, WATCHES, "repair", seen)
 
 
-@pytest.mark.parametrize("action", ["mend", "look_now", "seen"])
+@pytest.mark.parametrize("action", ["repair", "look_now", "seen"])
 def test_who_may_only_view_changes_nothing(box, workspace, action):
     WebhookMonitor.objects.update(failed=1, drift=DRIFT)
     viewer, before = (

@@ -1,9 +1,9 @@
-"""What somebody else changed at the webhook is noticed by the next look and mended (I26)."""
+"""What somebody else changed at the webhook is noticed by the next look and repaired (I26)."""
 
 import pytest
 
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
-from crm_sync.webhook.configuration import NoneNotAllowed, OnlyHere, configure, mend
+from crm_sync.webhook.configuration import NoneNotAllowed, OnlyHere, configure, repair
 from tests.crm_sync.looks import apply, happen, look, now_utc, sources, watch_of
 
 DRIFTS = {
@@ -57,7 +57,7 @@ def test_each_difference_is_named_by_the_next_look_and_mended_by_one_action(box,
     assert watch_of(workspace).drift_since == now  # since it was noticed first
     box.calls.clear()
 
-    mend(workspace, now=now_utc())
+    repair(workspace, now=now_utc())
     assert drift(workspace) == {}
     assert ["authSecret" in body for body in puts(box)] == [False]  # §4.1: left out, it is kept
     assert box.workspace.webhook["authSecret"] == secret
@@ -76,7 +76,7 @@ def test_a_deleted_webhook_is_named_and_made_again_with_our_secret(box, workspac
     assert drift(workspace) == {
         "webhook": {"theirs": "none configured", "ours": workspace.callback_url}
     }
-    assert mend(workspace, now=now_utc()).status == 201
+    assert repair(workspace, now=now_utc()).status == 201
     assert box.workspace.webhook["authSecret"] == secret
     look(workspace)
     assert (drift(workspace), arrives(box)) == ({}, True)
@@ -87,7 +87,7 @@ def test_a_webhook_without_a_secret_gets_ours(box, workspace):
     del box.workspace.webhook["authSecret"]
     look(workspace)
     assert set(drift(workspace)) == {"authType", "hasAuthSecret"}
-    mend(workspace, now=now_utc())
+    repair(workspace, now=now_utc())
     look(workspace)
     assert (drift(workspace), arrives(box)) == ({}, True)
 
@@ -102,7 +102,7 @@ def test_another_secret_shows_with_the_first_callback_that_we_refuse(box, worksp
     assert sources() == ["HISTORY"]  # the event itself is not lost
     look(workspace)
     assert set(drift(workspace)) == {"authSecret"}
-    mend(workspace, now=now_utc())
+    repair(workspace, now=now_utc())
     assert drift(workspace) == {}
     assert arrives(box)
     look(workspace)
@@ -114,11 +114,11 @@ def test_another_secret_that_was_set_with_the_rest_takes_a_second_mending(box, w
     happen(box, 2)
     look(workspace)
     assert set(drift(workspace)) == {"url"}
-    mend(workspace, now=now_utc())
+    repair(workspace, now=now_utc())
     assert not arrives(box)
     look(workspace)
     assert set(drift(workspace)) == {"authSecret"}
-    mend(workspace, now=now_utc())
+    repair(workspace, now=now_utc())
     assert arrives(box)
     look(workspace)
     assert (drift(workspace), sources()) == ({}, ["HISTORY"] * 3 + ["CALLBACK"])
@@ -181,14 +181,17 @@ def test_a_mending_that_fails_leaves_the_drift_to_be_seen(box, workspace):
     look(workspace)
     box.faults.set({"rules": [{"fault": "SERVER_ERROR", "method": "PUT"}]})
     with pytest.raises(Exception, match="500"):
-        mend(workspace, now=now_utc())
+        repair(workspace, now=now_utc())
     assert set(drift(workspace)) == {"enabled"}
 
 
 def test_an_address_that_only_this_machine_reaches_is_not_set(box, workspace, settings):
     settings.PUBLIC_BASE_URL = "http://127.0.0.1:8000"
     held, before = dict(box.workspace.webhook), Workspace.objects.values().get()
-    for act in (mend, lambda *args, **kwargs: configure(*args, auth_type="BEARER_TOKEN", **kwargs)):
+    for act in (
+        repair,
+        lambda *args, **kwargs: configure(*args, auth_type="BEARER_TOKEN", **kwargs),
+    ):
         with pytest.raises(OnlyHere):
             act(workspace, now=now_utc())
     assert (box.workspace.webhook, Workspace.objects.values().get()) == (held, before)
@@ -199,11 +202,11 @@ def test_none_is_not_mended_without_the_setting(box, workspace):
     workspace.refresh_from_db()
     box.calls.clear()
     with pytest.raises(NoneNotAllowed):
-        mend(workspace, now=now_utc())
+        repair(workspace, now=now_utc())
     assert list(box.calls) == []
 
 
 def test_a_workspace_that_was_never_watched_is_from_its_first_mending_on(box, workspace):
     WebhookMonitor.objects.all().delete()
-    mend(workspace, now=now_utc())
+    repair(workspace, now=now_utc())
     assert watch_of(workspace).is_certain

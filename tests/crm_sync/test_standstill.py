@@ -180,7 +180,7 @@ def test_a_webhook_that_was_never_set_and_one_that_is_gone_are_urgent(boss):
             "No webhook",
             "The webhook is not there any more: no event arrives",
             "gone",
-            "Mend on its page, or manage.py configure_webhook gone",
+            "Repair it on its page, or manage.py configure_webhook gone",
             "in 41 s",
         ),
     ]

@@ -106,7 +106,7 @@ def test_the_timeline_is_newest_first_and_flags_what_is_odd(main, boss):
         ("", "", "Placed", True, False),
     ]
     text = response.content.decode()
-    assert (text.count("Unlisted move"), text.count("Came late")) == (1, 1)
+    assert (text.count("Unlisted step"), text.count("Came late")) == (1, 1)
     assert f'href="/admin/crm_sync/receivedevent/{received_event.pk}/change/"' in text
 
 

@@ -106,7 +106,7 @@ def test_a_plan_of_very_many_says_how_many_it_did_not_count(admin_client, main, 
     page = admin_client.get(choose(admin_client, "push", *(make(main, f"A-{n}") for n in range(5))))
     plan = page.context["plan"]
     assert (plan.total, plan.created, plan.uncounted) == (5, 2, 3)
-    assert "the other 3 are handled alike" in page.content.decode()
+    assert "the other 3 are handled in the same way" in page.content.decode()
 
 
 def test_a_push_runs_to_its_end_and_the_page_follows_it(

@@ -19,7 +19,7 @@ class Command(SyncCommand):
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add what to do; without a choice the webhook is created or mended."""
+        """Add what to do; without a choice the webhook is created or repaired."""
         super().add_arguments(parser)
         parser.add_argument("slug")
         what = parser.add_mutually_exclusive_group()
