@@ -1,17 +1,16 @@
-"""What the platform says, merged into a row and never copied over it (I4)."""
+"""Pure: what the platform says, merged into a row and never copied over it (I4)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import RejectedError
-from properties import history, merge
-from properties.catalog import READ_ONLY, equal, is_empty, sendable
+from properties import merge
+from properties.catalog import equal, is_empty, sendable
 from properties.difference import short
 from properties.merge import Clash, Document, Leaves
-from properties.models import Change, Property
-from properties.models.change import Origin
+from properties.models import Property
 from properties.models.property import ProblemKind, with_problem, without_problems
 
 
@@ -20,66 +19,54 @@ class Observation:
     """What a read or an answer means for one row.
 
     Attributes:
+        policy: who won where both sides had changed a field.
+        at: when they said it.
         columns: what to write, under the revision of the row that was merged.
         adopted: leaves of theirs that become ours.
         agreed: leaves that waited for a person and on which both sides agree by now.
-        duplicate_mirror: one without edits of ours, made before we knew that our property has
-            this id.
     """
 
-    row: Property
+    policy: str
+    at: datetime
     columns: dict[str, Any]
     adopted: Leaves
     clashes: tuple[Clash, ...]
     agreed: set[str]
-    duplicate_mirror: Property | None
 
     @property
     def leaves_traces(self) -> bool:
         """Whether there are changes or conflicts to keep beside the row."""
-        return bool(self.adopted or self.clashes or self.agreed or self.duplicate_mirror)
-
-    def make_way(self) -> None:
-        """Take the duplicate away, in the transaction that writes `columns`: one mirror an id."""
-        if self.duplicate_mirror:
-            self.duplicate_mirror.delete()
-
-    def keep(self, policy: str, *, now: datetime) -> None:
-        """Write the traces, in the transaction that wrote `columns`."""
-        changes = {path: value for path, value in self.adopted.items() if path not in READ_ONLY}
-        before = merge.leaves(self.row.desired)
-        history.record(self.row, before, changes, origin=Origin.PLATFORM, now=now)
-        history.close_conflicts(self.row, self.agreed, now=now)
-        history.note_conflicts(self.row, self.clashes, policy, now=now)
+        return bool(self.adopted or self.clashes or self.agreed)
 
 
 def observe(
-    row: Property, theirs: Document, policy: str, *, now: datetime, sent: Leaves | None
+    row: Property,
+    theirs: Document,
+    policy: str,
+    *,
+    now: datetime,
+    inflight: Mapping[str, list[Any]],
+    sent: Leaves | None = None,
 ) -> Observation:
-    """Merge what the platform says with what we want; writes nothing.
+    """Merge what the platform says with what we want.
 
     Args:
         theirs: a full read; or, where `sent` is given, the answer to a PATCH or POST of these
             leaves, which speaks only of what it holds. Cleaned text.
         policy: who wins where both sides changed a field.
-
-    Raises:
-        RejectedError: another row mirrors this platform id already (A44).
+        inflight: leaf to values of ours that may have reached the platform (I2).
     """
     told = theirs if sent is None else _told_by_answer(row.observed, theirs, sent)
     worded = _worded_by_them(row.desired, told)
     ours = merge.changed(row.desired, worded) if worded else row.desired
     merged = merge.three_way(
-        base=row.observed, ours=ours, theirs=told, inflight=row.inflight, equal=equal
+        base=row.observed, ours=ours, theirs=told, inflight=inflight, equal=equal
     )
     theirs_win = policy == Workspace.ConflictPolicy.PLATFORM_WINS
     lost = {clash.path: clash.theirs for clash in merged.clashes if theirs_win}
     adopted = worded | merged.adopted | lost
     agreed = _agreed(row.blocked, ours, told)
     platform_id = row.platform_id if told.get("id") is None else str(told["id"])  # A7
-    duplicate_mirror = (
-        None if platform_id == row.platform_id else _duplicate_mirror(row, platform_id)
-    )
     columns: dict[str, Any] = {
         "observed": told,
         "platform_id": platform_id,
@@ -89,7 +76,7 @@ def observe(
     }
     if adopted:
         columns["desired"] = merge.changed(row.desired, adopted)
-    return Observation(row, columns, adopted, merged.clashes, agreed, duplicate_mirror)
+    return Observation(policy, now, columns, adopted, merged.clashes, agreed)
 
 
 def _worded_by_them(ours: Document, theirs: Document) -> Leaves:
@@ -111,22 +98,6 @@ def _told_by_answer(base: Document, answer: Document, sent: Leaves) -> Document:
     emptied = {path: None for path, value in sent.items() if value in ([], {})}
     parts = merge.leaves(base) | emptied | merge.leaves(answer)
     return merge.document({path: value for path, value in parts.items() if value is not None})
-
-
-def _duplicate_mirror(row: Property, platform_id: str | None) -> Property | None:
-    """Return the row that a walk made for a property which turns out to be ours, created anew.
-
-    Raises:
-        RejectedError: a row that people worked on mirrors it.
-    """
-    twins = Property.objects.filter(workspace=row.workspace_id, platform_id=platform_id)
-    twin = twins.exclude(pk=row.pk).first()
-    if twin is None:
-        return None
-    edits = Change.objects.filter(real_estate_property=twin).exclude(origin=Origin.PLATFORM)
-    if ProblemKind.DUPLICATE in twin.problem and not edits.exists():
-        return twin
-    raise RejectedError(f"property {platform_id} of the platform is {twin} here", status=409)
 
 
 def _agreed(blocked: set[str], desired: Document, told: Document) -> set[str]:

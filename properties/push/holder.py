@@ -1,116 +1,126 @@
 """What the holder of a claimed property writes to it: fenced, and with the revision that it read.
 
-An edit of our people counts the revision on. So what comes with a write of the holder's is worked
-out again on the newer row, and an ending that an edit has overtaken leaves the row due.
+An edit of our people counts the revision on. So a plan is made again on the newer row, and an
+ending that an edit has overtaken leaves the row due.
 """
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 
 from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.jobs.durability import durable
-from crm_sync.models import Workspace
-from properties.catalog import identical
-from properties.merge import Document, Leaves
-from properties.models import Property
-from properties.pull.observation import observe
+from crm_sync.platform.errors import RejectedError
+from properties import history, merge
+from properties.catalog import READ_ONLY, identical
+from properties.models import Change, Property
+from properties.models.change import Origin
+from properties.models.property import ProblemKind
+from properties.pull.observation import Observation
+from properties.push.plan import Columns, Plan, with_columns
 
-Columns = dict[str, Any]
 
-
-@dataclass
 class Holder:
     """Who holds a property; `row` is the newest state that was read. All raise `LeaseLost`."""
 
-    claim: Claim[Property]
-    workspace: Workspace
-    clock: Callable[[], datetime]
+    def __init__(self, claim: Claim[Property]) -> None:
+        """Begin with the row as it was claimed."""
+        self.claim = claim
+        self.row = claim.row
 
-    def __post_init__(self) -> None:
-        self.row = self.claim.row
-
-    def merge(
-        self,
-        theirs: Document | None,
-        *,
-        then: Callable[[Property], Columns],
-        sent: Leaves | None = None,
-    ) -> None:
-        """Merge what the platform says, and write it with what follows from it in one UPDATE.
+    def write_plan(self, make: Callable[[Property], Plan]) -> Plan:
+        """Write what a plan says of the row; make it anew on the fresh row when that was edited.
 
         Args:
-            theirs: cleaned text; None where nothing was read.
-            then: what else to write of the merged row; asked again when the row was edited.
-            sent: see `observe`.
+            make: a pure function.
+
+        Returns:
+            the plan that was written, of which `row` is the result.
+
+        Raises:
+            RejectedError: another row mirrors the platform id already (A44).
         """
-        policy = self.workspace.conflict_policy
         while True:
-            now, before = self.clock(), self.row
-            seen = observe(before, theirs, policy, now=now, sent=sent) if theirs else None
-            row = _with(before, seen.columns if seen else {})
-            columns = dict(seen.columns) if seen else {}
-            columns |= then(row)
-            if "desired" in columns or columns.get("problem", before.problem) != before.problem:
-                # Else a form that was opened before would save them away.
-                columns["revision"] = before.revision + 1
-            with ExitStack() as around:
-                if columns.get("inflight"):
-                    around.enter_context(durable())  # a PATCH follows that cannot be called back
-                if seen and seen.leaves_traces:
-                    around.enter_context(transaction.atomic())
-                if seen:
-                    seen.make_way()
-                changed = _changed(before, columns)
-                write = self.claim.finish_if if "lease_token" in columns else self.claim.write
-                done = write(changed, revision=before.revision)
-                if done and seen and seen.leaves_traces:
-                    seen.keep(policy, now=now)
-                elif seen and seen.duplicate_mirror:
-                    transaction.set_rollback(True)
-            if done:
-                _set(row, columns)
-                self.row = row
-                return
-            self.row = self._fresh()
+            plan = make(self.row)
+            columns = _with_revision(self.row, plan.columns)
+            if self._write(plan, columns):
+                self.row = with_columns(self.row, columns)
+                return plan
+            row = self.claim.fenced.first()
+            if row is None:
+                raise LeaseLost
+            self.row = row
 
     def write(self, **columns: Any) -> None:
         """Write columns that the holder owns; the revision stays the one that was read."""
         if not self.claim.fenced.update(**columns):
             raise LeaseLost
-        _set(self.row, columns)
+        self.row = with_columns(self.row, columns)
 
-    def end(self, **columns: Any) -> None:
-        """Give the row back with its ending; one that was edited meanwhile stays due."""
-        neutral = {k: v for k, v in columns.items() if k not in ("due_at", "problem")}
-        if columns.get("problem", self.row.problem) != self.row.problem:
-            # Else a form that was opened before would save the problem away.
-            columns["revision"] = self.row.revision + 1
+    def end(self, plan: Plan) -> str:
+        """Give the row back with its ending, and return that; one that was edited stays due."""
+        columns = _with_revision(self.row, plan.columns)
         if not self.claim.finish_if(columns, revision=self.row.revision):
-            self.claim.finish(due_at=self.claim.row.due_at, **neutral)
+            edited = {"due_at": self.claim.row.due_at}
+            told = {k: v for k, v in plan.columns.items() if k != "problem"}
+            self.claim.finish(**told | edited)
+        return plan.ending
 
-    def _fresh(self) -> Property:
-        row = self.claim.fenced.first()
-        if row is None:
-            raise LeaseLost
-        return row
+    def _write(self, plan: Plan, columns: Columns) -> bool:
+        row, seen = self.row, plan.seen
+        duplicate = _duplicate_mirror(row, columns)
+        with ExitStack() as around:
+            if plan.patch.parts:
+                around.enter_context(durable())  # a call follows that cannot be taken back
+            if duplicate or (seen and seen.leaves_traces):
+                around.enter_context(transaction.atomic())
+            if duplicate:
+                duplicate.delete()  # first: one mirror an id
+            write = self.claim.finish_if if plan.ending else self.claim.write
+            is_written = write(_changed(row, columns), revision=row.revision)
+            if is_written and seen:
+                _keep(seen, row)
+            elif duplicate:
+                transaction.set_rollback(True)
+        return is_written
 
 
-def _with(row: Property, columns: Columns) -> Property:
-    """Return the row as it will be; `copy.copy` and `setattr` take ten times as long."""
-    merged = Property.__new__(Property)
-    merged.__dict__.update(row.__dict__, **columns)
-    return merged
+def _keep(seen: Observation, row: Property) -> None:
+    """Write the traces of a merge, in the transaction that wrote its columns."""
+    if not seen.leaves_traces:
+        return
+    changes = {path: value for path, value in seen.adopted.items() if path not in READ_ONLY}
+    before = merge.leaves(row.desired)
+    history.record(row, before, changes, origin=Origin.PLATFORM, now=seen.at)
+    history.close_conflicts(row, seen.agreed, now=seen.at)
+    history.note_conflicts(row, seen.clashes, seen.policy, now=seen.at)
 
 
-def _set(row: Property, columns: Columns) -> Columns:
-    """Set the columns on the row as they will be written; returns them."""
-    for name, value in columns.items():
-        setattr(row, name, value)
+def _duplicate_mirror(row: Property, columns: Columns) -> Property | None:
+    """Return the row that a walk made for a property which turns out to be ours, created anew.
+
+    Raises:
+        RejectedError: a row that people worked on mirrors it.
+    """
+    platform_id = columns.get("platform_id")
+    if platform_id is None or platform_id == row.platform_id:
+        return None
+    twins = Property.objects.filter(workspace=row.workspace_id, platform_id=platform_id)
+    twin = twins.exclude(pk=row.pk).first()
+    if twin is None:
+        return None
+    edits = Change.objects.filter(real_estate_property=twin).exclude(origin=Origin.PLATFORM)
+    if ProblemKind.DUPLICATE in twin.problem and not edits.exists():
+        return twin
+    raise RejectedError(f"property {platform_id} of the platform is {twin} here", status=409)
+
+
+def _with_revision(row: Property, columns: Columns) -> Columns:
+    """Count the revision on where a form that was opened before would save something away."""
+    if "desired" in columns or columns.get("problem", row.problem) != row.problem:
+        return columns | {"revision": row.revision + 1}
     return columns
 
 

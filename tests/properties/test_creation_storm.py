@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from properties.editing import create
 from properties.models import Property
-from properties.push.push import CREATE_WAIT
+from properties.push.plan import CREATE_WAIT
 from tests.platforms import Canned, Environ
 from tests.properties.virtual import World
 from tests.properties.workers import Killed

@@ -28,7 +28,8 @@ from crm_sync.jobs import due
 from crm_sync.models import Workspace
 from properties.editing import create, due_now, edit
 from properties.models import Property
-from properties.push.push import CREATE_WAIT, LATE_EFFECT, push
+from properties.push.plan import CREATE_WAIT, LATE_EFFECT
+from properties.push.push import push
 from sandbox.app import Sandbox
 from sandbox.state.workspace import Properties
 from tests.conftest import PLATFORM, TOKEN
