@@ -4,7 +4,7 @@ It drives the form, the validation, the difference that is pushed, the feeds and
 Pure: no Django, no I/O.
 
 field       what the catalog says of a field           comparison  when two values are the same
-fields      the table, one line a field                sending     what may travel
+fields      the table of all fields                   sending     what may travel
 values      the values of the enums                    validation  what the platform would refuse
 lookup      find a field, name it for people
 """
