@@ -31,7 +31,7 @@ ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
-CODE = re.compile(r"`((?:\w[\w.-]*/)+[\w.-]+\.(?:py|md|html|xml|json|yaml|toml))[`:]")
+CODE = re.compile(r"`((?:\w[\w.-]*/)+(?:[\w.-]+\.(?:py|md|html|xml|json|yaml|toml))?)[`:]")
 
 
 def files() -> list[str]:
@@ -200,6 +200,14 @@ def test_every_path_that_a_page_names_is_there():
         if not (ROOT / path).exists()
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_architecture_says_where_each_change_goes():
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = page.split("## If you want to change …")[1].split("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("|")][2:]
+    assert len(rows) >= 10
+    assert [row for row in rows if not CODE.search(row)] == []
 
 
 def test_every_rule_names_tests_that_exist_or_says_that_none_holds_it():
