@@ -85,7 +85,7 @@ def _idx() -> Iterator[str]:
 def _idx_kept() -> Iterator[str]:
     """Yield the names of the columns of IDX that have none."""
     kept = [c for c in columns.COLUMNS if c.read is As.KEPT]
-    yield ", ".join(f"`{column.name}` ({column.number})" for column in kept)
+    yield ", ".join(f"`{column.name}`" for column in kept)
 
 
 def _idx_categories() -> Iterator[str]:
@@ -113,9 +113,11 @@ def _swissrets() -> Iterator[str]:
         yield f"| `{source}` | `{target}` |"
     for source, target in vocabulary.LINKS:
         yield f"| `localizations[].attachments.{source}` | `{target}` |"
-    for name in sorted(vocabulary.NUMBERS):
-        if catalog.FIELDS[name].source is not Source.INFERRED:
-            yield f"| `characteristics.{name}` | `{name}` |"
+    known = sorted(
+        name for name in vocabulary.NUMBERS if catalog.FIELDS[name].source is not Source.INFERRED
+    )
+    names = ", ".join(f"`{name}`" for name in known)
+    yield f"| in `characteristics`: {names} | of the same name |"
 
 
 _LIMITS = (

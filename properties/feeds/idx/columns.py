@@ -13,8 +13,8 @@ class As(StrEnum):
 
     TEXT = "text"
     LINES = "text, <br> is a line break"
-    NUMBER = "number, 0 says nothing"
-    COUNT = "whole number, 0 says nothing"
+    NUMBER = "number"
+    COUNT = "whole number"
     FLOOR = "number, 0 is the ground floor"
     DATE = "date, DD.MM.YYYY"
     FLAG = "flag"
