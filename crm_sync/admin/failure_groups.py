@@ -6,13 +6,13 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Max, Min
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
 from crm_sync.admin.states import named_badge
 from crm_sync.admin.ui.cells import list_of, moment, page_at
+from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
@@ -29,15 +29,13 @@ def failure_groups_page(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpRespo
     if request.method == "POST":
         _act(admin, request)
         return HttpResponseRedirect(reverse("admin:crm_sync_receivedevent_causes"))
-    context: dict[str, Any] = admin.admin_site.each_context(request) | {
-        "opts": admin.opts,
+    context = {
         "title": "Stuck, by cause",
-        "media": admin.media,
         "groups": _groups(),
         "most": MOST,
         "can_act": admin.has_act_permission(request),
     }
-    return TemplateResponse(request, "crm_sync/failure_groups.html", context)
+    return page(admin, request, "crm_sync/failure_groups.html", context)
 
 
 def _groups() -> list[dict[str, Any]]:

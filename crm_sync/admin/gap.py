@@ -8,8 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.base import DropdownFilter, action, display
-from crm_sync.admin.ui.cells import badge, exact_moment, moment, two_lines
+from crm_sync.admin.ui.base import DropdownFilter, action
+from crm_sync.admin.ui.cells import badge, exact_moment, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import Gap
@@ -61,37 +62,14 @@ class GapAdmin(ReadOnlyAdmin):
     list_display = ("interval", "why_", "state", "read_again", "noticed")
     list_filter = (SeenFilter, WorkspaceFilter)
     ordering = ("-pk",)
+    annotations = {"slug": F("workspace__slug")}
     actions = ("acknowledge",)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Gap]:
-        """Load the slug and nothing else of the workspace (S5)."""
-        gaps: QuerySet[Gap] = super().get_queryset(request)
-        return gaps.annotate(slug=F("workspace__slug"))
-
-    @display(description="interval")
-    def interval(self, gap: Any) -> SafeString:
-        """Show from when to when, by the platform's clock, and the workspace."""
-        return two_lines(gap.interval, gap.slug)
-
-    @display(description="why", ordering="why")
-    def why_(self, gap: Gap) -> str:
-        """Show what was noticed."""
-        return gap.get_why_display()
-
-    @display(description="state", ordering="acknowledged_at")
-    def state(self, gap: Gap) -> SafeString:
-        """Show whether a person has seen it."""
-        return seen_badge(gap)
-
-    @display(description="orders read again", ordering="asked")
-    def read_again(self, gap: Gap) -> int:
-        """Show how many open orders were made due for a read."""
-        return gap.asked
-
-    @display(description="noticed", ordering="noticed_at")
-    def noticed(self, gap: Gap) -> SafeString | str:
-        """Show when."""
-        return moment(gap.noticed_at, timezone.now())
+    interval = column("interval", lambda row: two_lines(row.interval, row.slug))
+    why_ = column("why", lambda row: row.get_why_display(), "why")
+    state = column("state", seen_badge, "acknowledged_at")
+    read_again = column("orders read again", lambda row: row.asked, "asked")
+    noticed = moment_column("noticed", "noticed_at")
 
     @action(description="Seen", permissions=["act"])
     def acknowledge(self, request: HttpRequest, queryset: QuerySet[Gap]) -> None:

@@ -30,6 +30,7 @@ from crm_sync.admin.ui.cells import (
     two_lines,
     unbroken,
 )
+from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.inbox import store
@@ -112,20 +113,11 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
         )
         return received_events.annotate(workspace_slug=F("workspace__slug"))
 
-    @display(description="event", ordering="kind")
-    def event(self, received_event: Any) -> SafeString:
-        """Show the event and the workspace that it came for."""
-        return two_lines(received_event.kind or "Callback", received_event.workspace_slug)
-
-    @display(description="state", ordering="state")
-    def state_shown(self, received_event: ReceivedEvent) -> SafeString:
-        """Show where it stands."""
-        return state_badge(received_event)
-
-    @display(description="order", ordering="order_platform_id")
-    def order(self, received_event: ReceivedEvent) -> SafeString | str:
-        """Show the order's id."""
-        return shortened(received_event.order_platform_id, 24)
+    event = column(
+        "event", lambda row: two_lines(row.kind or "Callback", row.workspace_slug), "kind"
+    )
+    state_shown = column("state", state_badge, "state")
+    order = column("order", lambda row: shortened(row.order_platform_id, 24), "order_platform_id")
 
     @display(description="received, by", ordering="received_at")
     def received(self, received_event: ReceivedEvent) -> SafeString:
@@ -140,10 +132,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
         to_us, here = lags(received_event)
         return two_lines(unbroken(here), unbroken(f"{to_us} to us"))
 
-    @display(description="what it did")
-    def did(self, received_event: ReceivedEvent) -> SafeString | str:
-        """Show its effect, or why it had none."""
-        return shortened(received_event.effect, 80)
+    did = column("what it did", lambda row: shortened(row.effect, 80))
 
     @action(description="Replay…", permissions=["act"])
     def replay(

@@ -7,11 +7,11 @@ from django.contrib.admin import helpers
 from django.db import DatabaseError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from crm_sync.admin.states import named_badge, state_badge
 from crm_sync.admin.ui.cells import link, list_of, moment, page_of
+from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
 from crm_sync.inbox.replay import Foreseen, Replayed, foresee, replay
 from crm_sync.models import ReceivedEvent
@@ -38,16 +38,14 @@ def ask_to_replay(
     except DatabaseError:
         messages.error(request, "Workers hold these rows just now: try it again in a moment.")
         return None
-    context: dict[str, Any] = admin.admin_site.each_context(request) | {
-        "opts": admin.opts,
+    context = {
         "title": "Replay",
-        "media": admin.media,
         "steps": [_shown(one) for one in found],
         "playable": sum(one.state != "" for one in found),
         "checkbox": helpers.ACTION_CHECKBOX_NAME,
         "list_url": list_of("crm_sync.receivedevent"),
     }
-    return TemplateResponse(request, "crm_sync/replay.html", context)
+    return page(admin, request, "crm_sync/replay.html", context)
 
 
 def _done(request: HttpRequest, rows: list[ReceivedEvent], done: Replayed) -> HttpResponse:

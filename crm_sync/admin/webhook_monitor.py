@@ -10,7 +10,8 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import action, display
-from crm_sync.admin.ui.cells import badge, exact_moment, link, moment, page_at, shortened, two_lines
+from crm_sync.admin.ui.cells import badge, exact_moment, link, page_at, shortened, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import WebhookMonitor, Workspace
@@ -45,27 +46,16 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
     list_filter = (WorkspaceFilter,)
     search_fields = ("workspace__slug",)
     ordering = ("workspace__slug",)
+    annotations = {"slug": F("workspace__slug")}
     actions = ("repair", "look_now", "seen")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookMonitor]:
-        """Load the slug and nothing else of the workspace (S5)."""
-        monitors: QuerySet[WebhookMonitor] = super().get_queryset(request)
-        return monitors.annotate(slug=F("workspace__slug"))
-
-    @display(description="workspace", ordering="workspace__slug")
-    def name(self, seen: Any) -> SafeString:
-        """Show whose webhook it is, and what is wrong with it."""
-        return two_lines(seen.slug, ", ".join(sorted(seen.drift)))
-
-    @display(description="on the platform", ordering="drift_since")
-    def state(self, seen: WebhookMonitor) -> SafeString:
-        """Show whether it stands as we set it."""
-        return badge(*state_of(seen))
-
-    @display(description="last attempt", ordering="last_triggered_at")
-    def attempt(self, seen: WebhookMonitor) -> SafeString | str:
-        """Show when the platform last tried to call."""
-        return moment(seen.last_triggered_at, timezone.now())
+    name = column(
+        "workspace",
+        lambda row: two_lines(row.slug, ", ".join(sorted(row.drift))),
+        "workspace__slug",
+    )
+    state = column("on the platform", lambda row: badge(*state_of(row)), "drift_since")
+    attempt = moment_column("last attempt", "last_triggered_at")
 
     @display(description="failed attempts", ordering="failed")
     def failures(self, seen: WebhookMonitor) -> SafeString | str:
@@ -74,10 +64,7 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
             return "0"
         return two_lines(badge(seen.failed, "warning"), shortened(seen.last_failure, 60))
 
-    @display(description="looked", ordering="looked_at")
-    def looked(self, seen: WebhookMonitor) -> SafeString | str:
-        """Show when we last looked."""
-        return moment(seen.looked_at, timezone.now())
+    looked = moment_column("looked", "looked_at")
 
     @action(description="Repair", permissions=["act"])
     def repair(self, request: HttpRequest, queryset: QuerySet[WebhookMonitor]) -> None:

@@ -15,7 +15,8 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin import webhook
 from crm_sync.admin.ui.base import ModelAdmin, ModelForm, display
-from crm_sync.admin.ui.cells import badge, exact_moment, link, moment, two_lines
+from crm_sync.admin.ui.cells import badge, exact_moment, link, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.webhook_monitor import webhook_cell
 from crm_sync.models import Workspace
@@ -172,15 +173,11 @@ class WorkspaceAdmin(ModelAdmin):
         if form.changed_data:
             obj.save(update_fields=form.changed_data)
 
-    @display(description="workspace", ordering="slug")
-    def name(self, workspace: Workspace) -> SafeString:
-        """Show the slug and the address under it."""
-        return two_lines(workspace.slug, workspace.get_conflict_policy_display())
-
-    @display(description="base address", ordering="base_url")
-    def address(self, workspace: Workspace) -> str:
-        """Show the address as text: nobody wants to open an API in the browser."""
-        return workspace.base_url
+    name = column(
+        "workspace", lambda row: two_lines(row.slug, row.get_conflict_policy_display()), "slug"
+    )
+    # As text: nobody wants to open an API in the browser.
+    address = column("base address", lambda row: row.base_url, "base_url")
 
     @display(description="credentials")
     def credentials_kind(self, workspace: Any) -> str:
@@ -205,10 +202,7 @@ class WorkspaceAdmin(ModelAdmin):
             exact_moment(workspace.paused_until, now) if workspace.is_paused(now) else "Not paused"
         )
 
-    @display(description="last problem")
-    def reason(self, workspace: Workspace) -> str:
-        """Show what the platform said."""
-        return workspace.problem or "None"
+    reason = column("last problem", lambda row: row.problem or "None")
 
     @display(description="the platform's clock")
     def platform_clock(self, workspace: Workspace) -> str:
@@ -218,10 +212,7 @@ class WorkspaceAdmin(ModelAdmin):
         difference = clock.difference(workspace.clock_ahead)
         return f"Its clock is {difference}" if difference else "As ours, within a minute"
 
-    @display(description="callback address")
-    def callback_address(self, workspace: Workspace) -> str:
-        """Show what the platform calls."""
-        return workspace.callback_url
+    callback_address = column("callback address", lambda row: row.callback_url)
 
     @display(description="callback authentication", ordering="auth_type")
     def callbacks(self, workspace: Any) -> str:
@@ -250,12 +241,7 @@ class WorkspaceAdmin(ModelAdmin):
         count = workspace.refused_callbacks
         return badge(count, "warning") if count else "0"
 
-    @display(description="last refused")
-    def refused_at(self, workspace: Workspace) -> SafeString | str:
-        """Show when."""
-        return exact_moment(workspace.last_refusal_at, timezone.now())
-
-    @display(description="added", ordering="created_at")
-    def since(self, workspace: Workspace) -> SafeString | str:
-        """Show when it was added."""
-        return moment(workspace.created_at, timezone.now())
+    refused_at = column(
+        "last refused", lambda row: exact_moment(row.last_refusal_at, timezone.now())
+    )
+    since = moment_column("added", "created_at")

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import action, display
 from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened, two_lines, unbroken
+from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from orders.admin.cells import assignment_badge, order_badge
@@ -55,10 +56,11 @@ class OrderAdmin(ReadOnlyAdmin):
             last_event_at=Subquery(last),
         ).prefetch_related("assignments")
 
-    @display(description="order", ordering="platform_id")
-    def name(self, order: Any) -> SafeString:
-        """Show the platform's id and our reference."""
-        return two_lines(order.platform_id, order.object_reference_id or order.workspace_slug)
+    name = column(
+        "order",
+        lambda row: two_lines(row.platform_id, row.object_reference_id or row.workspace_slug),
+        "platform_id",
+    )
 
     @display(description="property", ordering="title")
     def property_(self, order: Any) -> SafeString | str:
@@ -91,10 +93,7 @@ class OrderAdmin(ReadOnlyAdmin):
         ]
         return moment(min(moments, default=None), timezone.now())
 
-    @display(description="last event", ordering="last_event_at")
-    def last_event(self, order: Any) -> SafeString | str:
-        """Show when the platform last changed something, by its own clock."""
-        return moment(order.last_event_at, timezone.now())
+    last_event = moment_column("last event", "last_event_at")  # by the platform's clock
 
     @action(description="Read again", permissions=["act"])
     def read_again(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:

@@ -6,10 +6,10 @@ from django.contrib import admin, messages
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
-from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, moment, page_at, shortened, two_lines
+from crm_sync.admin.ui.base import ChoicesDropdownFilter, action
+from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at, shortened, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from orders.admin.cells import placement_badge
@@ -34,44 +34,19 @@ class PlacementAdmin(ReadOnlyAdmin):
     search_fields = ("object_reference_id", "order__platform_id", "user_reference_id")
     search_help_text = "Reference, order id or user reference"
     ordering = ("-created_at", "-pk")
+    annotations = {"workspace_slug": F("workspace__slug"), "order_name": F("order__platform_id")}
     actions = ("not_placed",)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Placement]:
-        """Load what a row shows, in one query."""
-        placements: QuerySet[Placement] = super().get_queryset(request)
-        return placements.annotate(
-            workspace_slug=F("workspace__slug"), order_name=F("order__platform_id")
-        )
-
-    @display(description="reference", ordering="object_reference_id")
-    def name(self, placement: Any) -> SafeString:
-        """Show the reference of the property, and the workspace."""
-        return two_lines(placement.object_reference_id, placement.workspace_slug)
-
-    @display(description="state", ordering="state")
-    def state_(self, placement: Placement) -> SafeString:
-        """Show where it stands."""
-        return placement_badge(placement)
-
-    @display(description="ordered")
-    def what(self, placement: Placement) -> SafeString | str:
-        """Show the products."""
-        return shortened(ordered(placement), 60)
-
-    @display(description="order", ordering="order_name")
-    def order_(self, placement: Any) -> str:
-        """Show which order it became."""
-        return placement.order_name or EMPTY
-
-    @display(description="sent", ordering="sent_at")
-    def sent(self, placement: Placement) -> SafeString | str:
-        """Show when the one call went out."""
-        return moment(placement.sent_at, timezone.now())
-
-    @display(description="problem")
-    def why(self, placement: Placement) -> SafeString | str:
-        """Show why it has no order."""
-        return shortened(placement.problem, 70)
+    name = column(
+        "reference",
+        lambda row: two_lines(row.object_reference_id, row.workspace_slug),
+        "object_reference_id",
+    )
+    state_ = column("state", placement_badge, "state")
+    what = column("ordered", lambda row: shortened(ordered(row), 60))
+    order_ = column("order", lambda row: row.order_name or EMPTY, "order_name")
+    sent = moment_column("sent", "sent_at")
+    why = column("problem", lambda row: shortened(row.problem, 70))
 
     @action(description="It was not placed", permissions=["act"])
     def not_placed(self, request: HttpRequest, queryset: QuerySet[Placement]) -> None:

@@ -1,6 +1,6 @@
 """Push or read many properties: the plan before, the progress after."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, cast
 
 from django.contrib import messages
@@ -8,13 +8,12 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import exact_moment, link, page_of
+from crm_sync.admin.ui.page import page
 from properties.admin.words import in_one_line
 from properties.catalog import label
 from properties.models import Batch, Property
@@ -23,17 +22,6 @@ from properties.push import batches
 
 CALLS = {"POST": "Create", "PATCH": "Change"}
 NOTHING = "Nothing to send"
-
-
-@dataclass(frozen=True)
-class StepShown:
-    """One property of a plan in words."""
-
-    property: SafeString
-    title: str
-    call: str
-    fields: list[tuple[str, str]]
-    blocked: list[tuple[str, str]]
 
 
 def ask(request: HttpRequest, rows: QuerySet[Property], kind: Batch.Kind) -> HttpResponse:
@@ -52,19 +40,11 @@ def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpRe
             messages.info(request, "This was started before.")
         return HttpResponseRedirect(_page(batch))
     is_read = batch.kind == Batch.Kind.READ
-    context: dict[str, Any] = admin.admin_site.each_context(request) | {
-        "opts": admin.opts,
-        "media": admin.media,
-        "title": batch.get_kind_display(),
-        "batch": batch,
-        "is_read": is_read,
-    }
+    context = {"title": batch.get_kind_display(), "batch": batch, "is_read": is_read}
     if batch.confirmed_at is None:
-        context["can_start"] = admin.has_change_permission(request)
-        context |= _plan(batch)
-        return TemplateResponse(request, "properties/batch_plan.html", context)
-    context |= _progress(batch)
-    return TemplateResponse(request, "properties/batch_progress.html", context)
+        context |= _plan(batch) | {"can_start": admin.has_change_permission(request)}
+        return page(admin, request, "properties/batch_plan.html", context)
+    return page(admin, request, "properties/batch_progress.html", context | _progress(batch))
 
 
 def batch_progress(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> JsonResponse:
@@ -104,25 +84,28 @@ def _plan(batch: Batch) -> dict[str, Any]:
     }
 
 
-def _shown(step: batches.Step) -> StepShown:
+def _shown(step: batches.Step) -> dict[str, Any]:
+    """Return one property of a plan in words."""
     row = step.row
-    blocked = [
-        (label(path) or "The property", row.problems_at(path)[0]) for path in sorted(row.blocked)
-    ]
-    return StepShown(
-        property=link(page_of(row), row),
-        title=str(row.desired.get("title") or ""),
-        call=CALLS.get(step.call, NOTHING),
-        fields=[(label(path), in_one_line(path, value)) for path, value in step.parts.items()],
-        blocked=blocked,
-    )
+    return {
+        "property": link(page_of(row), row),
+        "title": str(row.desired.get("title") or ""),
+        "call": CALLS.get(step.call, NOTHING),
+        "fields": [(label(path), in_one_line(path, value)) for path, value in step.parts.items()],
+        "blocked": [_waiting(row, path) for path in sorted(row.blocked)],
+    }
+
+
+def _waiting(row: Property, path: str) -> tuple[str, str]:
+    """Return a field that waits for a person, and why."""
+    return label(path) or "The property", row.problems_at(path)[0]
 
 
 def _progress(batch: Batch) -> dict[str, Any]:
     now = timezone.now()
     troubled = batches.need_a_person(batch).order_by("object_reference_id", "pk")
     rows = [
-        (link(page_of(row), row), label(path) or "The property", row.problems_at(path)[0])
+        (link(page_of(row), row), *_waiting(row, path))
         for row in troubled[: batches.FIRST]
         for path in sorted(row.blocked)[:1]
     ]

@@ -6,13 +6,13 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
-from crm_sync.admin.ui.cells import badge, link, moment, page_at, shortened
+from crm_sync.admin.ui.cells import badge, link, page_at, shortened
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from properties.admin import decision
 from properties.admin.words import in_one_line
@@ -40,14 +40,10 @@ class ConflictAdmin(ReadOnlyAdmin):
     search_help_text = "Reference or field"
     ordering = ("decision", "-created_at", "-pk")  # the open ones first: their decision is ""
     actions = ("keep_ours", "take_theirs")
+    annotations = {"reference": F("real_estate_property__object_reference_id")}
 
     class Media:
         css = {"all": ("properties/property.css",)}
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Conflict]:
-        """Load what a row shows, in one query."""
-        found: QuerySet[Conflict] = super().get_queryset(request)
-        return found.annotate(reference=F("real_estate_property__object_reference_id"))
 
     def get_urls(self) -> list[URLPattern]:
         """Add the page that decides the conflicts of one property."""
@@ -58,25 +54,14 @@ class ConflictAdmin(ReadOnlyAdmin):
     @display(description="field", ordering="path")
     def field(self, conflict: Any) -> SafeString:
         """Show the property and the field; lead to the decision, or to the property."""
-        page = page_at("properties.property", conflict.real_estate_property_id)
+        address = page_at("properties.property", conflict.real_estate_property_id)
         if not conflict.decision:
-            page = _decide_page(conflict.real_estate_property_id)
-        return link(page, f"{conflict.reference or 'without reference'}: {label(conflict.path)}")
+            address = _decide_page(conflict.real_estate_property_id)
+        return link(address, f"{conflict.reference or 'without reference'}: {label(conflict.path)}")
 
-    @display(description="ours")
-    def ours_(self, conflict: Conflict) -> SafeString | str:
-        """Show what our people want."""
-        return shortened(in_one_line(conflict.path, conflict.ours), 60)
-
-    @display(description="theirs")
-    def theirs_(self, conflict: Conflict) -> SafeString | str:
-        """Show what the platform says."""
-        return shortened(in_one_line(conflict.path, conflict.theirs), 60)
-
-    @display(description="before")
-    def base_(self, conflict: Conflict) -> SafeString | str:
-        """Show what both had."""
-        return shortened(in_one_line(conflict.path, conflict.base), 60)
+    ours_ = column("ours", lambda row: shortened(in_one_line(row.path, row.ours), 60))
+    theirs_ = column("theirs", lambda row: shortened(in_one_line(row.path, row.theirs), 60))
+    base_ = column("before", lambda row: shortened(in_one_line(row.path, row.base), 60))
 
     @display(description="decision", ordering="decision")
     def decision_(self, conflict: Conflict) -> SafeString:
@@ -84,10 +69,7 @@ class ConflictAdmin(ReadOnlyAdmin):
         decided = Decision(conflict.decision)
         return badge(decided.label, TONES.get(decided, "muted"))
 
-    @display(description="since", ordering="created_at")
-    def since(self, conflict: Conflict) -> SafeString | str:
-        """Show when it was noticed."""
-        return moment(conflict.created_at, timezone.now())
+    since = moment_column("since", "created_at")
 
     @action(description="Keep ours…", permissions=["act"])
     def keep_ours(self, request: HttpRequest, queryset: QuerySet[Conflict]) -> Any:
@@ -126,7 +108,7 @@ class ConflictAdmin(ReadOnlyAdmin):
             "count": len(found),
             "more": max(0, len({c.real_estate_property_id for c in found}) - decision.FIRST),
         }
-        return self._render(request, context)
+        return page(self, request, "properties/decide.html", context)
 
     def decide_view(self, request: HttpRequest, property_id: int) -> HttpResponse:
         """Show the open conflicts of a property, or one (`?conflict=`), and decide them (POST)."""
@@ -163,19 +145,12 @@ class ConflictAdmin(ReadOnlyAdmin):
             "count": len(found),
             "one_by_one": len(found) > 1,
         }
-        return self._render(request, context)
+        return page(self, request, "properties/decide.html", context)
 
     def _decide(self, request: HttpRequest, found: list[Conflict], answer: Decision) -> None:
         done = decision.decide(request, found, answer)
         decided = Conflict.objects.filter(pk__in=[one.pk for one in done])
         self.note(request, decided, f"Decided: {answer.label.lower()}.")
-
-    def _render(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-        whole = self.admin_site.each_context(request) | {
-            "opts": self.opts,
-            "media": self.media,
-        }
-        return TemplateResponse(request, "properties/decide.html", whole | context)
 
 
 def _open(queryset: QuerySet[Conflict]) -> list[Conflict]:

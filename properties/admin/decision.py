@@ -3,18 +3,15 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.cells import moment
+from crm_sync.admin.ui.cells import moment, page_of
 from properties import conflicts
 from properties.admin.sync_tab import call_text, pretty
 from properties.admin.words import worded
@@ -27,42 +24,11 @@ FIRST = 20  # properties whose calls a page shows
 TITLES = {Decision.OURS: "If ours are kept", Decision.THEIRS: "If theirs are taken"}
 
 
-@dataclass(frozen=True)
-class Field:
-    """One open conflict in words."""
+def cases(chosen: list[Conflict], answers: Iterable[Decision]) -> list[dict[str, Any]]:
+    """Return what the page shows of each of the first properties: its conflicts and the calls.
 
-    pk: int
-    name: str
-    path: str
-    ours: str
-    theirs: str
-    before: str
-    since: SafeString | str
-
-
-@dataclass(frozen=True)
-class Call:
-    """What goes out after one of the two answers."""
-
-    title: str
-    text: str
-    body: str
-    faults: list[str]
-
-
-@dataclass(frozen=True)
-class Case:
-    """The open conflicts of one property, and the calls that would follow."""
-
-    reference: str
-    title: str
-    page: str
-    fields: list[Field]
-    calls: list[Call]
-
-
-def cases(chosen: list[Conflict], answers: Iterable[Decision]) -> list[Case]:
-    """Return the first properties of the conflicts, which must be sorted by property."""
+    The conflicts must be sorted by property.
+    """
     rows = [(key, list(found)) for key, found in groupby(chosen, key=_property_id)][:FIRST]
     properties = Property.objects.in_bulk([key for key, _ in rows])
     return [_case(properties[key], found, list(answers)) for key, found in rows]
@@ -100,33 +66,35 @@ def _property_id(conflict: Conflict) -> int:
     return conflict.real_estate_property_id
 
 
-def _case(row: Property, found: list[Conflict], answers: list[Decision]) -> Case:
-    return Case(
-        reference=str(row),
-        title=str(row.desired.get("title") or ""),
-        page=reverse("admin:properties_property_change", args=[row.pk]),
-        fields=[_field(conflict) for conflict in found],
-        calls=[_call(row, found, answer) for answer in answers],
-    )
+def _case(row: Property, found: list[Conflict], answers: list[Decision]) -> dict[str, Any]:
+    return {
+        "reference": str(row),
+        "title": str(row.desired.get("title") or ""),
+        "page": page_of(row),
+        "fields": [_field(conflict) for conflict in found],
+        "calls": [_call(row, found, answer) for answer in answers],
+    }
 
 
-def _field(conflict: Conflict) -> Field:
-    values = {name: worded(conflict.path, getattr(conflict, name)) for name in ("ours", "theirs")}
-    return Field(
-        pk=conflict.pk,
-        name=label(conflict.path),
-        path=conflict.path,
-        before=worded(conflict.path, conflict.base),
-        since=moment(conflict.created_at, timezone.now()),
-        **values,
-    )
+def _field(conflict: Conflict) -> dict[str, Any]:
+    path = conflict.path
+    return {
+        "pk": conflict.pk,
+        "name": label(path),
+        "path": path,
+        "ours": worded(path, conflict.ours),
+        "theirs": worded(path, conflict.theirs),
+        "before": worded(path, conflict.base),
+        "since": moment(conflict.created_at, timezone.now()),
+    }
 
 
-def _call(row: Property, found: list[Conflict], answer: Decision) -> Call:
+def _call(row: Property, found: list[Conflict], answer: Decision) -> dict[str, Any]:
+    """Return what goes out after one of the two answers."""
     following: Any = conflicts.next_call(row, found, answer)
-    return Call(
-        title=TITLES[answer],
-        text=call_text(following.call, row),
-        body=pretty(following.body) if following.body else "",
-        faults=[f"{label(fault.path)}: {fault.message}" for fault in following.faults],
-    )
+    return {
+        "title": TITLES[answer],
+        "text": call_text(following.call, row),
+        "body": pretty(following.body) if following.body else "",
+        "faults": [f"{label(fault.path)}: {fault.message}" for fault in following.faults],
+    }

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -15,11 +15,11 @@ from crm_sync.admin.ui.cells import (
     badge,
     exact_moment,
     link,
-    moment,
     page_at,
     shortened,
     two_lines,
 )
+from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from properties.catalog import label
@@ -31,6 +31,16 @@ MEANING = {
     DriftCheck.Kind.SAMPLE: "Some properties, chosen by chance and read on the platform.",
     DriftCheck.Kind.SWEEP: "All our rows, without a call: what was written past the product.",
 }
+
+
+def _badge(check: DriftCheck) -> SafeString:
+    if check.unexplained:
+        return badge(f"{check.unexplained} unexplained", "warning")
+    if check.finished_at is None:
+        return badge("Under way", "info")
+    if check.failed:
+        return badge(f"{check.failed} not compared", "warning")
+    return badge("All explained" if check.differing else "No drift", "good")
 
 
 @admin.register(DriftCheck)
@@ -48,26 +58,13 @@ class DriftCheckAdmin(ReadOnlyAdmin):
     list_filter = (("kind", ChoicesDropdownFilter), WorkspaceFilter)
     list_per_page = 50
     ordering = ("-started_at", "-pk")
+    annotations = {"workspace_slug": F("workspace__slug")}
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[DriftCheck]:
-        """Load what a row shows, in one query."""
-        checks: QuerySet[DriftCheck] = super().get_queryset(request)
-        return checks.annotate(workspace_slug=F("workspace__slug"))
-
-    @display(description="check", ordering="kind")
-    def what(self, check: Any) -> SafeString:
-        """Show what was compared, and where."""
-        return two_lines(check.get_kind_display(), check.workspace_slug)
-
-    @display(description="result", ordering="unexplained")
-    def result(self, check: DriftCheck) -> SafeString:
-        """Show whether there is drift."""
-        return _badge(check)
-
-    @display(description="differ", ordering="differing")
-    def differ(self, check: DriftCheck) -> str:
-        """Show how many of how many."""
-        return f"{check.differing} of {check.compared}"
+    what = column(
+        "check", lambda row: two_lines(row.get_kind_display(), row.workspace_slug), "kind"
+    )
+    result = column("result", _badge, "unexplained")
+    differ = column("differ", lambda row: f"{row.differing} of {row.compared}", "differing")
 
     @display(description="fields")
     def where(self, check: DriftCheck) -> SafeString | str:
@@ -75,10 +72,7 @@ class DriftCheckAdmin(ReadOnlyAdmin):
         names = (f"{label(path)} {count}" for path, count in by_count(check.fields))
         return shortened(", ".join(names), 80)
 
-    @display(description="begun", ordering="started_at")
-    def when(self, check: DriftCheck) -> SafeString | str:
-        """Show when it was."""
-        return moment(check.started_at, timezone.now())
+    when = moment_column("begun", "started_at")
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
@@ -92,18 +86,7 @@ class DriftCheckAdmin(ReadOnlyAdmin):
             "fields": [(label(path), path, count) for path, count in by_count(check.fields)],
             "found": list(_found(check)),
         }
-        response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
-        return response
-
-
-def _badge(check: DriftCheck) -> SafeString:
-    if check.unexplained:
-        return badge(f"{check.unexplained} unexplained", "warning")
-    if check.finished_at is None:
-        return badge("Under way", "info")
-    if check.failed:
-        return badge(f"{check.failed} not compared", "warning")
-    return badge("All explained" if check.differing else "No drift", "good")
+        return super().render_change_form(request, context, *args, **kwargs)
 
 
 def _facts(check: Any) -> list[tuple[str, object]]:

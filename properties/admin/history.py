@@ -11,13 +11,13 @@ from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import badge, moment
+from crm_sync.admin.ui.page import page
 from properties import merge
 from properties.admin.words import in_one_line, worded, worded_change
 from properties.catalog import equal, label
@@ -103,19 +103,20 @@ def history(admin: ModelAdmin, request: HttpRequest, row: Property) -> HttpRespo
     found = mine.filter(path__in=[chosen, Change.CREATION]) if chosen else mine
     if creation and chosen and not creation.part(chosen):
         found = found.exclude(pk=creation.pk)
-    page = Paginator(found.select_related("actor").order_by("-at", "-pk"), PER_PAGE).get_page(
+    shown = Paginator(found.select_related("actor").order_by("-at", "-pk"), PER_PAGE).get_page(
         request.GET.get("page")
     )
     context = {
         "title": f"History of {row}",
-        "page": page,
-        "pages": _numbers(page),
-        "entries": entries(row, [change.part(chosen) or change for change in page]),
+        "original": row,
+        "page": shown,
+        "pages": _numbers(shown),
+        "entries": entries(row, [change.part(chosen) or change for change in shown]),
         "fields": [(path, label(path)) for path in sorted(paths - {Change.CREATION}, key=label)],
         "chosen": chosen,
         "can_change": admin.has_change_permission(request, row),
     }
-    return _render(admin, request, row, "properties/history.html", context)
+    return page(admin, request, "properties/history.html", context)
 
 
 def _numbers(page: Page[Change]) -> list[int | str]:
@@ -141,6 +142,7 @@ def undo_change(
     old, new = worded_change(change.path, change.old, change.new)
     context = {
         "title": f"Undo: {label(change.path)}",
+        "original": row,
         "change": change,
         "name": label(change.path),
         "when": moment(change.at, timezone.now()),
@@ -154,7 +156,7 @@ def undo_change(
         "clears": change.old is None,
         "seen": _signer(change).sign_object({"value": current}),
     }
-    return _render(admin, request, row, "properties/undo.html", context)
+    return page(admin, request, "properties/undo.html", context)
 
 
 def _undo(request: HttpRequest, change: Change) -> HttpResponse:
@@ -181,14 +183,3 @@ def _undo(request: HttpRequest, change: Change) -> HttpResponse:
 def _signer(change: Change) -> signing.Signer:
     """Sign for this change only, so that no page can be posted for another one."""
     return signing.Signer(salt=f"properties.undo.{change.pk}.{change.path}")
-
-
-def _render(
-    admin: ModelAdmin, request: HttpRequest, row: Property, template: str, context: dict[str, Any]
-) -> HttpResponse:
-    whole = admin.admin_site.each_context(request) | {
-        "opts": admin.opts,
-        "original": row,
-        "media": admin.media,
-    }
-    return TemplateResponse(request, template, whole | context)

@@ -13,7 +13,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import (
     ChoicesDropdownFilter,
@@ -25,6 +24,7 @@ from crm_sync.admin.ui.base import (
     display,
 )
 from crm_sync.admin.ui.cells import EMPTY, moment, page_of, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import Workspace
@@ -80,6 +80,11 @@ class ImportAdmin(ReadOnlyAdmin):
     search_fields = ("name", "workspace__slug")
     search_help_text = "File or workspace"
     ordering = ("-uploaded_at", "-pk")
+    annotations = {
+        "workspace_slug": F("workspace__slug"),
+        "uploader": F("uploaded_by__username"),
+        "releaser": F("released_by__username"),
+    }
     actions = ("release", "cancel")
     actions_list = ("hand_in",)
     show_add_link = False  # a button with words stands there
@@ -101,24 +106,8 @@ class ImportAdmin(ReadOnlyAdmin):
         return self.has_add_permission(request)
 
     # --- the list ---
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Import]:
-        """Load the names that a row shows instead of the rows behind them (S5)."""
-        imports: QuerySet[Import] = super().get_queryset(request)
-        return imports.annotate(
-            workspace_slug=F("workspace__slug"),
-            uploader=F("uploaded_by__username"),
-            releaser=F("released_by__username"),
-        )
-
-    @display(description="file", ordering="name")
-    def file_(self, row: Any) -> SafeString:
-        """Show what the file was called, and where it goes."""
-        return two_lines(row.name, row.workspace_slug)
-
-    @display(description="state", ordering="state")
-    def state_(self, row: Import) -> SafeString:
-        """Show where it stands."""
-        return badge_of(row)
+    file_ = column("file", lambda row: two_lines(row.name, row.workspace_slug), "name")
+    state_ = column("state", badge_of, "state")
 
     @display(description="records")
     def outcome(self, row: Import) -> str:
@@ -127,15 +116,12 @@ class ImportAdmin(ReadOnlyAdmin):
         counts = [f"{count(summary, name)} {name}" for name in OUTCOMES if count(summary, name)]
         return ", ".join(counts) or EMPTY
 
-    @display(description="uploaded", ordering="uploaded_at")
-    def uploaded(self, row: Any) -> SafeString:
-        """Show when, and by whom."""
-        return two_lines(moment(row.uploaded_at, timezone.now()), row.uploader)
-
-    @display(description="ended", ordering="ended_at")
-    def ended(self, row: Import) -> SafeString | str:
-        """Show when it came to its end."""
-        return moment(row.ended_at, timezone.now())
+    uploaded = column(
+        "uploaded",
+        lambda row: two_lines(moment(row.uploaded_at, timezone.now()), row.uploader),
+        "uploaded_at",
+    )
+    ended = moment_column("ended", "ended_at")
 
     @action(description="Import a feed", permissions=["add"])
     def hand_in(self, request: HttpRequest) -> HttpResponse:
@@ -248,7 +234,7 @@ class ImportAdmin(ReadOnlyAdmin):
 
     def _seen(self, request: HttpRequest, pk: int) -> Import:
         """Return a row of those that this user sees."""
-        row = self.get_queryset(request).filter(pk=pk).first()
+        row: Import | None = self.get_queryset(request).filter(pk=pk).first()
         if row is None or not self.has_view_permission(request, row):
             raise Http404
         return row

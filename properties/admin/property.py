@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import ModelAdmin, action, display
 from crm_sync.admin.ui.cells import EMPTY, moment, shortened, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from properties.admin.batch import ask, batch_page, batch_progress
 from properties.admin.exporting import EXPORTS, ExportActions
@@ -77,30 +78,19 @@ class PropertyAdmin(ExportActions, ModelAdmin):
             rows = rows.defer(*DOCUMENTS)
         return rows.annotate(workspace_slug=F("workspace__slug"))
 
-    @display(description="Reference", ordering="object_reference_id")
-    def reference(self, row: Property) -> SafeString:
-        """Show both names of a property: ours and the platform's."""
-        return two_lines(row.object_reference_id or "without reference", row.platform_id)
-
-    @display(description="Title", ordering="title")
-    def shown_title(self, row: Property) -> SafeString | str:
-        """Show the beginning of the title."""
-        return shortened(row.title or "", 60)
-
-    @display(description="Type", ordering="property_type")
-    def kind(self, row: Property) -> str:
-        """Show the type in words."""
-        return choice_name(row.property_type) if row.property_type else EMPTY
-
-    @display(description="Locality", ordering="locality")
-    def place(self, row: Property) -> SafeString | str:
-        """Show where it is."""
-        return shortened(row.locality or "", 40)
-
-    @display(description="Sync", ordering="sync_state")
-    def state(self, row: Any) -> SafeString:
-        """Show the annotated state."""
-        return state_badge(row.sync_state)
+    reference = column(
+        "Reference",
+        lambda row: two_lines(row.object_reference_id or "without reference", row.platform_id),
+        "object_reference_id",
+    )
+    shown_title = column("Title", lambda row: shortened(row.title or "", 60), "title")
+    kind = column(
+        "Type",
+        lambda row: choice_name(row.property_type) if row.property_type else EMPTY,
+        "property_type",
+    )
+    place = column("Locality", lambda row: shortened(row.locality or "", 40), "locality")
+    state = column("Sync", lambda row: state_badge(row.sync_state), "sync_state")
 
     @display(description="Waits for a person")
     def waiting(self, row: Property) -> SafeString | str:
@@ -112,10 +102,7 @@ class PropertyAdmin(ExportActions, ModelAdmin):
         rest = f" and {len(names) - 1} more" if len(names) > 1 else ""
         return shortened(f"{names[0]}{rest}: {row.problems_at(paths[0])[0]}", 70)
 
-    @display(description="Last pushed", ordering="pushed_at")
-    def pushed(self, row: Property) -> SafeString | str:
-        """Show when the platform last took something."""
-        return moment(row.pushed_at, timezone.now())
+    pushed = moment_column("Last pushed", "pushed_at")
 
     @action(description="Push…", permissions=["change"])
     def push(self, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse:

@@ -1,7 +1,6 @@
 """What the tab "Sync" says: what differs, what would be sent, and what happened so far."""
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -33,67 +32,28 @@ TONES = {
 }
 
 
-@dataclass(frozen=True)
-class Difference:
-    """One leaf on which both sides do not agree, or that is on its way."""
-
-    name: str
-    path: str
-    ours: str
-    confirmed: str
-    state: SafeString
-    reason: str
-
-
-@dataclass(frozen=True)
-class Event:
-    """One conflict, in words."""
-
-    when: SafeString | str
-    name: str
-    path: str
-    values: tuple[str, ...]
-    who: str
-    state: SafeString
-
-
-@dataclass(frozen=True)
-class SyncTab:
-    """All that the template of the tab needs."""
-
-    facts: list[tuple[str, SafeString | str]]
-    differences: list[Difference]
-    agreeing: int
-    call: str
-    body: str
-    leftover: str
-    changes: list[Entry]
-    conflicts: list[Event]
-    open_conflicts: int
-
-
 def state_badge(state: str) -> SafeString:
     """Show a state in text and colour."""
     return badge(SyncState(state).label, TONES[SyncState(state)])
 
 
-def sync_tab(row: Property, now: datetime) -> SyncTab:
+def sync_tab(row: Property, now: datetime) -> dict[str, Any]:
     """Collect the tab from the row and two bounded queries; the platform is not asked."""
     call, parts = planned(row)
     differences = _differences(row, set(parts))
     conflicts = _conflicts(row)
     leaves = merge.leaves(row.desired).keys() | merge.leaves(row.observed).keys()
-    return SyncTab(
-        facts=_facts(row, now),
-        differences=differences,
-        agreeing=len(leaves - READ_ONLY - {difference.path for difference in differences}),
-        call=call_text(call, row),
-        body=pretty(merge.document(parts)) if parts else "",
-        leftover=pretty(row.leftover) if row.leftover else "",
-        changes=_changes(row),
-        conflicts=[_event(conflict, now) for conflict in conflicts],
-        open_conflicts=sum(not conflict.decision for conflict in conflicts),
-    )
+    return {
+        "facts": _facts(row, now),
+        "differences": differences,
+        "agreeing": len(leaves - READ_ONLY - {one["path"] for one in differences}),
+        "call": call_text(call, row),
+        "body": pretty(merge.document(parts)) if parts else "",
+        "leftover": pretty(row.leftover) if row.leftover else "",
+        "changes": _changes(row),
+        "conflicts": [_event(conflict, now) for conflict in conflicts],
+        "open_conflicts": sum(not conflict.decision for conflict in conflicts),
+    }
 
 
 def pretty(value: Any) -> str:
@@ -119,7 +79,7 @@ def call_text(call: str, row: Property) -> str:
     return "POST of a new property" if call == "POST" else "Nothing to send"
 
 
-def _differences(row: Property, to_send: set[str]) -> list[Difference]:
+def _differences(row: Property, to_send: set[str]) -> list[dict[str, Any]]:
     """Return every leaf that differs, waits for a person, or is on its way."""
     ours, theirs = merge.leaves(row.desired), merge.leaves(row.observed)
     found = []
@@ -127,10 +87,15 @@ def _differences(row: Property, to_send: set[str]) -> list[Difference]:
         differs = not equal(path, ours.get(path), theirs.get(path))
         if path in READ_ONLY or not (differs or path in row.blocked or path in row.inflight):
             continue
-        state = _leaf_state(row, path, ours.get(path), is_sent=path in to_send)
-        reason = "; ".join(row.problems_at(path))
-        values = (worded(path, ours.get(path)), worded(path, theirs.get(path)))
-        found.append(Difference(label(path), path, *values, state, reason))
+        difference = {
+            "name": label(path),
+            "path": path,
+            "ours": worded(path, ours.get(path)),
+            "confirmed": worded(path, theirs.get(path)),
+            "state": _leaf_state(row, path, ours.get(path), is_sent=path in to_send),
+            "reason": "; ".join(row.problems_at(path)),
+        }
+        found.append(difference)
     return found
 
 
@@ -164,14 +129,14 @@ def _conflicts(row: Property) -> list[Conflict]:
     return list(found.order_by("decision", "-created_at", "-pk")[:NEWEST])
 
 
-def _event(conflict: Conflict, now: datetime) -> Event:
+def _event(conflict: Conflict, now: datetime) -> dict[str, Any]:
+    """Return one conflict in words."""
     path = conflict.path
     tone = "muted" if conflict.decision else "warning"
-    return Event(
-        when=moment(conflict.created_at, now),
-        name=label(path),
-        path=path,
-        values=tuple(worded(path, v) for v in (conflict.base, conflict.ours, conflict.theirs)),
-        who=str(conflict.decided_by) if conflict.decided_by else "",
-        state=badge(conflict.get_decision_display(), tone),
-    )
+    return {
+        "when": moment(conflict.created_at, now),
+        "name": label(path),
+        "values": [worded(path, v) for v in (conflict.base, conflict.ours, conflict.theirs)],
+        "who": str(conflict.decided_by) if conflict.decided_by else "",
+        "state": badge(conflict.get_decision_display(), tone),
+    }

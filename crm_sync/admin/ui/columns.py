@@ -1,0 +1,24 @@
+"""Columns of a list that show one expression of a row, so that they read like a table."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.utils import timezone
+
+from crm_sync.admin.ui.base import display
+from crm_sync.admin.ui.cells import moment
+
+
+def column(title: str, show: Callable[[Any], object], ordering: str | None = None) -> Any:
+    """Return a column: its title, what it shows of a row, and the field that sorts it."""
+
+    @display(description=title, ordering=ordering)
+    def cell(_: Any, row: Any) -> object:
+        return show(row)
+
+    return cell
+
+
+def moment_column(title: str, field: str) -> Any:
+    """Return a column that shows when, by a field, and is sorted by it."""
+    return column(title, lambda row: moment(getattr(row, field), timezone.now()), field)
