@@ -7,15 +7,18 @@ place (see `merge`); all others belong to whoever holds the lock of the `Platfor
 from __future__ import annotations
 
 import copy
+import json
 import secrets
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from sandbox.wire import Document
 
 SCAN_AT_MOST = 1_000
+SEED = Path(__file__).parents[1] / "samples" / "workspace.json"
 
 
 class Properties(dict[str, Document]):
@@ -74,10 +77,9 @@ class Workspace:
     @classmethod
     def seeded(cls) -> Workspace:
         """A workspace with three users and two properties."""
-        workspace = cls()
-        for document in copy.deepcopy(USERS):
-            workspace.users[document["id"]] = document
-        for document in copy.deepcopy(PROPERTIES):
+        workspace, seed = cls(), json.loads(SEED.read_bytes())
+        workspace.users.update((one["id"], one) for one in seed["users"])
+        for document in seed["properties"]:
             workspace.properties[document["id"]] = document
         return workspace
 
@@ -118,69 +120,3 @@ PLAIN = (
 )
 LISTS = ("pending", "history", "delayed")
 FREE = ("webhook", "signing_key", "last_id")
-
-USERS: list[Document] = [
-    {
-        "id": str(100 + number),
-        "userReferenceId": f"AGENT-{number}",
-        "email": f"agent.{word.lower()}@example.com",
-        "name": f"Agent {word}",
-        "language": language,
-        "phone": f"+49 30 0000 000{number}",
-        "country": country,
-    }
-    for number, word, language, country in (
-        (1, "One", "de", "DE"),
-        (2, "Two", "en", "DE"),
-        (3, "Three", "fr", "CH"),
-    )
-]
-
-PROPERTIES: list[Document] = [
-    {
-        "id": "201",
-        "title": "Bright apartment near the park",
-        "propertyType": "APARTMENT",
-        "address": {
-            "countryCode": "DE",
-            "locality": "Berlin",
-            "postalCode": "10115",
-            "street": "Example Street",
-            "streetNumber": "1",
-        },
-        "objectReferenceId": "SEED-1",
-        "availabilityState": "ACTIVE",
-        "propertyCategories": ["APARTMENT"],
-        "numberOfRooms": 3.5,
-        "areaUsable": 92.5,
-        "prices": {"currency": "EUR", "rent": {"gross": 1650, "net": 1400, "interval": "MONTH"}},
-        "characteristics": {"hasElevator": "APPLIES", "hasBalcony": "APPLIES"},
-        "localizations": [{"languageCode": "en", "title": "Bright apartment near the park"}],
-        "rooms": [
-            {"name": "Living room", "type": "LIVING_ROOM", "floor": 2, "area": 31.5},
-            {"name": "Bedroom", "type": "BEDROOM", "floor": 2, "area": 18},
-        ],
-    },
-    {
-        "id": "202",
-        "title": "House with a garden",
-        "propertyType": "HOUSE",
-        "address": {
-            "countryCode": "CH",
-            "locality": "Bern",
-            "region": "BE",
-            "postalCode": "3011",
-            "street": "Example Lane",
-            "streetNumber": "2",
-        },
-        "objectReferenceId": "SEED-2",
-        "availabilityState": "ACTIVE",
-        "propertyCategories": ["DETACHED_HOUSE"],
-        "numberOfRooms": 6,
-        "areaUsable": 184,
-        "heatingType": "HEATPUMP",
-        "prices": {"currency": "CHF", "buy": {"price": 1250000}},
-        "swissReferences": {"egid": "1000001", "minergieCertification": "MINERGIE_P"},
-        "characteristics": {"hasGarden": "APPLIES", "hasGarage": "UNKNOWN"},
-    },
-]

@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 
 from sandbox.interface.fields import CHARACTERISTICS
 from sandbox.state.saving import save
-from sandbox.state.workspace import PROPERTIES, Workspace
+from sandbox.state.workspace import Workspace
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.load import Call, requests_per_second, tool
 
@@ -67,9 +67,10 @@ def running(*options: str) -> Iterator[tuple[str, int, subprocess.Popen[str]]]:
 def write_many(path: Path, many: int = MANY) -> int:
     """A state file with many properties of some 40 fields and a text; its size in MB."""
     state = Workspace.seeded().to_json()
+    seeds = list(state["properties"].values())
     for number in range(many):
         key = str(10_000 + number)
-        one = copy.deepcopy(PROPERTIES[number % 2])
+        one = copy.deepcopy(seeds[number % 2])
         one |= {"id": key, "objectReferenceId": f"BENCH-{number}", "title": f"Property {number}"}
         one["address"] |= {"street": f"Street {number}", "streetNumber": str(number % 300)}
         one["localizations"] = [{"languageCode": "en", "description": f"{number} " + "words " * 80}]
