@@ -18,7 +18,19 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-TEXTS = {".py", ".md", ".html", ".js", ".css", ".toml", ".yaml", ".service", ".target", ""}
+TEXTS = {
+    ".py",
+    ".md",
+    ".html",
+    ".js",
+    ".css",
+    ".toml",
+    ".yaml",
+    ".service",
+    ".target",
+    ".example",
+    "",
+}
 # Their texts that are no docstring are data of the tests, such as references "A1"; but for these.
 TESTS_OF_NUMBERS = ("tests/mutants/", "tests/chaos.py")
 
