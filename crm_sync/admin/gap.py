@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import F, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -40,11 +40,9 @@ class SeenFilter(DropdownFilter):
     parameter_name = "seen"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Offer both."""
         return [("no", "Unseen"), ("yes", "Seen")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Keep the chosen ones."""
         chosen = self.value()
         return queryset.filter(acknowledged_at__isnull=chosen == "no") if chosen else queryset
 
@@ -82,12 +80,9 @@ class GapAdmin(ReadOnlyAdmin):
         else:
             messages.warning(request, "All of them have been seen before.")
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Show the page of one gap instead of a form."""
-        gap, now = kwargs["obj"], timezone.now()
-        context |= {
+    def page_context(self, request: HttpRequest, gap: Any) -> dict[str, Any]:
+        now = timezone.now()
+        return {
             "badge": seen_badge(gap),
             "explanation": NEXT[Gap.Why(gap.why)],
             "advice": ADVICE,
@@ -101,4 +96,3 @@ class GapAdmin(ReadOnlyAdmin):
             ],
             "can_act": not gap.acknowledged_at and self.has_act_permission(request),
         }
-        return super().render_change_form(request, context, *args, **kwargs)

@@ -27,7 +27,6 @@ class EventFilter(DropdownFilter):
         return [(kind, kind) for kind in sorted(REQUIRED)] + [(OTHER, "Not known")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Keep the received events of the chosen event."""
         chosen = self.value()
         if not chosen:
             return queryset
@@ -55,7 +54,6 @@ class AgeFilter(DropdownFilter):
         return [*spans, (self.OLDER, "Longer ago")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Keep what was received within, or before."""
         chosen, now = self.value() or "", timezone.now()
         if chosen == self.OLDER:
             return queryset.filter(received_at__lt=now - self.since["month"][1])
@@ -77,6 +75,5 @@ class CauseFilter(DropdownFilter):
         return [(cause, cause) for cause in causes[:MOST_CAUSES]]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Keep what is stuck for the chosen cause."""
         chosen = self.value()
         return queryset.filter(state__in=STUCK, cause=chosen) if chosen else queryset

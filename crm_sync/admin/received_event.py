@@ -83,7 +83,6 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     actions = ("replay", "apply_again", "set_aside")
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages that Django's admin does not have."""
         pages: tuple[tuple[str, Callable[..., HttpResponse]], ...] = (
             ("causes", failure_groups_page),
             ("live", live_figures),
@@ -164,14 +163,10 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
         else:
             messages.warning(request, "Nothing here is failed or not understood.")
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Show the page of one received event instead of a form."""
-        received_event = kwargs["obj"]
+    def page_context(self, request: HttpRequest, received_event: Any) -> dict[str, Any]:
         may_act = self.has_act_permission(request)
         text, is_json = readable(bytes(received_event.body))
-        context |= {
+        return {
             "badge": state_badge(received_event),
             "facts": _facts(received_event),
             "payload": text,
@@ -183,7 +178,6 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
             and not received_event.cleared_at
             and may_act,
         }
-        return super().render_change_form(request, context, *args, **kwargs)
 
 
 def _times(count: int) -> str:

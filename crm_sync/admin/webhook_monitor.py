@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import F, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -99,19 +99,13 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
         count = failed.update(failed=0)
         messages.success(request, f"Counted from 0 again: {count}.")
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Show the page of one webhook instead of a form."""
-        seen = kwargs["obj"]
-        context |= {
+    def page_context(self, request: HttpRequest, seen: Any) -> dict[str, Any]:
+        return {
             "title": f"Webhook of {seen.slug}",
             "badge": badge(*state_of(seen)),
             "facts": _facts(seen),
             "drift": sorted(seen.drift.items()),
-            "can_act": self.has_act_permission(request),
         }
-        return super().render_change_form(request, context, *args, **kwargs)
 
 
 def _facts(seen: Any) -> list[tuple[str, object]]:

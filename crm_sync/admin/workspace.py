@@ -151,7 +151,6 @@ class WorkspaceAdmin(ModelAdmin):
         return without_secrets(super().get_queryset(request))
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page of the webhook."""
         view = update_wrapper(partial(webhook.webhook_page, self), webhook.webhook_page)
         own = path(
             "<int:workspace_id>/webhook/",

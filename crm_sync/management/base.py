@@ -27,7 +27,6 @@ class SyncCommand(BaseCommand):
     changes = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add what every command takes."""
         parser.add_argument("--json", action="store_true", help="print one JSON document")
         if self.changes:
             parser.add_argument(

@@ -19,12 +19,10 @@ class StatusFilter(DropdownFilter):
     parameter_name = "status"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Offer the statuses of §3.1, and every other word."""
         known = [(value, str(name)) for value, name in OrderStatus.choices]
         return [*known, (OTHER, "Any other")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
-        """Keep the orders of the chosen status."""
         chosen = self.value()
         if not chosen:
             return queryset
@@ -40,7 +38,6 @@ class WhatFilter(DropdownFilter):
     parameter_name = "what"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Offer the questions that the dashboard counts."""
         return [
             ("open", "Open"),
             ("action", "Action required"),
@@ -49,7 +46,6 @@ class WhatFilter(DropdownFilter):
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
-        """Keep the orders that answer the question."""
         mine = Assignment.objects.filter(order=OuterRef("pk"))
         sets = MaterialSet.objects.filter(order=OuterRef("pk")).exclude(fetched_at=None)
         match self.value():

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import F, Max, OuterRef, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -106,15 +106,9 @@ class OrderAdmin(ReadOnlyAdmin):
         self.note(request, chosen, "Asked for a read from the platform.")
         messages.success(request, f"A worker reads them again now: {chosen.count()}.")
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Show the page of one order instead of a form."""
-        order = kwargs["obj"]
-        context |= page(order, now=timezone.now())
-        context["can_act"] = self.has_act_permission(request)
-        context["sees_received_events"] = request.user.has_perm("crm_sync.view_receivedevent")
-        return super().render_change_form(request, context, *args, **kwargs)
+    def page_context(self, request: HttpRequest, order: Any) -> dict[str, Any]:
+        sees_received_events = request.user.has_perm("crm_sync.view_receivedevent")
+        return page(order, now=timezone.now()) | {"sees_received_events": sees_received_events}
 
 
 def _sorted(order: Order) -> list[Assignment]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import F, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action
@@ -60,18 +60,13 @@ class PlacementAdmin(ReadOnlyAdmin):
         else:
             messages.warning(request, "Nothing here is uncertain.")
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Show the page of one placement instead of a form."""
-        placement = kwargs["obj"]
+    def page_context(self, request: HttpRequest, placement: Any) -> dict[str, Any]:
         now = timezone.now()
         order = page_at("orders.order", placement.order_id) if placement.order_id else ""
         parts = ", ".join(f"{part} {key}" for part, key in placement.instructions.items())
-        context |= {
+        return {
             "badge": placement_badge(placement),
             "is_uncertain": placement.state == Placement.State.UNCERTAIN,
-            "can_act": self.has_act_permission(request),
             "facts": [
                 ("Number", str(placement.pk)),
                 ("Ordered", ordered(placement)),
@@ -84,4 +79,3 @@ class PlacementAdmin(ReadOnlyAdmin):
                 ("Sent", exact_moment(placement.sent_at, now)),
             ],
         }
-        return super().render_change_form(request, context, *args, **kwargs)

@@ -46,7 +46,6 @@ class ConflictAdmin(ReadOnlyAdmin):
         css = {"all": ("properties/property.css",)}
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page that decides the conflicts of one property."""
         view = self.admin_site.admin_view(self.decide_view)
         name = "properties_conflict_decide"
         return [path("property/<int:property_id>/", view, name=name), *super().get_urls()]

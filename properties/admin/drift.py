@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import F
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -74,19 +74,14 @@ class DriftCheckAdmin(ReadOnlyAdmin):
 
     when = moment_column("begun", "started_at")
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Show the page of one check instead of a form."""
-        check = kwargs["obj"]
-        context |= {
+    def page_context(self, request: HttpRequest, check: Any) -> dict[str, Any]:
+        return {
             "badge": _badge(check),
             "meaning": MEANING[check.kind],
             "facts": _facts(check),
             "fields": [(label(path), path, count) for path, count in by_count(check.fields)],
             "found": list(_found(check)),
         }
-        return super().render_change_form(request, context, *args, **kwargs)
 
 
 def _facts(check: Any) -> list[tuple[str, object]]:

@@ -22,7 +22,6 @@ class StateFilter(DropdownFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return all states in the order of the model."""
         return [(value, str(name)) for value, name in SyncState.choices]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
@@ -38,7 +37,6 @@ class ProblemFilter(DropdownFilter):
     parameter_name = "problem"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the fields in words, with the number of properties that have it."""
         some = (
             Property.objects.exclude(problem={}).order_by("-pk").values_list("problem", flat=True)
         )
@@ -67,7 +65,6 @@ class TypeFilter(DropdownFilter):
     parameter_name = "type"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the values of the catalog."""
         return [(value, choice_name(value)) for value in FIELDS["propertyType"].enum]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:

@@ -159,13 +159,11 @@ class ImportAdmin(ReadOnlyAdmin):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        """Return the form of an upload; a row that exists has none."""
         if obj is not None:
             return super().get_form(request, obj, change, **kwargs)
         return partial(UploadForm, too_large=was_too_large(request))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Show the inputs of an upload, and none on the page of one."""
         return [(None, {"fields": () if obj else UploadForm.Meta.fields})]
 
     def add_view(
@@ -179,29 +177,20 @@ class ImportAdmin(ReadOnlyAdmin):
         return super().add_view(request, form_url, context)
 
     def save_model(self, request: HttpRequest, obj: Import, form: Any, change: bool) -> None:
-        """Keep the file, and leave the rest to a worker."""
         actor = cast("AbstractBaseUser", request.user)
         upload.receive(obj, form.cleaned_data["file"], actor=actor, now=timezone.now())
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Go to the page that shows how it comes along."""
         return HttpResponseRedirect(page_of(obj))
 
     # --- the page ---
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Show how it comes along instead of a form."""
-        row = kwargs.get("obj")
-        if row is not None:
-            may_act = self.has_act_permission(request)
-            context |= import_page(row, may_act=may_act, now=timezone.now())
-        return super().render_change_form(request, context, *args, **kwargs)
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        may_act = self.has_act_permission(request)
+        return import_page(row, may_act=may_act, now=timezone.now())
 
     def get_urls(self) -> list[URLPattern]:
-        """Add what the page asks for while it waits, and its list of refusals."""
         wrap = self.admin_site.admin_view
         own = [
             path("<int:pk>/progress/", wrap(self.progress_view), name="import_progress"),

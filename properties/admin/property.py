@@ -127,7 +127,6 @@ class PropertyAdmin(ExportActions, ModelAdmin):
         return [(None, {"fields": ()})]
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Property:
-        """Apply what was changed, as the user who did it."""
         saved: Property = form.save(actor=request.user, now=timezone.now())
         saved.is_untouched = change and not form.changes  # type: ignore[attr-defined]
         return saved
@@ -159,7 +158,6 @@ class PropertyAdmin(ExportActions, ModelAdmin):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Add the tabs, and what the tab "Sync" says."""
         form, row = context["adminform"].form, context["original"]
         context |= _page(form, row, timezone.now())
         response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
@@ -200,7 +198,6 @@ class PropertyAdmin(ExportActions, ModelAdmin):
         return found
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
-        """Say so when nothing was changed."""
         if not obj.is_untouched:
             return super().response_change(request, obj)
         self.message_user(request, "Nothing was changed.", messages.INFO)

@@ -16,11 +16,9 @@ class WorkspaceFilter(DropdownFilter):
     parameter_name = "workspace"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Offer the workspaces by their slug."""
         slugs = Workspace.objects.order_by("slug").values_list("slug", flat=True)
         return [(slug, slug) for slug in slugs]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Keep the rows of the chosen workspace."""
         slug = self.value()
         return queryset.filter(workspace__slug=slug) if slug else queryset

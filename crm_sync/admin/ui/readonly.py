@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import F, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from crm_sync.admin.ui.base import ModelAdmin
 
@@ -35,6 +35,21 @@ class ReadOnlyAdmin(ModelAdmin):
         """Load the names along with the rows."""
         rows: QuerySet[Any] = super().get_queryset(request).annotate(**self.annotations)
         return rows
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show the page of one row instead of a form."""
+        row = kwargs.get("obj")
+        if row is not None:
+            context |= {"can_act": self.has_act_permission(request)}
+            context |= self.page_context(request, row)
+        response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
+        return response
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """Return what the template of the page needs besides Django's own and `can_act`."""
+        return {}
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Rows come from the platform."""

@@ -23,7 +23,6 @@ class Command(SyncCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the workspace, and the quick look."""
         super().add_arguments(parser)
         parser.add_argument("slug", nargs="?", help="one workspace; without it all of them")
         parser.add_argument(

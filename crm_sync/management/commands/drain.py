@@ -21,7 +21,6 @@ class Command(SyncCommand):
     help = "Do everything that is due: push properties, apply received events, read orders."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the loop."""
         super().add_arguments(parser)
         parser.add_argument("--loop", action="store_true", help="go on until it is stopped")
 

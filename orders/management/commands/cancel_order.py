@@ -15,7 +15,6 @@ class Command(OrderCommand):
     help = "Cancel an order as a user of the platform."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add what is cancelled, by whom and why."""
         super().add_arguments(parser)
         parser.add_argument("slug", help="the workspace")
         parser.add_argument("order", help="the platform's id of the order")
@@ -23,7 +22,6 @@ class Command(OrderCommand):
         parser.add_argument("--reason", default="", help="a text for the platform")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Cancel it, or show what would be sent."""
         order = self.order(self.workspace(options["slug"]), options["order"])
         wanted = {"user": options["user"], "reason": options["reason"]}
         with self.errors_as_exit_codes():

@@ -23,7 +23,6 @@ class Command(OrderCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add what is ordered, for which property, by whom."""
         super().add_arguments(parser)
         parser.add_argument("slug", help="the workspace")
         parser.add_argument("--reference", required=True, help="objectReferenceId of the property")
@@ -39,7 +38,6 @@ class Command(OrderCommand):
             parser.add_argument(f"--{part}", help=f"id of the {part} instruction (default: first)")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Place it, or show what would be sent."""
         workspace = self.workspace(options["slug"])
         if options["dry_run"]:
             self._show(workspace, options)

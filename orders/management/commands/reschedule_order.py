@@ -18,7 +18,6 @@ class Command(OrderCommand):
     help = "Reschedule an order, or one of its assignments, as a user of the platform."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add what is moved, by whom and to when."""
         super().add_arguments(parser)
         parser.add_argument("slug", help="the workspace")
         parser.add_argument("order", help="the platform's id of the order")
@@ -28,7 +27,6 @@ class Command(OrderCommand):
         parser.add_argument("--reason", default="", help="a text for the platform")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Reschedule it, or show what would be sent."""
         order = self.order(self.workspace(options["slug"]), options["order"])
         wanted: dict[str, Any] = {
             "user": options["user"],

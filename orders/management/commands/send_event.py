@@ -39,7 +39,6 @@ class Command(SyncCommand):
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add what happened, and to what."""
         super().add_arguments(parser)
         parser.add_argument("kind")
         parser.add_argument("slug")

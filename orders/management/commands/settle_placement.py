@@ -17,7 +17,6 @@ class Command(OrderCommand):
     help = "Say what a person found on the platform about an UNCERTAIN placement."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the placement and what was found."""
         super().add_arguments(parser)
         parser.add_argument("slug", help="the workspace")
         parser.add_argument("placement", type=int, help="its number, as the admin shows it")
@@ -26,7 +25,6 @@ class Command(OrderCommand):
         found.add_argument("--not-placed", action="store_true", help="there is no such order")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Settle it, or show what would be written."""
         workspace, number = self.workspace(options["slug"]), options["placement"]
         placement = Placement.objects.filter(workspace=workspace, pk=number).first()
         if placement is None:

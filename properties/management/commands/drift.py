@@ -27,7 +27,6 @@ class Command(SyncCommand):
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the workspace and the selection."""
         super().add_arguments(parser)
         parser.add_argument("slug")
         parser.add_argument(
@@ -38,7 +37,6 @@ class Command(SyncCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Compare, print, and say by the exit code whether there is drift."""
         workspace, sample = self.workspace(options["slug"]), options["sample"]
         if sample is not None and sample < 1:
             self.fail("--sample takes a number of properties, at least 1", USAGE)

@@ -20,7 +20,6 @@ class Command(SyncCommand):
     help = "Export properties to .csv or .xlsx (all that our columns can say) or SwissRETS .json."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the workspace, the file and the selection."""
         super().add_arguments(parser)
         parser.add_argument("slug")
         parser.add_argument("file", type=Path)

@@ -26,7 +26,6 @@ class Command(SyncCommand):
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the workspace, the file, and the word of a person that a feed is whole."""
         super().add_arguments(parser)
         parser.add_argument("slug")
         parser.add_argument("file", type=Path)

@@ -27,7 +27,6 @@ class Command(SyncCommand):
     help = "Walk the platform's list of properties and read in full what is new or has changed."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the workspace."""
         super().add_arguments(parser)
         parser.add_argument("slug")
         parser.add_argument(

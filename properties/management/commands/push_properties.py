@@ -29,7 +29,6 @@ class Command(SyncCommand):
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the workspace and the references."""
         super().add_arguments(parser)
         parser.add_argument("slug")
         parser.add_argument(
