@@ -35,6 +35,13 @@ class Report:
             count, references = self.unsaid.get(complaint, (0, []))
             self.unsaid[complaint] = count + 1, [*references, reference][:SHOWN]
 
+    def named(self, properties: QuerySet[Property]) -> QuerySet[Property]:
+        """Leave out properties that have no reference of ours; return the others."""
+        nameless = properties.filter(object_reference_id=None)
+        for platform_id in nameless.values_list("platform_id", flat=True):
+            self.add(f"platform id {platform_id}", [(WHOLE, "it has no reference of ours")])
+        return properties.exclude(object_reference_id=None)
+
     def document(self, path: Path) -> dict[str, Any]:
         """Return the report for machines."""
         unsaid = [

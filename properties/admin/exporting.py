@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from crm_sync.admin.ui.base import action
 from properties.exports import Report, written
-from properties.feeds.swissrets.writer import WHOLE
 from properties.feeds.table.writer import Written
 from properties.models import Property
 
@@ -65,13 +64,9 @@ def export(
         return None
     draft = tempfile.TemporaryDirectory(prefix="export-")
     path, report = Path(draft.name) / f"properties{suffix}", Report()
-    for platform_id in chosen.filter(object_reference_id=None).values_list(
-        "platform_id", flat=True
-    ):
-        report.add(f"platform id {platform_id}", [(WHOLE, "it has no reference of ours")])
     begun, is_whole = time.monotonic(), True
     try:
-        steps = written(path, chosen.exclude(object_reference_id=None).order_by("pk"))
+        steps = written(path, report.named(chosen).order_by("pk"))
         for reference, unsaid in steps:
             report.add(reference, unsaid)
             if time.monotonic() - begun > patience:

@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from properties.exports import FORMATS, Report, written
-from properties.feeds.swissrets.writer import WHOLE
 from properties.models import Property
 
 
@@ -57,15 +56,11 @@ class Command(SyncCommand):
 
 def _write(path: Path, properties: QuerySet[Property], report: Report) -> None:
     """Write to a file beside the target and put it in place at the end: never half a file."""
-    for platform_id in properties.filter(object_reference_id=None).values_list(
-        "platform_id", flat=True
-    ):
-        report.add(f"platform id {platform_id}", [(WHOLE, "it has no reference of ours")])
     handle, name = tempfile.mkstemp(dir=path.parent, suffix=path.suffix)
     os.close(handle)
     draft = Path(name)
     try:
-        for reference, unsaid in written(draft, properties.exclude(object_reference_id=None)):
+        for reference, unsaid in written(draft, report.named(properties)):
             report.add(reference, unsaid)
         draft.chmod(0o644)
         draft.replace(path)
