@@ -32,8 +32,13 @@ class Column(NamedTuple):
     path: str = ""
 
 
-def _flag(number: int, name: str, characteristic: str) -> Column:
-    return Column(number, name, As.FLAG, f"characteristics.{characteristic}")
+def _flags(first: int, pairs: str) -> list[Column]:
+    """Return columns in a row that are flags: `column:characteristic`."""
+    flags = [pair.split(":") for pair in pairs.split()]
+    return [
+        Column(number, name, As.FLAG, f"characteristics.{characteristic}")
+        for number, (name, characteristic) in enumerate(flags, start=first)
+    ]
 
 
 def _kept(first: int, names: str) -> list[Column]:
@@ -83,15 +88,9 @@ COLUMNS = (
     Column(29, "surface_usable", As.NUMBER, "areaUsable"),
     Column(30, "volume", As.NUMBER, "buildingVolume"),
     Column(31, "year_built", As.NUMBER, "yearBuilt"),
-    _flag(32, "view", "hasNiceView"),
-    _flag(33, "fireplace", "hasFireplace"),
-    _flag(34, "cabletv", "hasCableTv"),
-    _flag(35, "elevator", "hasElevator"),
-    _flag(36, "child_friendly", "isChildFriendly"),
-    _flag(37, "parking", "hasParking"),
-    _flag(38, "garage", "hasGarage"),
-    _flag(39, "balcony", "hasBalcony"),
-    _flag(40, "roof_floor", "hasAttic"),
+    *_flags(32, "view:hasNiceView fireplace:hasFireplace cabletv:hasCableTv elevator:hasElevator"),
+    *_flags(36, "child_friendly:isChildFriendly parking:hasParking garage:hasGarage"),
+    *_flags(39, "balcony:hasBalcony roof_floor:hasAttic"),
     *_kept(41, "distance_public_transport distance_shop distance_kindergarten"),
     *_kept(44, "distance_school1 distance_school2"),
     *_numbered(46, "picture_{}_filename", range(1, 6)),
@@ -129,15 +128,11 @@ COLUMNS = (
     Column(112, "carrying_capacity_crane", As.NUMBER, "craneCapacity"),
     Column(113, "carrying_capacity_elevator", As.NUMBER, "elevatorLoad"),
     Column(114, "isdn"),
-    _flag(115, "wheelchair_accessible", "isWheelchairAccessible"),
-    _flag(116, "animal_allowed", "arePetsAllowed"),
-    _flag(117, "ramp", "hasRamp"),
-    _flag(118, "lifting_platform", "hasLiftingPlatform"),
+    *_flags(115, "wheelchair_accessible:isWheelchairAccessible animal_allowed:arePetsAllowed"),
+    *_flags(117, "ramp:hasRamp lifting_platform:hasLiftingPlatform"),
     *_kept(119, "railway_terminal restrooms"),
-    _flag(121, "water_supply", "hasSupplyWater"),
-    _flag(122, "sewage_supply", "hasSupplySewage"),
-    _flag(123, "power_supply", "hasSupplyPower"),
-    _flag(124, "gas_supply", "hasSupplyGas"),
+    *_flags(121, "water_supply:hasSupplyWater sewage_supply:hasSupplySewage"),
+    *_flags(123, "power_supply:hasSupplyPower gas_supply:hasSupplyGas"),
     *_kept(125, "municipal_info own_object_url billing_salutation billing_first_name"),
     *_kept(129, "billing_name billing_company billing_street billing_post_box billing_zip"),
     *_kept(134, "billing_place_name billing_land billing_phone_1 billing_phone_2"),
@@ -149,17 +144,12 @@ COLUMNS = (
     *_kept(158, "commission_sharing commission_own commission_partner agency_logo_2"),
     Column(162, "number_of_floors", As.NUMBER, "numberOfFloors"),
     Column(163, "year_renovated", As.NUMBER, "yearLastRenovated"),
-    _flag(164, "flat_sharing_community", "hasFlatSharingCommunity"),
-    _flag(165, "corner_house", "isCornerHouse"),
-    _flag(166, "middle_house", "isMiddleHouse"),
-    _flag(167, "building_land_connected", "hasConnectedBuildingLand"),
-    _flag(168, "gardenhouse", "hasGardenShed"),
-    _flag(169, "raised_ground_floor", "isGroundFloorRaised"),
-    _flag(170, "new_building", "isNewConstruction"),
-    _flag(171, "old_building", "isOldBuilding"),
-    _flag(172, "under_building_laws", "hasBuildingLawRestrictions"),
-    _flag(173, "under_roof", "isUnderRoof"),
-    _flag(174, "swimmingpool", "hasSwimmingPool"),
+    *_flags(164, "flat_sharing_community:hasFlatSharingCommunity corner_house:isCornerHouse"),
+    *_flags(166, "middle_house:isMiddleHouse building_land_connected:hasConnectedBuildingLand"),
+    *_flags(168, "gardenhouse:hasGardenShed raised_ground_floor:isGroundFloorRaised"),
+    *_flags(170, "new_building:isNewConstruction old_building:isOldBuilding"),
+    *_flags(172, "under_building_laws:hasBuildingLawRestrictions under_roof:isUnderRoof"),
+    *_flags(174, "swimmingpool:hasSwimmingPool"),
     Column(175, "minergie_general"),  # built like it, without the label
     Column(176, "minergie_certified", As.LABEL, "swissReferences.minergieCertification"),
     *_kept(177, "last_modified advertisement_id"),

@@ -21,6 +21,7 @@ from properties.feeds.idx.columns import (
     PROPERTY_TYPES,
     As,
 )
+from properties.feeds.overlay import nested
 from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
 from properties.feeds.swissrets.vocabulary import PROPERTY_TYPE_OF
 
@@ -141,7 +142,7 @@ def _document(texts: Texts) -> tuple[dict[str, Any], dict[str, Any]]:
             value is None and not _is_nothing(column.read, text)
         ):
             leftover[column.name] = text
-    document = _nested(values)
+    document = nested((path, (), value) for path, value in values.items())
     leftover |= _classify(texts, document) | _price(texts, document)
     texts_of_language = document.pop("localizations", None)
     if texts_of_language:
@@ -190,18 +191,6 @@ def _date(text: str) -> str | None:
         return datetime.strptime(text[:10], _DATE_FORMAT).date().isoformat()  # noqa: DTZ007
     except ValueError:
         return None
-
-
-def _nested(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values by dotted paths as nested objects."""
-    document: dict[str, Any] = {}
-    for path, value in values.items():
-        holder = document
-        *parents, name = path.split(".")
-        for parent in parents:
-            holder = holder.setdefault(parent, {})
-        holder[name] = value
-    return document
 
 
 def _classify(texts: Texts, document: dict[str, Any]) -> dict[str, Any]:

@@ -8,23 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from properties import catalog, merge
-from properties.catalog import Kind, Source
+from properties.catalog import Kind, Source, values
 from properties.feeds.records import Refusal
 from properties.feeds.swissrets import vocabulary
 from properties.feeds.swissrets.record import RecordReader
 from properties.feeds.table.writer import Document, Unsaid, Written
 
-# Names that are not the wire value in small letters with hyphens.
+# Names that are not the wire value in small letters with hyphens: Minergie-A, Minergie-MQS-Bau.
 _LABELS = {
-    "MINERGIE": "Minergie",
-    "MINERGIE_A": "Minergie-A",
-    "MINERGIE_A_ECO": "Minergie-A-Eco",
-    "MINERGIE_AREAL": "Minergie-Areal",
-    "MINERGIE_ECO": "Minergie-Eco",
-    "MINERGIE_MQS_BAU": "Minergie-MQS-Bau",
-    "MINERGIE_MQS_BETRIEB": "Minergie-MQS-Betrieb",
-    "MINERGIE_P": "Minergie-P",
-    "MINERGIE_P_ECO": "Minergie-P-Eco",
+    one: one.title().replace("_", "-").replace("Mqs", "MQS") for one in values.MINERGIE_LABELS
 }
 
 # A unit belongs to a project with units of its own, which we do not know: it would be refused.
