@@ -7,7 +7,7 @@ one form are one statement, which costs little more than one of them alone.
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,19 @@ def update(model: type[Model], change: Change) -> int:
     if write.count is None:
         return fast_sql.update(model, change, waits=durability.waits())
     return write.count
+
+
+def update_each(model: type[Model], changes: Sequence[Change]) -> set[int]:
+    """Make changes of one form, each of a row by its id, in one commit that waits for the disk.
+
+    Returns:
+        the numbers of those that were made; on PostgreSQL a row that another transaction has locked
+        is left out as well, see `fast_sql.update_unlocked`.
+    """
+    if connection.vendor == "postgresql":
+        return fast_sql.update_unlocked(model, changes)
+    with transaction.atomic():
+        return {n for n, change in enumerate(changes) if fast_sql.update(model, change)}
 
 
 @dataclass(eq=False)

@@ -7,7 +7,7 @@ UPDATE, so SQLite and PostgreSQL behave alike and two workers never hold one row
 import random
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -50,12 +50,14 @@ class Claim(Generic[Row]):
     Attributes:
         abandoned: the holder before us never gave it back: it died, or it stands still and may
             yet write (I3).
+        found: what stood in the columns that `write_each` wrote; it is given back with the row.
     """
 
     row: Row
     token: uuid.UUID
     until: datetime
     abandoned: bool
+    found: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fenced(self) -> "models.QuerySet[Row]":
@@ -108,7 +110,8 @@ class Claim(Generic[Row]):
         know that a call of the holder before us may still be on its way (I3).
         """
         kept = {"lease_token": self.token, "lease_until": self.until - LEASE}
-        self.finish_if({"due_at": self.row.due_at, **(kept if self.abandoned else {})})
+        columns = {"due_at": self.row.due_at, **self.found, **(kept if self.abandoned else {})}
+        self.finish_if(columns)
 
 
 def leased(now: datetime) -> models.Q:
@@ -179,6 +182,37 @@ def claim_some(
 def claim(queryset: "models.QuerySet[Row]", *, now: datetime) -> Claim[Row] | None:
     """Take the row that has been due for longest, or None when nothing is due or free."""
     return next(iter(claim_some(queryset, now=now, limit=1)), None)
+
+
+def write_each(
+    claims: Sequence[Claim[Row]], columns: Sequence[Mapping[str, Any]]
+) -> list[Claim[Row]]:
+    """Write to claimed rows what has to stand there before work on any of them begins: one commit.
+
+    Args:
+        columns: what to write of each, the same columns of all; empty where nothing is written.
+
+    Returns:
+        the claims; those that were written with these columns in the row, and `found`. Where a row
+        is not ours any more, or is locked, nothing was written.
+    """
+    wanted = [number for number, one in enumerate(columns) if one]
+    if not wanted:
+        return list(claims)
+    changes = [Change(columns[number], claims[number]._ours) for number in wanted]
+    made = commits.update_each(type(claims[0].row), changes)
+    written = {wanted[number] for number in made}
+    return [
+        _written(claim, columns[number]) if number in written else claim
+        for number, claim in enumerate(claims)
+    ]
+
+
+def _written(claim: Claim[Row], columns: Mapping[str, Any]) -> Claim[Row]:
+    found = {name: getattr(claim.row, name) for name in columns}
+    for name, value in columns.items():
+        setattr(claim.row, name, value)
+    return replace(claim, found=found)
 
 
 def backoff(attempts: int, *, rng: Callable[[], float] = random.random) -> timedelta:

@@ -123,6 +123,8 @@ class RowQueue(Generic[Row]):
         leave: how many of the workspace's calls it leaves to others.
         together: how many rows `work` takes at one time.
         wait: see `due.free`.
+        begin: writes what has to stand in claimed rows before work on any of them begins, in one
+            commit for all, and returns their claims.
         columns: what `work` looks at, all where none are named; see `due.claim_some`.
         after: asked at the end of a drain that was not in vain; its outcomes count as well.
     """
@@ -136,6 +138,7 @@ class RowQueue(Generic[Row]):
     leave: int = 0
     together: int = 1
     wait: timedelta | None = None
+    begin: Callable[[Sequence[Claim[Row]]], Sequence[Claim[Row]]] = lambda claims: claims
     columns: Sequence[str] = ()
     after: Callable[[int], Sequence[str]] = lambda workspace_id: ()
 
@@ -203,7 +206,10 @@ class RowQueue(Generic[Row]):
         def claim(limit: int) -> Sequence[Claim[Row]]:
             now = timezone.now()
             rows = self.rows(now).filter(workspace_id=mine)
-            return due.claim_some(rows, now=now, limit=limit, wait=self.wait, columns=self.columns)
+            claims = due.claim_some(
+                rows, now=now, limit=limit, wait=self.wait, columns=self.columns
+            )
+            return self.begin(claims)
 
         def work(claims: Sequence[Claim[Row]]) -> Sequence[str]:
             one.check()

@@ -4,6 +4,7 @@ Values in, values out: no database, no clock, no call. `push` makes the calls, a
 what stands here.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
@@ -70,6 +71,19 @@ def earlier_calls(row: Property, *, abandoned: bool, now: datetime) -> Earlier:
     return Earlier(row.inflight, row.inflight, verify_at)
 
 
+def foreseen(row: Property, abandoned: bool) -> Columns:
+    """Return the record of what will be sent if a read brings nothing new; empty for none.
+
+    None for a creation, which has a record of its own (I8), and none where an earlier call may yet
+    show: what that has left stays recorded as it is until it is read (I3).
+    """
+    if row.platform_id is None or abandoned or row.verify_at is not None:
+        return {}
+    earlier = Earlier(row.inflight, row.inflight)
+    patch = smallest_patch(row, inflight=earlier.pending)
+    return {"inflight": earlier.with_(patch.parts)} if patch.parts else {}
+
+
 class Call(Enum):
     """How far the call came that changes the platform."""
 
@@ -93,6 +107,13 @@ class Plan:
     patch: Patch = field(default_factory=Patch)
     ending: str = ""
     seen: Observation | None = None
+
+    def is_written_in(self, row: Property) -> bool:
+        """Tell whether a row holds all of it already but for the time, so that the call may go."""
+        has_traces = self.seen is not None and self.seen.leaves_traces
+        return not has_traces and all(
+            getattr(row, name) == value for name, value in self.columns.items() if name != "read_at"
+        )
 
 
 @dataclass(frozen=True)
@@ -287,6 +308,8 @@ def gone(row: Property) -> Plan:
 
 def _taken_back(earlier: Earlier, call: Call) -> Columns:
     """Return the columns after a plain no: nothing of the call is on its way."""
+    if call is Call.UNSENT:
+        return {"inflight": earlier.inflight}
     return {"inflight": earlier.pending, "create_sent_at": None} if call is Call.OUT else {}
 
 
@@ -295,7 +318,7 @@ def _unsaid(row: Property, rest: Patch) -> dict[str, str]:
     return {path: cannot_say(row, path) for path in sorted(set(rest.unsendable) - READ_ONLY)}
 
 
-def with_columns(row: Property, columns: Columns) -> Property:
+def with_columns(row: Property, columns: Mapping[str, Any]) -> Property:
     """Return the row as it will be; `copy.copy` and `setattr` take ten times as long."""
     merged = Property.__new__(Property)
     merged.__dict__.update(row.__dict__, **columns)

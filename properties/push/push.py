@@ -43,7 +43,8 @@ def push(
         LeaseLost: another worker holds the row now, and nothing more was written.
     """
     holder, now = Holder(claim), clock()
-    earlier = plan.earlier_calls(claim.row, abandoned=claim.abandoned, now=now)
+    found = plan.with_columns(claim.row, claim.found)
+    earlier = plan.earlier_calls(found, abandoned=claim.abandoned, now=now)
     if claim.abandoned:  # whatever becomes of this push
         holder.write(verify_at=earlier.verify_at)
     if waits_for_parent(claim.row):

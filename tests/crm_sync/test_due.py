@@ -79,6 +79,29 @@ def test_a_row_whose_holder_died_is_abandoned_until_somebody_works_on_it(hook):
     assert take(NOW + due.LEASE).abandoned is False
 
 
+def test_what_is_written_with_a_claim_is_taken_back_with_it(hook):
+    for name in ("a", "b", "c"):
+        row(hook, name)
+    claims = due.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=3)
+    written = due.write_each(claims, [{"effect": "begun"}, {}, {"effect": "too"}])
+    assert [one.row.effect for one in written] == ["begun", "", "too"]
+    rows = ReceivedEvent.objects.order_by("digest").values_list("effect", flat=True)
+    assert list(rows) == ["begun", "", "too"]
+    for one in written:
+        one.give_back()
+    assert list(rows.all()) == ["", "", ""]
+    assert due.write_each(claims, [{}, {}, {}]) == claims
+
+
+def test_nothing_is_written_with_the_claim_of_a_row_that_somebody_else_holds(hook):
+    row(hook, "a")
+    late, holder = take(), take(NOW + due.LEASE)
+    assert due.write_each([late], [{"effect": "late"}]) == [late]
+    assert (late.row.effect, late.found) == ("", {})
+    assert ReceivedEvent.objects.get().effect == ""
+    assert due.write_each([holder], [{"effect": "begun"}])[0].found == {"effect": ""}
+
+
 def test_who_lost_the_lease_writes_nothing(hook):
     row(hook, "a")
     late, holder = take(), take(NOW + due.LEASE)

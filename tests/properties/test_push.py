@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 import time_machine
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from crm_sync.jobs import due
@@ -220,6 +221,82 @@ def test_no_watch_is_left_over_a_property_that_is_gone(box, row, drain_all):
     assert later(drain_all, 61) == {"properties": {"gone": 1}}
     row.refresh_from_db()
     assert (row.due_at, row.verify_at, row.inflight) == (None, None, {})
+
+
+# --- what is recorded with the claim
+
+
+def take_and_record() -> due.Claim[Property]:
+    """Claim as a drain does."""
+    (claim,) = PROPERTIES.begin(due.claim_some(Property.objects.all(), now=now(), limit=1))
+    return claim
+
+
+def in_flight() -> dict:
+    return Property.objects.values_list("inflight", flat=True).get()
+
+
+def test_what_will_be_sent_is_recorded_with_the_claim_and_not_once_more(box, row, workspace):
+    set_title(row, "Edited")
+    claim = take_and_record()
+    assert in_flight() == {"title": ["Edited"]}
+    with CaptureQueriesContext(connection) as captured:
+        assert push(claim, workspace) == "pushed"
+    assert len([one for one in captured if one["sql"].startswith("UPDATE")]) == 1
+    row.refresh_from_db()
+    assert (remote(box)[0]["title"], row.inflight, row.due_at) == ("Edited", {}, None)
+    assert row.read_at is not None
+
+
+def test_a_row_that_is_given_back_unworked_has_nothing_in_flight(box, row, drain_all):
+    set_title(row, "Edited")
+    take_and_record().give_back()
+    assert in_flight() == {}
+    set_title(row, "Edited again")
+    # What they choose is by chance what we never sent.
+    box.edit_property(row.platform_id, {"title": "Edited"})
+    drain_all()
+    assert Conflict.objects.get().theirs == "Edited"
+
+
+def test_a_read_that_fails_leaves_nothing_in_flight(row, workspace, between):
+    set_title(row, "Edited")
+    claim = take_and_record()
+    between.before = lambda environ: ("500 No", [], b"{}")
+    assert push(claim, workspace) == "delayed"
+    assert in_flight() == {}
+
+
+def test_what_was_recorded_and_never_sent_is_sent_and_read_once_more(box, row, drain_all):
+    set_title(row, "Edited")
+    take_and_record()  # and its worker dies
+    assert later(drain_all, 61) == {"properties": {"pushed": 1}}
+    row.refresh_from_db()
+    assert (remote(box)[0]["title"], row.inflight) == ("Edited", {"title": ["Edited"]})
+    assert later(drain_all, 130) == {"properties": {"in sync": 1}}
+    row.refresh_from_db()
+    assert (row.due_at, row.verify_at, row.inflight) == (None, None, {})
+
+
+def test_an_edit_between_the_claim_and_the_patch_goes_out_after_it(box, row, workspace, drain_all):
+    set_title(row, "Edited")
+    claim = take_and_record()
+    set_title(row, "Edited again")
+    assert push(claim, workspace) == "pushed"
+    assert remote(box)[0]["title"] == "Edited"
+    assert drain_all() == {"properties": {"pushed": 1}}
+    row.refresh_from_db()
+    assert (remote(box)[0]["title"], row.inflight, row.due_at) == ("Edited again", {}, None)
+
+
+def test_a_conflict_is_written_before_the_patch_of_what_was_recorded(box, row, workspace, between):
+    set_title(row, "Ours")
+    claim = take_and_record()
+    box.edit_property(row.platform_id, {"title": "Theirs"})
+    kept = []
+    between.before = lambda environ: kept.append(Conflict.objects.count())
+    assert push(claim, workspace) == "pushed"
+    assert kept == [0, 1]  # at the GET, and at the PATCH
 
 
 # --- what a plain answer says

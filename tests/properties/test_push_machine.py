@@ -30,6 +30,7 @@ from properties.editing import create, due_now, edit
 from properties.models import Property
 from properties.push.plan import CREATE_WAIT, LATE_EFFECT
 from properties.push.push import push
+from properties.push.queue import PROPERTIES
 from sandbox.app import Sandbox
 from sandbox.state.workspace import Properties
 from tests.conftest import PLATFORM, TOKEN
@@ -209,9 +210,34 @@ class PushMachine(RuleBasedStateMachine):
             self.they_edit(theirs, choice)
         self._run(worker)
 
-    @rule(which=FEW, choice=FEW, number=st.integers(1, 6), dies=st.booleans(), fault=MAYBE)
+    @rule(which=FEW, choice=FEW, edits=st.booleans())
+    def claim_and_give_back(self, which: int, choice: int, edits: bool) -> None:
+        """Claim, and end before the row has its turn."""
+        worker = self._claim(which, choice)
+        if worker:
+            if edits:
+                self.we_edit(which, choice)
+            worker.claim.give_back()
+            worker.go_on(die)
+            worker.result = "given back"
+            worker.ended_at = self.now
+
+    @rule(
+        which=FEW,
+        choice=FEW,
+        number=st.integers(1, 6),
+        dies=st.booleans(),
+        fault=MAYBE,
+        recorded=st.booleans(),
+    )
     def push_interrupted(
-        self, which: int, choice: int, number: int, dies: bool, fault: int | None
+        self,
+        which: int,
+        choice: int,
+        number: int,
+        dies: bool,
+        fault: int | None,
+        recorded: bool,
     ) -> None:
         """Die, or let our people edit, ahead of a statement of the push."""
         left = [number]
@@ -225,7 +251,7 @@ class PushMachine(RuleBasedStateMachine):
             return execute(*args)
 
         depth = len(connection.savepoint_ids)
-        worker = self._claim(which, choice)
+        worker = self._claim(which, choice, recorded=recorded)
         if worker:
             with connection.execute_wrapper(interrupt):
                 self._step(worker)
@@ -267,8 +293,12 @@ class PushMachine(RuleBasedStateMachine):
     def _standing(self) -> list[Worker]:
         return [worker for worker in self.workers if not worker.ended]
 
-    def _claim(self, which: int = 0, choice: int = 0) -> Worker | None:
-        """Claim as `drain` does, as soon as there is something; else edit, so that there is."""
+    def _claim(self, which: int = 0, choice: int = 0, *, recorded: bool = True) -> Worker | None:
+        """Claim as `drain` does, as soon as there is something; else edit, so that there is.
+
+        Args:
+            recorded: what is to be sent is on record with the claim; not where the row was locked.
+        """
         if Property.objects.get().due_at is None:
             self.we_edit(which, choice)
         self._wait_for_work()
@@ -280,6 +310,8 @@ class PushMachine(RuleBasedStateMachine):
         for worker in self.workers:
             if worker.claim.token == token:
                 worker.taken_at = self.now
+        if recorded:
+            (claim,) = PROPERTIES.begin([claim])
         worker = Worker(claim, lambda: push(claim, workspace, clock=lambda: self.now))
         self.workers.append(worker)
         return worker

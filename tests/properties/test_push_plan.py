@@ -179,6 +179,34 @@ def test_without_time_the_row_goes_back_with_what_was_read_and_nothing_in_flight
     assert first.columns["observed"] == there
 
 
+@laws
+@given(few, few)
+def test_what_is_foreseen_at_the_claim_is_what_a_read_without_news_says(base, ours):
+    before = row(ours, base)
+    claimed = with_columns(before, plan.foreseen(before, abandoned=False))
+    first = reconcile(claimed, base | {"id": "7"} if base.get("id") == "7" else None)
+    assert first.is_written_in(claimed) or not first.patch.parts
+
+
+@pytest.mark.parametrize("theirs", [{"title": "Villa"}, {"numberOfRooms": 4}, {"yearBuilt": 1900}])
+def test_what_a_read_teaches_is_written_before_the_call(theirs):
+    before = row(THERE | {"title": "House"}, THERE)
+    claimed = with_columns(before, plan.foreseen(before, abandoned=False))
+    assert claimed.inflight == {"title": ["House"]}
+    assert reconcile(claimed, THERE).is_written_in(claimed)
+    assert not reconcile(claimed, THERE | theirs).is_written_in(claimed)
+    assert not reconcile(before, THERE).is_written_in(before)
+
+
+@pytest.mark.parametrize(
+    ("columns", "abandoned"),
+    [({"platform_id": None}, False), ({"verify_at": NOW}, False), ({}, True)],
+)
+def test_nothing_is_foreseen_of_a_creation_or_while_an_earlier_call_may_show(columns, abandoned):
+    before = with_columns(row(THERE | {"title": "House"}, THERE), columns)
+    assert plan.foreseen(before, abandoned) == {}
+
+
 @pytest.mark.parametrize(
     ("verify_at", "abandoned", "expected"),
     [
@@ -242,7 +270,7 @@ def test_as_long_as_an_earlier_call_may_land_its_values_stay_ours_and_the_row_is
 @pytest.mark.parametrize(
     ("call", "unclear", "expected"),
     [
-        (Call.UNSENT, True, {}),
+        (Call.UNSENT, True, {"inflight": {"title": ["Left"]}}),
         (Call.OUT, False, {"inflight": {}, "create_sent_at": None}),
         (Call.OUT, True, {"verify_at": NOW + LATE_EFFECT}),
         (Call.ANSWERED, True, {}),
@@ -252,7 +280,7 @@ def test_only_a_call_without_an_answer_is_watched(call, unclear, expected):
     made = plan.delayed(
         row(THERE, THERE, attempts=2),
         TransientError("slow", unclear=unclear),
-        earlier=Earlier(),
+        earlier=Earlier({"title": ["Left"]}),
         call=call,
         now=NOW,
         paused_until=None,

@@ -45,8 +45,10 @@ def test_a_push_costs_the_same_number_of_queries_whatever_else_there_is(
     # To begin and end a drain: what is due, its lane, the workspace, slots; then the claim that
     # finds none. Four of them are a transaction each, so as not to wait for the disk.
     once = idle + 9 + 4 * 2
-    # Three to claim, one to ask for the pause, one after the read, one after the PATCH.
-    assert (one, five) == (6 + once, 5 * 6 + once)
+    # Three to claim, one to ask for the pause, one to record what will be sent, one to settle.
+    # On SQLite the record is a transaction.
+    each = 6 + 2 * (connection.vendor == "sqlite")
+    assert (one, five) == (each + once, 5 * each + once)
 
 
 def test_a_tick_with_nothing_due_is_one_query_a_queue_and_no_call(box, workspace, drain_all):
