@@ -1,7 +1,8 @@
 """The property fields that the platform knows (§2.4), as one table.
 
 A line is a wire name and its kind; `a.b` is a member of `a`, `a[].b` a member of each item of the
-list `a`; a line that begins with blanks goes on with the one above. Kinds:
+list `a`; `a.{b,c}` are two members of one kind; a line that begins with blanks goes on with the
+one above. Kinds:
 
     text        at most 255 characters (§8); `text 3`: at most 3
     long-text   descriptions, addresses on the web, option values: not limited (A9)
@@ -24,39 +25,24 @@ title                        text
 propertyType                 enum APARTMENT HOUSE ROOM PLOT COMMERCIAL GASTRONOMY INDUSTRIAL
     AGRICULTURAL PARKING STORAGE INVESTMENT OTHER
 address                      object
-address.countryCode                            text
-address.locality                               text
-address.region                                 text
-address.postalCode                             text
-address.postOfficeBoxNumber                    text
-address.street                                 text
-address.streetNumber                           text
+address.{countryCode,locality,region,postalCode,postOfficeBoxNumber,street,streetNumber} text
 address.streetAddition                         text
 address.subunit                                integer
 address.geo                                    object
-address.geo.latitude                           decimal
-address.geo.longitude                          decimal
-address.geo.elevation                          decimal
+address.geo.{latitude,longitude,elevation}     decimal
 
 # References
-displayReferenceId           text
-projectReferenceId           text
-houseReferenceId             text
-is24Id                       text
-parentRealtyReferenceId      text
+{displayReferenceId,projectReferenceId,houseReferenceId,is24Id,parentRealtyReferenceId} text
 objectReferenceId            text
 swissReferences              merged
-swissReferences.egid                           text
-swissReferences.ewid                           text
-swissReferences.egrid                          text
+swissReferences.{egid,ewid,egrid}              text
 swissReferences.minergieCertification          enum MINERGIE MINERGIE_A MINERGIE_A_ECO
     MINERGIE_AREAL MINERGIE_ECO MINERGIE_MQS_BAU MINERGIE_MQS_BETRIEB MINERGIE_P MINERGIE_P_ECO
 swissReferences.minergieId                     text
 
 # Availability
 availabilityState            enum ACTIVE PRIVATE REFERENCE RESERVED TAKEN
-availabilityStartAt          datetime
-availabilityExpiresAt        datetime
+{availabilityStartAt,availabilityExpiresAt} datetime
 
 # Classification
 propertyCategories           enums ADVERTISING_AREA AGRICULTURAL_LOT ALLOTMENT_GARDEN APARTMENT
@@ -84,26 +70,10 @@ constructionMethod           enum SOLID SOLID_PREFABRICATED PREFABRICATED WOOD_P
 isFurnished                  boolean
 
 # Areas and counts
-areaUsable                   decimal
-areaRentable                 decimal
-areaCellar                   decimal
-areaBalcony                  decimal
-areaTerrace                  decimal
-areaLoggia                   decimal
-areaGarden                   decimal
-buildingVolume               decimal
-ceilingHeight                decimal
-hallHeight                   decimal
-floorLoad                    decimal
-elevatorLoad                 decimal
-utilizationRatio             decimal
-utilizationRatioConstruction decimal
-numberOfRooms                decimal
-numberOfBedrooms             integer
-numberOfBathrooms            integer
-numberOfShowers              integer
-numberOfToilets              integer
-numberOfBalconies            integer
+{areaUsable,areaRentable,areaCellar,areaBalcony,areaTerrace,areaLoggia,areaGarden} decimal
+{buildingVolume,ceilingHeight,hallHeight,floorLoad,elevatorLoad,utilizationRatio} decimal
+{utilizationRatioConstruction,numberOfRooms} decimal
+{numberOfBedrooms,numberOfBathrooms,numberOfShowers,numberOfToilets,numberOfBalconies} integer
 isMultiStoryPlan             boolean
 
 # Heating and energy
@@ -115,14 +85,11 @@ energyCertificate            merged
 energyCertificate.availability                 enum AVAILABLE NOT_AVAILABLE_YET NOT_REQUIRED
 energyCertificate.type                         enum ENERGY_REQUIRED ENERGY_CONSUMPTION
 energyCertificate.creationPeriod               enum BEFORE_01_MAY_2014 FROM_01_MAY_2014
-energyCertificate.issuedAt                     date
-energyCertificate.validUntil                   date
+energyCertificate.{issuedAt,validUntil}        date
 energyCertificate.buildingUse                  enum RESIDENTIAL NON_RESIDENTIAL
 energyCertificate.energyEfficiencyClass        enum A_PLUS A B C D E F G H
-energyCertificate.thermalCharacteristic        decimal
-energyCertificate.thermalCharacteristicElectricity decimal
-energyCertificate.thermalCharacteristicHeating decimal
-energyCertificate.co2Emissions                 decimal
+energyCertificate.{thermalCharacteristic,thermalCharacteristicElectricity} decimal
+energyCertificate.{thermalCharacteristicHeating,co2Emissions} decimal
 energyCertificate.isWarmWaterIncluded          boolean
 energyCertificate.energySources                enums GEOTHERMAL SOLAR_HEATING PELLET_HEATING GAS
     OIL DISTRICT_HEATING ELECTRICITY COAL ACID_GAS SOUR_GAS LIQUID_GAS STEAM_DISTRICT_HEATING
@@ -136,14 +103,10 @@ energyCertificate.constructionYear             integer
 prices                       merged
 prices.currency                                text 3
 prices.buy                                     object
-prices.buy.price                               decimal
-prices.buy.extra                               decimal
-prices.buy.wirPercentage                       decimal
+prices.buy.{price,extra,wirPercentage}         decimal
 prices.buy.referring                           enum ALL M2 KM2
 prices.rent                                    object
-prices.rent.gross                              decimal
-prices.rent.net                                decimal
-prices.rent.extra                              decimal
+prices.rent.{gross,net,extra}                  decimal
 prices.rent.interval                           enum ONETIME DAY WEEK MONTH YEAR
 prices.rent.referring                          enum ALL M2 KM2
 prices.deposit                                 object
@@ -151,8 +114,7 @@ prices.deposit.amount                          decimal
 prices.deposit.type                            enum BANK_GUARANTEE DEPOSIT_GUARANTEE
 prices.auction                                 object
 prices.auction.startPrice                      decimal
-prices.auction.startDate                       datetime
-prices.auction.expiration                      datetime
+prices.auction.{startDate,expiration}          datetime
 prices.additionalOffers                        list
 prices.additionalOffers[].type                 enum PARKING_EXTERIOR_SPACE PARKING_CARPORT
     PARKING_GARAGE PARKING_GARAGE_CONNECTED PARKING_GARAGE_BOX PARKING_GARAGE_UNDERGROUND
@@ -161,8 +123,7 @@ prices.additionalOffers[].price                decimal
 prices.additionalOffers[].interval             enum ONETIME DAY WEEK MONTH YEAR
 commissions                  list
 commissions[].payer                            enum BUYER SELLER TENANT LANDLORD
-commissions[].percentage                       decimal
-commissions[].amount                           decimal
+commissions[].{percentage,amount}              decimal
 commissions[].isVatIncluded                    boolean
 commissions[].note                             text
 heatingCosts                 decimal
@@ -177,30 +138,23 @@ characteristics              merged
 localizations                list
 localizations[].languageCode                   text 2
 localizations[].title                          text
-localizations[].excerpt                        long-text
-localizations[].description                    long-text
-localizations[].location                       long-text
-localizations[].equipment                      long-text
-localizations[].visitInformation               long-text
+localizations[].{excerpt,description,location,equipment,visitInformation} long-text
 publishers                   list
 publishers[].id                                text
 publishers[].options                           list
 publishers[].options[].key                     text
 publishers[].options[].value                   long-text
 publishers[].options[].languageCode            text 2
-publishers[].options[].start                   datetime
-publishers[].options[].expiration              datetime
+publishers[].options[].{start,expiration}      datetime
 publishers[].promotions                        list
 publishers[].promotions[].name                 text
-publishers[].promotions[].start                datetime
-publishers[].promotions[].expiration           datetime
+publishers[].promotions[].{start,expiration}   datetime
 parkingLots                  list
 parkingLots[].type                             enum PARKING_EXTERIOR_SPACE PARKING_CARPORT
     PARKING_GARAGE PARKING_GARAGE_CONNECTED PARKING_GARAGE_BOX PARKING_GARAGE_UNDERGROUND
     PARKING_HOUSE PARKING_DUPLEX PARKING_DOUBLE_GARAGE
 parkingLots[].count                            integer
-parkingLots[].rentPrice                        decimal
-parkingLots[].buyPrice                         decimal
+parkingLots[].{rentPrice,buyPrice}             decimal
 parkingLots[].interval                         enum ONETIME DAY WEEK MONTH YEAR
 virtualTourLinks             list
 virtualTourLinks[].url                         long-text
@@ -209,34 +163,18 @@ videoLinks                   list
 videoLinks[].url                               long-text
 videoLinks[].title                             text
 owner                        object
-owner.companyName                              text
-owner.givenName                                text
-owner.familyName                               text
-owner.email                                    text
+owner.{companyName,givenName,familyName,email} text
 owner.address                                  like address
 seller                       object
 seller.inquiryEmail                            text
 seller.organization                            object
-seller.organization.id                         text
-seller.organization.legalName                  text
-seller.organization.brand                      text
-seller.organization.email                      text
-seller.organization.phone                      text
-seller.organization.mobile                     text
+seller.organization.{id,legalName,brand,email,phone,mobile} text
 seller.organization.website                    object
 seller.organization.website.url                long-text
-seller.organization.website.label              text
-seller.organization.website.title              text
+seller.organization.website.{label,title}      text
 seller.organization.address                    like address
 seller.contactPerson                           object
-seller.contactPerson.gender                    text
-seller.contactPerson.function                  text
-seller.contactPerson.givenName                 text
-seller.contactPerson.familyName                text
-seller.contactPerson.email                     text
-seller.contactPerson.phone                     text
-seller.contactPerson.mobile                    text
-seller.contactPerson.note                      text
+seller.contactPerson.{gender,function,givenName,familyName,email,phone,mobile,note} text
 seller.visitPerson                             like seller.contactPerson
 customFields                 map
 
@@ -245,20 +183,11 @@ rooms                        read-only
 
 # Extra (not in seed)
 offerType                    enum BUY RENT
-areaBwf                      decimal
-areaNwf                      decimal
-areaPropertyLand             decimal
-floor                        integer
-numberOfFloors               integer
-numberOfApartments           integer
-numberOfToiletsGuest         integer
-numberOfParcels              integer
-craneCapacity                decimal
-grossPremium                 decimal
-yearBuilt                    integer
-yearLastRenovated            integer
-parcelNumbers                text
-author                       text
+{areaBwf,areaNwf,areaPropertyLand} decimal
+{floor,numberOfFloors,numberOfApartments,numberOfToiletsGuest,numberOfParcels} integer
+{craneCapacity,grossPremium} decimal
+{yearBuilt,yearLastRenovated} integer
+{parcelNumbers,author}       text
 """
 
 # Each is APPLIES, DOES_NOT_APPLY or UNKNOWN, and here alone UNKNOWN is a value (§4.6 rule 4).
@@ -297,12 +226,14 @@ def parse(table: str) -> dict[str, Field]:
     """Turn the lines of a table into a tree: first-level wire name to its field."""
     root = Field("object")
     for line in _whole_lines(table):
-        name, kind, *words = line.split()
-        parent = root
-        *way, last = name.replace("[]", "").split(".")
-        for step in way:
-            parent = parent.members[step]
-        parent.members[last] = _field(root, kind, words)
+        names, kind, *words = line.split()
+        before, _, several = names.removesuffix("}").partition("{")
+        for name in several.split(",") if several else ("",):
+            parent = root
+            *way, last = f"{before}{name}".replace("[]", "").split(".")
+            for step in way:
+                parent = parent.members[step]
+            parent.members[last] = _field(root, kind, words)
     return root.members
 
 
