@@ -100,10 +100,6 @@ def announced(workspace_id: int, now: datetime) -> CheckGroup:
         },
         [
             Invariant(
-                "was announced, but nobody fetches it",
-                is_done & Q(problem="", fetched_at=None),
-            ),
-            Invariant(
                 "belongs to an order in another workspace",
                 Q(order__isnull=False) & ~Q(order__workspace=F("workspace")),
             ),
@@ -121,13 +117,9 @@ def placements(workspace_id: int, now: datetime) -> CheckGroup:
         Placement.objects.filter(workspace=workspace_id).only("workspace", "object_reference_id"),
         {state.label.partition(":")[0].lower(): Q(state=state) for state in State},
         [
-            Invariant("is placed, but has no order", Q(state=State.PLACED, order=None)),
-            Invariant("has an order, but is not placed", has_order & ~Q(state=State.PLACED)),
-            Invariant("is being sent, but not since when", Q(state=State.SENDING, sent_at=None)),
             Invariant(
                 "has an order in another workspace",
                 has_order & ~Q(order__workspace=F("workspace")),
             ),
-            Invariant("has a state that we do not know", ~Q(state__in=State.values)),
         ],
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Prefetch, Q, QuerySet
 
-from crm_sync.hooks.invariants import CheckGroup, Invariant, Wrong
+from crm_sync.hooks.invariants import CheckGroup, Wrong
 from crm_sync.integrity.audit import free_from_leases, never_left
 from crm_sync.jobs import due
 from crm_sync.models import awake
@@ -50,7 +50,6 @@ def properties(workspace_id: int, now: datetime) -> CheckGroup:
             "with a person": is_done & ~Q(problem={}),
         },
         [
-            Invariant("is to be read once more, but not due", is_done & Q(verify_at__isnull=False)),
             never_left(now),
             *free_from_leases(now),
         ],
@@ -104,18 +103,11 @@ def _at(row: Property, paths: Iterable[str]) -> str:
 
 def imports(workspace_id: int, now: datetime) -> CheckGroup:
     """Every upload is worked on, waits for a person, or has ended."""
-    has_ended = ~Q(state__in=Import.OPEN)
     return CheckGroup(
         "imports",
         Import.objects.filter(workspace=workspace_id).only("workspace"),
         {state.label.lower(): Q(state=state) for state in ImportState},
         [
-            Invariant(
-                "is open, but not due: no worker comes", Q(state__in=Import.OPEN, due_at=None)
-            ),
-            Invariant("is imported, but nobody released it", Q(state="RUNNING", released_at=None)),
-            Invariant("has ended, but not when", has_ended & Q(ended_at=None)),
-            Invariant("has a state that we do not know", ~Q(state__in=ImportState.values)),
             never_left(now),
             *free_from_leases(now),
         ],

@@ -88,7 +88,7 @@ def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
         count = store.apply_again(rows, now=timezone.now())
         messages.success(request, f"A worker applies them again now: {count}.")
     else:
-        count = store.set_aside(rows)
+        count = store.set_aside(rows, now=timezone.now())
         messages.success(request, f"Set aside, and kept: {count}.")
     if len(keys) == AT_ONCE:
         messages.info(request, f"{AT_ONCE} at once: the rest still stands here.")

@@ -157,7 +157,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
         """Take what somebody has looked at off the list of what waits (POST only)."""
         stuck = queryset.filter(state__in=store.STUCK)
         self.note(request, stuck, "Set aside.")
-        count = store.set_aside(stuck)
+        count = store.set_aside(stuck, now=timezone.now())
         if count:
             messages.success(request, f"Set aside, and kept: {count}.")
         else:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from crm_sync import registry
 from crm_sync.inbox import apply
 from crm_sync.inbox.auth import CachedAuth
-from crm_sync.jobs import fast_sql
+from crm_sync.jobs import due, fast_sql
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim
 from crm_sync.models import ReceivedEvent
@@ -23,8 +23,7 @@ from crm_sync.workers.queues import Drain, RowQueue
 QUEUE = "deliveries"
 AT_ONCE = 100  # are claimed together; so many wait for a lease to end when a worker dies
 UNDIGESTED = 100  # so many of the newest rows are looked into whose digest is not noted yet
-# What a person may want to look at; those that are early or have tries left go on by themselves.
-STUCK = (ReceivedEvent.State.EARLY, ReceivedEvent.State.FAILED, ReceivedEvent.State.QUARANTINED)
+STUCK = ReceivedEvent.STUCK
 
 
 class AuthChanged(Exception):
@@ -124,26 +123,35 @@ def apply_again(received_events: QuerySet[ReceivedEvent], *, now: datetime) -> i
     """Give those that are stuck to the worker once more, with all their tries, and ring.
 
     Returns:
-        how many that were; a received event that was settled is left as it is.
+        how many that were; a received event that was settled is left as it is, and so is one that
+        a worker has just now.
     """
-    stuck = received_events.filter(state__in=STUCK).order_by()
+    stuck = _stuck(received_events, now)
     workspaces = set(stuck.values_list("workspace_id", flat=True).distinct())
-    count = stuck.update(
-        state=ReceivedEvent.State.RECEIVED, due_at=now, attempts=0, applied_at=None
-    )
+    columns = {"state": ReceivedEvent.State.RECEIVED, "due_at": now, "attempts": 0}
+    count = stuck.update(**columns, applied_at=None, **due.RELEASED)
     for workspace_id in workspaces:
         doorbell.ring(QUEUE, workspace_id)
     return count
 
 
-def set_aside(received_events: QuerySet[ReceivedEvent]) -> int:
+def set_aside(received_events: QuerySet[ReceivedEvent], *, now: datetime) -> int:
     """Call stuck ones ignored, once a person has looked: their bytes and reasons stay.
 
     Returns:
-        how many that were.
+        how many that were; one that a worker has just now is left to it.
     """
-    stuck = received_events.filter(state__in=STUCK).order_by()
-    return stuck.update(state=ReceivedEvent.State.IGNORED, due_at=None)
+    columns = {"state": ReceivedEvent.State.IGNORED, "due_at": None}
+    return _stuck(received_events, now).update(**columns, **due.RELEASED)
+
+
+def _stuck(received_events: QuerySet[ReceivedEvent], now: datetime) -> QuerySet[ReceivedEvent]:
+    """Return those that are stuck and that no worker has.
+
+    Whoever writes to them takes an expired lease away as well: a worker that comes back after its
+    end writes nothing, so its state never meets the due date of somebody else.
+    """
+    return received_events.filter(due.unleased(now), state__in=STUCK).order_by()
 
 
 RECEIVED_EVENTS = RowQueue(

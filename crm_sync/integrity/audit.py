@@ -131,15 +131,9 @@ def _as_number(condition: Q) -> Case:
 
 
 def free_from_leases(now: datetime, longest: timedelta = due.LEASE) -> list[Invariant]:
-    """Return the invariants of rows that a worker leases (`DueModel`, slots)."""
-    half = Q(lease_token=None, lease_until__isnull=False)
-    other_half = Q(lease_token__isnull=False, lease_until=None)
-    return [
-        Invariant("has half a lease", half | other_half),
-        Invariant(
-            "is leased for longer than a lease lasts", Q(lease_until__gt=now + longest + CLOCKS)
-        ),
-    ]
+    """Return the invariant of rows that a worker leases (`DueModel`, slots)."""
+    too_long = Q(lease_until__gt=now + longest + CLOCKS)
+    return [Invariant("is leased for longer than a lease lasts", too_long)]
 
 
 def never_left(now: datetime) -> Invariant:

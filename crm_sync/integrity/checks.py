@@ -6,7 +6,6 @@ from django.db.models import Count, F, Q
 
 from crm_sync.hooks.invariants import CheckGroup, Invariant
 from crm_sync.inbox.apply import TRIES
-from crm_sync.inbox.store import STUCK
 from crm_sync.integrity.audit import CLOCKS, free_from_leases, never_left
 from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, Slot, WebhookMonitor, Workspace
@@ -14,8 +13,6 @@ from crm_sync.webhook import schedule
 from crm_sync.workers import slots
 
 State = ReceivedEvent.State
-SETTLED = (State.APPLIED, State.DUPLICATE, State.STALE, State.IGNORED, State.QUARANTINED)
-UNDERSTOOD = (State.APPLIED, State.DUPLICATE, State.STALE)
 LONGEST_WAIT = timedelta(seconds=due.BACKOFF_LIMIT)
 
 
@@ -44,34 +41,20 @@ def received_events(workspace_id: int, now: datetime) -> CheckGroup:
         "received events",
         mine.only("workspace", "kind"),
         {
-            **{state.label.lower(): Q(state=state) & is_done for state in SETTLED},
+            **{state.label.lower(): Q(state=state) & is_done for state in ReceivedEvent.SETTLED},
             "pending": Q(state=State.RECEIVED) & is_due,
             State.EARLY.label.lower(): Q(state=State.EARLY) & is_due,
             "failed": Q(state=State.FAILED) & (is_due | given_up),
         },
         [
-            Invariant("has a state that we do not know", ~Q(state__in=State.values)),
-            Invariant(
-                "is pending, but not due: no worker comes", Q(state=State.RECEIVED) & is_done
-            ),
             Invariant(
                 "failed and has tries left, but is not due",
                 Q(state=State.FAILED) & is_done & ~given_up,
             ),
-            Invariant("is dated ahead, but not due", Q(state=State.EARLY) & is_done),
-            Invariant("is settled, but due", Q(state__in=SETTLED) & is_due),
             Invariant(
                 "is due later than any wait",
                 Q(due_at__gt=now + LONGEST_WAIT + CLOCKS)
                 & ~Q(state=State.EARLY, due_at__lt=F("occurred_at")),
-            ),
-            Invariant(
-                "was understood, but has no digest to tell a copy by",
-                Q(state__in=UNDERSTOOD, canonical_digest=""),
-            ),
-            Invariant(
-                "was not applied, but its digest makes a copy a duplicate",
-                Q(state__in=STUCK) & ~Q(canonical_digest=""),
             ),
             Invariant(
                 "was applied, and so was another receipt of this event",
@@ -114,7 +97,6 @@ def webhooks(workspace_id: int, now: datetime) -> CheckGroup:
         WebhookMonitor.objects.filter(workspace=workspace_id).only("workspace"),
         {"looked at again": Q(due_at__isnull=False)},
         [
-            Invariant("is never looked at again", Q(due_at=None)),
             Invariant("is looked at later than any wait", Q(due_at__gt=now + latest + CLOCKS)),
             *free_from_leases(now),
         ],

@@ -36,6 +36,13 @@ class DueModel(models.Model):
         abstract = True
 
 
+def no_half_lease(table: str) -> models.CheckConstraint:
+    """Return the law of a table with a lease: a row has both its token and its end, or neither."""
+    free = models.Q(lease_token__isnull=True, lease_until__isnull=True)
+    leased_ = models.Q(lease_token__isnull=False, lease_until__isnull=False)
+    return models.CheckConstraint(condition=free | leased_, name=f"{table}_has_no_half_lease")
+
+
 Row = TypeVar("Row", bound=DueModel)
 
 

@@ -81,6 +81,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'webhook',
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='webhook_monitor_has_no_half_lease'), models.CheckConstraint(condition=models.Q(('due_at__isnull', False)), name='webhook_is_looked_at_again')],
             },
         ),
         migrations.CreateModel(
@@ -93,7 +94,7 @@ class Migration(migrations.Migration):
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='crm_sync.workspace')),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('workspace', 'number'), name='one_slot_per_number')],
+                'constraints': [models.UniqueConstraint(fields=('workspace', 'number'), name='one_slot_per_number'), models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='slot_has_no_half_lease')],
             },
         ),
         migrations.CreateModel(
@@ -124,8 +125,8 @@ class Migration(migrations.Migration):
                 ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, to='crm_sync.workspace')),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['workspace', 'due_at'], name='received_event_due'), models.Index(fields=['workspace', 'received_at'], name='received_event_received'), models.Index(fields=['canonical_digest'], name='received_event_canonical'), models.Index(condition=models.Q(('replay_of__isnull', False)), fields=['replay_of'], name='received_event_replays'), models.Index(fields=['state', 'received_at'], name='received_event_state'), models.Index(condition=models.Q(('state__in', ['EARLY', 'FAILED', 'QUARANTINED'])), fields=['state', 'cause'], name='received_event_cause'), models.Index(condition=models.Q(('cleared_at', None), ('due_at', None)), fields=['state', 'received_at'], name='received_event_uncleared')],
-                'constraints': [models.UniqueConstraint(condition=models.Q(('canonical_digest', ''), ('replay_of', None)), fields=('workspace', 'digest'), name='one_event_per_digest')],
+                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['workspace', 'due_at'], name='received_event_due'), models.Index(fields=['workspace', 'received_at'], name='received_event_received'), models.Index(fields=['canonical_digest'], name='received_event_canonical'), models.Index(condition=models.Q(('replay_of__isnull', False)), fields=['replay_of'], name='received_event_replays'), models.Index(fields=['state', 'received_at'], name='received_event_state'), models.Index(condition=models.Q(('state__in', ('EARLY', 'FAILED', 'QUARANTINED'))), fields=['state', 'cause'], name='received_event_cause'), models.Index(condition=models.Q(('cleared_at', None), ('due_at', None)), fields=['state', 'received_at'], name='received_event_uncleared')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('canonical_digest', ''), ('replay_of', None)), fields=('workspace', 'digest'), name='one_event_per_digest'), models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='received_event_has_no_half_lease'), models.CheckConstraint(condition=models.Q(('state__in', ['RECEIVED', 'APPLIED', 'DUPLICATE', 'STALE', 'IGNORED', 'EARLY', 'QUARANTINED', 'FAILED'])), name='received_event_has_a_known_state'), models.CheckConstraint(condition=models.Q(models.Q(('state__in', ('RECEIVED', 'EARLY')), _negated=True), ('due_at__isnull', False), _connector='OR'), name='pending_received_event_is_due'), models.CheckConstraint(condition=models.Q(models.Q(('state__in', ('APPLIED', 'DUPLICATE', 'STALE', 'IGNORED', 'QUARANTINED')), _negated=True), ('due_at__isnull', True), _connector='OR'), name='settled_received_event_is_not_due'), models.CheckConstraint(condition=models.Q(models.Q(('state__in', ('APPLIED', 'DUPLICATE', 'STALE')), _negated=True), models.Q(('canonical_digest', ''), _negated=True), _connector='OR'), name='understood_received_event_has_a_digest'), models.CheckConstraint(condition=models.Q(models.Q(('state__in', ('EARLY', 'FAILED', 'QUARANTINED')), _negated=True), ('canonical_digest', ''), _connector='OR'), name='stuck_received_event_has_no_digest')],
             },
         ),
         migrations.CreateModel(
@@ -141,7 +142,7 @@ class Migration(migrations.Migration):
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='crm_sync.workspace')),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('workspace', 'queue'), name='one_lane_per_queue')],
+                'constraints': [models.UniqueConstraint(fields=('workspace', 'queue'), name='one_lane_per_queue'), models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='lane_has_no_half_lease')],
             },
         ),
         migrations.CreateModel(

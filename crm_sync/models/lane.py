@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from crm_sync.jobs.due import no_half_lease
+
 
 class Lane(models.Model):
     """Who drains the queue just now, and whether a ring for it is on its way.
@@ -22,7 +24,8 @@ class Lane(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["workspace", "queue"], name="one_lane_per_queue")
+            models.UniqueConstraint(fields=["workspace", "queue"], name="one_lane_per_queue"),
+            no_half_lease("lane"),
         ]
 
     def __str__(self) -> str:

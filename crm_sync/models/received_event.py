@@ -3,23 +3,35 @@
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel
+from crm_sync.jobs.due import DueModel, no_half_lease
+
+
+class ReceivedEventState(models.TextChoices):
+    """Where a received event stands; exactly one at any time (I31)."""
+
+    RECEIVED = "RECEIVED", "Received"
+    APPLIED = "APPLIED", "Applied"
+    DUPLICATE = "DUPLICATE", "Duplicate"
+    STALE = "STALE", "Stale"
+    IGNORED = "IGNORED", "Ignored"
+    EARLY = "EARLY", "Dated ahead"  # due when its date is no longer ahead of the clock (S11)
+    QUARANTINED = "QUARANTINED", "Not understood"
+    FAILED = "FAILED", "Failed"
+
+
+_S = ReceivedEventState
+PENDING = (_S.RECEIVED, _S.EARLY)  # a worker comes to it
+UNDERSTOOD = (_S.APPLIED, _S.DUPLICATE, _S.STALE)
+SETTLED = (*UNDERSTOOD, _S.IGNORED, _S.QUARANTINED)  # no worker comes to it
+# What a person may want to look at; those that are early or have tries left go on by themselves.
+STUCK = (_S.EARLY, _S.FAILED, _S.QUARANTINED)
 
 
 class ReceivedEvent(DueModel):
     """Stored before it is understood, and never deleted by a bug (I15, I16)."""
 
-    class State(models.TextChoices):
-        """Where the received event stands; exactly one at any time (I31)."""
-
-        RECEIVED = "RECEIVED", "Received"
-        APPLIED = "APPLIED", "Applied"
-        DUPLICATE = "DUPLICATE", "Duplicate"
-        STALE = "STALE", "Stale"
-        IGNORED = "IGNORED", "Ignored"
-        EARLY = "EARLY", "Dated ahead"  # due when its date is no longer ahead of the clock (S11)
-        QUARANTINED = "QUARANTINED", "Not understood"
-        FAILED = "FAILED", "Failed"
+    State = ReceivedEventState
+    SETTLED, STUCK = SETTLED, STUCK
 
     class Source(models.TextChoices):
         """How it came to us."""
@@ -79,7 +91,30 @@ class ReceivedEvent(DueModel):
                 fields=["workspace", "digest"],
                 name="one_event_per_digest",
                 condition=models.Q(replay_of=None, canonical_digest=""),
-            )
+            ),
+            no_half_lease("received_event"),
+            models.CheckConstraint(
+                condition=models.Q(state__in=ReceivedEventState.values),
+                name="received_event_has_a_known_state",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state__in=PENDING) | models.Q(due_at__isnull=False),
+                name="pending_received_event_is_due",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state__in=SETTLED) | models.Q(due_at__isnull=True),
+                name="settled_received_event_is_not_due",
+            ),
+            # By its digest a copy is told.
+            models.CheckConstraint(
+                condition=~models.Q(state__in=UNDERSTOOD) | ~models.Q(canonical_digest=""),
+                name="understood_received_event_has_a_digest",
+            ),
+            # It was not applied, so no copy of it is a duplicate.
+            models.CheckConstraint(
+                condition=~models.Q(state__in=STUCK) | models.Q(canonical_digest=""),
+                name="stuck_received_event_has_no_digest",
+            ),
         ]
         indexes = [
             # The tick and the claim look for due rows among millions that are not.
@@ -99,7 +134,7 @@ class ReceivedEvent(DueModel):
             models.Index(
                 fields=["state", "cause"],
                 name="received_event_cause",
-                condition=models.Q(state__in=["EARLY", "FAILED", "QUARANTINED"]),
+                condition=models.Q(state__in=STUCK),
             ),
             models.Index(
                 fields=["state", "received_at"],

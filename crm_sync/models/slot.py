@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from crm_sync.jobs.due import no_half_lease
+
 
 class Slot(models.Model):
     """One of `max_under_way`; whoever holds the lease calls the platform, one call at a time."""
@@ -13,7 +15,8 @@ class Slot(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["workspace", "number"], name="one_slot_per_number")
+            models.UniqueConstraint(fields=["workspace", "number"], name="one_slot_per_number"),
+            no_half_lease("slot"),
         ]
 
     def __str__(self) -> str:

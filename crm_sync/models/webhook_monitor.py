@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from crm_sync.jobs.due import DueModel
+from crm_sync.jobs.due import DueModel, no_half_lease
 
 
 class WebhookMonitor(DueModel):
@@ -40,6 +40,12 @@ class WebhookMonitor(DueModel):
 
     class Meta:
         verbose_name = "webhook"
+        constraints = [
+            no_half_lease("webhook_monitor"),
+            models.CheckConstraint(
+                condition=models.Q(due_at__isnull=False), name="webhook_is_looked_at_again"
+            ),
+        ]
 
     def __str__(self) -> str:
         # The admin's rows have the slug; to load the workspace would load its secrets (S5).

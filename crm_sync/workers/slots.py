@@ -42,7 +42,7 @@ class HeldSlots:
     def release(self) -> None:
         """Give back what is still ours."""
         with relaxed():
-            self._mine.update(lease_token=None, lease_until=None)
+            self._mine.update(**due.RELEASED)
 
 
 @contextmanager

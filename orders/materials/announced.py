@@ -35,6 +35,7 @@ def announce_visuals(
             "real_estate_property_id": order.real_estate_property_id,
             "ready_at": at,
             "created_at": now,
+            "due_at": now,
         },
     )
     return _announce(ready, is_first=is_first, at=at, now=now)
@@ -54,7 +55,12 @@ def announce_marketing(
         property_platform_id=property_id,
         target_platform=target_platform,
         assignment=None,
-        defaults={"real_estate_property": mine.first(), "ready_at": at, "created_at": now},
+        defaults={
+            "real_estate_property": mine.first(),
+            "ready_at": at,
+            "created_at": now,
+            "due_at": now,
+        },
     )
     return _announce(ready, is_first=is_first, at=at, now=now)
 

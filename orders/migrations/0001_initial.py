@@ -178,6 +178,10 @@ class Migration(migrations.Migration):
             model_name='order',
             constraint=models.UniqueConstraint(fields=('workspace', 'platform_id'), name='one_order_per_id'),
         ),
+        migrations.AddConstraint(
+            model_name='order',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='order_has_no_half_lease'),
+        ),
         migrations.AddIndex(
             model_name='materialset',
             index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['workspace', 'due_at'], name='material_set_due'),
@@ -191,12 +195,36 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(condition=models.Q(('assignment__isnull', True)), fields=('workspace', 'property_platform_id', 'target_platform'), name='one_set_of_marketing_materials'),
         ),
         migrations.AddConstraint(
+            model_name='materialset',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='material_set_has_no_half_lease'),
+        ),
+        migrations.AddConstraint(
+            model_name='materialset',
+            constraint=models.CheckConstraint(condition=models.Q(('due_at__isnull', False), ('fetched_at__isnull', False), models.Q(('problem', ''), _negated=True), _connector='OR'), name='announced_materials_are_fetched_or_say_why_not'),
+        ),
+        migrations.AddConstraint(
             model_name='assignment',
             constraint=models.UniqueConstraint(fields=('workspace', 'platform_id'), name='one_assignment_per_id'),
         ),
         migrations.AddIndex(
             model_name='placement',
             index=models.Index(fields=['state', 'workspace'], name='placement_state'),
+        ),
+        migrations.AddConstraint(
+            model_name='placement',
+            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['DRAFT', 'READY', 'SENDING', 'PLACED', 'UNCERTAIN', 'FAILED'])), name='placement_has_a_known_state'),
+        ),
+        migrations.AddConstraint(
+            model_name='placement',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'PLACED'), _negated=True), ('order__isnull', False), _connector='OR'), name='placed_placement_has_an_order'),
+        ),
+        migrations.AddConstraint(
+            model_name='placement',
+            constraint=models.CheckConstraint(condition=models.Q(('state', 'PLACED'), ('order__isnull', True), _connector='OR'), name='placement_with_an_order_is_placed'),
+        ),
+        migrations.AddConstraint(
+            model_name='placement',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'SENDING'), _negated=True), ('sent_at__isnull', False), _connector='OR'), name='placement_that_is_sent_says_since_when'),
         ),
         migrations.AddIndex(
             model_name='statuschange',

@@ -3,7 +3,7 @@
 from orders.models.assignment import Assignment
 from orders.models.material import Material, MaterialSet
 from orders.models.order import EPOCH, Order
-from orders.models.placement import Placement
+from orders.models.placement import Placement, PlacementState
 from orders.models.rate_limit import RateLimit
 from orders.models.status_change import StatusChange
 
@@ -14,6 +14,7 @@ __all__ = [
     "MaterialSet",
     "Order",
     "Placement",
+    "PlacementState",
     "RateLimit",
     "StatusChange",
 ]

@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel
+from crm_sync.jobs.due import DueModel, no_half_lease
 from orders.models.assignment import Assignment
 from orders.models.order import Order
 
@@ -45,6 +45,13 @@ class MaterialSet(DueModel):
                 fields=["workspace", "property_platform_id", "target_platform"],
                 condition=models.Q(assignment__isnull=True),
                 name="one_set_of_marketing_materials",
+            ),
+            no_half_lease("material_set"),
+            models.CheckConstraint(
+                condition=models.Q(due_at__isnull=False)
+                | models.Q(fetched_at__isnull=False)
+                | ~models.Q(problem=""),
+                name="announced_materials_are_fetched_or_say_why_not",
             ),
         ]
         indexes = [

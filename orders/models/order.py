@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel
+from crm_sync.jobs.due import DueModel, no_half_lease
 from orders.statuses import OrderStatus, shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of a fact that nobody has told yet
@@ -42,7 +42,8 @@ class Order(DueModel):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["workspace", "platform_id"], name="one_order_per_id")
+            models.UniqueConstraint(fields=["workspace", "platform_id"], name="one_order_per_id"),
+            no_half_lease("order"),
         ]
         indexes = [
             # The tick and the claim look for due rows among many that are not.

@@ -7,18 +7,21 @@ from django.utils import timezone
 from orders.models.order import Order
 
 
+class PlacementState(models.TextChoices):
+    """Where a placement stands; only READY may be sent, and only once."""
+
+    DRAFT = "DRAFT", "Draft"
+    READY = "READY", "Ready to send"
+    SENDING = "SENDING", "Sending"
+    PLACED = "PLACED", "Placed"
+    UNCERTAIN = "UNCERTAIN", "Uncertain: a person must look"
+    FAILED = "FAILED", "Failed: nothing was ordered"
+
+
 class Placement(models.Model):
     """Remembers each step from the session to the order (A30-A33)."""
 
-    class State(models.TextChoices):
-        """Where the placement stands; only READY may be sent, and only once."""
-
-        DRAFT = "DRAFT", "Draft"
-        READY = "READY", "Ready to send"
-        SENDING = "SENDING", "Sending"
-        PLACED = "PLACED", "Placed"
-        UNCERTAIN = "UNCERTAIN", "Uncertain: a person must look"
-        FAILED = "FAILED", "Failed: nothing was ordered"
+    State = PlacementState
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     real_estate_property = models.ForeignKey(
@@ -51,6 +54,24 @@ class Placement(models.Model):
     )
 
     class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(state__in=PlacementState.values),
+                name="placement_has_a_known_state",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state=PlacementState.PLACED) | models.Q(order__isnull=False),
+                name="placed_placement_has_an_order",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state=PlacementState.PLACED) | models.Q(order__isnull=True),
+                name="placement_with_an_order_is_placed",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state=PlacementState.SENDING) | models.Q(sent_at__isnull=False),
+                name="placement_that_is_sent_says_since_when",
+            ),
+        ]
         indexes = [
             # Each tick and each read order ask for the few that are not settled yet.
             models.Index(fields=["state", "workspace"], name="placement_state"),

@@ -25,6 +25,7 @@ from crm_sync.platform.responses import Answer
 from crm_sync.text import clean
 from crm_sync.webhook import schedule
 from orders.models import Placement
+from orders.models import PlacementState as State
 from orders.placing import settlement
 from orders.placing.errors import AlreadySent, NoSuchChoice
 from orders.placing.users import find_user
@@ -32,7 +33,6 @@ from properties.models import Property
 
 READ_DEADLINE = 8.0  # seconds for each of the reads: a person waits for them
 PARTS = ("billing", "organization", "delivery")  # of the instructions (A32)
-State = Placement.State
 
 
 def place(

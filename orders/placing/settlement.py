@@ -9,9 +9,9 @@ from crm_sync.platform.responses import Answer
 from orders.mirror.detail import Known, next_read, observe
 from orders.mirror.updates import ask_for, tie_to_property
 from orders.models import Order, Placement, StatusChange
+from orders.models import PlacementState as State
 from orders.reads.schedule import SOON
 
-State = Placement.State
 UNSETTLED = (State.SENDING, State.UNCERTAIN)
 ADVICE = (
     "It is not known whether the order was placed. Look at the platform before you place it again;"

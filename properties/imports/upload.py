@@ -70,8 +70,7 @@ def cancel(imports: QuerySet[Import], *, now: datetime) -> int:
         state=Import.State.CANCELLED,
         ended_at=now,
         due_at=now,  # its file is to be removed
-        lease_token=None,
-        lease_until=None,
+        **due.RELEASED,
     )
     asked = wanted.filter(cancel_asked=False).update(cancel_asked=True)
     _ring(imports)

@@ -138,6 +138,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['workspace', 'due_at'], name='import_due'), models.Index(fields=['state', 'workspace'], name='import_state')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='import_has_no_half_lease'), models.CheckConstraint(condition=models.Q(('state__in', ['PREVIEWING', 'PREVIEWED', 'RUNNING', 'DONE', 'PARTLY', 'FAILED', 'CANCELLED'])), name='import_has_a_known_state'), models.CheckConstraint(condition=models.Q(models.Q(('state__in', ('PREVIEWING', 'RUNNING', 'PREVIEWED')), _negated=True), ('due_at__isnull', False), _connector='OR'), name='open_import_is_due'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'RUNNING'), _negated=True), ('released_at__isnull', False), _connector='OR'), name='running_import_was_released'), models.CheckConstraint(condition=models.Q(('state__in', ('PREVIEWING', 'RUNNING', 'PREVIEWED')), ('ended_at__isnull', False), _connector='OR'), name='ended_import_says_when')],
             },
         ),
         migrations.CreateModel(
@@ -219,5 +220,13 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='property',
             constraint=models.CheckConstraint(condition=models.Q(properties.models.documents.IsObject('desired'), properties.models.documents.IsObject('observed'), properties.models.documents.IsObject('inflight'), properties.models.documents.IsObject('problem')), name='documents_of_a_property_are_objects'),
+        ),
+        migrations.AddConstraint(
+            model_name='property',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='property_has_no_half_lease'),
+        ),
+        migrations.AddConstraint(
+            model_name='property',
+            constraint=models.CheckConstraint(condition=models.Q(('verify_at__isnull', True), ('due_at__isnull', False), _connector='OR'), name='property_to_be_read_once_more_is_due'),
         ),
     ]

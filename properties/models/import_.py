@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel
+from crm_sync.jobs.due import DueModel, no_half_lease
 
 
 class ImportState(models.TextChoices):
@@ -23,6 +23,10 @@ class ImportState(models.TextChoices):
     CANCELLED = "CANCELLED", "Cancelled"
 
 
+_UNDER_WAY = (ImportState.PREVIEWING, ImportState.RUNNING)
+_OPEN = (*_UNDER_WAY, ImportState.PREVIEWED)
+
+
 class Import(DueModel):
     """One upload. Once it has ended its file is removed, its reports stay.
 
@@ -31,8 +35,8 @@ class Import(DueModel):
     """
 
     State = ImportState
-    UNDER_WAY = (State.PREVIEWING, State.RUNNING)  # a worker's turn
-    OPEN = (*UNDER_WAY, State.PREVIEWED)
+    UNDER_WAY = _UNDER_WAY  # a worker's turn
+    OPEN = _OPEN
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     name = models.CharField("file", max_length=255, help_text="What the file was called")
@@ -62,6 +66,23 @@ class Import(DueModel):
     ended_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        constraints = [
+            no_half_lease("import"),
+            models.CheckConstraint(
+                condition=Q(state__in=ImportState.values), name="import_has_a_known_state"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=_OPEN) | Q(due_at__isnull=False), name="open_import_is_due"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=ImportState.RUNNING) | Q(released_at__isnull=False),
+                name="running_import_was_released",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=_OPEN) | Q(ended_at__isnull=False),
+                name="ended_import_says_when",
+            ),
+        ]
         indexes = [
             # The tick and the claim look for the few due rows among all.
             models.Index(

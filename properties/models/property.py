@@ -8,7 +8,7 @@ from django.db.models import Case, Q, Value, When
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel
+from crm_sync.jobs.due import DueModel, no_half_lease
 from properties.models.documents import are_objects
 
 
@@ -136,6 +136,11 @@ class Property(DueModel):
             models.CheckConstraint(
                 condition=are_objects("desired", "observed", "inflight", "problem"),
                 name="documents_of_a_property_are_objects",
+            ),
+            no_half_lease("property"),
+            models.CheckConstraint(
+                condition=Q(verify_at__isnull=True) | Q(due_at__isnull=False),
+                name="property_to_be_read_once_more_is_due",
             ),
         ]
         indexes = [

@@ -120,7 +120,8 @@ def read_now(rows: QuerySet[Property], *, now: datetime) -> int:
     there = rows.exclude(GONE)
     free = there.filter(verify_at=None, inflight={}, lease_token=None, platform_id__isnull=False)
     with transaction.atomic():  # marked and not due, nobody would come to it
-        free.filter(workspace__read_before_write=False).update(verify_at=now - timedelta(seconds=1))
+        blind = free.filter(workspace__read_before_write=False)
+        blind.update(verify_at=now - timedelta(seconds=1), due_at=now)
         return due_now(there, now=now)
 
 

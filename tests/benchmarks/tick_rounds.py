@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from datetime import timedelta
 
 import django
@@ -42,7 +43,12 @@ def main() -> None:
         WebhookMonitor(workspace=one, due_at=now + timedelta(hours=1)) for one in (first, *others)
     )
     Lane.objects.bulk_create(
-        Lane(workspace=one, queue=queue.name, lease_until=now + timedelta(hours=1))
+        Lane(
+            workspace=one,
+            queue=queue.name,
+            lease_token=uuid.uuid4(),
+            lease_until=now + timedelta(hours=1),
+        )
         for one in (first, *others)
         for queue in registry.hooks().queues
     )

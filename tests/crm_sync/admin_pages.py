@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.models.received_event import PENDING, UNDERSTOOD
 
 CANARY = "<svg onload=alert(1)>"
 ESCAPED = "&lt;svg onload=alert(1)&gt;"
@@ -28,8 +29,14 @@ def make_workspace(slug: str = "main", **columns: Any) -> Workspace:
 
 
 def make_received_event(workspace: Workspace, body: bytes = b"{}", **columns: Any) -> ReceivedEvent:
+    """Return one as it stands in its state, where `columns` do not say otherwise."""
     digest = hashlib.sha256(f"{ReceivedEvent.objects.count()}".encode() + body).hexdigest()
     columns.setdefault("received_at", timezone.now())
+    state = columns.setdefault("state", ReceivedEvent.State.RECEIVED)
+    if state in PENDING:
+        columns.setdefault("due_at", columns["received_at"])
+    if state in UNDERSTOOD:
+        columns.setdefault("canonical_digest", digest)
     return ReceivedEvent.objects.create(
         workspace=workspace, digest=digest, body=body, method="POST", **columns
     )

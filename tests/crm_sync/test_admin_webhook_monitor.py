@@ -27,7 +27,8 @@ FROM, TO = datetime(2026, 3, 1, 12, 0, 1, tzinfo=UTC), datetime(2026, 3, 1, 12, 
 def make_watch(workspace: Workspace, **columns) -> WebhookMonitor:
     if columns.get("drift"):
         columns.setdefault("drift_since", timezone.now())
-    return WebhookMonitor.objects.create(workspace=workspace, **columns)
+    due_at = columns.pop("due_at", timezone.now())
+    return WebhookMonitor.objects.create(workspace=workspace, due_at=due_at, **columns)
 
 
 def make_gap(workspace: Workspace, **columns) -> Gap:

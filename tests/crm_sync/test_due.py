@@ -23,7 +23,12 @@ def hook(db) -> Workspace:
 
 def row(workspace: Workspace, name: str, due_at: datetime | None = NOW) -> ReceivedEvent:
     return ReceivedEvent.objects.create(
-        workspace=workspace, digest=name, body=b"{}", method="POST", due_at=due_at
+        workspace=workspace,
+        digest=name,
+        body=b"{}",
+        method="POST",
+        state=ReceivedEvent.State.FAILED,  # may be due or not
+        due_at=due_at,
     )
 
 

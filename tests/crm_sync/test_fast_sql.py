@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from crm_sync.jobs import fast_sql
+from crm_sync.jobs import due, fast_sql
 from crm_sync.jobs.fast_sql import Change
 from crm_sync.models import ReceivedEvent, Workspace
 from orders.models import Assignment, Order
@@ -25,6 +25,9 @@ def row(hook: Workspace, name: str, **columns: object) -> ReceivedEvent:
     return ReceivedEvent.objects.create(
         workspace=hook, digest=name, body=b"{}", method="POST", due_at=NOW, **columns
     )
+
+
+HELD = {"lease_token": TOKEN, "lease_until": NOW}
 
 
 def test_each_of_many_rows_becomes_what_it_is_to_be(hook):
@@ -49,15 +52,15 @@ def test_each_of_many_rows_becomes_what_it_is_to_be(hook):
 
 
 def test_only_rows_that_are_as_they_have_to_be_are_changed_and_counted(hook):
-    mine, lost = row(hook, "a", lease_token=TOKEN), row(hook, "b")
-    end = {"lease_token": None, "state": ReceivedEvent.State.APPLIED}
+    mine, lost = row(hook, "a", **HELD), row(hook, "b")
+    end = due.RELEASED | {"state": ReceivedEvent.State.FAILED}
     changes = [
         Change(end, {"id": one.pk, "lease_token": TOKEN}, {"due_at": (NOW, None)})
         for one in (mine, lost)
     ]
     assert fast_sql.update_many(ReceivedEvent, changes) == 1
     stored = ReceivedEvent.objects.order_by("pk").values_list("lease_token", "state", "due_at")
-    assert list(stored) == [(None, "APPLIED", None), (None, "RECEIVED", NOW)]
+    assert list(stored) == [(None, "FAILED", None), (None, "RECEIVED", NOW)]
 
 
 def test_a_row_that_was_made_due_meanwhile_stays_due(hook):
@@ -71,11 +74,11 @@ def test_a_row_that_was_made_due_meanwhile_stays_due(hook):
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="a statement of PostgreSQL")
 @pytest.mark.parametrize("waits", [True, False])
 def test_of_changes_of_one_form_it_says_which_were_made(hook, waits):
-    rows = [row(hook, name, lease_token=TOKEN) for name in "abc"]
+    rows = [row(hook, name, **HELD) for name in "abc"]
     lost = row(hook, "d")
     changes = [
         Change(
-            {"lease_token": None, "effect": f"it's 100 % {one.digest}", "applied_at": None},
+            {**due.RELEASED, "effect": f"it's 100 % {one.digest}", "applied_at": None},
             {"id": one.pk, "lease_token": TOKEN},
             {"due_at": (NOW, LATER)},
         )

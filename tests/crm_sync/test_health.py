@@ -1,6 +1,7 @@
 """The three health pages, which need no login and tell nothing about the data."""
 
 import json
+import uuid
 from datetime import timedelta
 from io import StringIO
 
@@ -104,7 +105,8 @@ def test_work_that_nobody_does_for_a_minute_is_told(db, seconds, late):
 def test_work_that_somebody_does_just_now_is_not_late(db):
     seen(Kind.WORKER, 3)
     seen(Kind.BEAT, 3)
-    due_since(90, lease_until=timezone.now() + timedelta(seconds=60))
+    until = timezone.now() + timedelta(seconds=60)
+    due_since(90, lease_token=uuid.uuid4(), lease_until=until)
     assert get("/workersz") == OK
 
 

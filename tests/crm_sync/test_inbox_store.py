@@ -17,6 +17,7 @@ from tests.crm_sync.test_events import PAYLOADS
 KIND = "ORDER_STATUS_UPDATED"
 MOVED = PAYLOADS[KIND]
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
@@ -277,6 +278,43 @@ def test_a_worker_that_lost_its_lease_meanwhile_changes_nothing(hook, app_hooks)
     assert drain(hook) == {"lost to another worker": 1}
     assert not Workspace.objects.filter(slug="half").exists()
     assert states() == ["RECEIVED"]
+
+
+@pytest.fixture
+def held(hook, applied, failing) -> tuple[ReceivedEvent, due.Claim[ReceivedEvent]]:
+    """Return an event that failed once, and that a worker has now."""
+    row = store(hook, MOVED | {"orderId": "13"})
+    drain(hook)
+    claim = due.claim(ReceivedEvent.objects.all(), now=START + 5 * SECOND)
+    assert claim is not None
+    return row, claim
+
+
+def by_hand(row: ReceivedEvent, now: datetime) -> list[int]:
+    """What a person can do to a stuck event, and how many that were."""
+    mine = ReceivedEvent.objects.filter(pk=row.pk)
+    return [inbox_store.set_aside(mine, now=now), inbox_store.apply_again(mine, now=now)]
+
+
+def test_what_a_worker_has_is_left_to_it(held):
+    row, claim = held
+    assert by_hand(row, START + 6 * SECOND) == [0, 0]
+    claim.finish(due_at=None, state="APPLIED", canonical_digest="d" * 64)
+    row.refresh_from_db()
+    assert (row.state, row.due_at) == ("APPLIED", None)
+
+
+@pytest.mark.parametrize(
+    ("act", "state"), [(inbox_store.set_aside, "IGNORED"), (inbox_store.apply_again, "RECEIVED")]
+)
+def test_a_worker_that_is_late_writes_no_state_over_that_of_a_person(held, act, state):
+    row, claim = held
+    later = START + 5 * SECOND + due.LEASE
+    assert act(ReceivedEvent.objects.all(), now=later) == 1
+    with pytest.raises(due.LeaseLost):
+        claim.finish(due_at=None, state="APPLIED", canonical_digest="d" * 64)
+    row.refresh_from_db()
+    assert (row.state, row.due_at) == (state, later if state == "RECEIVED" else None)
 
 
 def test_a_budget_that_is_spent_leaves_the_rest_for_the_next_drain(hook, applied):

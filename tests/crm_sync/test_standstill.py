@@ -29,6 +29,7 @@ def all_run() -> None:
 
 def connected(slug: str = "main", **columns) -> Workspace:
     workspace = make_workspace(slug)
+    columns.setdefault("due_at", timezone.now() + timedelta(minutes=1))
     WebhookMonitor.objects.create(workspace=workspace, **columns)
     return workspace
 

@@ -117,7 +117,7 @@ def test_every_commit_of_a_days_work_leaves_books_that_add_up(box, workspace, dr
         assert ReceivedEvent.objects.filter(state="FAILED", due_at__gt=now()).exists()
         inbox_store.apply_again(ReceivedEvent.objects.all(), now=now())
         drain_all()
-        inbox_store.set_aside(ReceivedEvent.objects.all())
+        inbox_store.set_aside(ReceivedEvent.objects.all(), now=now())
         Order.objects.update(due_at=now())
         box.workspace.orders.clear()
         drain_all()

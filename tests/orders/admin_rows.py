@@ -54,11 +54,15 @@ def make_full_order(workspace: Workspace, number: int) -> Order:
         assignment = make_assignment(order, f"{number}-{part}", scheduled_at=NOW)
         note(order, "CREATED", fact=Fact.ASSIGNMENT_STATUS, assignment=assignment, minutes=part)
         ready = MaterialSet.objects.create(
-            workspace=workspace, order=order, assignment=assignment, ready_at=NOW
+            workspace=workspace, order=order, assignment=assignment, ready_at=NOW, due_at=NOW
         )
         Material.objects.create(material_set=ready, platform_id=f"{number}-{part}")
     Placement.objects.create(
-        workspace=workspace, object_reference_id=f"R-{number}", user_platform_id="1", order=order
+        workspace=workspace,
+        object_reference_id=f"R-{number}",
+        user_platform_id="1",
+        state="PLACED",
+        order=order,
     )
     return order
 

@@ -160,7 +160,9 @@ def test_the_dashboard_counts_what_is_under_way_and_what_waits(main, boss):
     ended = make_order(main, "2", status="CANCELLED", problem="404")
     make_assignment(ended, "a3", status="ACTION_REQUIRED")
     MaterialSet.objects.create(workspace=main, order=ended, ready_at=NOW, fetched_at=NOW)
-    MaterialSet.objects.create(workspace=main, target_platform="x", order=ended, ready_at=NOW)
+    MaterialSet.objects.create(
+        workspace=main, target_platform="x", order=ended, ready_at=NOW, due_at=NOW
+    )
     Placement.objects.create(
         workspace=main, object_reference_id="R", user_platform_id="1", state="UNCERTAIN"
     )

@@ -59,7 +59,7 @@ def test_nothing_that_the_platform_sends_becomes_markup(main, boss):
         instructions={CANARY: CANARY},
         session_id=CANARY,
         problem=CANARY,
-        state="UNCERTAIN",
+        state="PLACED",
         order=order,
     )
     for address in (LIST, page(order), PLACEMENTS, page(placement)):

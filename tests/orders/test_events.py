@@ -173,7 +173,8 @@ def test_a_history_that_comes_once_more_changes_nothing(box, workspace, place, d
     before, lines = mirror(), StatusChange.objects.count()
     # As if none of it had been applied: the handlers see every event a second time.
     again = ReceivedEvent.objects.filter(workspace=workspace)
-    again.update(due_at=datetime.now(UTC) - timedelta(seconds=1), canonical_digest="")
+    past = datetime.now(UTC) - timedelta(seconds=1)
+    again.update(state="RECEIVED", due_at=past, canonical_digest="")
     Order.objects.update(due_at=None)
     drain_all()
     assert mirror() == before

@@ -239,7 +239,7 @@ def test_an_older_announcement_of_the_same_visuals_fetches_nothing(workspace, or
         "product": "GROUND_PHOTO",
     }
     assert tell(workspace, "VISUALS_READY", timestamp=at(5), **said).outcome is Outcome.APPLIED
-    MaterialSet.objects.update(due_at=None)
+    MaterialSet.objects.update(due_at=None, fetched_at=datetime.now(UTC))
     assert tell(workspace, "VISUALS_READY", timestamp=at(4), **said).outcome is Outcome.STALE
     assert tell(workspace, "VISUALS_READY", timestamp=at(5), **said).outcome is Outcome.STALE
     assert MaterialSet.objects.get().due_at is None

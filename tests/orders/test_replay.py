@@ -227,7 +227,8 @@ def test_a_storm_that_is_played_again_has_one_effect_and_each_row_one_state(
     receive(*story[:3])
     breaks[0] = False
     receive(*story[3:])
-    store.set_aside(ReceivedEvent.objects.filter(effect__startswith="unknown"))
+    unknown = ReceivedEvent.objects.filter(effect__startswith="unknown")
+    store.set_aside(unknown, now=now())
     played(workspace, list(ReceivedEvent.objects.all()))
     before = mirror()
     for _ in range(times):

@@ -1,5 +1,6 @@
 """Push and read in bulk: a plan first, then a progress that comes to an end."""
 
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -151,7 +152,7 @@ def test_a_row_that_failed_and_one_that_a_worker_holds_are_told_apart(admin_clie
     later = now() + timedelta(seconds=60)
     rows = [make(main, f"A-{n}") for n in range(4)]
     force(rows[0], attempts=2, due_at=later)
-    force(rows[1], lease_until=later)
+    force(rows[1], lease_token=uuid.uuid4(), lease_until=later)
     force(rows[2], due_at=later, verify_at=later)  # only its verifying read is left
     batch = Batch.objects.create(kind="PUSH", confirmed_at=now())
     batch.properties.set(rows)
@@ -231,7 +232,9 @@ def test_a_read_creates_nothing_again_that_is_gone(box, stock, admin_client, dra
 def test_a_read_never_forgets_what_may_still_be_on_its_way(main):
     later = now() + timedelta(seconds=30)
     Workspace.objects.update(read_before_write=False)
-    waits = force(make(main, "A-1"), platform_id="1", verify_at=later, inflight={"title": ["x"]})
+    waits = force(
+        make(main, "A-1"), platform_id="1", due_at=later, verify_at=later, inflight={"title": ["x"]}
+    )
     blocked = force(make(main, "B-1"), platform_id="2", inflight={"title": ["x"]})
     batches.read_now(Property.objects.all(), now=now())
     for row in (waits, blocked):

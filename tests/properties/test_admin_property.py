@@ -1,5 +1,6 @@
 """The list of properties and the page of one: bounded, escaped, and only for whom it is."""
 
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -116,11 +117,12 @@ def test_the_list_is_narrowed_to_a_field_with_a_problem(admin_client, flat, main
 
 
 def test_each_state_has_its_badge(admin_client, main):
+    leased = {"lease_token": uuid.uuid4(), "lease_until": now() + timedelta(seconds=30)}
     wanted = {
         "IN_SYNC": {"due_at": None, "platform_id": "1"},
         "NEVER_PUSHED": {"due_at": None},
         "PENDING": {"due_at": now(), "platform_id": "2"},
-        "PUSHING": {"due_at": now(), "lease_until": now() + timedelta(seconds=30)},
+        "PUSHING": {"due_at": now(), **leased},
     } | {
         kind: {"problem": {kind: {"": "why"}}, "due_at": None, "platform_id": kind}
         for kind in ("CONFLICT", "REFUSED", "DIFFERS", "CANNOT_CLEAR", "GONE", "DUPLICATE")

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import uuid
 from datetime import timedelta
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def test_without_a_worker_the_page_says_that_it_waits_for_one(main, admin_client
     long_ago = timezone.now() - timedelta(seconds=20)
     Import.objects.update(due_at=long_ago)
     assert admin_client.get(url).json()["text"] == "Waits for a worker, after 1 record."
-    Import.objects.update(lease_until=long_ago)
+    Import.objects.update(lease_token=uuid.uuid4(), lease_until=long_ago)
     assert admin_client.get(url).json()["text"] == "Waits for a worker, after 1 record."
 
 

@@ -1,5 +1,6 @@
 """The figures of the properties on the dashboard."""
 
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -27,7 +28,8 @@ def test_the_usual_states_are_always_shown_and_the_rare_ones_when_there_are_any(
     place = Workspace.objects.create(slug="main", base_url="https://platform.test")
     make("1", place)
     make("2", place, due_at=timezone.now())
-    make("3", place, due_at=timezone.now(), lease_until=timezone.now() + timedelta(hours=1))
+    held = {"lease_token": uuid.uuid4(), "lease_until": timezone.now() + timedelta(hours=1)}
+    make("3", place, due_at=timezone.now(), **held)
     make("4", place, platform_id=None)
     make("5", place, problem={"CONFLICT": {"title": "x"}})
     make("6", place, problem={"REFUSED": {"title": "x"}})

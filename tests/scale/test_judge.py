@@ -1,8 +1,10 @@
 """Those who judge a run under load see what is wrong."""
 
 import time
+import uuid
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -31,7 +33,13 @@ def main(url) -> Workspace:
 
 
 def received_event(main: Workspace, number: int, **columns) -> ReceivedEvent:
+    if "state" not in columns:
+        columns.setdefault("due_at", timezone.now())
     return ReceivedEvent.objects.create(workspace=main, digest=str(number), body=b"?", **columns)
+
+
+def held(until: datetime) -> dict[str, Any]:
+    return {"lease_token": uuid.uuid4(), "lease_until": until}
 
 
 @pytest.fixture
@@ -76,10 +84,10 @@ def test_an_event_that_was_lost_or_applied_twice_is_told(main, url):
 
 def test_what_a_worker_still_held_when_it_was_asked_to_end_is_told(main, url):
     asked_at = timezone.now()
-    Slot.objects.create(workspace=main, number=0, lease_until=asked_at - timedelta(seconds=1))
+    Slot.objects.create(workspace=main, number=0, **held(asked_at - timedelta(seconds=1)))
     assert judge.held(url, asked_at) == []
-    Slot.objects.create(workspace=main, number=1, lease_until=asked_at + timedelta(seconds=1))
-    received_event(main, 1, lease_until=asked_at + timedelta(seconds=1))
+    Slot.objects.create(workspace=main, number=1, **held(asked_at + timedelta(seconds=1)))
+    received_event(main, 1, **held(asked_at + timedelta(seconds=1)))
     assert judge.held(url, asked_at) == [
         "1 rows of crm_sync_receivedevent are held",
         "1 rows of crm_sync_slot are held",
@@ -93,5 +101,5 @@ def test_what_is_due_and_nobody_takes_stands_still(main, looks):
     assert looks() == ["deliveries", "properties"]
     Workspace.objects.update(paused_until=timezone.now() + timedelta(minutes=1))
     assert looks() == ["deliveries"]  # a property waits for the platform
-    ReceivedEvent.objects.update(lease_until=timezone.now() + timedelta(minutes=1))
+    ReceivedEvent.objects.update(**held(timezone.now() + timedelta(minutes=1)))
     assert looks() == []  # somebody is at it

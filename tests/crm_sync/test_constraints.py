@@ -1,0 +1,108 @@
+"""What is true of one row at any time is refused by the database, by a name that says it (I31)."""
+
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, models, transaction
+
+from crm_sync.models import Lane, ReceivedEvent, Slot, WebhookMonitor, Workspace
+from orders.models import MaterialSet, Order, Placement
+from properties.models import Import, Property
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+TOKEN = uuid.uuid4()
+DIGEST = "d" * 64
+
+Columns = dict[str, Any]
+SETTLED: Columns = {"state": "IGNORED"}
+DUE: Columns = {"due_at": NOW}
+UPLOAD: Columns = {"state": "PREVIEWED", "due_at": NOW}
+SET: Columns = {"ready_at": NOW, "fetched_at": NOW}
+DRAFT: Columns = {"object_reference_id": "R-1"}
+PENDING, SETTLED_AND_DUE = "pending_received_event_is_due", "settled_received_event_is_not_due"
+NO_DIGEST, HAS_DIGEST = (
+    "understood_received_event_has_a_digest",
+    "stuck_received_event_has_no_digest",
+)
+
+# The law, the table, a row that keeps it, and what would break it.
+LAWS: list[tuple[str, type[models.Model], Columns, Columns]] = [
+    ("received_event_has_no_half_lease", ReceivedEvent, DUE, {"lease_token": TOKEN}),
+    ("webhook_monitor_has_no_half_lease", WebhookMonitor, DUE, {"lease_token": TOKEN}),
+    ("property_has_no_half_lease", Property, {}, {"lease_token": TOKEN}),
+    ("import_has_no_half_lease", Import, UPLOAD, {"lease_token": TOKEN}),
+    ("order_has_no_half_lease", Order, {}, {"lease_token": TOKEN}),
+    ("material_set_has_no_half_lease", MaterialSet, SET, {"lease_token": TOKEN}),
+    ("slot_has_no_half_lease", Slot, {"number": 0}, {"lease_token": TOKEN}),
+    ("lane_has_no_half_lease", Lane, {"queue": "orders"}, {"lease_token": TOKEN}),
+    ("received_event_has_no_half_lease", ReceivedEvent, DUE, {"lease_until": NOW}),
+    ("slot_has_no_half_lease", Slot, {"number": 0}, {"lease_until": NOW}),
+    ("received_event_has_a_known_state", ReceivedEvent, DUE, {"state": "LOST"}),
+    (PENDING, ReceivedEvent, DUE, {"due_at": None}),
+    (PENDING, ReceivedEvent, DUE, {"state": "EARLY", "due_at": None}),
+    (SETTLED_AND_DUE, ReceivedEvent, SETTLED, {"due_at": NOW}),
+    (SETTLED_AND_DUE, ReceivedEvent, DUE, {"state": "APPLIED", "canonical_digest": DIGEST}),
+    (SETTLED_AND_DUE, ReceivedEvent, DUE, {"state": "DUPLICATE", "canonical_digest": DIGEST}),
+    (SETTLED_AND_DUE, ReceivedEvent, DUE, {"state": "STALE", "canonical_digest": DIGEST}),
+    (SETTLED_AND_DUE, ReceivedEvent, DUE, {"state": "QUARANTINED"}),
+    (NO_DIGEST, ReceivedEvent, SETTLED, {"state": "APPLIED"}),
+    (NO_DIGEST, ReceivedEvent, SETTLED, {"state": "DUPLICATE"}),
+    (NO_DIGEST, ReceivedEvent, SETTLED, {"state": "STALE"}),
+    (HAS_DIGEST, ReceivedEvent, DUE, {"state": "EARLY", "canonical_digest": DIGEST}),
+    (HAS_DIGEST, ReceivedEvent, DUE, {"state": "FAILED", "canonical_digest": DIGEST}),
+    (HAS_DIGEST, ReceivedEvent, SETTLED, {"state": "QUARANTINED", "canonical_digest": DIGEST}),
+    ("webhook_is_looked_at_again", WebhookMonitor, DUE, {"due_at": None}),
+    ("property_to_be_read_once_more_is_due", Property, {}, {"verify_at": NOW}),
+    ("documents_of_a_property_are_objects", Property, {}, {"desired": []}),
+    ("import_has_a_known_state", Import, UPLOAD, {"state": "LOST", "ended_at": NOW}),
+    ("open_import_is_due", Import, UPLOAD, {"due_at": None}),
+    ("running_import_was_released", Import, UPLOAD, {"state": "RUNNING"}),
+    ("ended_import_says_when", Import, UPLOAD, {"state": "DONE"}),
+    ("announced_materials_are_fetched_or_say_why_not", MaterialSet, SET, {"fetched_at": None}),
+    ("placement_has_a_known_state", Placement, DRAFT, {"state": "LOST"}),
+    ("placed_placement_has_an_order", Placement, DRAFT, {"state": "PLACED"}),
+    ("placement_that_is_sent_says_since_when", Placement, DRAFT, {"state": "SENDING"}),
+]
+
+
+@pytest.fixture
+def workspace(db) -> Workspace:
+    return Workspace.objects.create(slug="main", base_url="http://platform.invalid")
+
+
+def refused(row: models.Model, columns: Columns) -> str:
+    """Write past the product, as a bug would; what the database says to it."""
+    mine = type(row)._default_manager.filter(pk=row.pk)
+    before = mine.values().get()
+    with pytest.raises(IntegrityError) as caught, transaction.atomic():
+        mine.update(**columns)
+    assert mine.values().get() == before
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("law", "model", "lawful", "breaking"), LAWS)
+def test_the_database_refuses_what_no_row_may_be(workspace, law, model, lawful, breaking):
+    row = model._default_manager.create(workspace=workspace, **lawful)
+    assert law in refused(row, breaking)
+
+
+def test_a_placement_with_an_order_is_placed(workspace):
+    order = Order.objects.create(workspace=workspace, platform_id="1")
+    row = Placement.objects.create(workspace=workspace, state="PLACED", order=order)
+    assert "placement_with_an_order_is_placed" in refused(row, {"state": "UNCERTAIN"})
+
+
+@pytest.mark.once
+def test_each_law_of_the_database_is_tried(db):
+    ours = [
+        constraint.name
+        for label in ("crm_sync", "properties", "orders")
+        for model in apps.get_app_config(label).get_models()
+        for constraint in model._meta.constraints
+        if isinstance(constraint, models.CheckConstraint)
+    ]
+    tried = {law for law, *_ in LAWS} | {"placement_with_an_order_is_placed"}
+    assert set(ours) - tried == set()
