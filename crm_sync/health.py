@@ -17,7 +17,7 @@ LATE = timedelta(seconds=60)  # that a row is due and nobody takes it
 COMMANDS = {Kind.WORKER: "celery -A config worker", Kind.BEAT: "celery -A config beat"}
 EFFECTS = {
     Kind.WORKER: "Nothing is pushed, read or applied; nothing is lost.",
-    Kind.BEAT: "Schedules stand still: the pull, the samples, the cleaning.",
+    Kind.BEAT: "Schedules do not run: the pull, the samples, the cleaning.",
 }
 
 
@@ -93,6 +93,6 @@ def workersz(_: HttpRequest) -> JsonResponse:
     except Error:
         return JsonResponse({"status": "no database"}, status=503)
     if missing or queues:
-        found = {"status": "work stands still", "missing": missing, "stalled": queues}
+        found = {"status": "work is stalled", "missing": missing, "stalled": queues}
         return JsonResponse(found, status=503)
     return JsonResponse({"status": "ok"})

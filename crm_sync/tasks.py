@@ -26,7 +26,7 @@ def drain(queue: str, workspace_id: int) -> dict[str, int]:
     """Do what is due in one queue of one workspace; what is left goes behind other rings.
 
     Returns:
-        outcome → number of rows; nothing where another worker is at it.
+        outcome → number of rows; nothing where another worker drains it.
     """
     lanes.ring_taken(queue, workspace_id)
     tally = registry.queue(queue).drain(workspace_id, BUDGET)
@@ -61,7 +61,7 @@ def worker_is_ready(**_: Any) -> None:
     look_at_once()
 
 
-class SayThatItLives(bootsteps.StartStopStep):  # type: ignore[misc] # Celery has no types
+class BeginHeartbeat(bootsteps.StartStopStep):  # type: ignore[misc] # Celery has no types
     """Begins the heartbeat when the pool is forked, and before the broker has been reached."""
 
     requires = {"celery.worker.components:Pool"}
@@ -74,7 +74,7 @@ class SayThatItLives(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ha
 @signals.celeryd_init.connect
 def worker_begins(instance: Any, **_: Any) -> None:
     """Add our step to those by which a worker starts."""
-    instance.app.steps["worker"].add(SayThatItLives)
+    instance.app.steps["worker"].add(BeginHeartbeat)
 
 
 @signals.celeryd_after_setup.connect

@@ -63,11 +63,11 @@ def _handler(understand: Callable[[EventContext], Effect]) -> EventHandler:
 
 
 EVENT_HANDLERS: Mapping[str, EventHandler] = {
-    events.ORDER_STATUS_UPDATED: _handler(updates.tell_order_status),
-    events.ASSIGNMENT_STATUS_UPDATED: _handler(updates.tell_assignment_status),
-    events.APPOINTMENT_DATE_UPDATED: _handler(updates.tell_appointment),
-    events.ESTIMATED_DELIVERY_UPDATED: _handler(updates.tell_estimate),
-    events.PHOTOGRAPHER_BOOKED: _handler(updates.tell_photographer),
+    events.ORDER_STATUS_UPDATED: _handler(updates.apply_order_status),
+    events.ASSIGNMENT_STATUS_UPDATED: _handler(updates.apply_assignment_status),
+    events.APPOINTMENT_DATE_UPDATED: _handler(updates.apply_appointment),
+    events.ESTIMATED_DELIVERY_UPDATED: _handler(updates.apply_estimate),
+    events.PHOTOGRAPHER_BOOKED: _handler(updates.apply_photographer),
     events.VISUALS_READY: _handler(visuals_ready),
     events.MARKETING_MATERIALS_READY: _handler(marketing_materials_ready),
 }

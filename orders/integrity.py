@@ -1,4 +1,4 @@
-"""The checks of the orders: what is open is read again, what was told is kept."""
+"""The checks of the orders: what is open is read again, and no news is lost."""
 
 import functools
 import operator
@@ -66,20 +66,21 @@ def effects(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def timeline(workspace_id: int, now: datetime) -> CheckGroup:
-    """Nothing that a callback told is newer than what the mirror holds (I22)."""
+    """Nothing that a callback said is newer than what the mirror holds (I22)."""
     marks = {Fact.ORDER_STATUS: f"order__{lww.STATUS.at}"} | {
         fact: f"assignment__{one.at}" for one, fact in FACT_OF.items()
     }
     newer = [Q(fact=fact, occurred_at__gt=F(mark)) for fact, mark in marks.items()]
     # A read without a `Date` enters the timeline by our clock and moves no watermark (I29).
-    told = Q(source=StatusChange.Source.CALLBACK)
+    by_callback = Q(source=StatusChange.Source.CALLBACK)
     return CheckGroup(
         "timeline",
         StatusChange.objects.filter(order__workspace=workspace_id),
         {"news": Q(was_stale=False), "stale": Q(was_stale=True)},
         [
             Invariant(
-                "is newer than what the mirror holds", told & functools.reduce(operator.or_, newer)
+                "is newer than what the mirror holds",
+                by_callback & functools.reduce(operator.or_, newer),
             ),
         ],
     )

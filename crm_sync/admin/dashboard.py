@@ -12,7 +12,7 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 
 from crm_sync import health, registry
-from crm_sync.admin import standstill
+from crm_sync.admin import stalled
 from crm_sync.admin.live import live
 from crm_sync.admin.states import state_badge
 from crm_sync.admin.ui.cells import badge, moment, page_of, shortened
@@ -32,7 +32,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     sees_received_events = request.user.has_perm("crm_sync.view_receivedevent")
     workspaces = _workspaces() if sees_workspaces else []
     reports = health.reports(now)
-    attention = standstill.lines(workspaces, reports, now) if sees_workspaces else []
+    attention = stalled.lines(workspaces, reports, now) if sees_workspaces else []
     attention += _workspace_troubles(workspaces, now)
     if sees_received_events:
         attention += _stuck_events(now)
@@ -45,7 +45,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "is_new": is_new,
         "groups": _groups(request),
         "attention": sorted(attention, key=lambda line: not line.is_urgent),
-        "stands_still": any(line.is_urgent for line in attention),
+        "is_stalled": any(line.is_urgent for line in attention),
         "reports": reports,
         "attention_tells": sees_workspaces and not is_new,
         "connections": [_connection(workspace, now) for workspace in workspaces],

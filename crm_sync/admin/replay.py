@@ -13,7 +13,7 @@ from crm_sync.admin.states import named_badge, state_badge
 from crm_sync.admin.ui.cells import link, list_of, moment, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
-from crm_sync.inbox.replay import Foreseen, Replayed, foresee, replay
+from crm_sync.inbox.replay import Preview, Replayed, preview, replay
 from crm_sync.models import ReceivedEvent
 
 MOST = 200  # received events on one page; the command takes more
@@ -34,7 +34,7 @@ def ask_to_replay(
         admin.note(request, ReceivedEvent.objects.filter(pk__in=keys), "Replayed.")
         return _done(request, rows, replay(rows, now=timezone.now()))
     try:
-        found = foresee(rows, now=timezone.now())
+        found = preview(rows, now=timezone.now())
     except DatabaseError:
         messages.error(request, "Workers hold these rows just now: try it again in a moment.")
         return None
@@ -60,7 +60,7 @@ def _done(request: HttpRequest, rows: list[ReceivedEvent], done: Replayed) -> Ht
     return HttpResponseRedirect(list_of("crm_sync.receivedevent"))
 
 
-def _shown(one: Foreseen) -> dict[str, Any]:
+def _shown(one: Preview) -> dict[str, Any]:
     received_event = one.received_event
     return {
         "pk": received_event.pk,

@@ -65,6 +65,6 @@ class Batch:
 
 # What is applied with it, the event, the id of the received event; runs inside a transaction.
 EventHandler = Callable[[Batch, Event, int], Effect]
-# Tells, in words, what an app knows of the rows of a workspace that an event is about ("order 12,
+# Says, in words, what an app knows of the rows of a workspace that an event is about ("order 12,
 # status" → "PLACED"): read before and after, it shows what the event changes.
 Snapshot = Callable[[int, Event], Mapping[str, str]]

@@ -30,7 +30,7 @@ class CheckGroup:
     Attributes:
         rows: of one workspace, with only the columns that naming one takes.
         parts: every row is in exactly one; the conditions do not lean on each other.
-        walk: yields what no query can tell of the rows that it is given; it takes its time.
+        walk: yields what no query can find in the rows that it is given; it takes its time.
     """
 
     title: str

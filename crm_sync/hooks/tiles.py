@@ -29,7 +29,7 @@ class Attention:
         link: the admin page of it; "" where there is none.
         remedy: what a person can do about it.
         next_try: when it is tried again by itself; "" where nothing is.
-        is_urgent: something stands still as long as this is so; shown first.
+        is_urgent: something is stalled as long as this is so; shown first.
     """
 
     badge: SafeString

@@ -39,7 +39,7 @@ class Replayed:
 
 
 @dataclass(frozen=True)
-class Foreseen:
+class Preview:
     """What playing one received event would do now.
 
     Attributes:
@@ -86,7 +86,7 @@ def _copy(one: ReceivedEvent, now: datetime) -> ReceivedEvent:
     )
 
 
-def foresee(chosen: Iterable[ReceivedEvent], *, now: datetime) -> list[Foreseen]:
+def preview(chosen: Iterable[ReceivedEvent], *, now: datetime) -> list[Preview]:
     """Say what a replay would do, by doing it in a transaction that is rolled back.
 
     The very same code runs, one order after the other, so that no lock is held for long. What it
@@ -95,7 +95,7 @@ def foresee(chosen: Iterable[ReceivedEvent], *, now: datetime) -> list[Foreseen]
     Raises:
         DatabaseError: a worker held the rows for too long; nothing was changed here either.
     """
-    found: dict[int, Foreseen] = {}
+    found: dict[int, Preview] = {}
     ordered = sorted(in_order(chosen), key=_subject)
     for _, group in itertools.groupby(ordered, key=_subject):
         with transaction.atomic():
@@ -113,15 +113,22 @@ def _subject(one: ReceivedEvent) -> tuple[int, str]:
     return one.workspace_id, one.order_platform_id
 
 
-def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Foreseen]:
+def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Preview]:
+    """Apply each once, and note what is known before and after it.
+
+    This is not the loop of `jobs.runner`. It works on the rows that it has just made due, one by
+    one, inside a transaction that is rolled back: nobody sees its leases, so none is given back,
+    and there is no budget, no thread and no failed row to put off. A replay itself is a drain of
+    the queue, like all that is received.
+    """
     by_key = {one.pk: one for one in group}
     found = {one.pk: _left_alone(one) for one in group}
     played = replay(group, now=now).played
     rows = ReceivedEvent.objects.filter(pk__in=played)
     while claim := due.claim(rows, now=now):
-        before = _witnessed(claim.row)
+        before = _known(claim.row)
         apply.settle(claim, now=now)
-        after = _witnessed(claim.row)
+        after = _known(claim.row)
         claim.row.refresh_from_db(fields=["state", "effect"])
         one = by_key[played[claim.row.pk]]
         changes = [
@@ -129,25 +136,25 @@ def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Foreseen]:
             for name in after | before
             if before.get(name) != after.get(name)
         ]
-        found[one.pk] = Foreseen(one, claim.row.state, claim.row.effect, changes)
+        found[one.pk] = Preview(one, claim.row.state, claim.row.effect, changes)
     return found
 
 
-def _left_alone(one: ReceivedEvent) -> Foreseen:
+def _left_alone(one: ReceivedEvent) -> Preview:
     """Say why a received event is not played; what is played replaces it."""
     if one.cleared_at is not None:
-        return Foreseen(one, "", "Its bytes were removed when their time had come.")
+        return Preview(one, "", "Its bytes were removed when their time had come.")
     if one.state == State.RECEIVED:
-        return Foreseen(one, "", "It waits for a worker already.")
-    return Foreseen(one, "", "A worker holds it just now.")
+        return Preview(one, "", "It waits for a worker already.")
+    return Preview(one, "", "A worker has it just now.")
 
 
-def _witnessed(row: ReceivedEvent) -> dict[str, str]:
+def _known(row: ReceivedEvent) -> dict[str, str]:
     try:
         event = parse(bytes(row.body))
     except NotUnderstood:
         return {}
     facts: dict[str, str] = {}
-    for tell in registry.hooks().snapshots:
-        facts |= tell(row.workspace_id, event)
+    for snapshot in registry.hooks().snapshots:
+        facts |= snapshot(row.workspace_id, event)
     return facts

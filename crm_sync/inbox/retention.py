@@ -1,7 +1,7 @@
 """What was received is kept for so long and no longer: bytes and headers go, the row stays (S23).
 
-The row still tells what came, when, and what it did, and its digests still tell a copy that comes
-by callback or by the history. What waits for a person keeps its bytes whatever its age.
+The row still says what came, when, and what it did. By its digests a copy that comes by callback or
+by the history is still recognised. What waits for a person keeps its bytes whatever its age.
 """
 
 import time

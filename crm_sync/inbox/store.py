@@ -114,8 +114,8 @@ def digest_of(body: bytes) -> str:
 
 def _settle_some(claims: Sequence[Claim[ReceivedEvent]], drain: Drain) -> list[str]:
     outcomes = apply.settle_some(claims, now=timezone.now())
-    for tell in registry.hooks().after_applied:
-        tell(drain.workspace_id, timezone.now())
+    for hook in registry.hooks().after_applied:
+        hook(drain.workspace_id, timezone.now())
     return outcomes
 
 

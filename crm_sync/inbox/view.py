@@ -195,8 +195,8 @@ def _read_body(request: HttpRequest) -> bytes:
 def _ask_for_missed() -> None:
     missed = _missed.copy()
     try:
-        for tell in registry.hooks().after_missed:
-            tell(missed, timezone.now())
+        for hook in registry.hooks().after_missed:
+            hook(missed, timezone.now())
     except DatabaseError:
         log.exception("the history could not be asked for")
     else:

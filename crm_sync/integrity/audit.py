@@ -1,4 +1,4 @@
-"""Is all accounted for: every row is counted, and none is in a state that nobody comes to (I31).
+"""The audit: every row is counted, and none is in a state that nobody ends (I31).
 
 A stop at any point must leave rows that some worker, some moment or some person takes on. So what
 is checked holds at any instant, also in the middle of the work and after a `kill -9`.
@@ -21,7 +21,7 @@ from crm_sync.models import Workspace
 
 NAMED = 20  # rows that are named under one invariant; the count has all of them
 CLOCKS = timedelta(minutes=1)  # by which the clocks of our machines may differ
-ASTRAY = "is in none of the parts, or in two"
+NOT_IN_ONE_PART = "is in none of the parts, or in two"
 
 
 @dataclass
@@ -101,7 +101,7 @@ def read(
         operator.or_, (invariant.broken for invariant in group.invariants), Q(pk__in=())
     )
     mine = group.rows.annotate(places=places, violated=_as_number(violated))
-    invariants = [*group.invariants, Invariant(ASTRAY, ~Q(places=1) & Q(violated=0))]
+    invariants = [*group.invariants, Invariant(NOT_IN_ONE_PART, ~Q(places=1) & Q(violated=0))]
     counts = mine.aggregate(
         total=Count("pk"),
         **{f"part_{n}": Count("pk", filter=part) for n, part in enumerate(group.parts.values())},

@@ -55,8 +55,8 @@ class Claim(Generic[Row]):
     """A row that we hold until `until`, fenced by `token`.
 
     Attributes:
-        abandoned: the holder before us never gave it back: it died, or it stands still and may
-            yet write (I3).
+        abandoned: the holder before us never gave it back: it died, or it is suspended and
+            may yet write (I3).
         found: what stood in the columns that `write_each` wrote; it is given back with the row.
     """
 
@@ -233,7 +233,7 @@ class Tally:
     """What a drain did: outcome to number of rows, in the words of the queue.
 
     Attributes:
-        busy: another worker is at it, and nothing was done.
+        busy: another worker drains the queue, and nothing was done.
         more: its time was over before the work was.
     """
 

@@ -105,7 +105,7 @@ class ReceivedEvent(DueModel):
                 condition=~models.Q(state__in=SETTLED) | models.Q(due_at__isnull=True),
                 name="settled_received_event_is_not_due",
             ),
-            # By its digest a copy is told.
+            # A copy is recognised by its digest.
             models.CheckConstraint(
                 condition=~models.Q(state__in=UNDERSTOOD) | ~models.Q(canonical_digest=""),
                 name="understood_received_event_has_a_digest",

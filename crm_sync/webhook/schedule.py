@@ -42,7 +42,7 @@ def ask(monitors: QuerySet[WebhookMonitor], *, now: datetime) -> int:
     return len(workspaces)
 
 
-def hurry(workspace_id: int, *, now: datetime) -> None:
+def look_soon(workspace_id: int, *, now: datetime) -> None:
     """Something moves here: look within 15 seconds."""
     late = WebhookMonitor.objects.filter(workspace_id=workspace_id, due_at__gt=now + SOONEST)
     if late.exists():  # an UPDATE takes SQLite's only lock also where it changes nothing
@@ -66,7 +66,7 @@ def received(workspace_id: int, now: datetime) -> None:
     if came.filter(since).order_by()[:RECEIPTS].count() == RECEIPTS:
         ask(WebhookMonitor.objects.filter(pk=monitor.pk), now=now)
     else:
-        hurry(workspace_id, now=now)
+        look_soon(workspace_id, now=now)
 
 
 def pause(workspace_id: int, *, now: datetime) -> timedelta:

@@ -55,9 +55,9 @@ class Presence:
 
 
 def forget() -> None:
-    """Forget what this process has told, as one that has just begun."""
-    for told in (_started, _tried, _written, _failing):
-        told.clear()
+    """Forget what this process has written, as one that has just begun."""
+    for known in (_started, _tried, _written, _failing):
+        known.clear()
 
 
 def beat(kind: str, name: str, now: datetime) -> bool:
@@ -144,10 +144,10 @@ def _since(last: datetime | None, now: datetime) -> timedelta | None:
     return None if last is None else max(now - last, timedelta(0))
 
 
-def killed(now: datetime) -> list[Heartbeat]:
-    """Return the workers and beats of the last hour that fell silent without an end."""
-    silent = Heartbeat.objects.filter(kind__in=EXPECTED, stopped_at=None)
-    recent = silent.filter(seen_at__lt=now - MISSING_AFTER, seen_at__gte=now - GONE_AFTER)
+def died(now: datetime) -> list[Heartbeat]:
+    """Return the workers and beats of the last hour that died: no heartbeat, and no end."""
+    unended = Heartbeat.objects.filter(kind__in=EXPECTED, stopped_at=None)
+    recent = unended.filter(seen_at__lt=now - MISSING_AFTER, seen_at__gte=now - GONE_AFTER)
     return list(recent.order_by("-seen_at", "pk"))
 
 

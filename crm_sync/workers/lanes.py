@@ -18,7 +18,7 @@ from crm_sync.jobs import due
 from crm_sync.jobs.durability import relaxed
 from crm_sync.models import Lane
 
-# What a worker that was killed held comes free after this time. A holder that stands still for
+# What a worker that was killed held comes free after this time. A holder that is suspended for
 # longer, in a call, may be overtaken: that costs a place among the workers, and nothing else.
 LEASE = timedelta(seconds=3)
 REMEMBERED = timedelta(seconds=60)  # a turn before that is long ago

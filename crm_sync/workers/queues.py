@@ -229,6 +229,6 @@ class RowQueue(Generic[Row]):
         """Count what is due, as far as there are threads for it."""
         now = timezone.now()
         rows = self.rows(now).filter(due.free(now, wait=self.wait), workspace_id=workspace_id)
-        # A crew for each would take its time to gather, and a connection for each of its threads.
+        # To start many threads for each drain takes time, and each thread a connection.
         threads = 1 if crowded.is_set() else self.threads()
         return rows.order_by()[:threads].count()

@@ -36,7 +36,7 @@ class Ticker:
 
     Args:
         grace: how long what is due is left to its ring.
-        told: is told of each drain that did something; in the drain's thread.
+        report: called with each drain that did something; in the drain's thread.
     """
 
     def __init__(
@@ -44,9 +44,9 @@ class Ticker:
         *,
         grace: timedelta = GRACE,
         every: float = EVERY,
-        told: Callable[[str, Tally], object] = lambda queue, tally: None,
+        report: Callable[[str, Tally], object] = lambda queue, tally: None,
     ) -> None:
-        self.grace, self.every, self.told = grace, every, told
+        self.grace, self.every, self.report = grace, every, report
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="drain")
         self._thread = threading.Thread(target=self.run, name="ticker", daemon=True)
         self._stopped = threading.Event()
@@ -98,7 +98,7 @@ class Ticker:
             self._waiting = sorted(others, key=lambda pair: turns.get(pair, LONG_AGO))
             for _ in range(min(len(self._waiting), self._places())):
                 self._pool.submit(self._work)
-            self._tell_drains()
+            self._say_whether_crowded()
         return len(found)
 
     def _work(self) -> None:
@@ -116,7 +116,7 @@ class Ticker:
             if pair is not None:
                 self._waiting.remove(pair)
                 self._under_way.add(pair)
-            self._tell_drains()
+            self._say_whether_crowded()
         return pair
 
     def _drain(self, pair: Pair) -> None:
@@ -125,7 +125,7 @@ class Ticker:
         try:
             tally = registry.queue(queue).drain(workspace_id, BUDGET)
             if tally.counts:
-                self.told(queue, tally)
+                self.report(queue, tally)
         except Exception:
             # The rows stay due, so the next tick comes back to them.
             log.exception("%s of workspace %s could not be drained", queue, workspace_id)
@@ -139,7 +139,7 @@ class Ticker:
     def _places(self) -> int:
         return THREADS - len(self._under_way)
 
-    def _tell_drains(self) -> None:
+    def _say_whether_crowded(self) -> None:
         """Tell the drains of this process whether more wait than there are places."""
         if len(self._waiting) > self._places():
             queues.crowded.set()

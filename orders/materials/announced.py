@@ -71,8 +71,8 @@ def expect(order: Order, *, now: datetime) -> None:
     A delivered assignment has materials for each of its products.
     """
     for assignment in order.assignments.filter(status=AssignmentStatus.DELIVERED):
-        told = set(assignment.material_sets.values_list("product", flat=True))
-        for product in sorted(set(assignment.products) - told):
+        announced = set(assignment.material_sets.values_list("product", flat=True))
+        for product in sorted(set(assignment.products) - announced):
             announce_visuals(
                 order,
                 assignment,

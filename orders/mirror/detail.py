@@ -116,7 +116,7 @@ def _observe_assignment(before: Known, item: dict[str, Any], look: "_Look") -> N
 
 
 def _first_seen(order: Order, platform_id: str, *, now: datetime) -> Assignment:
-    """Create the assignment; one that an event has created meanwhile keeps what that told."""
+    """Create the assignment; one that an event has created meanwhile keeps what that event said."""
     row, is_first = Assignment.objects.get_or_create(
         workspace_id=order.workspace_id,
         platform_id=platform_id,
@@ -189,7 +189,7 @@ def _keep_detail(order: Order, document: dict[str, Any], now: datetime) -> None:
         pass
     if user := _word(document, "userId", 255):
         columns["user_platform_id"] = user
-    # A slower reader that began before keeps its hands off.
+    # A slower reader that began before writes nothing.
     Order.objects.filter(pk=order.pk).exclude(read_at__gt=now).update(**columns)
     tie_to_property(
         order,

@@ -71,7 +71,7 @@ class Rows:
         return missing
 
     def _create_assignments(self, first: dict[str, Event]) -> None:
-        """Create them as the first event of each tells of them."""
+        """Create them with what the first event of each says."""
         ids = {order_id(one) for one in first.values()}
         mine = Order.objects.filter(workspace_id=self.workspace_id, platform_id__in=ids)
         keys = dict(mine.values_list("platform_id", "pk"))

@@ -9,7 +9,7 @@ NONE = "—"
 
 
 def facts(workspace_id: int, event: Event) -> dict[str, str]:
-    """Tell of the order and of the materials that the event names; a `Snapshot`."""
+    """Describe the order and the materials that the event names; a `Snapshot`."""
     known: dict[str, str] = {}
     order_id = clean(event.text("orderId"))[0][:255]
     for order in Order.objects.filter(workspace_id=workspace_id, platform_id=order_id):
@@ -18,10 +18,10 @@ def facts(workspace_id: int, event: Event) -> dict[str, str]:
             known |= _of_assignment(assignment)
     property_id = clean(event.text("propertyId"))[0][:255]
     ready = MaterialSet.objects.filter(workspace_id=workspace_id)
-    told = ready.filter(order__platform_id=order_id) if order_id else ready.none()
+    announced = ready.filter(order__platform_id=order_id) if order_id else ready.none()
     if property_id:
-        told |= ready.filter(property_platform_id=property_id, assignment=None)
-    for one in told.order_by("pk"):
+        announced |= ready.filter(property_platform_id=property_id, assignment=None)
+    for one in announced.order_by("pk"):
         what = one.target_platform or f"{one.product} {one.visual_type}"
         known[f"{what}, ready"] = timeline.worded(one.ready_at)
         known[f"{what}, to be fetched"] = _yes(one.due_at is not None)

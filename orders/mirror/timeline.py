@@ -1,4 +1,4 @@
-"""The timeline: every fact that we are told becomes one line, stale ones too."""
+"""The timeline: every fact that we learn becomes one line, stale ones too."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

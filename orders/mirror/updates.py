@@ -46,7 +46,7 @@ class EventContext:
         return timeline.Origin(stamp, StatusChange.Source.CALLBACK, self.received_event_id)
 
 
-def tell_order_status(context: EventContext) -> Effect:
+def apply_order_status(context: EventContext) -> Effect:
     """ORDER_STATUS_UPDATED (§6.3)."""
     order = order_of(context)
     previous, new = context.word("previousStatus"), context.word("newStatus")
@@ -65,7 +65,7 @@ def tell_order_status(context: EventContext) -> Effect:
     return _effect([write], f"{order}: {_move(previous, new, is_listed)}")
 
 
-def tell_assignment_status(context: EventContext) -> Effect:
+def apply_assignment_status(context: EventContext) -> Effect:
     """ASSIGNMENT_STATUS_UPDATED, nudges with refreshed logistics included (§3.3, §6.3)."""
     order, assignment = assignment_of(context)
     previous, new = context.word("previousStatus"), context.word("newStatus")
@@ -112,13 +112,13 @@ def _tell_fact(
     return write
 
 
-def tell_appointment(context: EventContext) -> Effect:
+def apply_appointment(context: EventContext) -> Effect:
     """APPOINTMENT_DATE_UPDATED: an explicit null means that the appointment is cleared (§6.3)."""
     moment = context.event.moment("scheduledAt")
     return _tell_date(context, lww.APPOINTMENT, Fact.APPOINTMENT, moment)
 
 
-def tell_estimate(context: EventContext) -> Effect:
+def apply_estimate(context: EventContext) -> Effect:
     """ESTIMATED_DELIVERY_UPDATED (§6.3)."""
     day = context.event.day("estimatedDeliveryAt")
     return _tell_date(context, lww.ESTIMATE, Fact.ESTIMATE, day)
@@ -135,7 +135,7 @@ def _tell_date(
     return _effect([write], f"{order}, {assignment}: {what}")
 
 
-def tell_photographer(context: EventContext) -> Effect:
+def apply_photographer(context: EventContext) -> Effect:
     """PHOTOGRAPHER_BOOKED: keep the id, and read the order for name and contact (§6.3)."""
     order = order_of(context)
     photographer_id = context.word("photographerId", 255)

@@ -137,19 +137,19 @@ def settle_all(workspace_id: int) -> int:
 
 def give_up_waiting(workspace_id: int, *, now: datetime) -> int:
     """Call UNCERTAIN what has been SENDING for longer than a call can take: its sender died."""
-    stranded = _stranded(now).filter(workspace_id=workspace_id)
+    unanswered = _unanswered(now).filter(workspace_id=workspace_id)
     problem = f"{ADVICE} The process that sent it never came back."
-    count = stranded.update(state=State.UNCERTAIN, problem=problem)
+    count = unanswered.update(state=State.UNCERTAIN, problem=problem)
     settle_all(workspace_id)
     return count
 
 
 def workspaces_waiting(now: datetime) -> set[int]:
     """Return the ids of the workspaces with a placement whose sender died."""
-    return set(_stranded(now).values_list("workspace_id", flat=True).distinct())
+    return set(_unanswered(now).values_list("workspace_id", flat=True).distinct())
 
 
-def _stranded(now: datetime) -> models.QuerySet[Placement]:
+def _unanswered(now: datetime) -> models.QuerySet[Placement]:
     return Placement.objects.filter(state=State.SENDING, sent_at__lte=now - LEASE)
 
 

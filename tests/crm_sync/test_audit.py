@@ -1,4 +1,4 @@
-"""The books add up at any instant, and each law names the rows that break it (I31)."""
+"""The audit finds nothing wrong at any instant, and each law names the rows that break it (I31)."""
 
 import json
 import uuid
@@ -42,14 +42,14 @@ def audit(*words: str) -> dict[str, Any]:
 
 def broken(found: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
     return [
-        (group["book"], invariant["law"], invariant["rows"])
-        for group in found["books"]
+        (group["group"], invariant["invariant"], invariant["rows"])
+        for group in found["groups"]
         for invariant in group["broken"]
     ]
 
 
 def parts(found: dict[str, Any], title: str) -> dict[str, int]:
-    group = next(group for group in found["books"] if group["book"] == title)
+    group = next(group for group in found["groups"] if group["group"] == title)
     assert group["total"] == sum(group["parts"].values())
     return {name: count for name, count in group["parts"].items() if count}
 
@@ -314,7 +314,7 @@ def test_every_law_is_broken_by_a_test(lived):
         for group in audit_module.check_groups(lived, now())
         for invariant in group.invariants
     }
-    leases = {NOBODY, TOO_LONG}  # the same ones in every book of rows that are held
+    leases = {NOBODY, TOO_LONG}  # the same ones in every group of rows that are leased
     tried = {(group, invariant) for group, invariant, _ in PLANTED} | {("timeline", AHEAD)}
     assert {pair for pair in invariants - tried if pair[1] not in leases} == set()
 
@@ -336,11 +336,11 @@ def test_a_row_in_no_part_is_found_even_where_no_law_names_it(lived, app_hooks):
     app_hooks(integrity_checks=[lambda workspace_id, now: [group]])
     plant(Order, first(Order).pk, due_at=None)
     found = audit()
-    assert broken(found) == [("orders", audit_module.ASTRAY, [str(first(Order))])]
+    assert broken(found) == [("orders", audit_module.NOT_IN_ONE_PART, [str(first(Order))])]
 
 
 @pytest.mark.once
-def test_the_books_are_told_to_a_person_and_the_exit_code_says_whether_they_hold(lived):
+def test_the_command_prints_the_groups_and_its_exit_code_says_whether_they_hold(lived):
     out = StringIO()
     call_command("audit", "main", stdout=out)
     applied = ReceivedEvent.objects.filter(state="APPLIED").count()
@@ -367,7 +367,7 @@ def test_the_books_are_told_to_a_person_and_the_exit_code_says_whether_they_hold
 def test_another_workspace_is_left_out_and_an_unknown_one_is_wrong_use(lived):
     Workspace.objects.create(slug="other", base_url="http://other.test", auth_secret="s")
     assert audit("main")["holds"] is True
-    assert [one["workspace"] for one in audit()["books"] if not one["holds"]] == ["other"]
+    assert [one["workspace"] for one in audit()["groups"] if not one["holds"]] == ["other"]
     with pytest.raises(CommandError) as failure:
         call_command("audit", "nowhere")
     assert failure.value.returncode == 2

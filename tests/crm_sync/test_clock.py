@@ -232,8 +232,8 @@ def test_trying_it_again_changes_nothing_and_a_replay_foretells_that(box, worksp
     early = store(workspace, dated(now_utc() + HOUR))
     apply(workspace)
     before = ReceivedEvent.objects.values().get()
-    foreseen = replay.foresee([ReceivedEvent.objects.get()], now=now_utc())
-    assert [(one.state, one.changes) for one in foreseen] == [("EARLY", [])]
+    previews = replay.preview([ReceivedEvent.objects.get()], now=now_utc())
+    assert [(one.state, one.changes) for one in previews] == [("EARLY", [])]
     assert ReceivedEvent.objects.values().get() == before
     played = replay.replay([ReceivedEvent.objects.get()], now=now_utc())
     assert played.played == {early.pk: early.pk}

@@ -81,7 +81,7 @@ def test_a_web_process_without_any_worker_takes_callbacks(db):
 
 
 def test_where_no_worker_and_no_beat_ever_ran_both_are_missing(db):
-    told = {"status": "work stands still", "missing": ["worker", "beat"], "stalled": []}
+    told = {"status": "work is stalled", "missing": ["worker", "beat"], "stalled": []}
     assert get("/workersz") == (503, told)
 
 
@@ -89,7 +89,7 @@ def test_where_no_worker_and_no_beat_ever_ran_both_are_missing(db):
 def test_the_one_that_fell_silent_is_missing(db, kind):
     for other in (Kind.WORKER, Kind.BEAT):
         seen(other, 60 if other == kind else 3)
-    told = {"status": "work stands still", "missing": [str(kind)], "stalled": []}
+    told = {"status": "work is stalled", "missing": [str(kind)], "stalled": []}
     assert get("/workersz") == (503, told)
 
 
@@ -98,7 +98,7 @@ def test_work_that_nobody_does_for_a_minute_is_told(db, seconds, late):
     seen(Kind.WORKER, 3)
     seen(Kind.BEAT, 3)
     due_since(seconds)
-    told = {"status": "work stands still", "missing": [], "stalled": ["deliveries"]}
+    told = {"status": "work is stalled", "missing": [], "stalled": ["deliveries"]}
     assert get("/workersz") == ((503, told) if late else OK)
 
 
@@ -118,7 +118,7 @@ def test_a_long_backlog_that_a_worker_drains_moves(db):
     with lanes.enter("deliveries", workspace.pk) as lane:
         assert get("/workersz") == OK
         Lane.objects.update(lease_until=timezone.now() - timedelta(seconds=1))  # it was killed
-        told = {"status": "work stands still", "missing": [], "stalled": ["deliveries"]}
+        told = {"status": "work is stalled", "missing": [], "stalled": ["deliveries"]}
         assert get("/workersz") == (503, told)
     assert lane is not None
 
@@ -168,6 +168,6 @@ def test_the_audit_says_where_no_worker_ever_ran_and_holds_all_the_same(db):
     call_command("audit", "--json", stdout=out)
     assert json.loads(out.getvalue()) == {
         "holds": True,
-        "books": [],
+        "groups": [],
         "missing": ["No worker ever ran here"],
     }

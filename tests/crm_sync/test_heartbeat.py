@@ -15,7 +15,7 @@ from crm_sync.workers.heartbeat import (
     Kind,
     Presence,
     beat,
-    killed,
+    died,
     last_seen,
     leave,
     presences,
@@ -92,14 +92,14 @@ def test_half_a_minute_without_a_sign_is_a_death(silence, is_missing):
         Presence(Kind.BEAT, None),
     ]
     assert [one.is_missing for one in presences(after(silence))] == [is_missing, True]
-    assert [one.name for one in killed(after(silence))] == (["celery@a"] if is_missing else [])
+    assert [one.name for one in died(after(silence))] == (["celery@a"] if is_missing else [])
 
 
-def test_who_ended_by_itself_was_not_killed():
+def test_who_ended_properly_has_not_died():
     beat(*WORKER, NOON)
     leave(*WORKER, after(2))
     assert row() == (NOON, NOON, after(2))
-    assert killed(after(60)) == []
+    assert died(after(60)) == []
 
 
 def test_one_that_starts_again_takes_its_row_over():
@@ -123,7 +123,7 @@ def test_rows_of_the_long_gone_go_when_somebody_starts():
     now = NOON + GONE_AFTER + timedelta(seconds=5)
     beat(*WORKER, now)
     assert sorted(Heartbeat.objects.values_list("name", flat=True)) == ["celery@a", "celery@late"]
-    assert [one.name for one in killed(now)] == ["celery@late"]
+    assert [one.name for one in died(now)] == ["celery@late"]
 
 
 def test_the_last_of_a_kind_is_remembered_however_long_ago():

@@ -89,7 +89,7 @@ def test_a_callback_brings_the_next_look_within_15_seconds(box, workspace):
     assert before + 14 * SECOND < watch_of(workspace).due_at < now_utc() + 16 * SECOND
     due_at = watch_of(workspace).due_at
     apply(workspace)
-    schedule.hurry(workspace.pk, now=now_utc())
+    schedule.look_soon(workspace.pk, now=now_utc())
     assert watch_of(workspace).due_at == due_at  # sooner is soon enough
 
 
@@ -173,7 +173,7 @@ def test_a_platform_that_is_busy_pauses_the_workspace_for_all(box, workspace):
 def test_a_workspace_whose_webhook_nobody_set_is_not_looked_at(box, db):
     Workspace.objects.create(slug="bare", base_url="http://x.test", fixed_token="t")
     schedule.received(Workspace.objects.get().pk, now=now_utc())
-    schedule.hurry(Workspace.objects.get().pk, now=now_utc())
+    schedule.look_soon(Workspace.objects.get().pk, now=now_utc())
     assert registry.queue("triggers").workspaces(now_utc()) == set()
 
 

@@ -398,6 +398,6 @@ MUTANTS = (
         "is_missing",
         "A or self.silence > MISSING_AFTER",
         "False",
-        ("tests/crm_sync/test_standstill.py", "tests/crm_sync/test_health.py"),
+        ("tests/crm_sync/test_stalled.py", "tests/crm_sync/test_health.py"),
     ),
 )

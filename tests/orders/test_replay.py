@@ -99,7 +99,7 @@ def test_a_dry_run_says_what_changes_and_changes_nothing(receive, breaks, worksp
     chosen = receive(moved("IN_PROGRESS", 1), moved("COMPLETED", 2, "IN_PROGRESS"))
     breaks[0] = False
     before = everything()
-    found = replay.foresee(chosen, now=now())
+    found = replay.preview(chosen, now=now())
     assert everything() == before
     assert [(one.received_event, one.state, one.text) for one in found] == [
         (chosen[0], "APPLIED", "order 5000: PLACED → IN_PROGRESS"),
@@ -123,7 +123,7 @@ def test_a_dry_run_says_what_changes_and_changes_nothing(receive, breaks, worksp
 def test_a_dry_run_rings_for_nobody(receive, rings, django_capture_on_commit_callbacks):
     chosen = receive(moved("IN_PROGRESS", 1), b"?")
     with django_capture_on_commit_callbacks(execute=True) as callbacks:
-        replay.foresee(chosen, now=now())
+        replay.preview(chosen, now=now())
     assert (callbacks, rings) == ([], [])
 
 
@@ -134,7 +134,7 @@ def test_a_dry_run_leaves_nothing_behind_in_a_database_that_really_commits(recei
     rings: list[tuple[str, int]] = []
     doorbell.connect(lambda *ring: rings.append(ring))
     before = everything()
-    found = replay.foresee(chosen, now=now())
+    found = replay.preview(chosen, now=now())
     assert [one.state for one in found] == ["APPLIED", "APPLIED", "QUARANTINED"]
     assert (everything(), rings) == (before, [])
     assert transaction.get_connection().in_atomic_block is False
@@ -144,7 +144,7 @@ def test_a_dry_run_leaves_nothing_behind_in_a_database_that_really_commits(recei
 
 def test_what_would_fail_again_says_why(receive, breaks):
     failed, bad = receive(moved("IN_PROGRESS", 1), b"no json")
-    found = replay.foresee([failed, bad], now=now())
+    found = replay.preview([failed, bad], now=now())
     assert [(one.state, one.text, one.changes) for one in found] == [
         ("FAILED", "ValueError: a bug of ours", []),
         ("QUARANTINED", bad.effect, []),
@@ -156,7 +156,7 @@ def test_what_cannot_be_played_says_why(receive):
     (waiting,) = receive(moved("IN_PROGRESS", 2), apply=False)
     ReceivedEvent.objects.filter(pk=done.pk).update(body=b"", headers={}, cleared_at=now())
     chosen = list(ReceivedEvent.objects.all())
-    found = replay.foresee(chosen, now=now())
+    found = replay.preview(chosen, now=now())
     assert [(one.received_event, one.state, one.text) for one in found] == [
         (done, "", "Its bytes were removed when their time had come."),
         (waiting, "", "It waits for a worker already."),

@@ -93,7 +93,7 @@ def _judge(one: Installation, watcher: Watcher, url: str, size: Size, result: Re
     result.figure("memory of the worker", memory(pid), "MiB")
     seen = watcher.stop()
     for still in seen.stills.values():
-        what = f"longest standstill: {still.queue}"
+        what = f"stalled for longest: {still.queue}"
         result.figure(what, still.seconds, "s", below=STANDS, digits=1)
     there = one.state()["properties"]
     ours = {key: one for key, one in there.items() if "objectReferenceId" in one}
@@ -124,8 +124,8 @@ class Reader(threading.Thread):
         words = self.person.overview()
         self.slowest, self.looks = max(self.slowest, time.monotonic() - asked), self.looks + 1
         after = ask(self.url, DUE)[0][0]
-        if before and after and "Stands still" in words:
-            self.wrong.append("the overview says that something stands still while it is done")
+        if before and after and "Stalled" in words:
+            self.wrong.append("the overview says that something is stalled while it is done")
         if not SEEN.search(words):
             at = words.find("Worker")
             self.wrong.append(

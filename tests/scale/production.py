@@ -106,7 +106,7 @@ def _tell(scene: Scene) -> None:
     seen, result = scene.watcher.stop(), scene.result
     slugs = {1: "main", 2: "neighbour"}
     for still in sorted(seen.stills.values(), key=lambda one: -one.seconds)[:SHOWN]:
-        what = f"longest standstill: {still.queue} of {slugs[still.workspace]}"
+        what = f"stalled for longest: {still.queue} of {slugs[still.workspace]}"
         result.figure(what, still.seconds, "s", below=STANDS, digits=1)
     result.figure("messages at the broker, at most", seen.rings, "messages", below=50)
     result.figure("connections to the database, at most", seen.connections, "connections")

@@ -13,7 +13,7 @@ from crm_sync.models import Workspace
 
 
 class Command(SyncCommand):
-    """Counts every row twice and names those that nobody comes to; changes nothing."""
+    """Counts every row twice and names those in a state that nobody ends; changes nothing."""
 
     help = (
         "Check that every received event, property, order and upload is counted once and is on its"
@@ -39,7 +39,7 @@ class Command(SyncCommand):
         missing = [one for one in reports(timezone.now()) if one.remedy]
         document = {
             "holds": not broken,
-            "books": [_document(result) for result in results],
+            "groups": [_document(result) for result in results],
             "missing": [one.text for one in missing],
         }
         lines = [*_lines(results), *(f"{one.text}. {one.remedy}" for one in missing)]
@@ -67,12 +67,13 @@ class Command(SyncCommand):
 def _document(result: CheckResult) -> dict[str, Any]:
     return {
         "workspace": result.workspace,
-        "book": result.title,
+        "group": result.title,
         "holds": result.holds,
         "total": result.total,
         "parts": result.parts,
         "broken": [
-            {"law": one.invariant, "count": one.count, "rows": one.rows} for one in result.broken
+            {"invariant": one.invariant, "count": one.count, "rows": one.rows}
+            for one in result.broken
         ],
     }
 

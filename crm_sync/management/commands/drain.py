@@ -39,14 +39,14 @@ class Command(SyncCommand):
         for name, workspace_id in queues.waiting(timezone.now()):
             tally = registry.queue(name).drain(workspace_id, BUDGET)
             if tally.busy:
-                self.stderr.write(f"{name}: a worker is at it already")
+                self.stderr.write(f"{name}: another worker drains it already")
             done += [(name, outcome, count) for outcome, count in sorted(tally.counts.items())]
         return done
 
     def _loop(self) -> None:
         tasks.look_at_once()
         heartbeat.keep(heartbeat.Kind.WORKER, f"drain@{socket.gethostname()}")
-        ticker = Ticker(grace=timedelta(), told=self._tell)
+        ticker = Ticker(grace=timedelta(), report=self._report)
         # SIGTERM ends what is begun, as a worker does.
         signal.signal(signal.SIGTERM, lambda *_: queues.ending.set())
         try:
@@ -54,6 +54,6 @@ class Command(SyncCommand):
         finally:
             ticker.stop()
 
-    def _tell(self, queue: str, tally: Tally) -> None:
+    def _report(self, queue: str, tally: Tally) -> None:
         for outcome, count in sorted(tally.counts.items()):
             self.stdout.write(f"{queue}: {outcome} {count}")

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crm_sync.inbox.replay import Foreseen, foresee, replay
+from crm_sync.inbox.replay import Preview, preview, replay
 from crm_sync.inbox.store import STUCK
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from crm_sync.models import ReceivedEvent
@@ -37,7 +37,7 @@ class Command(SyncCommand):
         """Show what it would do, or give the received events to the worker."""
         keys = list(self._chosen(options))
         if options["dry_run"]:
-            self._foresee(keys, as_json=options["json"])
+            self._preview(keys, as_json=options["json"])
         else:
             self._replay(keys, as_json=options["json"])
 
@@ -62,13 +62,17 @@ class Command(SyncCommand):
         except NotUnderstood as error:
             self.fail(str(error), USAGE)
 
-    def _foresee(self, keys: list[int], *, as_json: bool) -> None:
+    def _preview(self, keys: list[int], *, as_json: bool) -> None:
         now = timezone.now()
-        found = [one for rows in self._slices(keys) for one in foresee(rows, now=now)]
+        found = [one for rows in self._slices(keys) for one in preview(rows, now=now)]
         counts: dict[str, int] = {}
         for one in found:
             counts[one.state or "LEFT_OUT"] = counts.get(one.state or "LEFT_OUT", 0) + 1
-        document = {"chosen": len(found), "outcomes": counts, "deliveries": list(map(_told, found))}
+        document = {
+            "chosen": len(found),
+            "outcomes": counts,
+            "deliveries": list(map(_document, found)),
+        }
         lines = [line for one in found for line in _lines(one)]
         total = ", ".join(f"{count} {state.lower()}" for state, count in sorted(counts.items()))
         self.emit(document, [*lines, total or "nothing is chosen"], as_json=as_json)
@@ -99,7 +103,7 @@ class Command(SyncCommand):
             yield list(ReceivedEvent.objects.filter(pk__in=keys[start : start + AT_ONCE]))
 
 
-def _told(one: Foreseen) -> dict[str, Any]:
+def _document(one: Preview) -> dict[str, Any]:
     changes = {name: {"before": before, "after": after} for name, before, after in one.changes}
     return {
         "delivery": one.received_event.pk,
@@ -111,7 +115,7 @@ def _told(one: Foreseen) -> dict[str, Any]:
     }
 
 
-def _lines(one: Foreseen) -> list[str]:
+def _lines(one: Preview) -> list[str]:
     name = f"{one.received_event.pk} {one.received_event.kind or 'callback'}"
     changes = [
         f"    {what}: {before or '—'} → {after or '—'}" for what, before, after in one.changes

@@ -1,4 +1,4 @@
-"""What stands still on our side, for the overview: processes, queues, webhooks not yet set."""
+"""What is stalled on our side, for the overview: processes, queues, webhooks not yet set."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,14 +14,14 @@ from crm_sync.workers.heartbeat import Kind
 
 
 def lines(workspaces: list[Any], reports: list[Report], now: datetime) -> list[Attention]:
-    """Return what stands still, the cause before what follows from it.
+    """Return what is stalled, the cause before what follows from it.
 
     Args:
         workspaces: all of them, without their secrets.
     """
     return [
         *_missing(reports),
-        *_killed(reports, now),
+        *_died(reports, now),
         *_stalled(workspaces, reports, now),
         *_without_webhook(workspaces),
     ]
@@ -39,13 +39,13 @@ def _missing(reports: list[Report]) -> Iterable[Attention]:
             )
 
 
-def _killed(reports: list[Report], now: datetime) -> Iterable[Attention]:
-    """Yield those that fell silent while others of their kind go on."""
+def _died(reports: list[Report], now: datetime) -> Iterable[Attention]:
+    """Yield those that died while others of their kind go on."""
     going_on = {one.kind for one in reports if not one.remedy}
-    for one in [one for one in heartbeat.killed(now) if one.kind in going_on][:NEWEST]:
+    for one in [one for one in heartbeat.died(now) if one.kind in going_on][:NEWEST]:
         yield Attention(
             badge("Died", "warning"),
-            f"{one.get_kind_display()} {one.name} fell silent and did not say that it ends",
+            f"{one.get_kind_display()} {one.name} sends no heartbeat and did not end properly",
             since=moment(one.seen_at, now),
             remedy="Look at its log and start it again; its rows are free after a minute",
             next_try="By the others",
@@ -62,7 +62,7 @@ def _stalled(workspaces: list[Any], reports: list[Report], now: datetime) -> Ite
     is_worker_there = any(one.kind == Kind.WORKER and not one.remedy for one in reports)
     for queue, found in sorted(by_queue.items()):
         yield Attention(
-            badge("Stands still", "danger"),
+            badge("Stalled", "danger"),
             f"Nobody has taken what is due in {queue} for {int(LATE.total_seconds())} s or longer",
             slugs.get(found[0], "") if len(found) == 1 else f"{len(found)} workspaces",
             remedy="Start one more worker, or look at the log of the one that runs"

@@ -71,7 +71,7 @@ def test_every_page_says_loudly_that_none_runs_and_how_to_start_one(boss, page):
     loud = (
         "No worker for 2 min. Nothing is pushed, read or applied; nothing is lost."
         " Start one with: celery -A config worker"
-        " No beat ever ran here. Schedules stand still: the pull, the samples, the cleaning."
+        " No beat ever ran here. Schedules do not run: the pull, the samples, the cleaning."
         " Start one with: celery -A config beat"
     )
     assert loud in text
@@ -115,7 +115,7 @@ def test_a_worker_that_is_missing_stands_before_what_follows_from_it(boss):
             "When it runs",
         ),
         (
-            "Stands still",
+            "Stalled",
             "Nobody has taken what is due in deliveries for 60 s or longer",
             "main",
             "Start a worker",
@@ -131,7 +131,7 @@ def test_one_line_tells_of_a_queue_that_stands_still_in_many_workspaces(boss):
         make_received_event(connected(f"w{number}"), due_at=late)
     assert urgent(boss) == [
         (
-            "Stands still",
+            "Stalled",
             "Nobody has taken what is due in deliveries for 60 s or longer",
             "3 workspaces",
             "Start one more worker, or look at the log of the one that runs",
@@ -155,7 +155,7 @@ def test_a_worker_that_died_is_named_while_others_go_on(boss):
     assert urgent(boss) == [
         (
             "Died",
-            "Worker worker@dead fell silent and did not say that it ends",
+            "Worker worker@dead sends no heartbeat and did not end properly",
             "",
             "Look at its log and start it again; its rows are free after a minute",
             "By the others",
