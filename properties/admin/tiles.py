@@ -10,24 +10,23 @@ from django.utils import timezone
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.text import span
+from properties.admin.sync_tab import TONES, state_badge
 from properties.catalog import label
 from properties.drift.findings import by_count
 from properties.models import DriftCheck, Property
 from properties.models.property import SyncState
 
-# State, tone, and what it means for a person.
-SHOWN = (
-    (SyncState.IN_SYNC, "good", "both sides said the same when last read"),
-    (SyncState.PENDING, "info", "on their way"),
-    (SyncState.NEVER_PUSHED, "info", "not on the platform yet"),
-    (SyncState.CONFLICT, "danger", "both sides changed a field"),
-    (SyncState.REFUSED, "danger", "the platform refused a field"),
-    (SyncState.DIFFERS, "warning", "the platform rounded or trimmed"),
-    (SyncState.CANNOT_CLEAR, "warning", "the platform keeps a value"),
-    (SyncState.DUPLICATE, "danger", "one reference, two properties"),
-    (SyncState.GONE, "danger", "deleted over there"),
-)
-TONES = {state: tone for state, tone, _ in SHOWN} | {SyncState.PUSHING: "info"}
+HINTS = {
+    SyncState.IN_SYNC: "both sides said the same when last read",
+    SyncState.PENDING: "on their way",
+    SyncState.NEVER_PUSHED: "not on the platform yet",
+    SyncState.CONFLICT: "both sides changed a field",
+    SyncState.REFUSED: "the platform refused a field",
+    SyncState.DIFFERS: "the platform rounded or trimmed",
+    SyncState.CANNOT_CLEAR: "the platform keeps a value",
+    SyncState.DUPLICATE: "one reference, two properties",
+    SyncState.GONE: "deleted on the platform",
+}
 ALWAYS = frozenset({SyncState.IN_SYNC, SyncState.PENDING, SyncState.CONFLICT, SyncState.REFUSED})
 REMEDIES = {
     SyncState.CONFLICT: "Decide whose value stands, or edit the field",
@@ -52,8 +51,8 @@ def _states() -> list[Tile]:
     counts[SyncState.PENDING] = counts.get(SyncState.PENDING, 0) + counts.get(SyncState.PUSHING, 0)
     listed = list_of("properties.property")
     return [
-        Tile(str(state.label), counts.get(state, 0), tone, f"{listed}?state={state}", hint)
-        for state, tone, hint in SHOWN
+        Tile(str(state.label), counts.get(state, 0), TONES[state], f"{listed}?state={state}", hint)
+        for state, hint in HINTS.items()
         if state in ALWAYS or counts.get(state)
     ]
 
@@ -111,7 +110,7 @@ def attention(now: datetime) -> list[Attention]:
     )
     return [
         Attention(
-            badge(SyncState(row.sync_state).label, TONES[row.sync_state]),
+            state_badge(row.sync_state),
             shortened(f"{row}: {'; '.join(_messages(row))}", 140),
             row.workspace_slug,
             moment(row.read_at, now),
