@@ -13,7 +13,7 @@ from crm_sync.models import awake
 from properties.drift.comparison import forgotten
 from properties.models import Conflict, Import, Property
 from properties.models.import_ import ImportState
-from properties.models.property import ProblemKind
+from properties.models.property import ProblemKind, WaitReason
 
 CHUNK = 200  # rows in memory
 SHOWN = 3  # fields of a row that are named
@@ -23,7 +23,6 @@ READ = (
     *("desired", "observed", "inflight", "problem"),
     *("due_at", "lease_until", "create_sent_at"),
 )
-PARENT = "waits for its parent"  # as the push says it
 
 
 def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
@@ -37,6 +36,7 @@ def properties(workspace_id: int, now: datetime) -> CheckGroup:
     waits = is_due & due.unleased(now)
     may_go = waits & awake(now, at="workspace__")
     later = may_go & Q(due_at__gt=now)
+    behind = Q(wait_reason=WaitReason.PARENT)
     return CheckGroup(
         "properties",
         Property.objects.filter(workspace=workspace_id).only(*NAME),
@@ -44,8 +44,8 @@ def properties(workspace_id: int, now: datetime) -> CheckGroup:
             "under way": is_due & due.leased(now),
             "ready": may_go & Q(due_at__lte=now),
             "paused": waits & Q(workspace__paused_until__gt=now),
-            "behind a parent": later & Q(last_answer=PARENT),
-            "later": later & ~Q(last_answer=PARENT),
+            "behind a parent": later & behind,
+            "later": later & ~behind,
             "in step": is_done & Q(problem={}),
             "with a person": is_done & ~Q(problem={}),
         },

@@ -67,6 +67,7 @@ def _facts(row: Property, now: datetime) -> list[tuple[str, SafeString | str]]:
         ("Read from the platform", exact_moment(row.read_at, now)),
         ("Pushed to the platform", exact_moment(row.pushed_at, now)),
         ("Next attempt", exact_moment(row.due_at, now)),
+        ("Waits because", row.waits_because(now) or EMPTY),
         ("Failed attempts in a row", str(row.attempts)),
         ("Revision", str(row.revision)),
     ]

@@ -33,6 +33,7 @@ class Migration(migrations.Migration):
                 ('verify_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('create_sent_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('problem', models.JSONField(blank=True, default=dict, editable=False)),
+                ('wait_reason', models.CharField(blank=True, choices=[('PARENT', 'its parent is created first'), ('CREATION', 'its creation got no answer and may still come'), ('VERIFICATION', 'an earlier call may still land; it is read once more then'), ('PAUSE', 'the workspace is paused'), ('FAILURE', 'the last attempt failed')], default='', editable=False, max_length=20)),
                 ('last_answer', models.CharField(blank=True, default='', editable=False, max_length=500)),
                 ('read_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('pushed_at', models.DateTimeField(blank=True, editable=False, null=True)),

@@ -38,6 +38,16 @@ class ProblemKind(models.TextChoices):
     DUPLICATE = "DUPLICATE", "another property of the platform has its reference"
 
 
+class WaitReason(models.TextChoices):
+    """Why a due row is left alone until its `due_at`."""
+
+    PARENT = "PARENT", "its parent is created first"
+    CREATION = "CREATION", "its creation got no answer and may still come"
+    VERIFICATION = "VERIFICATION", "an earlier call may still land; it is read once more then"
+    PAUSE = "PAUSE", "the workspace is paused"
+    FAILURE = "FAILURE", "the last attempt failed"
+
+
 class PropertyQuerySet(models.QuerySet["Property"]):
     """Questions that the screens and the tasks ask."""
 
@@ -87,6 +97,10 @@ class Property(DueModel):
     create_sent_at = models.DateTimeField(null=True, blank=True, editable=False)
     # {kind: {leaf: message}}; the leaf "" is the property as a whole.
     problem = models.JSONField(default=dict, blank=True, editable=False)
+    # Of the last ending; whoever makes the row due at once leaves it as it is.
+    wait_reason = models.CharField(
+        max_length=20, choices=WaitReason.choices, blank=True, default="", editable=False
+    )
     last_answer = models.CharField(max_length=500, blank=True, default="", editable=False)
     read_at = models.DateTimeField(null=True, blank=True, editable=False)
     pushed_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -167,6 +181,11 @@ class Property(DueModel):
 
     def __str__(self) -> str:
         return self.object_reference_id or f"platform id {self.platform_id}"
+
+    def waits_because(self, now: datetime) -> str:
+        """Say in words why the row is left alone for now; "" when it is not due later."""
+        is_later = self.due_at is not None and self.due_at > now and not self.lease_token
+        return WaitReason(self.wait_reason).label if is_later and self.wait_reason else ""
 
     @property
     def blocked(self) -> set[str]:

@@ -19,7 +19,7 @@ from properties.catalog import READ_ONLY
 from properties.difference import cannot_say, reads_back_different, refused_leaf, smallest_patch
 from properties.merge import Document, Leaves, Patch
 from properties.models import Property
-from properties.models.property import ProblemKind, with_problem
+from properties.models.property import ProblemKind, WaitReason, with_problem
 from properties.pull.observation import Observation, observe
 
 DEADLINE = timedelta(seconds=settings.CALL_DEADLINE)
@@ -209,8 +209,7 @@ def _settled(
     rest = smallest_patch(row, blocked=row.blocked | differs.keys())
     return {
         # A rest is an edit that came while the PATCH was out.
-        "due_at": now if rest.parts else earlier.verify_at,
-        "verify_at": earlier.verify_at,
+        **_due(earlier, now if rest.parts else None),
         # As long as an earlier call may land, its values stay ours.
         "inflight": earlier.pending if earlier.verify_at else {},
         "problem": with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(row, rest)),
@@ -220,8 +219,8 @@ def _settled(
 
 def put_back(earlier: Earlier, *, now: datetime) -> Plan:
     """Leave the row due, with nothing sent; what a verifying read has settled stays settled."""
-    columns = {"verify_at": earlier.verify_at, "inflight": earlier.pending, "create_sent_at": None}
-    return Plan(columns | {"due_at": now}, ending="put back")
+    columns = {"inflight": earlier.pending, "create_sent_at": None}
+    return Plan(columns | _due(earlier, now), ending="put back")
 
 
 def refused(
@@ -233,8 +232,7 @@ def refused(
     problem = with_problem(row.problem, ProblemKind.REFUSED, named or {"": str(error)[:1000]})
     rest = smallest_patch(row, blocked=row.blocked | named.keys())
     columns = {
-        "due_at": now if named and rest.parts else earlier.verify_at,
-        "verify_at": earlier.verify_at,
+        **_due(earlier, now if named and rest.parts else None),
         "problem": with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(row, rest)),
         "last_answer": str(error)[:500],
     }
@@ -260,14 +258,16 @@ def delayed(
     # What makes all wait is no fault of this row: it goes with the others afterwards.
     attempts = row.attempts + (paused_until is None)
     due_at = paused_until or now + wait
+    reason = WaitReason.PAUSE.value if paused_until else WaitReason.FAILURE.value
     columns = _taken_back(earlier, call)
     if call is Call.OUT and isinstance(error, TransientError) and error.unclear:
         # Not before the end of what an earlier holder may do (I3).
         columns = {"verify_at": max(now + LATE_EFFECT, earlier.verify_at or now)}
         if row.create_sent_at:
             due_at = max(due_at, row.create_sent_at + CREATE_WAIT)
-    columns |= {"due_at": due_at, "attempts": attempts, "last_answer": str(error)[:500]}
-    return Plan(columns, ending="delayed")
+            reason = WaitReason.CREATION.value
+    columns |= {"due_at": due_at, "wait_reason": reason, "attempts": attempts}
+    return Plan(columns | {"last_answer": str(error)[:500]}, ending="delayed")
 
 
 def created_meanwhile(
@@ -279,15 +279,16 @@ def created_meanwhile(
     """
     columns = {
         "due_at": now + (wait if row.attempts else timedelta()),
+        "wait_reason": WaitReason.FAILURE.value if row.attempts else "",
         "attempts": row.attempts + 1,
         "last_answer": str(error)[:500],
     }
     return Plan(columns | _taken_back(earlier, Call.OUT), ending="waiting")
 
 
-def waits(until: datetime, why: str) -> Plan:
+def waits(until: datetime, why: WaitReason) -> Plan:
     """Leave the row for later, with nothing sent."""
-    return Plan({"due_at": until, "last_answer": why}, ending="waiting")
+    return Plan({"due_at": until, "wait_reason": why.value}, ending="waiting")
 
 
 def unclear_until(row: Property, *, now: datetime) -> datetime | None:
@@ -300,10 +301,21 @@ def gone(row: Property) -> Plan:
     """Keep what we want of a property that the platform has no longer."""
     text = "the platform has no such property any more; an edit creates it again"
     columns = {
-        **{"due_at": None, "verify_at": None, "observed": {}, "platform_id": None, "inflight": {}},
+        **_due(Earlier(), None),
+        **{"observed": {}, "platform_id": None, "inflight": {}},
         "problem": with_problem(row.problem, ProblemKind.GONE, {"": text}),
     }
     return Plan(columns, ending="gone")
+
+
+def _due(earlier: Earlier, at: datetime | None) -> Columns:
+    """Return when the row comes again: at that time, else for its verifying read, else never."""
+    watched = at is None and earlier.verify_at is not None
+    return {
+        "due_at": earlier.verify_at if at is None else at,
+        "verify_at": earlier.verify_at,
+        "wait_reason": WaitReason.VERIFICATION.value if watched else "",
+    }
 
 
 def _taken_back(earlier: Earlier, call: Call) -> Columns:

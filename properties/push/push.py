@@ -23,6 +23,7 @@ from properties import merge
 from properties.difference import smallest_patch
 from properties.merge import Document, Patch
 from properties.models import Property
+from properties.models.property import WaitReason
 from properties.pull.reading import Read, goes_by_id, read
 from properties.push import plan
 from properties.push.holder import Holder
@@ -48,7 +49,7 @@ def push(
     if claim.abandoned:  # whatever becomes of this push
         holder.write(verify_at=earlier.verify_at)
     if waits_for_parent(claim.row):
-        return holder.end(plan.waits(now + PARENT_WAIT, "waits for its parent"))
+        return holder.end(plan.waits(now + PARENT_WAIT, WaitReason.PARENT))
     one = _Push(holder, workspace, earlier, clock)
     try:
         outcome = one.run(workspace.client())
@@ -117,7 +118,7 @@ class _Push:
     def _create(self, client: Client) -> str:
         """Create what a read has not found, and never twice (I8)."""
         if until := plan.unclear_until(self.row, now=self.clock()):
-            return self.holder.end(plan.waits(until, "waits: its creation is unclear"))
+            return self.holder.end(plan.waits(until, WaitReason.CREATION))
         if self._is_late(MARGIN):
             return self._put_back()
         patch = smallest_patch(self.row, inflight=self.earlier.pending)

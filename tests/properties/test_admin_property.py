@@ -201,6 +201,16 @@ def test_the_sync_tab_says_what_differs_and_what_would_be_sent(admin_client, fla
         assert text in page
 
 
+def test_a_property_that_waits_says_why(admin_client, flat):
+    def why() -> str:
+        return dict(admin_client.get(address(flat.pk)).context["sync"]["facts"])["Waits because"]
+
+    force(flat, due_at=now() + timedelta(minutes=1), wait_reason="PARENT")
+    assert why() == "its parent is created first"
+    force(flat, due_at=now())
+    assert why() == "—"
+
+
 def test_what_is_unknown_to_this_app_is_shown(admin_client, flat):
     address_ = {"locality": "Bern", "newerMember": "in the address"}
     force(flat, desired=flat.desired | {"address": address_, "newerField": {"a": "on top"}})

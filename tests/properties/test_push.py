@@ -122,6 +122,7 @@ def test_a_creation_that_never_arrived_is_sent_again_only_after_the_wait(
     set_title(row, "Flat, edited")  # an edit makes it due, and may still not send the POST
     assert later(drain_all, 5) == {"properties": {"waiting": 1}}
     assert len(sent) == 1
+    assert Property.objects.get().wait_reason == "CREATION"
     assert later(drain_all, 130) == {"properties": {"created": 1}}
     assert [p["title"] for p in remote(box)] == ["Flat, edited"]
 
@@ -150,7 +151,7 @@ def test_the_row_of_a_dead_worker_is_taken_up_and_read_once_more_later(row, drai
     assert drain_all() == {}
     assert later(drain_all, 61) == {"properties": {"pushed": 1}}
     row.refresh_from_db()
-    assert row.verify_at == row.due_at
+    assert (row.verify_at, row.wait_reason) == (row.due_at, "VERIFICATION")
     assert later(drain_all, 130) == {"properties": {"in sync": 1}}
     row.refresh_from_db()
     assert (row.due_at, row.verify_at, row.inflight) == (None, None, {})
@@ -599,6 +600,7 @@ def test_a_busy_platform_pauses_the_whole_workspace(
     assert abs((workspace.paused_until - now()).total_seconds() - pause) < 2
     assert workspace.problem
     assert len(asked) == 1
+    assert Property.objects.filter(wait_reason="PAUSE").count() == 1
     between.before = lambda _: None
     assert later(drain_all, 1) == {}
     assert later(drain_all, pause + 20)["properties"] == {"pushed": 1, "created": 1}
@@ -611,7 +613,7 @@ def test_a_server_error_backs_off_and_loses_nothing(box, row, between, drain_all
     set_title(row, "Edited")
     assert drain_all() == {"properties": {"delayed": 1}}
     row.refresh_from_db()
-    assert row.attempts == 1
+    assert (row.attempts, row.wait_reason) == (1, "FAILURE")
     assert "500 no json" in row.last_answer
     between.before = lambda _: None
     later(drain_all, 10)
@@ -656,7 +658,12 @@ def test_a_parent_is_created_before_its_child(box, workspace, drain_all):
     create(workspace, "B-1", {"title": "Parent"}, origin="FEED", now=now())
     assert drain_all() == {"properties": {"waiting": 1, "created": 1}}
     assert (len(remote(box)), len(remote(box, "B-1"))) == (0, 1)
+    waiting = Property.objects.get(object_reference_id="A-1")
+    assert (waiting.wait_reason, waiting.last_answer) == ("PARENT", "")
+    assert waiting.waits_because(now()) == "its parent is created first"
     assert later(drain_all, 6) == {"properties": {"created": 1}}
+    waiting.refresh_from_db()
+    assert (waiting.wait_reason, waiting.waits_because(now())) == ("", "")
 
 
 def test_two_that_name_each_other_as_parent_do_not_wait_for_ever(box, workspace, drain_all):

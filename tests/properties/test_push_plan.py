@@ -263,8 +263,8 @@ def test_as_long_as_an_earlier_call_may_land_its_values_stay_ours_and_the_row_is
     first = reconcile(before, THERE, earlier=earlier)
     sent = with_columns(before, first.columns)
     last = settle(sent, THERE | {"title": "House"}, first, earlier=earlier)
-    ended = [last.columns[name] for name in ("due_at", "verify_at", "inflight")]
-    assert ended == [NOW + SECOND, NOW + SECOND, pending]
+    ended = [last.columns[name] for name in ("due_at", "verify_at", "inflight", "wait_reason")]
+    assert ended == [NOW + SECOND, NOW + SECOND, pending, "VERIFICATION"]
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_only_a_call_without_an_answer_is_watched(call, unclear, expected):
         paused_until=None,
         wait=SECOND,
     )
-    rest = {"due_at": NOW + SECOND, "attempts": 3, "last_answer": "slow"}
+    rest = {"due_at": NOW + SECOND, "attempts": 3, "last_answer": "slow", "wait_reason": "FAILURE"}
     assert (made.columns, made.ending) == (expected | rest, "delayed")
 
 
@@ -301,6 +301,7 @@ def test_a_creation_without_an_answer_is_left_alone_until_it_cannot_come_any_mor
         wait=SECOND,
     )
     assert (made.columns["due_at"], made.columns["attempts"]) == (NOW + CREATE_WAIT, 0)
+    assert made.columns["wait_reason"] == "CREATION"
     sent = row(THERE, {}, create_sent_at=NOW)
     assert plan.unclear_until(sent, now=NOW + CREATE_WAIT - SECOND) == NOW + CREATE_WAIT
     assert plan.unclear_until(sent, now=NOW + CREATE_WAIT) is None
@@ -323,5 +324,5 @@ def test_what_is_gone_is_kept_as_we_want_it_and_waits_for_an_edit():
     assert list(columns.pop("problem")) == ["GONE"]
     assert columns == {
         **{"due_at": None, "verify_at": None, "observed": {}, "platform_id": None},
-        "inflight": {},
+        **{"inflight": {}, "wait_reason": ""},
     }
