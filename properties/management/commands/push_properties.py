@@ -2,16 +2,19 @@
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.jobs import due
-from crm_sync.jobs.due import Claim, LeaseLost
+from crm_sync.jobs import due, runner
+from crm_sync.jobs.due import Claim
+from crm_sync.jobs.runner import Source
 from crm_sync.management.base import FAILED, OK, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
+from crm_sync.workers.queues import error_text, put_off
 from properties.difference import planned
 from properties.merge import document
 from properties.models import Property
@@ -65,14 +68,14 @@ class Command(SyncCommand):
         found = rows.order_by("due_at", "pk").values_list("pk", "desired__parentRealtyReferenceId")
         # A child waits for its parent to be created: those without a parent go first.
         keys = [pk for pk, parent in sorted(found, key=lambda row: bool(row[1]))]
-        for pk in self.track(keys, "pushing"):
-            outcome = _pushed(pk, workspace)
+        outcomes = _pushed(self.track(keys, "pushing"), workspace)
+        for pk in keys:
             row = Property.objects.get(pk=pk)
-            outcome = outcome or ("by a worker" if row.due_at is None else "busy")
             yield {
                 "reference": str(row),
-                "outcome": outcome,
+                "outcome": outcomes.get(pk) or ("by a worker" if row.due_at is None else "busy"),
                 "answer": row.last_answer,
+                "waits": row.waits_because(timezone.now()),
                 "problem": row.problem,
             }
 
@@ -90,13 +93,24 @@ def _json(body: Any) -> str:
     return json.dumps(body, ensure_ascii=False)
 
 
-def _pushed(pk: int, workspace: Workspace) -> str | None:
-    """Push the row; None where a worker did, or is about to."""
-    claim = _claim(pk)
-    try:
-        return push(claim, workspace) if claim else None
-    except LeaseLost:
-        return None
+def _pushed(keys: Iterable[int], workspace: Workspace) -> dict[int, str]:
+    """Push these rows in this order; their outcomes, none where a worker does it."""
+    outcomes: dict[int, str] = {}
+    claims = (claim for pk in keys if (claim := _claim(pk)))
+
+    def work(begun: Sequence[Claim[Property]]) -> list[str]:
+        for one in begun:
+            outcomes[one.row.pk] = push(one, workspace)
+        return [outcomes[one.row.pk] for one in begun]
+
+    def failed(one: Claim[Property], error: Exception) -> str:
+        put_off(one, error, last_answer=error_text(error))
+        outcomes[one.row.pk] = "failed"
+        return "failed"
+
+    source = Source(lambda limit: list(islice(claims, limit)), work, Claim.give_back, failed)
+    runner.run(source, goes_on=lambda: True)
+    return outcomes
 
 
 def _claim(pk: int) -> Claim[Property] | None:
@@ -118,7 +132,11 @@ def _exit_code(done: list[Row]) -> int:
 
 
 def _lines(done: list[Row]) -> list[str]:
-    lines = [f"{row['outcome']:11} {row['reference']}  {row['answer']}" for row in done[:SHOWN]]
+    lines = [f"{row['outcome']:11} {row['reference']}  {_why(row)}" for row in done[:SHOWN]]
     if len(done) > SHOWN:
         lines.append(f"… and {len(done) - SHOWN} more")
     return lines or ["nothing is due"]
+
+
+def _why(row: Row) -> str:
+    return str(row["waits"] if row["outcome"] == "waiting" else row["answer"])
