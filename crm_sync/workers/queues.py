@@ -2,8 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Generic
@@ -118,6 +118,7 @@ class RowQueue(Generic[Row]):
         rows: those that may be worked on at that time, of all workspaces.
         work: takes claimed rows to their end and returns the outcome of each; see `runner.Source`.
         reason: the column that says why a row failed.
+        failure: what else is written of a row that failed.
         calls: whether it calls the platform: within the workspace's limit, not while it is paused.
         threads: how many rows are worked on at one time.
         leave: how many of the workspace's calls it leaves to others.
@@ -133,6 +134,7 @@ class RowQueue(Generic[Row]):
     rows: Callable[[datetime], QuerySet[Row]]
     work: Callable[[Sequence[Claim[Row]], Drain], Sequence[str]]
     reason: str
+    failure: Mapping[str, Any] = field(default_factory=dict)
     calls: bool = True
     threads: Callable[[], int] = lambda: 1
     leave: int = 0
@@ -215,12 +217,13 @@ class RowQueue(Generic[Row]):
             one.check()
             return self.work(claims, one)
 
-        source = runner.Source(claim, work, Claim.give_back, self._failed, self.together)
+        source = runner.Source(claim, work, Claim.give_back, self.failed, self.together)
         return runner.run(source, goes_on=one.goes_on, threads=threads, clock=one.clock)
 
-    def _failed(self, claim: Claim[Row], error: Exception) -> str:
+    def failed(self, claim: Claim[Row], error: Exception) -> str:
+        """Put off a row at which our own code failed; returns the outcome."""
         try:
-            put_off(claim, error, **{self.reason: error_text(error)})
+            put_off(claim, error, **{self.reason: error_text(error)}, **self.failure)
         except due.LeaseLost:
             return runner.LOST
         return "failed"

@@ -9,6 +9,7 @@ from crm_sync.jobs.due import Claim
 from crm_sync.workers.queues import Drain, RowQueue
 from properties.editing import QUEUE
 from properties.models import Property
+from properties.models.property import WaitReason
 from properties.push.plan import foreseen
 from properties.push.push import push
 
@@ -33,6 +34,7 @@ PROPERTIES = RowQueue(
     rows=lambda now: Property.objects.all(),
     work=_push,
     reason="last_answer",
+    failure={"wait_reason": WaitReason.FAILURE.value},
     begin=record,
     threads=lambda: int(settings.PUSH_THREADS),
     columns=LOOKED_AT,

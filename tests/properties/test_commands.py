@@ -166,7 +166,7 @@ def test_a_property_at_which_our_own_code_fails_does_not_stop_the_others(workspa
     outcomes = {row["reference"]: row["outcome"] for row in json.loads(out)["properties"]}
     assert (code, outcomes) == (3, {"BAD": "failed", "GOOD": "created"})
     bad = Property.objects.get(object_reference_id="BAD")
-    assert (bad.lease_token, bad.attempts) == (None, 1)
+    assert (bad.lease_token, bad.attempts, bad.wait_reason) == (None, 1, "FAILURE")
 
 
 def test_push_says_when_nothing_is_due(workspace, capsys):

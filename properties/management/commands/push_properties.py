@@ -14,11 +14,11 @@ from crm_sync.jobs.due import Claim
 from crm_sync.jobs.runner import Source
 from crm_sync.management.base import FAILED, OK, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
-from crm_sync.workers.queues import error_text, put_off
 from properties.difference import planned
 from properties.merge import document
 from properties.models import Property
 from properties.push.push import push
+from properties.push.queue import PROPERTIES
 
 Row = dict[str, Any]
 SHOWN = 20
@@ -104,9 +104,8 @@ def _pushed(keys: Iterable[int], workspace: Workspace) -> dict[int, str]:
         return [outcomes[one.row.pk] for one in begun]
 
     def failed(one: Claim[Property], error: Exception) -> str:
-        put_off(one, error, last_answer=error_text(error))
-        outcomes[one.row.pk] = "failed"
-        return "failed"
+        outcomes[one.row.pk] = PROPERTIES.failed(one, error)
+        return outcomes[one.row.pk]
 
     source = Source(lambda limit: list(islice(claims, limit)), work, Claim.give_back, failed)
     runner.run(source, goes_on=lambda: True)
