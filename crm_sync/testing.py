@@ -1,7 +1,7 @@
 """Fixtures for those who build on this: `pytest_plugins = ["crm_sync.testing"]`.
 
-`platform_event` lets the platform tell something, from the callback to the applied effect, in the
-process of the test and within its database.
+`platform_event` sends an event as the platform would, from the callback to the applied effect, in
+the process of the test and within its database.
 """
 
 from collections.abc import Callable, Iterator

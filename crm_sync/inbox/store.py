@@ -72,7 +72,7 @@ def store(
             return True
         if auth is not None and not auth.is_unchanged():
             raise AuthChanged
-        # Decision 11: a copy of what is settled is a row of its own, and the worker's to tell.
+        # Decision 11: a copy of what is settled is a row of its own; the worker recognises it.
         known = ReceivedEvent.objects.filter(
             workspace_id=workspace_id, digest=digest, replay_of=None, canonical_digest=""
         )

@@ -79,7 +79,7 @@ class Workspace(models.Model):
     pauses = models.PositiveIntegerField(default=0, editable=False)
     problem = models.TextField(blank=True, default="", editable=False)
 
-    # How far the platform's clock is ahead of ours; None before the first answer that tells (I29).
+    # How far the platform's clock is ahead of ours; None before the first answer with a date (I29).
     clock_ahead = models.DurationField(null=True, blank=True, editable=False)
     clock_noted_at = models.DateTimeField(null=True, blank=True, editable=False)
 

@@ -37,7 +37,7 @@ class Client:
         hear: Callable[[Reading], None] = lambda _: None,
         secrets: tuple[str, ...] = (),
     ) -> None:
-        """Keep what a call needs; `hear` is told what each good answer says of the clock (I29).
+        """Keep what a call needs; `hear` gets what each good answer says of the clock (I29).
 
         No answer and no error shows the credentials, or one of `secrets` (S5).
         """

@@ -16,7 +16,7 @@ _UNITS = ((timedelta(days=2), 86_400, "days"), (timedelta(hours=2), 3_600, "hour
 
 @dataclass(frozen=True)
 class Reading:
-    """What one answer tells of the platform's clock.
+    """What one answer shows of the platform's clock.
 
     Attributes:
         theirs: its `Date`, in whole seconds.
@@ -39,7 +39,7 @@ class Reading:
         return _HALF_SECOND + timedelta(seconds=self.took / 2)
 
     def differs_from(self, known: timedelta | None) -> bool:
-        """Tell whether the clock has moved, or was not known; a slow call tells less exactly."""
+        """Tell whether the clock has moved, or was not known; a slow call shows it less exactly."""
         return known is None or abs(self.ahead - known) > self.blur + MOVED
 
 

@@ -10,7 +10,7 @@ from crm_sync.platform import calls
 from crm_sync.platform.errors import AuthError
 from crm_sync.platform.redaction import Redactor
 
-TOKEN_LIFE = 55 * 60  # seconds, where the token does not tell its end (A6)
+TOKEN_LIFE = 55 * 60  # seconds, where the token does not say when it ends (A6)
 TOKEN_MARGIN = 60  # seconds before its end in which a token is not used any more
 
 

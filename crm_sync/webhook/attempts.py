@@ -13,7 +13,7 @@ from crm_sync.webhook.history import Document
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt, as the platform tells it.
+    """One attempt, as the platform records it.
 
     Attributes:
         at: by the platform's clock; None where that cannot be read.

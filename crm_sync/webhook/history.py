@@ -1,4 +1,4 @@
-"""Pure: what two readings of the trigger history and of the configuration tell (§2.1, §2.2)."""
+"""Pure: what two readings of the trigger history and of the configuration show (§2.1, §2.2)."""
 
 import json
 from collections.abc import Iterable

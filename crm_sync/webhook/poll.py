@@ -2,7 +2,7 @@
 
 One look reads the configuration, and the history wherever that may show something new. Each event
 of it that we did not receive goes through the same inbox. What a look cannot account for becomes a
-`Gap`: every open thing is read, and a person is told the interval.
+`Gap`: every open thing is read, and a person sees the interval.
 """
 
 import logging
@@ -38,7 +38,7 @@ class Sight:
 
     Attributes:
         configuration: None when no webhook is configured (A20).
-        as_of: the platform's clock; ours where it did not tell.
+        as_of: the platform's clock; ours where the answer has no date.
         records: oldest first; None when there was no reason to read them.
     """
 
@@ -48,7 +48,7 @@ class Sight:
 
     @property
     def attempted_at(self) -> datetime | None:
-        """The end of the last attempt that the configuration tells of."""
+        """The end of the last attempt that the configuration names."""
         return history.moment((self.configuration or {}).get("lastTriggeredAt"))
 
 
@@ -215,7 +215,7 @@ def _drift(
     if theirs.get("hasAuthSecret") is False:
         found[configuration.NO_SECRET] = {"theirs": "no secret", "ours": "a secret"}
     elif not found.keys() & {"url", "authType", "authHeaderName", "authParameterName"}:
-        # No endpoint returns the secret: what our own address answered to it is all that tells.
+        # No endpoint returns the secret: only what our own address answered to it shows that.
         tried = [one for one in new if one.is_success or one.status == UNAUTHORIZED]
         is_refused = (
             tried[-1].status == UNAUTHORIZED if tried else configuration.OTHER_SECRET in known.drift

@@ -78,9 +78,9 @@ def allowed(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def headers(payload: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers that tell of the event (§6.1 rule 2, A26)."""
-    told = {"X-Event-Type": str(payload["event"])}
-    return told | ({"X-Order-ID": str(payload["orderId"])} if "orderId" in payload else {})
+    """Return the headers that name the event (§6.1 rule 2, A26)."""
+    found = {"X-Event-Type": str(payload["event"])}
+    return found | ({"X-Order-ID": str(payload["orderId"])} if "orderId" in payload else {})
 
 
 def _of_the_moment(at: datetime) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from crm_sync.webhook import authentication, sample_events
 
 DEADLINE = 30.0  # seconds that the platform waits for an answer (§8)
 LOOK = 0.1  # seconds between two looks at what became of it
-# Stored with the received event, so that its page tells what was no call of the platform.
+# Stored with the received event, so that its page shows that the platform did not send it.
 MARK = {"X-Trial": "sent by ourselves, not by the platform"}
 
 

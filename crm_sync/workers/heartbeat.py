@@ -67,7 +67,7 @@ def beat(kind: str, name: str, now: datetime) -> bool:
     does not take it is said once in the log, and again when it does.
 
     Args:
-        name: tells it from others of its kind: Celery's hostname, or host and process id.
+        name: distinguishes it from others of its kind: Celery's hostname, or host and process id.
     """
     key = (kind, name)
     if _is_early(_tried.get(key), now, INTERVAL) or _ends.is_set() or connection.in_atomic_block:

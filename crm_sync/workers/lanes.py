@@ -83,7 +83,7 @@ class HeldLane:
 
 @contextmanager
 def enter(queue: str, workspace_id: int) -> Iterator[HeldLane | None]:
-    """Hold the lane of a queue; None where another worker has it, who is told to look again."""
+    """Hold the lane of a queue; None where another worker has it, which then looks again."""
     lane = _enter(queue, workspace_id)
     if lane is None:
         # Whoever holds it may have looked for the last time just before.

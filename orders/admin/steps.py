@@ -51,6 +51,6 @@ def _state(stop: str, status: str, way: list[str], reached: dict[str, datetime])
     if way.index(stop) > way.index(status):
         return "ahead"
     # A cancelled order may never have been in progress; any other one has passed this stop, also
-    # where we were not told.
+    # where we do not know.
     is_left_out = status == OrderStatus.CANCELLED and stop not in reached
     return "left out" if is_left_out and stop != OrderStatus.PLACED else "done"

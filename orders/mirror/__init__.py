@@ -1,1 +1,1 @@
-"""What the platform tells of orders becomes rows. Nothing is sent."""
+"""What the platform says of orders becomes rows. Nothing is sent."""

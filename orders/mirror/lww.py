@@ -38,7 +38,7 @@ def columns(fields: Iterable[LwwField]) -> list[str]:
 
 @dataclass(frozen=True)
 class Stamp:
-    """When a fact happened on the platform's clock, and the digest of the event that tells it."""
+    """When a fact happened on the platform's clock, and the digest of the event that says so."""
 
     at: datetime
     digest: str

@@ -1,4 +1,4 @@
-"""An order as the platform tells it."""
+"""The mirror of an order."""
 
 from datetime import UTC, datetime
 
@@ -8,13 +8,13 @@ from django.utils import timezone
 from crm_sync.jobs.due import DueModel, no_half_lease
 from orders.statuses import OrderStatus, shown
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of a fact that nobody has told yet
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of a fact that is not known yet
 
 
 class Order(DueModel):
     """The mirror of one order; `due_at` says when it is read next (A42: no list of orders exists).
 
-    `status` goes by the platform's clock: `status_at` and `status_digest` tell which event
+    `status` goes by the platform's clock: `status_at` and `status_digest` say which event
     or read it comes from (I22).
     """
 

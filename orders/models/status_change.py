@@ -1,4 +1,4 @@
-"""The timeline of an order: everything that we were told about it, and when it happened."""
+"""The timeline of an order: every fact that we learned of it, and when it happened."""
 
 from django.db import models
 from django.utils import timezone

@@ -36,7 +36,7 @@ def reschedule(
 
     Raises:
         NoSuchChoice: no such user or assignment; nothing was sent.
-        OutcomeUnknown: no clear answer; the order is due for a read, which will tell.
+        OutcomeUnknown: no clear answer; the order is due for a read, which shows the outcome.
         SyncError: the platform refused it (409: the state does not allow it), or is not there.
     """
     body = reschedule_body(
@@ -106,5 +106,5 @@ def _send(order: Order, call: Callable[[], Answer], *, now: datetime) -> Order:
     if isinstance(answer.document, dict):
         observe(before, answer, source=StatusChange.Source.LOCAL, now=now)
     else:
-        ask_for(order, now=now)  # done, but not told how the order stands now
+        ask_for(order, now=now)  # done, but the answer does not say how the order stands now
     return Order.objects.get(pk=order.pk)

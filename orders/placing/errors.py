@@ -2,7 +2,7 @@
 
     NoSuchChoice     what was named does not exist; nothing was sent
     AlreadySent      the placement is not ready to be sent; it is sent at most once (I9)
-    OutcomeUnknown   the platform may have done it; a read of the order will tell
+    OutcomeUnknown   the platform may have done it; a read of the order shows it
 
 What the platform itself answers are the errors of `crm_sync.platform.errors`.
 """

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from orders.models import RateLimit
 
-BEHIND = timedelta(minutes=2)  # who looks for a standstill asks about a moment of the past
+BEHIND = timedelta(minutes=2)  # who looks for stalled work asks about a moment of the past
 TRIES = 10  # others may take a read in between
 
 
@@ -30,7 +30,7 @@ def take(workspace_id: int, *, now: datetime) -> bool:
     for _ in range(TRIES):
         limit, _is_first = RateLimit.objects.get_or_create(workspace_id=workspace_id)
         paid_until = max(limit.paid_until, now) + share
-        # What is paid further ahead than can be was written by a clock that went ahead.
+        # A time further ahead than the bucket allows was written by a clock that was ahead.
         columns = {"paid_until": min(paid_until, full)}
         mine = RateLimit.objects.filter(pk=limit.pk, paid_until=limit.paid_until)
         if paid_until > full:

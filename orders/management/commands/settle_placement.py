@@ -1,4 +1,4 @@
-"""Say what became of a placement whose outcome the platform never told."""
+"""Settle a placement whose outcome is unknown, as a person found it on the platform."""
 
 from typing import Any
 
