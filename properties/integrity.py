@@ -46,7 +46,7 @@ def properties(workspace_id: int, now: datetime) -> CheckGroup:
             "paused": waits & Q(workspace__paused_until__gt=now),
             "behind a parent": later & behind,
             "later": later & ~behind,
-            "in step": is_done & Q(problem={}),
+            "in sync": is_done & Q(problem={}),
             "with a person": is_done & ~Q(problem={}),
         },
         [

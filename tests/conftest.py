@@ -202,7 +202,7 @@ def workspace(db, box: Sandbox) -> Workspace:
     """Return a workspace that is connected to the sandbox, its webhook set and looked at."""
     connected = Workspace.objects.create(slug="main", base_url=PLATFORM, fixed_token=TOKEN)
     configure(connected, auth_type="HEADER", now=datetime.now(UTC))
-    assert registry.queue("triggers").drain(connected.pk, 20.0).counts == {"looked": 1}
+    assert registry.queue("webhooks").drain(connected.pk, 20.0).counts == {"looked": 1}
     box.calls.clear()
     return connected
 
@@ -224,8 +224,8 @@ def drain_all() -> Callable[[], dict[str, dict[str, int]]]:
                 done = counts.setdefault(name, {})
                 for outcome, count in registry.queue(name).drain(workspace_id, 20.0).counts.items():
                     done[outcome] = done.get(outcome, 0) + count
-            if set(counts.get("triggers", ())) == {"as before"}:
-                del counts["triggers"]
+            if set(counts.get("webhooks", ())) == {"as before"}:
+                del counts["webhooks"]
         raise AssertionError(f"still due after 20 rounds: {waiting}")
 
     return drain

@@ -63,7 +63,8 @@ def _stalled(workspaces: list[Any], reports: list[Report], now: datetime) -> Ite
     for queue, found in sorted(by_queue.items()):
         yield Attention(
             badge("Stalled", "danger"),
-            f"Nobody has taken what is due in {queue} for {int(LATE.total_seconds())} s or longer",
+            f"No worker has taken what is due in {queue.replace('_', ' ')}"
+            f" for {int(LATE.total_seconds())} s or longer",
             slugs.get(found[0], "") if len(found) == 1 else f"{len(found)} workspaces",
             remedy="Start one more worker, or look at the log of the one that runs"
             if is_worker_there

@@ -26,7 +26,7 @@ class Attention:
     """One line of what waits for a person: its state as a badge, why, where, since when.
 
     Attributes:
-        link: the admin page of it; "" where there is none.
+        link: the admin page of it; who may not open that page does not see the line (S17).
         remedy: what a person can do about it.
         next_try: when it is tried again by itself; "" where nothing is.
         is_urgent: something is stalled as long as this is so; shown first.

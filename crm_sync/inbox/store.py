@@ -20,7 +20,7 @@ from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import NotUnderstood, canonical_digest, parse_document
 from crm_sync.workers.queues import Drain, RowQueue
 
-QUEUE = "deliveries"
+QUEUE = "received_events"
 AT_ONCE = 100  # are claimed together; so many wait for a lease to end when a worker dies
 UNDIGESTED = 100  # so many of the newest rows are looked into whose digest is not noted yet
 STUCK = ReceivedEvent.STUCK

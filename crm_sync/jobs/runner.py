@@ -1,7 +1,7 @@
-"""The one loop that works off what is due: claim, work, count, until it is told to stop.
+"""The one loop over rows that are due: claim, work, count, until it is told to stop.
 
-It ends within what one row takes once it is told to stop, works or gives back all that it claimed,
-and uses no processor while it waits.
+It ends within what one unit takes once it is told to stop, works or gives back all that it claimed,
+and sleeps while it waits.
 """
 
 import logging

@@ -15,7 +15,7 @@ from crm_sync import registry
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import ReceivedEvent, WebhookMonitor
 
-QUEUE = "triggers"
+QUEUE = "webhooks"
 RECEIPTS = 5
 SOONEST = timedelta(seconds=settings.HISTORY_POLL_ACTIVE)
 LATEST = timedelta(seconds=settings.HISTORY_POLL_IDLE)

@@ -38,7 +38,7 @@ def looked(workspace: Workspace, after: timedelta) -> dict[str, int]:
     last = watch_of(workspace).looked_at
     assert last is not None
     with time_machine.travel(last + after, tick=False):
-        return registry.queue("triggers").drain(workspace.pk, 20.0).counts
+        return registry.queue("webhooks").drain(workspace.pk, 20.0).counts
 
 
 def apply(workspace: Workspace) -> dict[str, int]:

@@ -169,7 +169,7 @@ def test_apply_again_gives_stuck_deliveries_back_to_the_worker(
         state, due_at, attempts = state_of(received_event)
         assert (state, attempts, received_event.applied_at) == (State.RECEIVED, 0, None)
         assert before <= due_at <= timezone.now()
-    assert rings == [("deliveries", main.pk)]
+    assert rings == [("received_events", main.pk)]
 
 
 def test_what_is_applied_again_takes_effect(main, boss):

@@ -115,7 +115,7 @@ def test_a_system_in_which_much_has_happened_adds_up(lived):
         13,
         {"duplicate": 1, "not understood": 1},
     )
-    assert parts(found, "properties") == {"in step": 1, "with a person": 2}
+    assert parts(found, "properties") == {"in sync": 1, "with a person": 2}
     assert parts(found, "orders") == {"ended": 1}
     assert parts(found, "materials") == {"fetched": 2}
     assert parts(found, "placements") == {"placed": 1}

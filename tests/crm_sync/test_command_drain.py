@@ -23,6 +23,6 @@ def test_drain_does_what_is_due_and_says_so(box, workspace):
     ReceivedEvent.objects.create(
         workspace=workspace, digest="2", body=body, due_at=workspace.created_at
     )
-    assert run("drain") == "deliveries: QUARANTINED 2\n"
+    assert run("drain") == "received_events: QUARANTINED 2\n"
     assert run("drain") == "nothing is due\n"
     assert json.loads(run("drain", "--json")) == {"done": []}

@@ -54,37 +54,37 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_without_a_transaction_it_rings_at_once(bell):
-    bell.ring("deliveries", 1)
-    assert bell.rings == [("deliveries", 1)]
+    bell.ring("received_events", 1)
+    assert bell.rings == [("received_events", 1)]
 
 
 def test_it_rings_after_the_commit_and_not_when_all_is_rolled_back(bell):
     with transaction.atomic():
-        bell.ring("deliveries", 1)
+        bell.ring("received_events", 1)
         assert bell.rings == []
-    assert bell.rings == [("deliveries", 1)]
+    assert bell.rings == [("received_events", 1)]
     with transaction.atomic():
         bell.ring("properties", 1)
         transaction.set_rollback(True)
-    assert bell.rings == [("deliveries", 1)]
+    assert bell.rings == [("received_events", 1)]
 
 
 def test_rings_of_one_queue_of_one_workspace_are_coalesced(bell, clock):
     for _ in range(5):
-        bell.ring("deliveries", 1)
-    bell.ring("deliveries", 2)
+        bell.ring("received_events", 1)
+    bell.ring("received_events", 2)
     bell.ring("properties", 1)
-    assert bell.rings == [("deliveries", 1), ("deliveries", 2), ("properties", 1)]
+    assert bell.rings == [("received_events", 1), ("received_events", 2), ("properties", 1)]
     clock.shift(0.31)
-    bell.ring("deliveries", 1)
-    assert bell.rings[3:] == [("deliveries", 1)]
+    bell.ring("received_events", 1)
+    assert bell.rings[3:] == [("received_events", 1)]
 
 
 def test_after_a_failure_it_is_silent_for_five_seconds_and_nobody_hears_of_it(bell, clock, caplog):
     caplog.set_level(logging.WARNING, "crm_sync.jobs.doorbell")
     bell.broken = True
-    bell.ring("deliveries", 1)
-    for queue in ("deliveries", "properties"):
+    bell.ring("received_events", 1)
+    for queue in ("received_events", "properties"):
         bell.ring(queue, 2)
     assert len(bell.rings) == 1
     assert caplog.messages == ["the broker does not answer (no broker); the tick does the work"]
@@ -101,13 +101,13 @@ def test_a_failing_ring_does_not_stop_what_else_happens_after_the_commit(bell):
     done = []
     bell.broken = True
     with transaction.atomic():
-        bell.ring("deliveries", 1)
+        bell.ring("received_events", 1)
         transaction.on_commit(lambda: done.append(1))
     assert done == [1]
 
 
 def test_a_doorbell_that_is_not_connected_does_nothing():
-    Doorbell().ring("deliveries", 1)
+    Doorbell().ring("received_events", 1)
 
 
 # --- with Celery, in a process of its own: Celery reads its settings once
@@ -124,7 +124,7 @@ took = []
 for rings in (1, 50):
     started = time.monotonic()
     for n in range(rings):
-        doorbell.ring("deliveries", 7 + n)
+        doorbell.ring("received_events", 7 + n)
     took.append(time.monotonic() - started)
 print(json.dumps(took))
 """
@@ -176,7 +176,7 @@ def test_a_ring_reaches_redis_as_a_task_that_carries_ids_alone(server, database_
     arguments, keywords, _ = json.loads(base64.b64decode(message["body"]))
     assert (message["headers"]["task"], arguments, keywords) == (
         "crm_sync.drain",
-        ["deliveries", 7],
+        ["received_events", 7],
         {},
     )
 

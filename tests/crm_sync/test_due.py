@@ -227,10 +227,10 @@ def test_a_lease_outlives_the_longest_call_by_far(settings):
 def test_what_waits_is_told_by_queue_and_workspace(hook):
     assert queues.waiting(NOW) == []
     row(hook, "a")
-    assert queues.waiting(NOW) == [("deliveries", hook.pk)]
+    assert queues.waiting(NOW) == [("received_events", hook.pk)]
     take()
     assert queues.waiting(NOW) == []
-    assert queues.waiting(NOW + due.LEASE) == [("deliveries", hook.pk)]
+    assert queues.waiting(NOW + due.LEASE) == [("received_events", hook.pk)]
 
 
 def test_a_tally_counts_in_the_words_of_its_queue():

@@ -98,7 +98,7 @@ def test_work_that_nobody_does_for_a_minute_is_told(db, seconds, late):
     seen(Kind.WORKER, 3)
     seen(Kind.BEAT, 3)
     due_since(seconds)
-    told = {"status": "work is stalled", "missing": [], "stalled": ["deliveries"]}
+    told = {"status": "work is stalled", "missing": [], "stalled": ["received_events"]}
     assert get("/workersz") == ((503, told) if late else OK)
 
 
@@ -115,10 +115,10 @@ def test_a_long_backlog_that_a_worker_drains_moves(db):
     seen(Kind.BEAT, 3)
     due_since(300)
     workspace = Workspace.objects.get()
-    with lanes.enter("deliveries", workspace.pk) as lane:
+    with lanes.enter("received_events", workspace.pk) as lane:
         assert get("/workersz") == OK
         Lane.objects.update(lease_until=timezone.now() - timedelta(seconds=1))  # it was killed
-        told = {"status": "work is stalled", "missing": [], "stalled": ["deliveries"]}
+        told = {"status": "work is stalled", "missing": [], "stalled": ["received_events"]}
         assert get("/workersz") == (503, told)
     assert lane is not None
 

@@ -27,9 +27,9 @@ def test_the_ring_comes_when_the_callback_can_be_read_by_others(hook):
     seen = []
     doorbell.connect(lambda *ring: seen.append((*ring, ReceivedEvent.objects.count())))
     assert call(hook) == 200
-    assert seen == [("deliveries", hook.pk, 1)]
+    assert seen == [("received_events", hook.pk, 1)]
     assert call(hook) == 200  # a repetition is no work
-    assert seen == [("deliveries", hook.pk, 1)]
+    assert seen == [("received_events", hook.pk, 1)]
 
 
 def test_a_broker_that_fails_does_not_reach_the_platform(hook):

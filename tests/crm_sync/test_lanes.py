@@ -10,7 +10,7 @@ from crm_sync.models import Lane, Workspace
 from crm_sync.workers import lanes
 from tests.together import together
 
-QUEUE = "deliveries"
+QUEUE = "received_events"
 SECOND = timedelta(seconds=1)
 
 

@@ -116,12 +116,24 @@ def test_a_worker_that_is_missing_stands_before_what_follows_from_it(boss):
         ),
         (
             "Stalled",
-            "Nobody has taken what is due in deliveries for 60 s or longer",
+            "No worker has taken what is due in received events for 60 s or longer",
             "main",
             "Start a worker",
             "When a worker is free",
         ),
     ]
+
+
+def test_what_is_stalled_stands_before_the_figures_and_else_behind_them(boss):
+    def order() -> list[str]:
+        page = boss.get("/admin/").content.decode()
+        places = {name: page.index(name) for name in ("<h3>Needs attention", 'class="cs-tiles"')}
+        return sorted(places, key=lambda name: places[name])
+
+    connected()
+    assert order() == ["<h3>Needs attention", 'class="cs-tiles"']
+    all_run()
+    assert order() == ['class="cs-tiles"', "<h3>Needs attention"]
 
 
 def test_one_line_tells_of_a_queue_that_stands_still_in_many_workspaces(boss):
@@ -132,7 +144,7 @@ def test_one_line_tells_of_a_queue_that_stands_still_in_many_workspaces(boss):
     assert urgent(boss) == [
         (
             "Stalled",
-            "Nobody has taken what is due in deliveries for 60 s or longer",
+            "No worker has taken what is due in received events for 60 s or longer",
             "3 workspaces",
             "Start one more worker, or look at the log of the one that runs",
             "When a worker is free",

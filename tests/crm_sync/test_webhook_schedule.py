@@ -69,7 +69,7 @@ def test_what_an_app_says_that_moves_counts(box, workspace, app_hooks):
 def test_a_worker_looks_when_it_is_time_and_not_before(box, workspace, after, counts):
     look(workspace)
     assert looked(workspace, after * SECOND) == counts
-    assert watch_of(workspace).workspace_id in registry.queue("triggers").workspaces(
+    assert watch_of(workspace).workspace_id in registry.queue("webhooks").workspaces(
         watch_of(workspace).due_at
     )
 
@@ -77,9 +77,9 @@ def test_a_worker_looks_when_it_is_time_and_not_before(box, workspace, after, co
 def test_a_clock_that_is_set_back_puts_no_look_off(box, workspace):
     look(workspace, at=now_utc() + timedelta(minutes=20))
     happen(box, 1, "DROPPED")
-    assert registry.queue("triggers").workspaces(now_utc()) == {workspace.pk}
-    assert registry.queue("triggers").drain(workspace.pk, 20.0).counts == {"looked": 1}
-    assert registry.queue("triggers").workspaces(now_utc()) == set()
+    assert registry.queue("webhooks").workspaces(now_utc()) == {workspace.pk}
+    assert registry.queue("webhooks").drain(workspace.pk, 20.0).counts == {"looked": 1}
+    assert registry.queue("webhooks").workspaces(now_utc()) == set()
 
 
 def test_a_callback_brings_the_next_look_within_15_seconds(box, workspace):
@@ -101,9 +101,9 @@ def test_after_every_fifth_callback_the_history_is_read_at_once(box, workspace):
         happen(box, 1)
         apply(workspace)
         assert watch_of(workspace).is_certain
-        assert registry.queue("triggers").drain(workspace.pk, 20.0).counts == {"looked": 1}
+        assert registry.queue("webhooks").drain(workspace.pk, 20.0).counts == {"looked": 1}
         assert calls(box) == [CONFIGURATION, HISTORY]
-        assert registry.queue("triggers").drain(workspace.pk, 20.0).counts == {}
+        assert registry.queue("webhooks").drain(workspace.pk, 20.0).counts == {}
 
 
 def test_in_a_long_drain_the_fifth_is_not_waited_for_to_the_end(box, workspace, app_hooks):
@@ -142,7 +142,7 @@ def test_somebody_who_asks_during_a_look_is_not_forgotten(box, workspace, app_ho
 def test_a_worker_that_starts_has_every_history_read(box, workspace):
     tasks.look_at_once()
     assert watch_of(workspace).is_certain
-    assert registry.queue("triggers").drain(workspace.pk, 20.0).counts == {"looked": 1}
+    assert registry.queue("webhooks").drain(workspace.pk, 20.0).counts == {"looked": 1}
     assert calls(box) == [CONFIGURATION, HISTORY]
 
 
@@ -157,8 +157,8 @@ def test_without_a_database_a_worker_starts_all_the_same(db):
 def test_a_paused_workspace_is_left_alone(box, workspace):
     WebhookMonitor.objects.update(due_at=now_utc())
     Workspace.objects.update(paused_until=now_utc() + 60 * SECOND)
-    assert registry.queue("triggers").workspaces(now_utc()) == set()
-    assert registry.queue("triggers").drain(workspace.pk, 20.0).counts == {}
+    assert registry.queue("webhooks").workspaces(now_utc()) == set()
+    assert registry.queue("webhooks").drain(workspace.pk, 20.0).counts == {}
     assert calls(box) == []
 
 
@@ -174,7 +174,7 @@ def test_a_workspace_whose_webhook_nobody_set_is_not_looked_at(box, db):
     Workspace.objects.create(slug="bare", base_url="http://x.test", fixed_token="t")
     schedule.received(Workspace.objects.get().pk, now=now_utc())
     schedule.look_soon(Workspace.objects.get().pk, now=now_utc())
-    assert registry.queue("triggers").workspaces(now_utc()) == set()
+    assert registry.queue("webhooks").workspaces(now_utc()) == set()
 
 
 def test_the_tick_asks_with_one_query_however_many_workspaces(db, django_assert_num_queries):
@@ -182,12 +182,12 @@ def test_the_tick_asks_with_one_query_however_many_workspaces(db, django_assert_
         one = Workspace.objects.create(slug=f"w{n}", base_url="http://x.test")
         schedule.begin(one.pk, now=now_utc())
     with django_assert_num_queries(1):
-        assert len(registry.queue("triggers").workspaces(now_utc())) == 30
+        assert len(registry.queue("webhooks").workspaces(now_utc())) == 30
 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_many_workers_one_looks(box, workspace):
     schedule.ask(WebhookMonitor.objects.all(), now=now_utc())
-    outcomes = together(lambda: registry.queue("triggers").drain(workspace.pk, 20.0).counts)
+    outcomes = together(lambda: registry.queue("webhooks").drain(workspace.pk, 20.0).counts)
     assert sorted(outcomes, key=len) == [{}, {}, {}, {"looked": 1}]
     assert calls(box) == [CONFIGURATION, HISTORY]

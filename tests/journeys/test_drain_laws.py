@@ -72,10 +72,10 @@ def fill_imports(workspace, user) -> None:
 
 FILL = {
     "properties": (Property, fill_properties),
-    "deliveries": (ReceivedEvent, fill_deliveries),
+    "received_events": (ReceivedEvent, fill_deliveries),
     "orders": (Order, fill_orders),
     "materials": (MaterialSet, fill_materials),
-    "triggers": (WebhookMonitor, fill_triggers),
+    "webhooks": (WebhookMonitor, fill_triggers),
     "imports": (Import, fill_imports),
 }
 

@@ -43,8 +43,8 @@ LATE = (5, 30, 90, 180)  # seconds that a callback may come late
 
 # Nobody edits a property here, so the tick asks these alone.
 QUEUES = {
-    "triggers": WebhookMonitor,
-    "deliveries": ReceivedEvent,
+    "webhooks": WebhookMonitor,
+    "received_events": ReceivedEvent,
     "orders": Order,
     "materials": MaterialSet,
 }
@@ -298,7 +298,7 @@ class Storm:
 
     def _ring(self) -> None:
         self._is_ringing = False
-        self._work("deliveries")
+        self._work("received_events")
         self._work("orders")
 
     def _work(self, *only: str) -> None:
@@ -383,7 +383,7 @@ class Storm:
                 action()
                 self._deliver()
             self._move(end)
-            self._work("deliveries")
+            self._work("received_events")
 
     # --- the verdict
 

@@ -237,7 +237,7 @@ def test_a_callback_that_comes_before_the_answer_counts(box, workspace, home, wi
     def the_order_starts_at_once() -> None:
         box.step()
         box.deliver()
-        registry.queue("deliveries").drain(workspace.pk, 20.0)
+        registry.queue("received_events").drain(workspace.pk, 20.0)
         # The answer to the POST shows the order as it was placed.
         next(iter(box.workspace.orders.values()))["status"] = "PLACED"
 

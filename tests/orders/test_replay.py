@@ -139,7 +139,7 @@ def test_a_dry_run_leaves_nothing_behind_in_a_database_that_really_commits(recei
     assert (everything(), rings) == (before, [])
     assert transaction.get_connection().in_atomic_block is False
     replay.replay(chosen, now=now())
-    assert rings == [("deliveries", workspace.pk)]
+    assert rings == [("received_events", workspace.pk)]
 
 
 def test_what_would_fail_again_says_why(receive, breaks):
@@ -260,7 +260,7 @@ def test_the_command_shows_then_plays(receive, breaks, workspace):
     code, text = run("main", "--state", "FAILED", "--dry-run", "--json")
     told = json.loads(text)
     assert (code, told["chosen"], told["outcomes"]) == (0, 1, {"APPLIED": 1})
-    assert told["deliveries"][0]["changes"]["order 5000, status"] == {
+    assert told["received_events"][0]["changes"]["order 5000, status"] == {
         "before": "",
         "after": "IN_PROGRESS",
     }

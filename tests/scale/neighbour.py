@@ -31,7 +31,7 @@ from properties.models import Import, Property  # noqa: E402
 
 LIMIT = 30.0  # seconds; then it is said as it is
 LOOK = 0.02
-ALL = ("deliveries", "properties", "orders", "triggers", "imports")
+ALL = ("received_events", "properties", "orders", "webhooks", "imports")
 
 
 class Neighbour:

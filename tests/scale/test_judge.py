@@ -98,8 +98,8 @@ def test_what_is_due_and_nobody_takes_stands_still(main, looks):
     past = timezone.now() - timedelta(seconds=5)
     received_event(main, 1, due_at=past)
     Property.objects.create(workspace=main, object_reference_id="P-1", due_at=past)
-    assert looks() == ["deliveries", "properties"]
+    assert looks() == ["received_events", "properties"]
     Workspace.objects.update(paused_until=timezone.now() + timedelta(minutes=1))
-    assert looks() == ["deliveries"]  # a property waits for the platform
+    assert looks() == ["received_events"]  # a property waits for the platform
     ReceivedEvent.objects.update(**held(timezone.now() + timedelta(minutes=1)))
     assert looks() == []  # somebody is at it

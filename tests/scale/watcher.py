@@ -17,10 +17,10 @@ LOOK = 0.25  # seconds between two looks
 QUEUES = {
     "properties": ("properties_property", True),
     "imports": ("properties_import", False),
-    "deliveries": ("crm_sync_receivedevent", False),
+    "received_events": ("crm_sync_receivedevent", False),
     "orders": ("orders_order", True),
     "materials": ("orders_materialset", True),
-    "triggers": ("crm_sync_webhookmonitor", True),
+    "webhooks": ("crm_sync_webhookmonitor", True),
 }
 AWAKE = (
     " and workspace_id in (select id from crm_sync_workspace"

@@ -17,7 +17,7 @@ class Command(SyncCommand):
 
     help = (
         "Check that every received event, property, order and upload is counted once and is on its"
-        " way, in step, or with a person, and say where no worker or beat is alive. One moment of"
+        " way, in sync, or with a person, and say where no worker or beat is alive. One moment of"
         " the database is looked at, also while workers run; nobody waits for it. Exit code: 0"
         " all holds, 1 something does not."
     )

@@ -71,7 +71,7 @@ class Command(SyncCommand):
         document = {
             "chosen": len(found),
             "outcomes": counts,
-            "deliveries": list(map(_document, found)),
+            "received_events": list(map(_document, found)),
         }
         lines = [line for one in found for line in _lines(one)]
         total = ", ".join(f"{count} {state.lower()}" for state, count in sorted(counts.items()))
@@ -99,7 +99,7 @@ class Command(SyncCommand):
 
     def _slices(self, keys: list[int]) -> Iterator[list[ReceivedEvent]]:
         starts = range(0, len(keys), AT_ONCE)
-        for start in self.track(starts, "deliveries"):
+        for start in self.track(starts, "received events"):
             yield list(ReceivedEvent.objects.filter(pk__in=keys[start : start + AT_ONCE]))
 
 
