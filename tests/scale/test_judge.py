@@ -94,11 +94,11 @@ def test_what_a_worker_still_held_when_it_was_asked_to_end_is_told(main, url):
     ]
 
 
-def test_what_is_due_and_nobody_takes_stands_still(main, looks):
+def test_what_is_due_and_no_worker_takes_is_stalled(main, looks):
     past = timezone.now() - timedelta(seconds=5)
     received_event(main, 1, due_at=past)
     Property.objects.create(workspace=main, object_reference_id="P-1", due_at=past)
-    assert looks() == ["received_events", "properties"]
+    assert looks() == ["properties", "received_events"]
     Workspace.objects.update(paused_until=timezone.now() + timedelta(minutes=1))
     assert looks() == ["received_events"]  # a property waits for the platform
     ReceivedEvent.objects.update(**held(timezone.now() + timedelta(minutes=1)))
