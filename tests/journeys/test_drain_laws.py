@@ -41,7 +41,7 @@ def fill_properties(workspace, _) -> None:
         create(workspace, f"L-{n}", {"title": f"House {n}"}, origin="FEED", now=timezone.now())
 
 
-def fill_deliveries(workspace, _) -> None:
+def fill_received_events(workspace, _) -> None:
     now = timezone.now()
     for n in range(BACKLOG):
         ReceivedEvent.objects.create(workspace=workspace, digest=str(n), body=b"?", due_at=now)
@@ -61,7 +61,7 @@ def fill_materials(workspace, _) -> None:
         )
 
 
-def fill_triggers(workspace, _) -> None:
+def fill_webhooks(workspace, _) -> None:
     WebhookMonitor.objects.filter(workspace=workspace).update(due_at=timezone.now())
 
 
@@ -72,10 +72,10 @@ def fill_imports(workspace, user) -> None:
 
 FILL = {
     "properties": (Property, fill_properties),
-    "received_events": (ReceivedEvent, fill_deliveries),
+    "received_events": (ReceivedEvent, fill_received_events),
     "orders": (Order, fill_orders),
     "materials": (MaterialSet, fill_materials),
-    "webhooks": (WebhookMonitor, fill_triggers),
+    "webhooks": (WebhookMonitor, fill_webhooks),
     "imports": (Import, fill_imports),
 }
 

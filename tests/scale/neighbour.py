@@ -40,7 +40,7 @@ class Neighbour:
     def __init__(self, slug: str, sandbox: str) -> None:
         self.workspace, self.sandbox = Workspace.objects.get(slug=slug), sandbox
 
-    def deliveries(self) -> Callable[[], bool]:
+    def received_events(self) -> Callable[[], bool]:
         one = Assignment.objects.filter(workspace=self.workspace).first()
         day = "2031-01-01" if str(one.estimated_delivery_date) != "2031-01-01" else "2031-01-02"
         address = f"{self.sandbox}/_sandbox/assignments/{one.platform_id}/estimate"
@@ -65,7 +65,7 @@ class Neighbour:
         doorbell.ring(updates.QUEUE, self.workspace.pk)
         return lambda: not mine.filter(due_at=now).exists() and not _held(mine)
 
-    def triggers(self) -> Callable[[], bool]:
+    def webhooks(self) -> Callable[[], bool]:
         now = timezone.now()
         mine = WebhookMonitor.objects.filter(workspace=self.workspace)
         schedule.ask(mine, now=now)
