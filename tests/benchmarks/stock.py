@@ -46,7 +46,9 @@ def a_property(workspace: Workspace, name: str, **columns: object) -> Property:
 
 
 def a_received_event(workspace: Workspace, name: str, **columns: object) -> ReceivedEvent:
-    """Store one event that nobody has understood yet, unless `columns` say otherwise."""
+    """Store one event: one that waits where `due_at` is given, else one that is settled."""
+    if "due_at" not in columns:
+        columns["state"] = ReceivedEvent.State.IGNORED
     return ReceivedEvent.objects.create(
         workspace=workspace, digest=name, body=b"{}", headers={}, method="POST", **columns
     )
