@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Max, Min
+from django.db.models import Count, Max, Min, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
@@ -19,7 +19,11 @@ from crm_sync.models import ReceivedEvent
 
 MOST = 100  # groups on the page, the largest first
 AT_ONCE = 2000  # received events that one click acts on
-ACTIONS = {"apply_again": "Applied again.", "set_aside": "Set aside."}
+# Name of the action → how, what the history of a row says, and what the person reads.
+ACTIONS = {
+    "apply_again": (store.apply_again, "Applied again.", "A worker applies them again now"),
+    "set_aside": (store.set_aside, "Set aside.", "Set aside, and kept"),
+}
 
 
 def failure_groups_page(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
@@ -72,6 +76,17 @@ def _groups() -> list[dict[str, Any]]:
     ]
 
 
+def act_on_stuck(
+    admin: ReadOnlyAdmin, request: HttpRequest, rows: QuerySet[ReceivedEvent], name: str
+) -> tuple[int, str]:
+    """Do one of the `ACTIONS` to received events that are stuck: to how many, and how to say so."""
+    act, done, text = ACTIONS[name]
+    # Before they change: afterwards none of them is stuck any more (S17: who did what).
+    admin.note(request, rows, done)
+    count = act(rows, now=timezone.now())
+    return count, f"{text}: {count}."
+
+
 def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
     name = request.POST.get("action", "")
     if not admin.has_act_permission(request):
@@ -83,12 +98,7 @@ def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
     ).filter(state__in=store.STUCK)
     keys = list(group.order_by("received_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
     rows = ReceivedEvent.objects.filter(pk__in=keys)
-    admin.note(request, rows, ACTIONS[name])
-    if name == "apply_again":
-        count = store.apply_again(rows, now=timezone.now())
-        messages.success(request, f"A worker applies them again now: {count}.")
-    else:
-        count = store.set_aside(rows, now=timezone.now())
-        messages.success(request, f"Set aside, and kept: {count}.")
+    _, text = act_on_stuck(admin, request, rows, name)
+    messages.success(request, text)
     if len(keys) == AT_ONCE:
         messages.info(request, f"{AT_ONCE} at once: the rest still stands here.")

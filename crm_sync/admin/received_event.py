@@ -12,7 +12,7 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.failure_groups import failure_groups_page
+from crm_sync.admin.failure_groups import act_on_stuck, failure_groups_page
 from crm_sync.admin.inbox_filters import AgeFilter, CauseFilter, EventFilter
 from crm_sync.admin.live import live_figures
 from crm_sync.admin.payload import raw, readable
@@ -80,6 +80,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     ordering = ("-pk",)  # as they came; along the key, which needs no sorting among millions
     list_per_page = 50
     show_full_result_count = False
+    annotations = {"workspace_slug": F("workspace__slug")}
     actions = ("replay", "apply_again", "set_aside")
 
     def get_urls(self) -> list[URLPattern]:
@@ -107,10 +108,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ReceivedEvent]:
         """Leave the raw bytes in the database until a page shows them, and secrets for ever."""
-        received_events: QuerySet[ReceivedEvent] = (
-            super().get_queryset(request).defer("body", "headers")
-        )
-        return received_events.annotate(workspace_slug=F("workspace__slug"))
+        return super().get_queryset(request).defer("body", "headers")
 
     event = column(
         "event", lambda row: two_lines(row.kind or "Callback", row.workspace_slug), "kind"
@@ -143,23 +141,20 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     @action(description="Apply again", permissions=["act"])
     def apply_again(self, request: HttpRequest, queryset: QuerySet[ReceivedEvent]) -> None:
         """Give failed and not understood received events to the worker once more (POST only)."""
-        stuck = queryset.filter(state__in=store.STUCK)
-        # Before they change: afterwards none of them is stuck any more (S17: who did what).
-        self.note(request, stuck, "Applied again.")
-        count = store.apply_again(stuck, now=timezone.now())
-        if count:
-            messages.success(request, f"A worker applies them again now: {count}.")
-        else:
-            messages.warning(request, "Nothing here is failed or not understood.")
+        self._act_on_stuck(request, queryset, "apply_again")
 
     @action(description="Set aside", permissions=["act"])
     def set_aside(self, request: HttpRequest, queryset: QuerySet[ReceivedEvent]) -> None:
         """Take what somebody has looked at off the list of what waits (POST only)."""
+        self._act_on_stuck(request, queryset, "set_aside")
+
+    def _act_on_stuck(
+        self, request: HttpRequest, queryset: QuerySet[ReceivedEvent], name: str
+    ) -> None:
         stuck = queryset.filter(state__in=store.STUCK)
-        self.note(request, stuck, "Set aside.")
-        count = store.set_aside(stuck, now=timezone.now())
+        count, text = act_on_stuck(self, request, stuck, name)
         if count:
-            messages.success(request, f"Set aside, and kept: {count}.")
+            messages.success(request, text)
         else:
             messages.warning(request, "Nothing here is failed or not understood.")
 
