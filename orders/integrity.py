@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import F, Q
 
 from crm_sync.hooks.invariants import CheckGroup, Invariant
-from crm_sync.integrity.audit import free_from_leases, never_left
+from crm_sync.integrity.audit import leased_too_long, never_left
 from crm_sync.models import ReceivedEvent
 from orders.mirror import lww
 from orders.mirror.detail import FACT_OF
@@ -45,7 +45,7 @@ def orders(workspace_id: int, now: datetime) -> CheckGroup:
                 linked & ~Q(real_estate_property__workspace=F("workspace")),
             ),
             never_left(now),
-            *free_from_leases(now),
+            leased_too_long(now),
         ],
     )
 
@@ -105,7 +105,7 @@ def announced(workspace_id: int, now: datetime) -> CheckGroup:
                 Q(order__isnull=False) & ~Q(order__workspace=F("workspace")),
             ),
             never_left(now),
-            *free_from_leases(now),
+            leased_too_long(now),
         ],
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Prefetch, Q, QuerySet
 
 from crm_sync.hooks.invariants import CheckGroup, Wrong
-from crm_sync.integrity.audit import free_from_leases, never_left
+from crm_sync.integrity.audit import leased_too_long, never_left
 from crm_sync.jobs import due
 from crm_sync.models import awake
 from properties.drift.comparison import forgotten
@@ -51,7 +51,7 @@ def properties(workspace_id: int, now: datetime) -> CheckGroup:
         },
         [
             never_left(now),
-            *free_from_leases(now),
+            leased_too_long(now),
         ],
         walk=walk,
     )
@@ -109,6 +109,6 @@ def imports(workspace_id: int, now: datetime) -> CheckGroup:
         {state.label.lower(): Q(state=state) for state in ImportState},
         [
             never_left(now),
-            *free_from_leases(now),
+            leased_too_long(now),
         ],
     )

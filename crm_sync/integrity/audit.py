@@ -130,10 +130,10 @@ def _as_number(condition: Q) -> Case:
     return Case(When(condition, then=Value(1)), default=Value(0))
 
 
-def free_from_leases(now: datetime, longest: timedelta = due.LEASE) -> list[Invariant]:
+def leased_too_long(now: datetime, longest: timedelta = due.LEASE) -> Invariant:
     """Return the invariant of rows that a worker leases (`DueModel`, slots)."""
     too_long = Q(lease_until__gt=now + longest + CLOCKS)
-    return [Invariant("is leased for longer than a lease lasts", too_long)]
+    return Invariant("is leased for longer than a lease lasts", too_long)
 
 
 def never_left(now: datetime) -> Invariant:

@@ -6,7 +6,7 @@ from django.db.models import Count, F, Q
 
 from crm_sync.hooks.invariants import CheckGroup, Invariant
 from crm_sync.inbox.apply import TRIES
-from crm_sync.integrity.audit import CLOCKS, free_from_leases, never_left
+from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, Slot, WebhookMonitor, Workspace
 from crm_sync.webhook import schedule
@@ -65,7 +65,7 @@ def received_events(workspace_id: int, now: datetime) -> CheckGroup:
                 Q(canonical_digest__in=without_original),
             ),
             never_left(now),
-            *free_from_leases(now),
+            leased_too_long(now),
         ],
     )
 
@@ -98,7 +98,7 @@ def webhooks(workspace_id: int, now: datetime) -> CheckGroup:
         {"looked at again": Q(due_at__isnull=False)},
         [
             Invariant("is looked at later than any wait", Q(due_at__gt=now + latest + CLOCKS)),
-            *free_from_leases(now),
+            leased_too_long(now),
         ],
     )
 
@@ -112,5 +112,5 @@ def places(workspace_id: int, now: datetime) -> CheckGroup:
             "free": due.unleased(now),
             "held": due.leased(now),
         },
-        free_from_leases(now, slots.LEASE),
+        [leased_too_long(now, slots.LEASE)],
     )
