@@ -59,8 +59,11 @@ def observe(
     told = theirs if sent is None else _told_by_answer(row.observed, theirs, sent)
     worded = _worded_by_them(row.desired, told)
     ours = merge.changed(row.desired, worded) if worded else row.desired
+    # Where a person decides, she sees what is there now, even if an earlier call of ours set it.
+    asked = row.problem.get(ProblemKind.CONFLICT, {})
+    pending = {path: values for path, values in inflight.items() if path not in asked}
     merged = merge.three_way(
-        base=row.observed, ours=ours, theirs=told, inflight=inflight, equal=equal
+        base=row.observed, ours=ours, theirs=told, inflight=pending, equal=equal
     )
     theirs_win = policy == Workspace.ConflictPolicy.PLATFORM_WINS
     lost = {clash.path: clash.theirs for clash in merged.clashes if theirs_win}

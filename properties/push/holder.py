@@ -14,12 +14,12 @@ from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.jobs.durability import durable
 from crm_sync.platform.errors import RejectedError
 from properties import history, merge
-from properties.catalog import READ_ONLY, identical
+from properties.catalog import READ_ONLY
 from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind
 from properties.pull.observation import Observation
-from properties.push.plan import Columns, Plan, with_columns
+from properties.push.plan import Columns, Plan, changed, with_columns
 
 
 class Holder:
@@ -82,7 +82,7 @@ class Holder:
             if duplicate:
                 duplicate.delete()  # first: one mirror an id
             write = self.claim.finish_if if plan.ending else self.claim.write
-            is_written = write(_changed(row, columns), revision=row.revision)
+            is_written = write(changed(row, columns), revision=row.revision)
             if is_written and seen:
                 _keep(seen, row)
             elif duplicate:
@@ -125,12 +125,3 @@ def _with_revision(row: Property, columns: Columns) -> Columns:
     if "desired" in columns or columns.get("problem", row.problem) != row.problem:
         return columns | {"revision": row.revision + 1}
     return columns
-
-
-def _changed(row: Property, columns: Columns) -> Columns:
-    """Leave out what stands there already; `due_at` is not the holder's alone, so it is written."""
-    return {
-        name: value
-        for name, value in columns.items()
-        if name == "due_at" or not identical(getattr(row, name), value)
-    }

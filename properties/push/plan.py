@@ -15,7 +15,7 @@ from django.conf import settings
 from crm_sync.jobs import due
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError
 from properties import merge
-from properties.catalog import READ_ONLY
+from properties.catalog import READ_ONLY, identical
 from properties.difference import cannot_say, reads_back_different, refused_leaf, smallest_patch
 from properties.merge import Document, Leaves, Patch
 from properties.models import Property
@@ -111,9 +111,7 @@ class Plan:
     def is_written_in(self, row: Property) -> bool:
         """Tell whether a row holds all of it already but for the time, so that the call may go."""
         has_traces = self.seen is not None and self.seen.leaves_traces
-        return not has_traces and all(
-            getattr(row, name) == value for name, value in self.columns.items() if name != "read_at"
-        )
+        return not has_traces and changed(row, self.columns).keys() <= {"read_at"}
 
 
 @dataclass(frozen=True)
@@ -335,3 +333,12 @@ def with_columns(row: Property, columns: Mapping[str, Any]) -> Property:
     merged = Property.__new__(Property)
     merged.__dict__.update(row.__dict__, **columns)
     return merged
+
+
+def changed(row: Property, columns: Columns) -> Columns:
+    """Leave out what stands there already; `due_at` is not the holder's alone, so it is written."""
+    return {
+        name: value
+        for name, value in columns.items()
+        if name == "due_at" or not identical(getattr(row, name), value)
+    }

@@ -7,7 +7,7 @@ What no client can keep, since the platform has no If-Match, no updatedAt and no
 properties (L1, L2), is no fault here:
 - a platform edit that comes after the worker's read and before the effect of its call (L1);
 - a platform edit to the value that we were last told, or to one of ours whose outcome is not
-  known: a read cannot tell them apart (L2);
+  known, or that a claim has on record: a read cannot tell them apart (L2, decision 16);
 - an edit of ours to the value that we were last told, with nothing of ours on its way: both sides
   said the same, so it is no change.
 """
@@ -86,6 +86,7 @@ class Leaf:
         no_change: that edit said what we had been told, with nothing of ours on its way.
         told: what the last answer said, and the one before until it is written down.
         doubt: values of ours that left in calls whose outcome is not known yet.
+        recorded: values of ours that stand in the record of a claim, sent or not.
         known: every value that one of both sides wrote.
     """
 
@@ -96,6 +97,7 @@ class Leaf:
     theirs: Theirs | None = None
     told: set[str] = field(default_factory=lambda: {SAYS_NOTHING})
     doubt: Counter[str] = field(default_factory=Counter)
+    recorded: Counter[str] = field(default_factory=Counter)
     known: set[str] = field(default_factory=lambda: {SAYS_NOTHING})
     refused: set[str] = field(default_factory=set)
 
@@ -125,10 +127,15 @@ class Model:
         for name, leaf in self.leaves.items():
             value = word(after, name)
             if word(before, name) != value:
-                blind = value in leaf.told or value in +leaf.doubt
+                blind = value in leaf.told or value in +leaf.doubt or value in +leaf.recorded
                 leaf.known.add(value)
                 leaf.theirs = Theirs(value, moment, blind)
                 leaf.reached = leaf.reached or value == leaf.ours
+
+    def is_recorded(self, call: Call) -> None:
+        """Take note of what a claim has put on record before the call leaves, if it ever does."""
+        for name, value in sent(call).items():
+            self.leaves[name].recorded[value] += 1
 
     def leaves_us(self, call: Call) -> None:
         """Take note of what may reach the platform from now on."""
@@ -136,9 +143,10 @@ class Model:
             self.leaves[name].doubt[value] += 1
 
     def is_clear(self, call: Call) -> None:
-        """Take note that a call has had its effect, and no other."""
+        """Take note that a call, or what was on record of one, has no more effect to come."""
         for name, value in sent(call).items():
-            self.leaves[name].doubt[value] -= 1
+            leaf = self.leaves[name]
+            (leaf.recorded if call.is_record else leaf.doubt)[value] -= 1
 
     def was_refused(self, call: Call, name: str) -> None:
         self.leaves[name].refused.add(sent(call)[name])
@@ -173,7 +181,7 @@ class Model:
     # --- what must hold ---
     def _may_overwrite(self, name: str, leaf: Leaf, theirs: Theirs, call: Call) -> None:
         came_after_the_read = call.worker.read is not None and theirs.made > call.worker.read
-        looks_like_ours = theirs.blind or theirs.value in +leaf.doubt
+        looks_like_ours = theirs.blind or theirs.value in +leaf.doubt + leaf.recorded
         replaced_by_edit = theirs.shown is not None and leaf.edited > theirs.shown
         if came_after_the_read or looks_like_ours or replaced_by_edit:
             return

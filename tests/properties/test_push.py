@@ -290,6 +290,26 @@ def test_an_edit_between_the_claim_and_the_patch_goes_out_after_it(box, row, wor
     assert (remote(box)[0]["title"], row.inflight, row.due_at) == ("Edited again", {}, None)
 
 
+def test_an_open_conflict_shows_what_is_there_now_though_it_may_be_a_late_value_of_ours(
+    box, row, drain_all
+):
+    Workspace.objects.update(conflict_policy="ask")
+    set_title(row, "Second")
+    take_and_record()  # and its worker dies
+    box.edit_property(row.platform_id, {"title": "Third"})
+    later(drain_all, 61)
+    row.refresh_from_db()
+    set_title(row, "Third")
+    box.edit_property(row.platform_id, {"title": "Fourth"})
+    later(drain_all, 62)
+    assert Conflict.objects.get(decision="").theirs == "Fourth"
+    assert in_flight() == {"title": ["Second"]}
+    box.edit_property(row.platform_id, {"title": "Second"})
+    later(drain_all, 200)
+    asked = Conflict.objects.get(decision="")
+    assert (asked.ours, asked.theirs) == ("Third", "Second")
+
+
 def test_a_conflict_is_written_before_the_patch_of_what_was_recorded(box, row, workspace, between):
     set_title(row, "Ours")
     claim = take_and_record()

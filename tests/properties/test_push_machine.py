@@ -220,7 +220,7 @@ class PushMachine(RuleBasedStateMachine):
             worker.claim.give_back()
             worker.go_on(die)
             worker.result = "given back"
-            worker.ended_at = self.now
+            self._came_to_its_end(worker)
 
     @rule(
         which=FEW,
@@ -314,7 +314,16 @@ class PushMachine(RuleBasedStateMachine):
             (claim,) = PROPERTIES.begin([claim])
         worker = Worker(claim, lambda: push(claim, workspace, clock=lambda: self.now))
         self.workers.append(worker)
+        if recorded:
+            self._note_record(worker)
         return worker
+
+    def _note_record(self, worker: Worker) -> None:
+        wanted = json.dumps(worker.claim.row.desired).encode()
+        record = Call(worker, {"REQUEST_METHOD": "PATCH"}, wanted, self.now, is_record=True)
+        worker.clears.add(record)
+        self.unclear.append(record)
+        self.model.is_recorded(record)
 
     def _begin(self, which: int = 0, choice: int = 0) -> Worker | None:
         worker = self._claim(which, choice)
@@ -370,7 +379,11 @@ class PushMachine(RuleBasedStateMachine):
         gone = [w for w in self.workers if (w.taken_at or not w.result) and w is not worker]
         began = worker.claim.until - due.LEASE  # whether its read verifies is decided then
         over = all(w.taken_at and w.taken_at + due.LEASE <= began for w in gone)
-        earlier = [call for call in self.unclear if call is not answered]
+        earlier = [
+            call
+            for call in self.unclear
+            if call is not answered and not (call.is_record and call.worker is worker)
+        ]
         if answered.changes:
             worker.clears.add(answered)
         elif over and all(_latest(call) <= began or _found(call, answered) for call in earlier):
@@ -381,15 +394,18 @@ class PushMachine(RuleBasedStateMachine):
         if worker.ended and not (worker.result or worker.taken_at or worker.claim.fenced.exists()):
             worker.result = "died when it had given the row back"
         if worker.ended and worker.result:
-            worker.ended_at = self.now
-            for call in worker.clears & set(self.unclear) if worker.result != "lost" else ():
-                self.unclear.remove(call)
-                self.model.is_clear(call)
+            self._came_to_its_end(worker)
         elif worker.point == "request" and worker.call and worker.call.changes:
             body = json.loads(worker.call.content)
             assert not forbidden(body), "what must never travel (§4.6)"
             self.unclear.append(worker.call)
             self.model.leaves_us(worker.call)
+
+    def _came_to_its_end(self, worker: Worker) -> None:
+        worker.ended_at = self.now
+        for call in worker.clears & set(self.unclear) if worker.result != "lost" else ():
+            self.unclear.remove(call)
+            self.model.is_clear(call)
 
     # --- calls and time ---
     def _was_served(

@@ -40,6 +40,7 @@ class Call:
 
     Attributes:
         shows: leaf to value as the answer tells it; None where it tells of no property.
+        is_record: it stands in the record of a claim, and nobody sends this one.
     """
 
     worker: "Worker"
@@ -47,6 +48,7 @@ class Call:
     content: bytes
     sent_at: datetime
     shows: dict[str, str] | None = None
+    is_record: bool = False
 
     @property
     def method(self) -> str:
