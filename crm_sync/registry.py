@@ -1,6 +1,6 @@
-"""What each app plugs in, said in one call: `register(AppHooks(…))` in its `AppConfig.ready`.
+"""What each app plugs in, in one call: `register(AppHooks(…))` in its `AppConfig.ready`.
 
-The order is that of INSTALLED_APPS; within an app it is that of its call.
+Hooks are in the order of INSTALLED_APPS, and within an app in the order of its call.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -20,20 +20,20 @@ from crm_sync.jobs.due import Queue
 
 @dataclass(frozen=True)
 class AppHooks:
-    """What one app plugs in; workspaces are given by their id, and `now` is our clock.
+    """What one app plugs in; an `int` argument is a workspace id, a `datetime` is by our clock.
 
     Attributes:
-        app: its label; each app registers once.
-        queues: what the workers do for it; their names are unique.
-        event_handlers: event kind (§6.2) → the one function that applies such events.
-        snapshots: what it knows of the rows that an event is about; see `Snapshot`.
-        after_applied: called after received events of a workspace were applied, in any state.
+        app: its label; an app registers once.
+        queues: its due work, which the workers do; no two queues have the same name.
+        event_handlers: event kind (§6.2) to the one function that applies events of this kind.
+        snapshots: what the app knows about the rows that an event is about; see `Snapshot`.
+        after_applied: called when received events of a workspace were handled, whatever came of it.
         after_missed: called with the callback ids of callbacks that could not be stored.
-        activity: whether anything of the app has changed in a workspace since a moment.
-        after_gap: reads again in a workspace what a gap may hide; how many things that are.
-        integrity_checks: the checks of a workspace as of a moment; `manage.py audit` reads them.
-        tiles: its figures on the overview.
-        attention: what waits for a person: the newest few, with one query each.
+        activity: returns whether anything of the app changed in a workspace since then.
+        after_gap: makes due what a gap may have hidden in a workspace; returns how many rows.
+        integrity_checks: returns the checks of a workspace as of then, for `manage.py audit`.
+        tiles: returns its tiles of the overview.
+        attention: returns the newest few rows that wait for a person.
     """
 
     app: str
@@ -54,13 +54,13 @@ _all = AppHooks(app="")
 
 
 def register(hooks: AppHooks) -> None:
-    """Plug in what an app brings, behind that of the apps before it.
+    """Add the hooks of an app after those of the apps before it.
 
     Raises:
-        ImproperlyConfigured: the app has registered already, or a queue or an event kind of it is
-            taken.
+        ImproperlyConfigured: the app is registered already, or another app has a queue of the same
+            name or a handler for the same event kind.
     """
-    global _apps, _all  # noqa: PLW0603 - the one place that holds them
+    global _apps, _all  # noqa: PLW0603 - the one place that keeps them
     if hooks.app in _apps:
         raise ImproperlyConfigured(f"the app {hooks.app!r} registers twice")
     _all = _joined(_all, hooks)
@@ -68,12 +68,12 @@ def register(hooks: AppHooks) -> None:
 
 
 def hooks() -> AppHooks:
-    """Return what all apps have plugged in, in their order."""
+    """Return the hooks of all apps together."""
     return _all
 
 
 def queue(name: str) -> Queue:
-    """Return the queue of this name.
+    """Return the queue with this name.
 
     Raises:
         KeyError: there is none.
@@ -83,10 +83,10 @@ def queue(name: str) -> Queue:
 
 @contextmanager
 def replaced(**parts: Any) -> Iterator[None]:
-    """For tests: let the named parts of `hooks()` be these, in every thread, while this lasts.
+    """For tests: replace the named parts of `hooks()`, in every thread, within a `with` block.
 
-    `replaced(event_handlers={})` leaves no handler; what is not named stays as it is. What is
-    registered meanwhile is forgotten at the end.
+    `replaced(event_handlers={})` leaves no handler; parts that are not named stay. Apps that
+    register within the block are forgotten at its end.
     """
     global _apps, _all  # noqa: PLW0603 - as above
     before = _apps, _all

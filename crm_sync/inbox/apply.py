@@ -25,7 +25,7 @@ from crm_sync.text import clean
 
 log = logging.getLogger(__name__)
 
-TRIES = 8  # after that the received event waits for a person, with its reason
+MAX_ATTEMPTS = 8  # after that the received event waits for a person, with its reason
 State = ReceivedEvent.State
 Columns = dict[str, Any]
 
@@ -170,7 +170,7 @@ def _failed(one: Heard, error: Exception, now: datetime) -> str:
     text = f"{type(error).__name__}: {clean(str(error))[0]}"[:2000]
     # Its digest is not noted: a failed event is no first one that makes a later copy a duplicate.
     columns = {
-        "due_at": now + due.backoff(attempts) if attempts < TRIES else None,
+        "due_at": now + due.backoff(attempts) if attempts < MAX_ATTEMPTS else None,
         "attempts": attempts,
         "state": State.FAILED,
         **_with_cause(text),

@@ -21,7 +21,7 @@ from crm_sync.platform.events import NotUnderstood, canonical_digest, parse_docu
 from crm_sync.workers.queues import Drain, RowQueue
 
 QUEUE = "received_events"
-AT_ONCE = 100  # are claimed together; so many wait for a lease to end when a worker dies
+BATCH_SIZE = 100  # rows claimed at once; if a worker dies, these wait for its lease to end
 UNDIGESTED = 100  # so many of the newest rows are looked into whose digest is not noted yet
 STUCK = ReceivedEvent.STUCK
 
@@ -160,6 +160,6 @@ RECEIVED_EVENTS = RowQueue(
     work=_settle_some,
     reason="effect",
     calls=False,
-    together=AT_ONCE,
+    batch_size=BATCH_SIZE,
     columns=("workspace", "body", "attempts", "replay_of"),
 )

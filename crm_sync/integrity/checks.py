@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count, F, Q
 
 from crm_sync.hooks.invariants import CheckGroup, Invariant
-from crm_sync.inbox.apply import TRIES
+from crm_sync.inbox.apply import MAX_ATTEMPTS
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, Slot, WebhookMonitor, Workspace
@@ -27,7 +27,7 @@ def received_events(workspace_id: int, now: datetime) -> CheckGroup:
     Early: dated ahead of the platform's clock (S11).
     """
     is_due, is_done = Q(due_at__isnull=False), Q(due_at=None)
-    given_up = Q(attempts__gte=TRIES)
+    given_up = Q(attempts__gte=MAX_ATTEMPTS)
     mine = ReceivedEvent.objects.filter(workspace=workspace_id)
     # A replay is the same event once more, because somebody wants it.
     is_first = Q(state=State.APPLIED) & ~Q(source=ReceivedEvent.Source.REPLAY)

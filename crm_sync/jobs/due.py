@@ -1,7 +1,7 @@
-"""The row is the queue: what is due, who holds it, when it comes again (I1, I3).
+"""The row is the queue: it says when it is due and which worker has leased it (I1, I3).
 
-Every kind of work is a table whose rows carry `due_at` and a lease. A claim is one conditional
-UPDATE, so SQLite and PostgreSQL behave alike and two workers never hold one row.
+Each kind of work is a table whose rows have `due_at` and a lease. A claim is one conditional
+UPDATE, so it works the same on SQLite and PostgreSQL, and two workers never hold the same row.
 """
 
 import random
@@ -17,15 +17,18 @@ from django.db import models
 from crm_sync.jobs import commits
 from crm_sync.jobs.fast_sql import Change
 
-LEASE = timedelta(seconds=3 * settings.CALL_DEADLINE)  # three calls to their hard end (I13)
+LEASE = timedelta(seconds=3 * settings.CALL_DEADLINE)  # time for three calls (I13)
 BACKOFF_BASE = 2.0  # seconds
 BACKOFF_LIMIT = 15 * 60.0  # seconds
 RELEASED = {"lease_token": None, "lease_until": None}
-TRIES = 8  # to claim rows that other workers claim as well
+UPDATE_TRIES = 8  # of a claim, while other workers claim the same rows first
 
 
 class DueModel(models.Model):
-    """The columns of a row that can have work: owned by whoever holds the lease, but `due_at`."""
+    """The columns of a row that can be due.
+
+    Only the holder of the lease writes them. The exception is `due_at`: anybody may make a row due.
+    """
 
     due_at = models.DateTimeField(null=True, blank=True, editable=False)
     lease_token = models.UUIDField(null=True, blank=True, editable=False)
@@ -37,27 +40,28 @@ class DueModel(models.Model):
 
 
 def no_half_lease(table: str) -> models.CheckConstraint:
-    """Return the law of a table with a lease: a row has both its token and its end, or neither."""
+    """Return a check constraint: a row has a lease token and an end of the lease, or neither."""
     free = models.Q(lease_token__isnull=True, lease_until__isnull=True)
-    leased_ = models.Q(lease_token__isnull=False, lease_until__isnull=False)
-    return models.CheckConstraint(condition=free | leased_, name=f"{table}_has_no_half_lease")
+    held = models.Q(lease_token__isnull=False, lease_until__isnull=False)
+    return models.CheckConstraint(condition=free | held, name=f"{table}_has_no_half_lease")
 
 
 Row = TypeVar("Row", bound=DueModel)
 
 
 class LeaseLost(Exception):
-    """Somebody else holds the row now: whoever sees this writes nothing more to it."""
+    """Another worker holds the row now; nothing more may be written to it under this claim."""
 
 
 @dataclass(frozen=True)
 class Claim(Generic[Row]):
-    """A row that we hold until `until`, fenced by `token`.
+    """A row that this worker has leased until `until`; `token` proves it.
 
     Attributes:
-        abandoned: the holder before us never gave it back: it died, or it is suspended and
-            may yet write (I3).
-        found: what stood in the columns that `write_each` wrote; it is given back with the row.
+        abandoned: the previous holder never gave the row back. It has died, or it is suspended and
+            a call of it may still arrive (I3).
+        found: the values that the columns had before `write_each` wrote them; `give_back` restores
+            them.
     """
 
     row: Row
@@ -68,53 +72,57 @@ class Claim(Generic[Row]):
 
     @property
     def fenced(self) -> "models.QuerySet[Row]":
-        """The row as long as it is ours: every write of the holder goes through this."""
+        """The row, as long as we hold its lease; each write of the holder is limited to this."""
         return type(self.row)._default_manager.filter(pk=self.row.pk, lease_token=self.token)
 
     @property
     def _ours(self) -> dict[str, Any]:
         return {"id": self.row.pk, "lease_token": self.token}
 
-    def write(self, columns: Mapping[str, Any], **at: Any) -> bool:
-        """Write columns as long as the row is ours and the columns of `at` stand like that.
+    def write(self, columns: Mapping[str, Any], **expected: Any) -> bool:
+        """Write columns if we still hold the row and its columns have the `expected` values.
 
-        It is `fenced.filter(**at).update(**columns)`, for plain values.
-        """
-        if not columns:  # no SQL says that
-            return self.fenced.filter(**at).exists()
-        return commits.update(type(self.row), Change(columns, self._ours | at)) == 1
-
-    def finish(self, **columns: Any) -> None:
-        """Give the row back with its ending; see `finish_if`.
-
-        Raises:
-            LeaseLost: it was no longer ours, and nothing was written.
-        """
-        if not self.finish_if(columns):
-            raise LeaseLost
-
-    def finish_if(self, columns: Mapping[str, Any], **at: Any) -> bool:
-        """Give the row back where it is ours and the columns of `at` stand like that.
-
-        Args:
-            columns: what to write, `due_at` among it: that counts only where nobody has made the
-                row due while we held it. Then it stays as they set it.
+        The same as `fenced.filter(**expected).update(**columns)`, for plain values.
 
         Returns:
             False when nothing was written.
         """
-        return commits.update(type(self.row), self.ending(columns, **at)) == 1
+        if not columns:  # an UPDATE of no column is no SQL
+            return self.fenced.filter(**expected).exists()
+        return commits.update(type(self.row), Change(columns, self._ours | expected)) == 1
 
-    def ending(self, columns: Mapping[str, Any], **at: Any) -> Change:
-        """Return what `finish_if` writes."""
+    def finish(self, **columns: Any) -> None:
+        """Write the result and release the lease; see `finish_if`.
+
+        Raises:
+            LeaseLost: we no longer held the row, and nothing was written.
+        """
+        if not self.finish_if(columns):
+            raise LeaseLost
+
+    def finish_if(self, columns: Mapping[str, Any], **expected: Any) -> bool:
+        """Write the result and release the lease, if the row is ours and as `expected`.
+
+        Args:
+            columns: what to write. It must contain `due_at`, which is written only if nobody has
+                made the row due while we held it; else theirs stays.
+            expected: values that columns of the row must still have.
+
+        Returns:
+            False when nothing was written.
+        """
+        return commits.update(type(self.row), self.ending(columns, **expected)) == 1
+
+    def ending(self, columns: Mapping[str, Any], **expected: Any) -> Change:
+        """Return the change that `finish_if` writes."""
         others = RELEASED | {name: value for name, value in columns.items() if name != "due_at"}
-        return Change(others, self._ours | at, {"due_at": (self.until, columns["due_at"])})
+        return Change(others, self._ours | expected, {"due_at": (self.until, columns["due_at"])})
 
     def give_back(self) -> None:
-        """Give the row back as it was; of one that is not ours any more nothing is written.
+        """Release the lease and leave the row as it was; nothing is written if it is not ours.
 
-        One that was abandoned stays so, with a lease that is over: whoever works on it next has to
-        know that a call of the holder before us may still be on its way (I3).
+        A row that was abandoned keeps a lease, one that is over: so the next holder knows that a
+        call of the worker before us may still arrive (I3).
         """
         kept = {"lease_token": self.token, "lease_until": self.until - LEASE}
         columns = {"due_at": self.row.due_at, **self.found, **(kept if self.abandoned else {})}
@@ -122,21 +130,21 @@ class Claim(Generic[Row]):
 
 
 def leased(now: datetime) -> models.Q:
-    """Rows that a worker holds."""
+    """Select the rows that a worker has leased."""
     return models.Q(lease_until__gt=now)
 
 
 def unleased(now: datetime) -> models.Q:
-    """Rows that nobody holds, or whose holder never came back."""
+    """Select the rows without a lease, or with one that is over."""
     return models.Q(lease_until=None) | models.Q(lease_until__lte=now)
 
 
 def free(now: datetime, *, wait: timedelta | None = None) -> models.Q:
-    """Rows that are due and that nobody holds.
+    """Select the rows that are due and not leased.
 
     Args:
-        wait: the longest that a row of this queue ever waits: what is due later than that was
-            written by a clock that went ahead, and is due now (I29).
+        wait: the longest time that a row of this queue waits. A `due_at` further ahead was written
+            by a clock that was wrong, so that row counts as due (I29).
     """
     is_due = models.Q(due_at__lte=now)
     if wait is not None:
@@ -152,21 +160,21 @@ def claim_some(
     wait: timedelta | None = None,
     columns: Sequence[str] = (),
 ) -> list[Claim[Row]]:
-    """Take up to `limit` rows, those that have been due for longest; empty when none is free.
+    """Claim up to `limit` due rows, the longest due first; an empty list when none is free.
 
-    Three statements for all of them. Where another worker is faster, its rows are left out.
-    In the database `due_at` moves to the end of the lease, so that the holder can tell whether
-    somebody makes the row due meanwhile; `row.due_at` is what it was.
+    It takes three statements, however many rows. Rows that another worker claims first are left
+    out. In the database `due_at` is set to the end of the lease: if it differs later, somebody has
+    made the row due meanwhile. `row.due_at` is the value from before the claim.
 
     Args:
-        columns: those that are loaded with the rows, all where none are named.
+        columns: the columns to load; all when none are named.
     """
     is_free = free(now, wait=wait)
-    # Each statement leaves one index to take. With another column of order, or with conditions
-    # for two indexes, a planner may read the whole backlog at each claim.
+    # Each statement can use one index only. With a second column to sort by, or with conditions
+    # on two indexes, a planner may read the whole backlog at each claim.
     waiting = queryset.filter(is_free).order_by("due_at")
     everything = queryset.model._default_manager
-    for _ in range(TRIES):
+    for _ in range(UPDATE_TRIES):
         found = {
             pk: (due_at, token)
             for pk, due_at, token in waiting.values_list("pk", "due_at", "lease_token")[:limit]
@@ -179,7 +187,7 @@ def claim_some(
             claims = []
             ours = everything.filter(pk__in=found, lease_token=token)
             for row in ours.only(*columns) if columns else ours:
-                # A token that was given back meanwhile counts as abandoned: one read too many.
+                # A lease released in between counts as abandoned, which costs one read.
                 row.due_at, before = found[row.pk]
                 claims.append(Claim(row, token, until, abandoned=before is not None))
             return sorted(claims, key=lambda one: (one.row.due_at, one.row.pk))
@@ -187,21 +195,22 @@ def claim_some(
 
 
 def claim(queryset: "models.QuerySet[Row]", *, now: datetime) -> Claim[Row] | None:
-    """Take the row that has been due for longest, or None when nothing is due or free."""
+    """Claim the row that has been due for longest; None when no row is due and free."""
     return next(iter(claim_some(queryset, now=now, limit=1)), None)
 
 
 def write_each(
     claims: Sequence[Claim[Row]], columns: Sequence[Mapping[str, Any]]
 ) -> list[Claim[Row]]:
-    """Write to claimed rows what has to stand there before work on any of them begins: one commit.
+    """Write, in one commit, what claimed rows must hold before work on any of them begins.
 
     Args:
-        columns: what to write of each, the same columns of all; empty where nothing is written.
+        columns: what to write to each row, in the order of `claims`: the same column names for
+            all, or nothing for rows that are not to be written.
 
     Returns:
-        the claims; those that were written with these columns in the row, and `found`. Where a row
-        is not ours any more, or is locked, nothing was written.
+        the claims in the same order. Those that were written have the new values in `row` and the
+        old ones in `found`. A row that is locked or no longer ours is not written.
     """
     wanted = [number for number, one in enumerate(columns) if one]
     if not wanted:
@@ -223,18 +232,18 @@ def _written(claim: Claim[Row], columns: Mapping[str, Any]) -> Claim[Row]:
 
 
 def backoff(attempts: int, *, rng: Callable[[], float] = random.random) -> timedelta:
-    """Give the wait after `attempts` failed tries: exponential, capped, full jitter (I11)."""
+    """Return the wait after failed attempts: exponential, capped, with full jitter (I11)."""
     ceiling = min(BACKOFF_LIMIT, BACKOFF_BASE * 2.0 ** min(attempts, 20))
     return timedelta(seconds=max(0.5, rng() * ceiling))
 
 
 @dataclass
 class Tally:
-    """What a drain did: outcome to number of rows, in the words of the queue.
+    """How many rows a drain handled, by their outcome; each queue has its own outcomes.
 
     Attributes:
-        busy: another worker drains the queue, and nothing was done.
-        more: its time was over before the work was.
+        busy: another worker is draining the queue, so nothing was done.
+        more: the time ended before the work did.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -242,24 +251,24 @@ class Tally:
     more: bool = False
 
     def add(self, outcome: str) -> None:
-        """Count one row."""
+        """Count one row with this outcome."""
         self.counts[outcome] = self.counts.get(outcome, 0) + 1
 
     @property
     def total(self) -> int:
-        """How many rows were handled."""
+        """The number of rows handled."""
         return sum(self.counts.values())
 
 
 class Queue(Protocol):
-    """One kind of due work."""
+    """One kind of work: a table of rows that can be due, and how to work on them."""
 
     @property
     def name(self) -> str:
-        """The word by which a ring names it."""
+        """The name by which the doorbell and the commands know it."""
 
     def workspaces(self, now: datetime) -> Iterable[int]:
-        """Return the ids of the workspaces that have a row due at that time."""
+        """Return the ids of the workspaces that have a row due at `now`."""
 
     def drain(self, workspace_id: int, budget: float) -> Tally:
-        """Do what is due in one workspace, at most `budget` seconds of it."""
+        """Work on the due rows of one workspace, for at most `budget` seconds."""

@@ -1,7 +1,7 @@
-"""The one loop over rows that are due: claim, work, count, until it is told to stop.
+"""The one loop over due rows: claim a batch, work on it, count the outcomes.
 
-It ends within what one unit takes once it is told to stop, works or gives back all that it claimed,
-and sleeps while it waits.
+Once it has to stop it finishes the batches that threads are working on and gives back the rest.
+Every claimed row is either worked on or given back. While it waits, it uses no processor time.
 """
 
 import logging
@@ -20,40 +20,41 @@ from crm_sync.jobs.due import LeaseLost, Tally
 
 log = logging.getLogger(__name__)
 
-LOOK = 0.5  # seconds between two looks for more, while nothing more is due
-AHEAD = 3  # units that are claimed for each thread, the one that it works on among them
-MAY_WAIT = due.LEASE.total_seconds() / 4  # how long a claimed row may wait for a thread
+POLL_INTERVAL = 0.5  # seconds between two claims while nothing more is due
+PREFETCH = 3  # batches claimed for each thread, including the one that it works on
+PREFETCH_TIMEOUT = due.LEASE.total_seconds() / 4  # how long a claimed batch may wait for a thread
 LOST = "lost to another worker"
 
 Claimed = TypeVar("Claimed")
 
 
 class Stop(Exception):
-    """Nothing more can be done for now: the row goes back as it was, and the loop ends."""
+    """Raised by `work`: nothing more can be done now. Its rows are given back, the loop ends."""
 
 
 @dataclass(frozen=True)
 class Source(Generic[Claimed]):
-    """Where the work comes from, and what is done with it.
+    """What the loop works on, as functions.
 
     Attributes:
-        claim: takes up to so many rows that are due; fewer when there are no more.
-        work: takes claimed rows to their end and returns the outcome of each. Raises `LeaseLost`
-            where another worker has a row now, and `Stop`.
-        give_back: leaves a claimed row as it was found.
-        failed: ends a row at which `work` raised anything else, and returns the outcome.
-        together: how many rows one call of `work` takes.
+        claim: claims up to this many due rows; fewer when there are no more.
+        work: finishes a batch of claimed rows and returns the outcome of each. May raise
+            `LeaseLost`, when another worker holds a row now, and `Stop`.
+        give_back: puts a claimed row back as it was.
+        failed: called for each row of a batch for which `work` raised anything else; reschedules
+            the row and returns the outcome.
+        batch_size: how many rows one call of `work` takes.
     """
 
     claim: Callable[[int], Sequence[Claimed]]
     work: Callable[[Sequence[Claimed]], Sequence[str]]
     give_back: Callable[[Claimed], None]
     failed: Callable[[Claimed, Exception], str]
-    together: int = 1
+    batch_size: int = 1
 
 
 @dataclass(frozen=True)
-class _Unit(Generic[Claimed]):
+class _Batch(Generic[Claimed]):
     claims: Sequence[Claimed]
     claimed_at: float
 
@@ -65,20 +66,20 @@ def run(
     threads: int = 1,
     clock: Callable[[], float] = time.monotonic,
 ) -> Tally:
-    """Work off what is due until nothing is, or until `goes_on` says no.
+    """Work until no row is due, or until `goes_on` returns False.
 
     Args:
-        goes_on: asked before each claim, and each half second; once it says no, what is begun is
-            ended, and what is only claimed goes back.
-        threads: how many units are worked on at one time; a single one in the caller's thread.
-        clock: seconds, only ever compared with itself.
+        goes_on: asked before each claim, and every half second. Once it returns False, no batch is
+            started any more, and those that no thread has started are given back.
+        threads: how many batches are worked on at the same time; with 1, in the caller's thread.
+        clock: seconds, from any starting point.
 
     Returns:
-        how many rows came to which outcome.
+        the number of rows for each outcome.
 
     Raises:
-        Exception: what `claim`, `goes_on`, `give_back` or `failed` raised, after all that was
-            begun is ended.
+        Exception: whatever `claim`, `goes_on`, `give_back` or `failed` raised, once no thread is
+            working any more.
     """
     loop = _Loop(source, goes_on, clock)
     if threads == 1:
@@ -86,9 +87,9 @@ def run(
     else:
         with _pool(threads) as pool:
             try:
-                loop.serve(AHEAD * threads, lambda unit: pool.submit(loop.do, unit))
+                loop.serve(PREFETCH * threads, lambda batch: pool.submit(loop.do, batch))
             finally:
-                loop.stopped.set()  # what no thread has begun is given back
+                loop.stopped.set()  # batches that no thread has started are given back
     if loop.error is not None:
         raise loop.error
     return loop.tally
@@ -102,100 +103,100 @@ class _Loop(Generic[Claimed]):
         self.tally = Tally()
         self.stopped = threading.Event()
         self.error: BaseException | None = None
-        self.done: list[Sequence[str] | BaseException] = []  # and not counted yet
-        self.wanted = 1  # how many of them the caller's thread waits for
-        self.enough = threading.Condition()
+        self.finished: list[Sequence[str] | BaseException] = []  # and not counted yet
+        self.wanted = 1  # how many of these the caller's thread is waiting for
+        self.has_enough = threading.Condition()
 
-    def serve(self, room: int, begin: Callable[[_Unit[Claimed]], object]) -> None:
-        """Keep up to `room` units ready, so that no thread waits for a claim."""
-        out = 0  # units that were begun and are not counted yet
-        look_at = self.clock()
+    def serve(self, limit: int, start: Callable[[_Batch[Claimed]], object]) -> None:
+        """Claim and start batches, up to `limit` at a time, so that no thread waits for a claim."""
+        pending = 0  # batches that were claimed and are not counted yet
+        next_claim = self.clock()
         while True:
             if not self.stopped.is_set() and not self.goes_on():
                 self.stopped.set()
             is_open = not self.stopped.is_set()
-            if is_open and out < room and (not out or self.clock() >= look_at):
-                units = self._claim(room - out)
-                out += len(units)
-                for unit in units:
-                    begin(unit)
-                look_at = self.clock() + (LOOK if out < room else 0.0)
-            if not out:
+            if is_open and pending < limit and (not pending or self.clock() >= next_claim):
+                batches = self._claim(limit - pending)
+                pending += len(batches)
+                for batch in batches:
+                    start(batch)
+                next_claim = self.clock() + (POLL_INTERVAL if pending < limit else 0.0)
+            if not pending:
                 return
-            # One claim for many rows is cheap, so half of what is ready may go before the next.
-            is_full = is_open and out == room
-            out -= self._collect(out - room // 2 if is_full else out)
+            # One claim of many rows is cheaper than many claims: wait until half of them are done.
+            is_full = is_open and pending == limit
+            pending -= self._collect(pending - limit // 2 if is_full else pending)
 
-    def _claim(self, units: int) -> list[_Unit[Claimed]]:
-        size = self.source.together
-        claims = self.source.claim(units * size)
+    def _claim(self, batches: int) -> list[_Batch[Claimed]]:
+        size = self.source.batch_size
+        claims = self.source.claim(batches * size)
         now = self.clock()
-        return [_Unit(claims[n : n + size], now) for n in range(0, len(claims), size)]
+        return [_Batch(claims[n : n + size], now) for n in range(0, len(claims), size)]
 
     def _collect(self, wanted: int) -> int:
-        """Count the units that are done once there are `wanted`, or after half a second."""
-        with self.enough:
+        """Count the finished batches once there are `wanted` of them, or after half a second."""
+        with self.has_enough:
             self.wanted = wanted
-            self.enough.wait_for(lambda: len(self.done) >= wanted, LOOK)
-            done, self.done = self.done, []
-        for found in done:
-            if isinstance(found, BaseException):
-                self.error = self.error or found
+            self.has_enough.wait_for(lambda: len(self.finished) >= wanted, POLL_INTERVAL)
+            finished, self.finished = self.finished, []
+        for result in finished:
+            if isinstance(result, BaseException):
+                self.error = self.error or result
                 self.stopped.set()
             else:
-                for outcome in found:
+                for outcome in result:
                     self.tally.add(outcome)
-        return len(done)
+        return len(finished)
 
-    def do(self, unit: _Unit[Claimed]) -> None:
-        """Work on one unit, in whichever thread."""
-        found: Sequence[str] | BaseException
+    def do(self, batch: _Batch[Claimed]) -> None:
+        """Work on one batch, in any thread."""
+        result: Sequence[str] | BaseException
         try:
-            found = self._outcomes(unit)
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread of the caller
-            found = error
-        with self.enough:
-            self.done.append(found)
-            # To wake the caller for each one would stop a thread that works, each time.
-            if len(self.done) >= self.wanted:
-                self.enough.notify()
+            result = self._outcomes(batch)
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            result = error
+        with self.has_enough:
+            self.finished.append(result)
+            # Waking the caller for each batch would each time interrupt a thread that works.
+            if len(self.finished) >= self.wanted:
+                self.has_enough.notify()
 
-    def _outcomes(self, unit: _Unit[Claimed]) -> Sequence[str]:
-        if self.stopped.is_set() or self.clock() - unit.claimed_at > MAY_WAIT:
-            return self._give_back(unit)
+    def _outcomes(self, batch: _Batch[Claimed]) -> Sequence[str]:
+        if self.stopped.is_set() or self.clock() - batch.claimed_at > PREFETCH_TIMEOUT:
+            return self._give_back(batch)
         try:
-            return self.source.work(unit.claims)
+            return self.source.work(batch.claims)
         except LeaseLost:
-            return [LOST] * len(unit.claims)
+            return [LOST] * len(batch.claims)
         except Stop:
             self.stopped.set()
-            return self._give_back(unit)
+            return self._give_back(batch)
         except Exception as error:
-            # A bug of ours, or a value that the database refuses: the rows behind it go on.
-            log.exception("%s failed", ", ".join(str(claim) for claim in unit.claims))
-            return [self.source.failed(claim, error) for claim in unit.claims]
+            # A bug of ours, or a value that the database refuses: the other rows are not held up.
+            log.exception("%s failed", ", ".join(str(claim) for claim in batch.claims))
+            return [self.source.failed(claim, error) for claim in batch.claims]
 
-    def _give_back(self, unit: _Unit[Claimed]) -> Sequence[str]:
-        for claim in unit.claims:
+    def _give_back(self, batch: _Batch[Claimed]) -> Sequence[str]:
+        for claim in batch.claims:
             self.source.give_back(claim)
         return []
 
 
 @contextmanager
 def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Give threads with a connection to the database each, which is closed with them."""
+    """Yield a thread pool; each thread has a database connection of its own, closed at the end."""
     opened = []
 
-    def begin() -> None:
-        mine = connections["default"]
-        mine.inc_thread_sharing()  # the caller's thread closes it
-        opened.append(mine)
-        durability.relax()  # what a power cut takes back of a row is done again
+    def connect() -> None:
+        connection = connections["default"]
+        connection.inc_thread_sharing()  # the caller's thread closes it
+        opened.append(connection)
+        durability.relax()  # a write that a power cut takes back is done again
 
-    pool = ThreadPoolExecutor(threads, initializer=begin)
+    pool = ThreadPoolExecutor(threads, initializer=connect)
     try:
         yield pool
     finally:
         pool.shutdown()
-        for one in opened:
-            one.close()
+        for connection in opened:
+            connection.close()

@@ -1,4 +1,4 @@
-"""A queue of rows, as data, and one drain of it: what it may use, and when it ends."""
+"""A queue, described as data, and one drain of it: what it may use and when it ends."""
 
 import threading
 import time
@@ -21,25 +21,26 @@ from crm_sync.workers import lanes, slots
 from crm_sync.workers.lanes import HeldLane
 from crm_sync.workers.slots import HeldSlots
 
-# What people and other workers change of a workspace while we drain counts at once.
-MEANWHILE = ["paused_until", "pauses", "problem", "conflict_policy", "read_before_write"]
+# Columns of the workspace that a drain reads again, since people and other workers change them.
+REFRESHED = ["paused_until", "pauses", "problem", "conflict_policy", "read_before_write"]
 
-# Set when this process is asked to end: every drain of it ends what it has begun, and no more.
+# Set when this process is asked to end: each drain finishes the rows in progress, then stops.
 ending = threading.Event()
-# Set while more drains wait than this process has places: each of them has a turn, and one thread.
+# Set while more drains wait than this process runs at once: each then gets one turn, one thread.
 crowded = threading.Event()
 TURN = 1.0  # seconds
 
 
 @dataclass
 class Drain:
-    """One drain under way.
+    """One drain in progress.
 
     Attributes:
-        ends_at: when its time is over, on its clock; once others wait, a turn after `began`.
-        began: when work on its first row began. Not before: where the database makes it wait, a
-            turn could pass without a row.
-        held: the calls that it may have under way; None where the queue makes no calls.
+        ends_at: when its time is over, by `clock`; while others wait, one turn after `began`.
+        began: when work on its first row began. It does not count from the start, because a slow
+            database could then use up the turn before any row.
+        held: the slots for calls that it holds; None where the queue makes no calls.
+        is_probe: it makes one call, to find out whether the platform answers again.
     """
 
     workspace_id: int
@@ -52,32 +53,32 @@ class Drain:
 
     @cached_property
     def workspace(self) -> Workspace:
-        """The workspace, with what is newest of `MEANWHILE`."""
+        """The workspace; `goes_on` keeps the columns of `REFRESHED` up to date."""
         return Workspace.objects.get(pk=self.workspace_id)
 
     def is_over(self) -> bool:
-        """Tell whether its time is over, or this process is to end."""
+        """Tell whether its time is over or this process has to end."""
         if crowded.is_set() and self.began is not None:
             self.ends_at = min(self.ends_at, self.began + TURN)
         return self.clock() >= self.ends_at or ending.is_set()
 
     def goes_on(self) -> bool:
-        """Tell whether more may be claimed; asked in one thread alone."""
+        """Tell whether more rows may be claimed. Only the thread of the loop asks."""
         now = timezone.now()
         if self.is_over() or not self.lane.keep(now):
             return False
         if self.held is None:
             return True
-        self.workspace.refresh_from_db(fields=MEANWHILE)
+        self.workspace.refresh_from_db(fields=REFRESHED)
         if self.is_probe and not self.workspace.pauses:
             return False
         return not self.workspace.is_paused(now) and self.held.keep(now)
 
     def check(self) -> None:
-        """Ask before work on a row begins; in any thread.
+        """Check, in any thread, that work on a row may begin.
 
         Raises:
-            runner.Stop: the time is over, or no call may be made for now.
+            runner.Stop: the time is over, or no call may be made now.
         """
         if self.began is None:
             self.began = self.clock()
@@ -88,46 +89,47 @@ class Drain:
 
 
 def put_off(claim: Claim[Row], error: Exception, **columns: Any) -> None:
-    """Give back a row at which something failed: it is tried again later and later (I11).
+    """Reschedule a row that failed, later each time (I11).
 
     Args:
         columns: what else to write, such as the reason.
 
     Raises:
-        LeaseLost: it is not ours any more.
+        LeaseLost: we no longer hold the row.
     """
     attempts = claim.row.attempts + 1
     claim.finish(due_at=timezone.now() + due.backoff(attempts), attempts=attempts, **columns)
 
 
 def error_text(error: Exception) -> str:
-    """Return what a person reads of an error, as the database can keep it."""
+    """Return the text of an error for people, without characters that the database refuses."""
     return clean(f"{error}")[0][:1000] or type(error).__name__
 
 
 def waiting(now: datetime) -> list[tuple[str, int]]:
-    """Return (queue, workspace id) for everything that is due; one query for each queue."""
+    """Return (queue name, workspace id) wherever a row is due; one query for each queue."""
     return [(queue.name, pk) for queue in registry.hooks().queues for pk in queue.workspaces(now)]
 
 
 @dataclass(frozen=True)
 class RowQueue(Generic[Row]):
-    """A table whose due rows are worked off.
+    """A table whose rows can be due, and how to work on them.
 
     Attributes:
-        rows: those that may be worked on at that time, of all workspaces.
-        work: takes claimed rows to their end and returns the outcome of each; see `runner.Source`.
-        reason: the column that says why a row failed.
-        failure: what else is written of a row that failed.
-        calls: whether it calls the platform: within the workspace's limit, not while it is paused.
-        threads: how many rows are worked on at one time.
-        leave: how many of the workspace's calls it leaves to others.
-        together: how many rows `work` takes at one time.
+        rows: the rows of all workspaces that may be worked on at that time.
+        work: finishes claimed rows and returns the outcome of each; see `runner.Source`.
+        reason: the column for the reason why a row failed.
+        failure: what else is written to a row that failed.
+        calls: whether it calls the platform. If so, it needs slots and waits while the workspace
+            is paused.
+        threads: how many batches are worked on at the same time.
+        leave: how many slots of the workspace it leaves to other queues.
+        batch_size: how many rows one call of `work` takes.
         wait: see `due.free`.
-        begin: writes what has to stand in claimed rows before work on any of them begins, in one
-            commit for all, and returns their claims.
-        columns: what `work` looks at, all where none are named; see `due.claim_some`.
-        after: asked at the end of a drain that was not in vain; its outcomes count as well.
+        begin: called with new claims before work on any of them begins; returns them, perhaps with
+            columns written (`due.write_each`).
+        columns: the columns that `work` needs; all when none are named.
+        after: called with the workspace id after a drain; its outcomes are counted too.
     """
 
     name: str
@@ -138,19 +140,19 @@ class RowQueue(Generic[Row]):
     calls: bool = True
     threads: Callable[[], int] = lambda: 1
     leave: int = 0
-    together: int = 1
+    batch_size: int = 1
     wait: timedelta | None = None
     begin: Callable[[Sequence[Claim[Row]]], Sequence[Claim[Row]]] = lambda claims: claims
     columns: Sequence[str] = ()
     after: Callable[[int], Sequence[str]] = lambda workspace_id: ()
 
     def workspaces(self, now: datetime) -> set[int]:
-        """Return the ids of the workspaces with a row that is due; paused ones wait (A8).
+        """Return the ids of the workspaces with a due row; without paused ones, if it calls (A8).
 
-        One look at the index for each workspace, however many rows are due in it.
+        It reads one index entry for each workspace, however many rows are due there.
         """
         rows = self.rows(now).filter(due.free(now, wait=self.wait), workspace_id=OuterRef("pk"))
-        # In this order, so that no planner takes another index than that of what is due.
+        # Sorted by `due_at`, so that every planner uses the index of due rows.
         first = Subquery(rows.order_by("due_at").values("due_at")[:1])
         workspaces = Workspace.objects.alias(first=first).filter(first__isnull=False)
         if self.calls:
@@ -160,9 +162,9 @@ class RowQueue(Generic[Row]):
     def drain(
         self, workspace_id: int, budget: float, *, clock: Callable[[], float] = time.monotonic
     ) -> Tally:
-        """Do what is due in one workspace, for at most `budget` seconds.
+        """Work on the due rows of one workspace, for at most `budget` seconds.
 
-        It ends within what one row takes after that, or after anything else that stops it.
+        Once it has to stop, it takes no longer than the rows in progress.
         """
         ends_at, began = clock() + budget, None
         tally = Tally()
@@ -189,8 +191,7 @@ class RowQueue(Generic[Row]):
             return Tally()
         if not self.calls:
             return self._run(one, waiting)
-        # After a pause one call asks whether the platform is back, and not all threads at once
-        # (I11).
+        # After a pause one call, not all threads, tries whether the platform answers again (I11).
         one.is_probe = one.workspace.pauses > 0
         wanted = 1 if one.is_probe else waiting
         with slots.hold(one.workspace, wanted, leave=self.leave) as held:
@@ -199,7 +200,7 @@ class RowQueue(Generic[Row]):
             one.held = held
             tally = self._run(one, held.count)
         if one.is_probe and not one.workspace.pauses:
-            doorbell.ring(self.name, one.workspace_id)  # for all the others
+            doorbell.ring(self.name, one.workspace_id)  # the platform answers: all rows go on
         return tally
 
     def _run(self, one: Drain, threads: int) -> Tally:
@@ -217,11 +218,11 @@ class RowQueue(Generic[Row]):
             one.check()
             return self.work(claims, one)
 
-        source = runner.Source(claim, work, Claim.give_back, self.failed, self.together)
+        source = runner.Source(claim, work, Claim.give_back, self.failed, self.batch_size)
         return runner.run(source, goes_on=one.goes_on, threads=threads, clock=one.clock)
 
     def failed(self, claim: Claim[Row], error: Exception) -> str:
-        """Put off a row at which our own code failed; returns the outcome."""
+        """Reschedule a row at which our own code failed, and return the outcome."""
         try:
             put_off(claim, error, **{self.reason: error_text(error)}, **self.failure)
         except due.LeaseLost:
@@ -229,9 +230,9 @@ class RowQueue(Generic[Row]):
         return "failed"
 
     def _waiting(self, workspace_id: int) -> int:
-        """Count what is due, as far as there are threads for it."""
+        """Count the due rows, up to the number of threads that the drain may use."""
         now = timezone.now()
         rows = self.rows(now).filter(due.free(now, wait=self.wait), workspace_id=workspace_id)
-        # To start many threads for each drain takes time, and each thread a connection.
+        # Threads take time to start, and each needs a database connection.
         threads = 1 if crowded.is_set() else self.threads()
         return rows.order_by()[:threads].count()

@@ -17,7 +17,7 @@ from crm_sync.jobs.durability import relaxed
 from crm_sync.models import Slot, Workspace
 
 LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)  # longer than one call to its hard end
-TRIES = 8
+UPDATE_TRIES = 8  # while other workers take the same slots first
 
 
 class HeldSlots:
@@ -65,7 +65,7 @@ def hold(workspace: Workspace, wanted: int = 1, *, leave: int = 0) -> Iterator[H
 def _take(workspace: Workspace, wanted: int, most: int, now: datetime) -> HeldSlots:
     token, until = uuid.uuid4(), now + LEASE
     taken: list[int] = []
-    for _ in range(TRIES):
+    for _ in range(UPDATE_TRIES):
         found = _free(workspace, wanted, most, now)
         if not found:
             break

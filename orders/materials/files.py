@@ -11,7 +11,7 @@ from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.text import clean
 from orders.models import Material, MaterialSet
 
-TRIES = 8  # reads of an announced list that is empty yet
+MAX_ATTEMPTS = 8  # reads of an announced list that is empty yet
 UNIQUE = ("material_set", "platform_id")
 COLUMNS = (
     "product",
@@ -40,7 +40,7 @@ def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
         return {"due_at": None, "fetched_at": now}
     attempts = ready.attempts + 1
     return {
-        "due_at": now + backoff(attempts) if attempts < TRIES else None,
+        "due_at": now + backoff(attempts) if attempts < MAX_ATTEMPTS else None,
         "attempts": attempts,
         "problem": "announced as ready, but the platform lists nothing yet",
     }

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from orders.models import RateLimit
 
 BEHIND = timedelta(minutes=2)  # who looks for stalled work asks about a moment of the past
-TRIES = 10  # others may take a read in between
+UPDATE_TRIES = 10  # while other workers take a read in between
 
 
 def limits() -> tuple[int, timedelta]:
@@ -27,7 +27,7 @@ def take(workspace_id: int, *, now: datetime) -> bool:
     """Pay for one read; False when there is none left for now."""
     at_once, share = limits()
     full = now + at_once * share
-    for _ in range(TRIES):
+    for _ in range(UPDATE_TRIES):
         limit, _is_first = RateLimit.objects.get_or_create(workspace_id=workspace_id)
         paid_until = max(limit.paid_until, now) + share
         # A time further ahead than the bucket allows was written by a clock that was ahead.

@@ -31,7 +31,7 @@ from properties.models.import_ import ImportState as State
 log = logging.getLogger(__name__)
 
 READ_LIMIT = 25.0  # seconds to read the file once: a slice must get behind what was done
-TRIES = 5
+MAX_ATTEMPTS = 5
 KEPT = timedelta(days=7)  # how long a file waits for a person
 
 
@@ -166,8 +166,8 @@ class _Slice:
     def _count_death(self) -> None:
         """Count a worker that never gave it back: a file that kills workers is tried no more."""
         self._write(attempts=self.row.attempts + 1)
-        if self.row.attempts >= TRIES:
-            raise GivenUp(f"{TRIES} workers began it and never came back.")
+        if self.row.attempts >= MAX_ATTEMPTS:
+            raise GivenUp(f"{MAX_ATTEMPTS} workers began it and never came back.")
 
     def _count(self) -> int:
         """Read the file once to its end, so that one which breaks off is refused as a whole.
@@ -256,7 +256,7 @@ class _Slice:
     def _put_off(self, reason: str) -> str:
         """Try again later, behind what is done; a few times."""
         attempts = self.row.attempts + 1
-        if attempts >= TRIES:
+        if attempts >= MAX_ATTEMPTS:
             return self._fail(reason)
         later = {"due_at": self.clock() + due.backoff(attempts), "attempts": attempts}
         later |= self._progress() | {"problem": self._told(reason)}

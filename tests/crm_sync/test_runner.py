@@ -79,10 +79,10 @@ class Rows:
         return self.now < BUDGET
 
     def run(
-        self, threads: int, *, together: int = 1, goes_on: Callable[[], bool] | None = None
+        self, threads: int, *, batch_size: int = 1, goes_on: Callable[[], bool] | None = None
     ) -> Tally:
         """Run the loop, and fail when it does not end."""
-        source = runner.Source(self.claim, self.work, self.give_back, self.failed, together)
+        source = runner.Source(self.claim, self.work, self.give_back, self.failed, batch_size)
         ended: list[Tally | BaseException] = []
 
         def run() -> None:
@@ -104,41 +104,45 @@ class Rows:
 
 SIZES = st.sampled_from([0, 1, 2, 47, 48, 49, 300, 10_000])
 THREADS = st.sampled_from([1, 2, 3, 16, 32])
-TOGETHER = st.sampled_from([1, 7, 100])
+BATCH_SIZES = st.sampled_from([1, 7, 100])
 law = settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
 @law
-@given(SIZES, THREADS, TOGETHER)
-def test_what_is_not_stopped_works_everything_once(backlog, threads, together):
+@given(SIZES, THREADS, BATCH_SIZES)
+def test_what_is_not_stopped_works_everything_once(backlog, threads, batch_size):
     rows = Rows(backlog)
-    tally = rows.run(threads, together=together)
+    tally = rows.run(threads, batch_size=batch_size)
     assert tally.counts == ({"done": backlog} if backlog else {})
     assert rows.worked == Counter(range(backlog))
     assert (rows.leased, rows.given_back) == (set(), Counter())
 
 
 @law
-@given(SIZES, THREADS, TOGETHER, st.sampled_from([0.5, 1.0, 7.0, 40.0, 250.0]))
-def test_when_its_time_is_over_it_ends_within_what_one_unit_takes(backlog, threads, together, cost):
+@given(SIZES, THREADS, BATCH_SIZES, st.sampled_from([0.5, 1.0, 7.0, 40.0, 250.0]))
+def test_when_its_time_is_over_it_ends_within_what_one_batch_takes(
+    backlog, threads, batch_size, cost
+):
     rows = Rows(backlog, cost)
-    tally = rows.run(threads, together=together)
-    assert rows.now <= BUDGET + threads * cost  # each thread ends the unit that it works on
+    tally = rows.run(threads, batch_size=batch_size)
+    assert rows.now <= BUDGET + threads * cost  # each thread ends the batch that it works on
     assert rows.leased == set()
     assert max(rows.worked.values(), default=1) == 1
     assert tally.total + len(rows.given_back) + len(rows.waiting) == backlog
     if rows.waiting or rows.given_back:
-        assert rows.now >= min(BUDGET, runner.MAY_WAIT)
+        assert rows.now >= min(BUDGET, runner.PREFETCH_TIMEOUT)
 
 
 @law
-@given(SIZES, THREADS, TOGETHER, st.integers(0, 20))
-def test_a_no_at_any_time_ends_it_with_nothing_left_in_its_hands(backlog, threads, together, asks):
+@given(SIZES, THREADS, BATCH_SIZES, st.integers(0, 20))
+def test_a_no_at_any_time_ends_it_with_nothing_left_in_its_hands(
+    backlog, threads, batch_size, asks
+):
     rows = Rows(backlog)
     left = iter(range(asks))
-    tally = rows.run(threads, together=together, goes_on=lambda: next(left, None) is not None)
+    tally = rows.run(threads, batch_size=batch_size, goes_on=lambda: next(left, None) is not None)
     assert rows.leased == set()
     assert tally.total + len(rows.given_back) + len(rows.waiting) == backlog
     if asks == 0:
@@ -146,10 +150,10 @@ def test_a_no_at_any_time_ends_it_with_nothing_left_in_its_hands(backlog, thread
 
 
 @law
-@given(SIZES, THREADS, TOGETHER, st.integers(0, 400))
-def test_what_stops_at_a_row_gives_back_that_row_and_the_rest(backlog, threads, together, at):
+@given(SIZES, THREADS, BATCH_SIZES, st.integers(0, 400))
+def test_what_stops_at_a_row_gives_back_that_row_and_the_rest(backlog, threads, batch_size, at):
     rows = Rows(backlog, trouble={at: runner.Stop()})
-    rows.run(threads, together=together)
+    rows.run(threads, batch_size=batch_size)
     assert rows.leased == set()
     if at < backlog:
         assert rows.given_back[at] == 1
@@ -260,7 +264,7 @@ def test_while_it_waits_for_its_threads_it_looks_twice_a_second_and_no_more(stop
 
 
 def test_what_has_waited_for_a_thread_for_long_is_given_back():
-    rows = Rows(5, cost=runner.MAY_WAIT + 1)
+    rows = Rows(5, cost=runner.PREFETCH_TIMEOUT + 1)
     rows.run(2)
     assert rows.leased == set()
     assert rows.given_back

@@ -114,9 +114,9 @@ def test_in_a_long_drain_the_fifth_is_not_waited_for_to_the_end(box, workspace, 
         return Effect(Outcome.APPLIED, "")
 
     app_hooks(event_handlers={"MARKETING_MATERIALS_READY": handler})
-    happen(box, store.AT_ONCE + 2)
+    happen(box, store.BATCH_SIZE + 2)
     apply(workspace)
-    assert asked == [False] * store.AT_ONCE + [True] * 2
+    assert asked == [False] * store.BATCH_SIZE + [True] * 2
 
 
 def test_what_the_history_brought_is_no_receipt(box, workspace):

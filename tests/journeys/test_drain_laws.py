@@ -92,7 +92,7 @@ def queue(request, settings, workspace, admin_user, monkeypatch) -> RowQueue:
     monkeypatch.setattr(queues, "crowded", threading.Event())
     FILL[request.param][1](workspace, admin_user)
     one = registry.queue(request.param)
-    return replace(one, together=min(one.together, 2))
+    return replace(one, batch_size=min(one.batch_size, 2))
 
 
 def costly(
@@ -142,9 +142,9 @@ def test_a_drain_ends_with_its_budget_and_the_next_goes_on(queue, workspace):
     clock, before = Clock(), due_now(queue, workspace)
     tally = costly(queue, clock).drain(workspace.pk, BUDGET, clock=clock)
     assert clock.now <= BUDGET + COST
-    is_longer = before > BUDGET * queue.together
+    is_longer = before > BUDGET * queue.batch_size
     assert tally.more == is_longer
-    assert tally.total == (BUDGET * queue.together if is_longer else before)
+    assert tally.total == (BUDGET * queue.batch_size if is_longer else before)
     nothing_is_held(queue)
     assert due_now(queue, workspace) == before - tally.total
     assert finish(queue, workspace) == before - tally.total
@@ -153,7 +153,7 @@ def test_a_drain_ends_with_its_budget_and_the_next_goes_on(queue, workspace):
 def test_while_others_wait_for_a_place_a_drain_has_a_turn_and_one_thread(queue, workspace):
     queues.crowded.set()
     clock, before, at_work = Clock(), due_now(queue, workspace), []
-    several = replace(queue, threads=lambda: 4, together=1)
+    several = replace(queue, threads=lambda: 4, batch_size=1)
     watched = costly(
         several, clock, at=1, happens=lambda _: at_work.append(threading.current_thread())
     )
@@ -167,7 +167,7 @@ def test_while_others_wait_for_a_place_a_drain_has_a_turn_and_one_thread(queue, 
 
 def test_no_turn_passes_without_a_row_however_long_the_database_takes(queue, workspace):
     queues.crowded.set()
-    clock, one_by_one = Clock(), replace(queue, together=1)
+    clock, one_by_one = Clock(), replace(queue, batch_size=1)
 
     def rows(now: datetime):
         clock.now += 2 * queues.TURN
@@ -185,7 +185,7 @@ def test_a_drain_that_had_its_turn_ends_as_soon_as_others_wait(queue, workspace)
     assert long.drain(workspace.pk, 100.0, clock=clock).more
     assert clock.now == at * COST
     nothing_is_held(queue)
-    assert finish(queue, workspace) == before - min(at * queue.together, before)
+    assert finish(queue, workspace) == before - min(at * queue.batch_size, before)
 
 
 def lose_the_lane(_: Drain) -> None:
@@ -224,7 +224,7 @@ def test_what_ends_it_in_the_middle_leaves_the_rest_due(queue, workspace, happen
     at = min(2, before)
     tally = costly(queue, clock, at=at, happens=happens).drain(workspace.pk, 100.0, clock=clock)
     assert clock.now <= at * COST + COST
-    assert tally.total <= at * queue.together
+    assert tally.total <= at * queue.batch_size
     assert leased(queue) == 0
     free_everything(timezone.now())
     assert due_now(queue, workspace) == before - tally.total
@@ -249,7 +249,7 @@ def test_who_lost_its_place_to_another_worker_begins_nothing_more(
 
     at = min(2, before)
     tally = costly(queue, clock, at=at, happens=happens).drain(workspace.pk, 100.0, clock=clock)
-    assert tally.total <= at * queue.together
+    assert tally.total <= at * queue.batch_size
     assert leased(queue) == 0
     free_everything(timezone.now())
     assert due_now(queue, workspace) == before - tally.total
@@ -261,10 +261,10 @@ def test_a_row_at_which_our_own_code_fails_does_not_stop_the_others(queue, works
 
     clock, before = Clock(), due_now(queue, workspace)
     # The last, so that it is not tried again in the same drain.
-    at = -(-before // queue.together)
+    at = -(-before // queue.batch_size)
     tally = costly(queue, clock, at=at, happens=bug).drain(workspace.pk, 100.0, clock=clock)
     failed = tally.counts.pop("failed")
-    assert 1 <= failed <= queue.together
+    assert 1 <= failed <= queue.batch_size
     assert tally.total == before - failed
     nothing_is_held(queue)
     row = FILL[queue.name][0].objects.filter(attempts=1).first()

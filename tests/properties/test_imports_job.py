@@ -328,7 +328,7 @@ def test_a_look_whose_worker_dies_is_taken_up_again_and_ends_the_same(main, admi
 
 def test_a_file_that_kills_every_worker_is_given_up(main, admin_user):
     row = upload(main, admin_user, table(["A1"]), released=True)
-    for _ in range(job.TRIES):
+    for _ in range(job.MAX_ATTEMPTS):
         until = max(fresh(row).lease_until or fresh(row).due_at, fresh(row).due_at)
         with pytest.raises(SystemExit):
             work(row, clock=dies_at(2), now=until + timedelta(seconds=1))
