@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 from sandbox.app import Sandbox
+from sandbox.interface.switches import PLATFORMS
 from sandbox.server import Background, Server, listen
 from sandbox.state.journal import Journal
 from sandbox.state.saving import Saver, Unreadable, load, save
@@ -44,12 +45,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _sandbox(options: argparse.Namespace) -> Sandbox:
+    switches = {"platform": options.platform}
+    if options.refuse_unknown_fields:
+        switches["unknownFields"] = "refused"
     box = Sandbox(
         token=options.token,
         client_id=options.client_id,
         client_secret=options.client_secret,
         workspace=load(options.state) if options.state else None,
-        refuse_unknown_fields=options.refuse_unknown_fields,
+        switches=switches,
     )
     box.faults.set(parse_body(options.faults.encode()))
     return box
@@ -77,6 +81,12 @@ def parser() -> argparse.ArgumentParser:
         "--refuse-unknown-fields",
         action="store_true",
         help="400 for a property field that is not in the table; else it is left out",
+    )
+    known.add_argument(
+        "--platform",
+        choices=PLATFORMS,
+        default="rich",
+        help="what kind of platform it is where the interface leaves it open",
     )
     known.add_argument("--faults", default="{}", metavar="JSON", help="see docs/sandbox.md")
     return known

@@ -15,7 +15,9 @@ from urllib.parse import quote, urlsplit
 from sandbox.api import webhooks
 from sandbox.api.operations import CONTROL, OPEN
 from sandbox.api.routes import route
+from sandbox.api.shapes import given, refused, shaped
 from sandbox.faults.rules import Rule, disguised
+from sandbox.interface.switches import USUAL
 from sandbox.state.platform import Platform
 from sandbox.wire import (
     Answer,
@@ -103,8 +105,8 @@ class Sandbox(Platform):
             path=path,
             params=params,
             query=parse_query(exchange.query),
-            body=body or {},
-            base_url=_base_url(environ),
+            body=given(body or {}, self._positions(path)),
+            base_url="" if self.switches["addresses"] == "relative" else _base_url(environ),
         )
         with self.lock:
             if not path.startswith(NOT_RECORDED):
@@ -114,7 +116,7 @@ class Sandbox(Platform):
         if exchange.fault and exchange.fault.fault == "LATE":
             time.sleep(exchange.fault.seconds)
         with self.lock:
-            answer = handler(self, request)
+            answer = shaped(handler(self, request), operation, self._positions(path))
             self.effects += 1
             exchange.effect = self.effects
             if exchange.of_page:
@@ -122,6 +124,10 @@ class Sandbox(Platform):
             if exchange.fault:
                 answer = disguised(answer, exchange.fault)
             return answer, answer.payload()
+
+    def _positions(self, path: str) -> dict[str, str]:
+        """The switches decide about the interface, and not about the sandbox's own paths."""
+        return USUAL if path.startswith(NOT_RECORDED) else self.switches
 
     def date(self) -> str:
         """The sandbox's clock as a `Date` header."""
@@ -140,7 +146,7 @@ class Sandbox(Platform):
     def _refused(self, refusal: Refused, exchange: _Exchange) -> Answer:
         if exchange.of_page:
             return _back_to_page(refusal.message)
-        answer = Answer(refusal.status, refusal.body(), headers=refusal.headers)
+        answer = refused(refusal, self._positions(exchange.path))
         return disguised(answer, exchange.fault) if exchange.fault else answer
 
     def _respond(

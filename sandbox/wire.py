@@ -19,10 +19,21 @@ Document = dict[str, Any]
 
 
 class Refused(Exception):
-    """The request is answered with `status`; `errors` lists fields and what is wrong with them."""
+    """The request is answered with `status`; `errors` lists fields and what is wrong with them.
 
-    def __init__(self, status: int, message: str, errors: Mapping[str, str] | None = None) -> None:
+    `switch` is what decides about the status where the interface leaves it open.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        errors: Mapping[str, str] | None = None,
+        *,
+        switch: str = "",
+    ) -> None:
         super().__init__(message)
+        self.switch = switch
         self.status = status
         self.message = message
         self.errors = dict(errors or {})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import Any
 
+from sandbox.interface.switches import PLATFORMS, SWITCHES, turned
 from sandbox.page.render import POLICY, render
 from sandbox.state.callbacks import shown
 from sandbox.state.platform import Platform
@@ -140,6 +142,17 @@ def set_faults(platform: Platform, request: Request) -> Answer:
     """Replace the rules for faults; `{}` ends all of them."""
     platform.faults.set(request.body)
     return faults(platform, request)
+
+
+def switches(platform: Platform, request: Request) -> Answer:
+    """What the interface leaves open, and what the sandbox does there now."""
+    listed = [asdict(one) | {"now": platform.switches[name]} for name, one in SWITCHES.items()]
+    return Answer(200, {"platforms": list(PLATFORMS), "switches": listed})
+
+
+def set_switches(platform: Platform, request: Request) -> Answer:
+    platform.switches = turned(platform.switches, request.body)
+    return switches(platform, request)
 
 
 def reset(platform: Platform, request: Request) -> Answer:

@@ -44,6 +44,8 @@ def _product(platform: Platform, request: Request) -> str | None:
     if assignment_id not in order["assignments"]:
         raise Refused(404, f"the order has no assignment {assignment_id}")
     product = request.query.get("product")
+    if product is None and platform.switches["product"] == "required":
+        raise bad("product", "is required")
     if product is not None and product not in platform.assignment(assignment_id)["products"]:
         raise Refused(404, f"the assignment has no product {product}")
     return product

@@ -149,6 +149,12 @@ GET /_sandbox/faults
 POST /_sandbox/faults
     A53 Replace the rules for faults
     control.set_faults Faults -> 200 Faults
+GET /_sandbox/switches
+    A53 What the interface leaves open, and what holds now
+    control.switches -> 200 Switches
+POST /_sandbox/switches
+    A53 Decide what the interface leaves open
+    control.set_switches Positions -> 200 Switches
 POST /_sandbox/clock
     A53 Set the clock; it runs on from there
     control.clock Clock -> 200 Clock

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from itertools import islice
 
-from sandbox.state.merge import merge
 from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Refused, Request
 
@@ -16,7 +15,7 @@ USUAL_PAGE = 50  # §8
 
 def create(platform: Platform, request: Request) -> Answer:
     """All fields are optional; a reference that exists is refused with 409 (A45)."""
-    document = merge({}, request.body, refuse_unknown=platform.refuse_unknown_fields)
+    document = platform.merged({}, request.body)
     _check_reference(platform, document, own_id=None)
     key = platform.workspace.new_id()
     document = {"id": key, **document}
@@ -28,7 +27,7 @@ def create(platform: Platform, request: Request) -> Answer:
 def update(platform: Platform, request: Request) -> Answer:
     """An unknown reference is a 404 and creates nothing (A3)."""
     stored = _named(platform, request)
-    document = merge(stored, request.body, refuse_unknown=platform.refuse_unknown_fields)
+    document = platform.merged(stored, request.body)
     if document.get("objectReferenceId") != stored.get("objectReferenceId"):
         _check_reference(platform, document, own_id=stored["id"])
     platform.workspace.properties[stored["id"]] = document

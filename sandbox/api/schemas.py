@@ -6,7 +6,7 @@ The property is made of the field table, enums come from the tables that the san
 from __future__ import annotations
 
 from sandbox.faults import rules
-from sandbox.interface import catalogue, events, lifecycle
+from sandbox.interface import catalogue, events, lifecycle, switches
 from sandbox.interface.fields import PROPERTY, Field
 from sandbox.state import callbacks
 from sandbox.wire import Document
@@ -115,6 +115,7 @@ _PARTS = " ".join(f"{part}!" for part in catalogue.INSTRUCTIONS)
 _LINES = listed(record("id! quantity"))
 _OPTIONS = listed(record("id! label!"))
 _ASSIGNMENT_STATUSES = list(dict.fromkeys((*lifecycle.PHOTO_MOVES, *lifecycle.DOCUMENT_MOVES)))
+_POSITIONS = {one.name: one_of(*one.positions) for one in switches.SWITCHES.values()}
 
 # §6.3
 EVENTS: dict[str, Document] = {
@@ -217,6 +218,14 @@ SCHEMAS: dict[str, Document] = {
                 method=TEXT,
                 seconds={"type": "number", "minimum": 0, "maximum": 3600},
             )
+        ),
+    ),
+    "Positions": record(platform=one_of(*switches.PLATFORMS), **_POSITIONS),
+    "Switches": record(
+        "platforms! switches!",
+        platforms=listed(TEXT),
+        switches=listed(
+            record("name! rule! positions! decides! now!", positions=listed(TEXT), now=TEXT)
         ),
     ),
     "Clock": record("now!"),

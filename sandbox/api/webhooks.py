@@ -12,7 +12,7 @@ REMOVED_AT = datetime(2026, 9, 10, tzinfo=UTC)  # §9 rule 2
 
 
 def read(platform: Platform, request: Request) -> Answer:
-    return Answer(200, callbacks.shown(_configured(platform)))
+    return Answer(200, callbacks.shown(_configured(platform, switch="noWebhook")))
 
 
 def put(platform: Platform, request: Request) -> Answer:
@@ -69,7 +69,7 @@ def _enable(platform: Platform, *, enabled: bool) -> Answer:
     return Answer(200, callbacks.shown(webhook))  # A21
 
 
-def _configured(platform: Platform) -> Document:
+def _configured(platform: Platform, *, switch: str = "") -> Document:
     if platform.workspace.webhook is None:  # A20, A47
-        raise Refused(404, "no webhook is configured")
+        raise Refused(404, "no webhook is configured", switch=switch)
     return platform.workspace.webhook

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.interface import lifecycle
+from sandbox.interface.switches import PLATFORMS, SWITCHES
 from sandbox.state.platform import Call, Platform
 from sandbox.wire import Document
 
@@ -75,6 +76,8 @@ def render(platform: Platform, refused: str = "") -> bytes:
         "</section><section><h2>Last calls</h2>",
         _calls(list(islice(reversed(platform.calls), CALLS))),
         "</section></div>",
+        "<h2>What the interface leaves open</h2>",
+        _switches(platform),
     )
     page = _FRAME.format(
         style=STYLE,
@@ -113,6 +116,17 @@ def _facts(platform: Platform) -> str:
         pills = " ".join(_pill(one, "warn") for one in rules)
         facts.append(f"<span>Faults {pills}</span>{_button('faults', 'End all faults')}")
     return f'<div class="facts">{"".join(facts)}</div>'
+
+
+def _switches(platform: Platform) -> str:
+    """A form for each switch, and one that sets all of them."""
+    kinds = _choice("platform", PLATFORMS, name="platform", label="All, for a platform that is")
+    forms = [_button("switches", "Set", kinds)]
+    for one in SWITCHES.values():
+        now = platform.switches[one.name]
+        choice = _choice(one.name, one.positions, name=one.name, label=one.name, now=now)
+        forms.append(_button("switches", "Set", choice))
+    return f'<details><summary>Switches</summary><div class="more">{"".join(forms)}</div></details>'
 
 
 def _pill(text: str, colour: str = "") -> str:
@@ -187,11 +201,15 @@ def _input(path: str, name: str, kind: str) -> str:
     )
 
 
-def _choice(key: str, values: Iterable[str]) -> str:
-    options = "".join(f"<option>{escape(value)}" for value in values)
+def _choice(
+    key: str, values: Iterable[str], *, name: str = "status", label: str = "Status", now: str = ""
+) -> str:
+    options = "".join(
+        f"<option{' selected' if value == now else ''}>{escape(value)}" for value in values
+    )
     return (
-        f'<label for="{escape(key)}">Status</label>'
-        f'<select id="{escape(key)}" name="status">{options}</select>'
+        f'<label for="{escape(key)}">{escape(label)}</label>'
+        f'<select id="{escape(key)}" name="{escape(name)}">{options}</select>'
     )
 
 

@@ -46,14 +46,14 @@ class Access:
         """Pass a valid `Authorization` header, else raise `Refused(401)` (§5.1, A5)."""
         scheme, _, token = (header or "").partition(" ")
         if scheme.lower() != "bearer" or not token:
-            raise Refused(401, "the bearer token is missing")
+            raise Refused(401, "the bearer token is missing", switch="badToken")
         if _same(token, self.token):
             return
         text, _, signature = token.rpartition(".")
         if not text or not _same(signature, _sign(text, key)):
-            raise Refused(401, "the token is invalid")
+            raise Refused(401, "the token is invalid", switch="badToken")
         if _expires(text) <= now.timestamp():
-            raise Refused(401, "the token has expired")
+            raise Refused(401, "the token has expired", switch="badToken")
 
 
 def _same(one: str, other: str) -> bool:

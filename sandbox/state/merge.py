@@ -28,15 +28,17 @@ def merge(
     changes: Document,
     *,
     refuse_unknown: bool = False,
+    shallow: bool = False,
     by_platform: bool = False,
 ) -> Document:
     """Return `stored` with `changes` merged in (§4.6); `stored` itself stays as it is.
 
     Raises `Refused(400)` naming every field that cannot be taken; then nothing is. A field that the
-    table does not list is left out, or refused with `refuse_unknown`. What is read-only can be set
-    by the platform's own people alone.
+    table does not list is left out, or refused with `refuse_unknown`. `shallow`: what stands in a
+    merged object is replaced as a whole (A10). What is read-only can be set by the platform's own
+    people alone.
     """
-    taking = _Taking(refuse_unknown=refuse_unknown, by_platform=by_platform)
+    taking = _Taking(refuse_unknown=refuse_unknown, shallow=shallow, by_platform=by_platform)
     result = dict(stored)
     for name, value in changes.items():
         known = PROPERTY.get(name)
@@ -59,6 +61,7 @@ class _Taking:
     """One run over what was sent: each method returns what to store, or notes what is wrong."""
 
     refuse_unknown: bool
+    shallow: bool
     by_platform: bool
     errors: dict[str, str] = field(default_factory=dict)
 
@@ -80,7 +83,7 @@ class _Taking:
                 continue
             if below is None:
                 self.unknown(f"{path}.{name}")
-            elif below.kind == "object":
+            elif below.kind == "object" and not self.shallow:
                 result[intern(name)] = self.into(below, result.get(name), member, f"{path}.{name}")
             else:
                 result[intern(name)] = self.take(below, member, f"{path}.{name}")

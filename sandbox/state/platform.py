@@ -17,6 +17,7 @@ from sandbox.faults import newer
 from sandbox.faults.rules import Faults, Rule
 from sandbox.interface import lifecycle
 from sandbox.interface.events import PLATFORMS
+from sandbox.interface.switches import USUAL, turned
 from sandbox.state import callbacks
 from sandbox.state.access import Access
 from sandbox.state.change import Change
@@ -49,13 +50,13 @@ class Platform:
         now: Callable[[], datetime] | None = None,
         http: requests.Session | None = None,
         workspace: Workspace | None = None,
-        *,
-        refuse_unknown_fields: bool = False,
+        switches: Document | None = None,
     ) -> None:
         self.workspace = workspace or Workspace.seeded()
         self.access = Access(token, client_id, client_secret)
         self.http = http or _plain_session()
-        self.refuse_unknown_fields = refuse_unknown_fields
+        self._usual_switches = turned(USUAL, switches or {})
+        self.switches = self._usual_switches
         self.calls: deque[Call] = deque(maxlen=CALLS_KEPT)
         self.journal: Journal | None = None
         self.effects = 0  # how many calls were carried out; none of those that a fault refused
@@ -82,6 +83,7 @@ class Platform:
             self.workspace = Workspace.seeded()
             self._clock_offset = timedelta()
             self.faults.set({})
+            self.switches = self._usual_switches
             self.calls.clear()
             self.version += 1
 
@@ -250,13 +252,23 @@ class Platform:
         with self.change() as change:
             change.set_estimate(self.assignment(assignment_id), estimated_delivery_at)
 
+    def merged(self, stored: Document, changes: Document, *, by_platform: bool = False) -> Document:
+        """Return a property with changes merged in, as the switches will have it; see `merge`."""
+        return merge(
+            stored,
+            changes,
+            refuse_unknown=self.switches["unknownFields"] == "refused",
+            shallow=self.switches["merge"] == "shallow",
+            by_platform=by_platform,
+        )
+
     def edit_property(self, property_id: str, changes: Document) -> Document:
         """Change a property as somebody on the platform would: same merge rules, no event.
 
         They may set what is read-only for clients, and give two properties one reference (A44).
         """
         with self.lock:
-            document = merge(self.property_(property_id), changes, by_platform=True)
+            document = self.merged(self.property_(property_id), changes, by_platform=True)
             self.workspace.properties[property_id] = document | {"id": property_id}
             self.version += 1
             return self.workspace.properties[property_id]
@@ -274,7 +286,7 @@ def _found(documents: dict[str, Document], key: str, name: str) -> Document:
     try:
         return documents[key]
     except KeyError:
-        raise Refused(404, f"there is no {name} {key}") from None
+        raise Refused(404, f"there is no {name} {key}", switch="unknownIds") from None
 
 
 def _plain_session() -> requests.Session:

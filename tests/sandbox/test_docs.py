@@ -13,6 +13,7 @@ import pytest
 from sandbox.__main__ import parser
 from sandbox.api.operations import OPERATIONS
 from sandbox.faults.rules import ANSWERS, CALLBACKS, Rule
+from sandbox.interface.switches import PLATFORMS, SWITCHES
 from tests.sandbox.servers import running
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text(encoding="utf-8")
@@ -34,6 +35,22 @@ def test_every_fault_and_every_member_of_a_rule_is_documented():
     assert sorted(listed) == sorted(ANSWERS | CALLBACKS)
     rule = PAGE.split("| member of a rule |")[1].split("\n\n")[0]
     assert [one for one in Rule.__slots__ if f"`{one}`" not in rule] == []
+
+
+def test_the_table_of_switches_is_that_of_the_sandbox():
+    (table,) = re.findall(r"^\| switch \|.*?\n\n", PAGE, re.DOTALL | re.MULTILINE)
+    head, _, *rows = [
+        [cell.strip(" `") for cell in row.split("|")[1:-1]] for row in table.split("\n") if row
+    ]
+    kinds = head[4:]
+    assert set(kinds) == set(PLATFORMS) - {"rich"}
+    assert rows == [
+        [
+            *(one.name, one.rule, "`, `".join(one.positions), one.decides),
+            *(PLATFORMS[kind].get(one.name, "") for kind in kinds),
+        ]
+        for one in SWITCHES.values()
+    ]
 
 
 def pattern(shown: str) -> re.Pattern[str]:
@@ -78,5 +95,5 @@ def test_the_examples_run_as_they_stand(tmp_path):
             checked += 1
     assert checked == len([one for one in blocks if one[0] == "json"]) >= 8
     assert {one.name for one in tmp_path.iterdir()} == {
-        *("products.json", "instructions.json", "rules.json"),
+        *("products.json", "instructions.json", "rules.json", "switches.json"),
     }

@@ -167,7 +167,7 @@ def test_an_unknown_field_is_left_out(client):
 
 
 def test_an_unknown_field_is_refused_with_the_flag():
-    box = Sandbox(token="test-token", refuse_unknown_fields=True)
+    box = Sandbox(token="test-token", switches={"unknownFields": "refused"})
     changes = {"newField": 1, "prices": {"newMember": 1}}
     assert refused(box, Client(box), changes) == ["newField", "prices.newMember"]
 

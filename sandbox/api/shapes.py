@@ -1,0 +1,105 @@
+"""How answers are shaped where the interface leaves it open (see `sandbox.interface.switches`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sandbox.api.operations import Operation
+from sandbox.wire import Answer, Document, Refused
+
+Positions = dict[str, str]
+
+# The switch that decides about the answer of a handler.
+ANSWERS = {
+    "orders.place": "placed",
+    "orders.reschedule": "changed",
+    "orders.cancel": "changed",
+    "properties.create": "created",
+    "properties.update": "updated",
+    "webhooks.put": "configured",
+    "webhooks.patch": "configured",
+    "webhooks.legacy_enabled": "configured",
+}
+# Ids are members of these names; inside of the others they are what the client wrote.
+IDS = {"id", "orderId", "assignmentId", "userId", "realEstatePropertyId"}
+IDS_GIVEN = IDS | {"billing", "organization", "delivery"}
+AS_WRITTEN = {"payload", "headers", "customFields", "publishers", "seller", "owner"}
+
+NOTHING = {"204": Answer(204), "null": Answer(200, None), "{}": Answer(200, {})}
+
+
+def shaped(answer: Answer, operation: Operation, positions: Positions) -> Answer:
+    """The answer of an operation as the switches will have it."""
+    value = answer.value
+    match positions.get(ANSWERS.get(operation.handler, "")):
+        case "204":
+            return NOTHING["204"]
+        case "empty":
+            return replace(answer, content=b"")
+        case "id":
+            value = {"id": value["id"]}
+    schema = dict(operation.answers).get(answer.status)
+    if schema == "Order" and "assignments" in value and positions["orderDetail"] == "brief":
+        brief = [{"id": one["id"], "status": one["status"]} for one in value["assignments"]]
+        value = value | {"assignments": brief}
+    if schema and schema.endswith("Page"):
+        value = {
+            positions["items"] if name == "content" else name: one for name, one in value.items()
+        }
+    if positions["ids"] == "number":
+        value = _ids(value, IDS, _number)
+    return replace(answer, value=value)
+
+
+def given(body: Document, positions: Positions) -> Document:
+    """A request's body with its ids as texts, also where they came as numbers."""
+    return _ids(body, IDS_GIVEN, _text) if positions["ids"] == "number" else body
+
+
+def _ids(value: Any, names: set[str], turn: Callable[[Any], Any]) -> Any:
+    if isinstance(value, list):
+        return [_ids(one, names, turn) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: one if name in AS_WRITTEN else turn(one) if name in names else _ids(one, names, turn)
+        for name, one in value.items()
+    }
+
+
+def _number(key: Any) -> Any:
+    return int(key) if isinstance(key, str) and key.isdigit() else key
+
+
+def _text(key: Any) -> Any:
+    return str(key) if type(key) is int else key
+
+
+def refused(refusal: Refused, positions: Positions) -> Answer:
+    """A refusal as the switches will have it."""
+    position = positions.get(refusal.switch, str(refusal.status))
+    if position in NOTHING:
+        return NOTHING[position]
+    body = Refused(int(position), refusal.message, refusal.errors).body()
+    told = _ERRORS[positions["errors"]](body, refusal.errors)
+    return Answer(int(position), told, headers=refusal.headers)
+
+
+def _without(body: Document, errors: dict[str, str]) -> Document:
+    return {name: one for name, one in body.items() if name != "errors"}
+
+
+# How an error names its fields (A4).
+_ERRORS: dict[str, Callable[[Document, dict[str, str]], Document]] = {
+    "list": lambda body, errors: body,
+    "text": _without,
+    "field": lambda body, errors: (
+        _without(body, errors) | dict(zip(("field",), errors, strict=False))
+    ),
+    "object": lambda body, errors: body | {"errors": errors},
+    "keys": lambda body, errors: (
+        {name: [text] for name, text in errors.items()} or _without(body, errors)
+    ),
+}
