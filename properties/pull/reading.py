@@ -60,7 +60,7 @@ def _by_id(client: Client, row: Property) -> Document | None:
 
 
 def _document(answer: Answer) -> Document:
-    if not isinstance(answer.document, dict):
+    if not answer.document or not isinstance(answer.document, dict):
         raise TransientError("the platform's answer is no property", unclear=False)
     document: Document = answer.cleaned
     return document

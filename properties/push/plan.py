@@ -128,8 +128,13 @@ class Sent:
     wanted: Leaves
     columns: Columns = field(default_factory=dict)
 
-    def is_shown_by(self, answer: Document) -> bool:
-        """Tell whether an answer shows each leaf, as far as it says anything."""
+    def is_shown_by(self, answer: Document | None) -> bool:
+        """Tell whether an answer shows each leaf; an emptied one is left out of it (§2).
+
+        None and {} show nothing: not even that a list was emptied.
+        """
+        if not answer:
+            return False
         told = merge.leaves(answer)
         return all(path in told or value in ([], {}) for path, value in self.parts.items())
 
@@ -154,7 +159,9 @@ def reconcile(
         the smallest PATCH with its record in flight; or the ending "in sync", or "put back" where
         there is something to send and no time.
     """
-    seen = observe(row, told, policy, now=now, inflight=earlier.inflight) if told else None
+    seen = None
+    if told is not None:
+        seen = observe(row, told, policy, now=now, inflight=earlier.inflight)
     columns = dict(seen.columns) if seen else {}
     merged = with_columns(row, columns)
     patch = smallest_patch(merged, inflight=earlier.pending)
@@ -180,15 +187,15 @@ def settle(
     """Merge what came of a call into the row that was sent, and end it.
 
     Args:
-        told: the answer, or a full read where the answer did not show what was sent.
+        told: the answer, or a full read where the answer did not show what was sent; not empty.
         is_answer: which of both: an answer speaks only of what it holds.
 
     Returns:
         the ending "settled": what reads back different waits for a person, it is never a loop.
     """
     about = sent.parts if is_answer else None
-    seen = observe(row, told, policy, now=now, inflight=row.inflight, sent=about) if told else None
-    columns = dict(seen.columns) if seen else {}
+    seen = observe(row, told, policy, now=now, inflight=row.inflight, sent=about)
+    columns = dict(seen.columns)
     merged = with_columns(row, columns)
     differs = reads_back_different(merged, sent.parts, sent.wanted)
     columns |= _settled(merged, earlier, now=now, differs=differs) | sent.columns

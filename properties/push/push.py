@@ -148,10 +148,13 @@ class _Push:
         """Merge the answer, and end the row."""
         columns = {"pushed_at": self.clock(), "last_answer": f"{method} answered {answer.status}"}
         sent = Sent(patch.parts, merge.leaves(self.row.desired), columns)
-        told = answer.cleaned if isinstance(answer.document, dict) else {}
+        told = answer.cleaned if isinstance(answer.document, dict) else None
         is_answer = sent.is_shown_by(told)
         if not is_answer:  # only a read can say what became of it
-            told = read(client, self.row).document or told
+            told = read(client, self.row).document
+        if told is None:
+            what = f"{method} answered {answer.status}, and no read finds the property"
+            raise TransientError(what, unclear=False)
         policy, now = self.workspace.conflict_policy, self.clock()
         self.holder.write_plan(
             lambda row: plan.settle(

@@ -15,7 +15,7 @@ from properties.models import Change, Conflict, Property
 from properties.push.push import push
 from properties.push.queue import PROPERTIES
 from tests.conftest import PLATFORM
-from tests.platforms import Between, lost
+from tests.platforms import Between, lost, without_body
 
 BY_REFERENCE = "/v1/real-estate-properties/by-reference/A-1"
 
@@ -526,6 +526,66 @@ def test_a_value_that_reads_back_different_is_shown_and_not_sent_again(
     row.refresh_from_db()
     assert row.due_at is None
     assert [call[0] for call in box.calls] == ["GET"]
+
+
+# --- answers that say nothing
+
+
+@pytest.mark.parametrize("body", [b"", b"null", b"{}"])
+def test_a_list_that_was_cleared_is_in_sync_though_the_answer_says_nothing(
+    box, row, between, drain_all, body
+):
+    edit(row, {"videoLinks": [{"url": "https://v.example/1"}]}, origin="ADMIN", now=now())
+    drain_all()
+    status = "200 OK" if body else "204 No Content"
+    between.reword = lambda environ, answer: (
+        (status, [], body) if environ["REQUEST_METHOD"] == "PATCH" else answer
+    )
+    row.refresh_from_db()
+    edit(row, {"videoLinks": []}, origin="ADMIN", now=now())
+    box.calls.clear()
+    assert drain_all() == {"properties": {"pushed": 1}}
+    assert [call[0] for call in box.calls] == ["GET", "PATCH", "GET"]
+    assert not remote(box)[0].get("videoLinks")
+    row.refresh_from_db()
+    assert (row.problem, row.due_at, row.inflight) == ({}, None, {})
+    assert not row.observed.get("videoLinks")
+
+
+def test_a_creation_that_is_answered_without_a_body_is_read_by_its_reference(
+    box, workspace, between, drain_all
+):
+    between.reword = without_body("POST")
+    made = create(workspace, "A-1", {"title": "Flat"}, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"created": 1}}
+    made.refresh_from_db()
+    assert (made.platform_id, made.problem, made.due_at) == (remote(box)[0]["id"], {}, None)
+
+
+def test_a_property_that_is_gone_when_a_silent_answer_is_read_is_shown_as_gone(
+    box, row, between, drain_all
+):
+    def answer_and_remove(environ, answer):
+        if environ["REQUEST_METHOD"] == "PATCH":
+            del box.workspace.properties[row.platform_id]
+        return without_body("PATCH")(environ, answer)
+
+    between.reword = answer_and_remove
+    set_title(row, "Edited")
+    assert drain_all() == {"properties": {"delayed": 1}}
+    assert later(drain_all, 60) == {"properties": {"gone": 1}}
+    row.refresh_from_db()
+    assert list(row.problem) == ["GONE"]
+
+
+def test_a_read_that_brings_an_empty_document_empties_nothing(box, row, between, drain_all):
+    before = row.desired
+    between.reword = lambda environ, answer: ("200 OK", [], b"{}")
+    Property.objects.update(due_at=now())
+    assert drain_all() == {"properties": {"delayed": 1}}
+    row.refresh_from_db()
+    assert (row.desired, row.observed["title"]) == (before, "Flat")
+    assert row.last_answer == "the platform's answer is no property"
 
 
 def test_with_policy_ask_a_conflict_waits_for_a_person(box, row, workspace, drain_all):
