@@ -47,18 +47,18 @@ def publish(queue: str, workspace_id: int) -> None:
         raise
 
 
-def look_at_once() -> None:
-    """Have the history read of what came while no worker was there."""
+def poll_at_once() -> None:
+    """Have the history read, since events may have come while no worker ran."""
     try:
         schedule.ask(WebhookMonitor.objects.all(), now=timezone.now())
     except DatabaseError:
-        log.exception("the history could not be asked for; the regular look does it")
+        log.exception("the history could not be asked for; the next poll reads it")
 
 
 @signals.worker_ready.connect
 def worker_is_ready(**_: Any) -> None:
     """Catch up with what was missed."""
-    look_at_once()
+    poll_at_once()
 
 
 class BeginHeartbeat(bootsteps.StartStopStep):  # type: ignore[misc] # Celery has no types

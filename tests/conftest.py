@@ -199,10 +199,10 @@ def boss(db) -> Client:
 
 @pytest.fixture
 def workspace(db, box: Sandbox) -> Workspace:
-    """Return a workspace that is connected to the sandbox, its webhook set and looked at."""
+    """Return a workspace that is connected to the sandbox, its webhook set and polled once."""
     connected = Workspace.objects.create(slug="main", base_url=PLATFORM, fixed_token=TOKEN)
     configure(connected, auth_type="HEADER", now=datetime.now(UTC))
-    assert registry.queue("webhooks").drain(connected.pk, 20.0).counts == {"looked": 1}
+    assert registry.queue("webhooks").drain(connected.pk, 20.0).counts == {"polled": 1}
     box.calls.clear()
     return connected
 

@@ -16,9 +16,9 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import Gap
 
 NEXT = {
-    Gap.Why.OVERFLOW: "The platform made more attempts between two looks than its history keeps.",
+    Gap.Why.OVERFLOW: "The platform made more attempts between two polls than its history keeps.",
     Gap.Why.ERASED: "Somebody removed the webhook, or made it anew; its history went with it.",
-    Gap.Why.UNEXPLAINED: "The platform tells of an attempt that neither reached us nor stands in"
+    Gap.Why.UNEXPLAINED: "The platform names an attempt that neither reached us nor stands in"
     " its history.",
     Gap.Why.UNREADABLE: "Records of the history hold no payload, or one that was cut off.",
 }

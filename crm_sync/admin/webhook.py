@@ -91,7 +91,7 @@ CHANGES: dict[str, Callable[[Workspace, str], str]] = {
 
 
 def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> HttpResponse:
-    """Show the page; look, try our address, or change the webhook (POST)."""
+    """Show the page; a POST asks the platform, tests our address, or changes the webhook."""
     shown = admin.get_queryset(request).filter(pk=workspace_id).first()
     if shown is None:
         raise Http404
@@ -105,7 +105,7 @@ def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> 
         if action in CHANGES:
             _change(request, workspace_id, action)
             return HttpResponseRedirect(page(workspace_id))
-        extra = _look(request, workspace_id) if action == "look" else _try(request, workspace_id)
+        extra = _ask(request, workspace_id) if action == "ask" else _try(request, workspace_id)
     context = admin.admin_site.each_context(request) | {
         "opts": admin.opts,
         "media": admin.media,
@@ -142,11 +142,11 @@ def _expected(shown: Any) -> list[tuple[str, object]]:
 
 
 def _watched(request: HttpRequest, shown: Workspace) -> list[tuple[str, object]]:
-    """Tell what the regular looks found, to whoever may open it (S17)."""
+    """Return what the polls found, for those who may open it (S17)."""
     found: list[tuple[str, object]] = []
     if request.user.has_perm("crm_sync.view_webhookmonitor"):
         state, address = webhook_cell(shown)
-        found.append(("Last look", format_html("{} {}", state, link(address, "What we saw"))))
+        found.append(("Last poll", format_html("{} {}", state, link(address, "What we saw"))))
     if request.user.has_perm("crm_sync.view_gap"):
         unseen = Gap.objects.filter(workspace=shown, acknowledged_at=None).count()
         query = urlencode({"seen": "no", "workspace": shown.slug})
@@ -164,13 +164,13 @@ def _change(request: HttpRequest, workspace_id: int, action: str) -> None:
         messages.success(request, text)
 
 
-def _look(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
+def _ask(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
     held, now = _call(request, workspace_id, _platform_webhook), timezone.now()
     if held is None:
         return {}
     return {
         "held": held,
-        "looked": exact_moment(now, now),
+        "asked": exact_moment(now, now),
         "attempts": [_attempt(one, now) for one in held.attempts],
     }
 
@@ -208,7 +208,7 @@ def _call(
     except SyncError as error:
         workspace.pause_for(error, now)
         text = masked_text(str(error), workspace)
-        if isinstance(error, TransientError) and error.unclear and request.POST["action"] != "look":
+        if isinstance(error, TransientError) and error.unclear and request.POST["action"] != "ask":
             text += ". It may have worked all the same: ask the platform."
         messages.error(request, text)
     else:

@@ -22,14 +22,14 @@ from crm_sync.webhook.configuration import GONE
 
 
 def state_of(seen: WebhookMonitor) -> tuple[str, str]:
-    """Return for a person whether the webhook stands as we set it, and the tone."""
+    """Return for a person whether the webhook is as we set it, and the tone."""
     if GONE in seen.drift:
         return "Not configured", "danger"
     if seen.drift:
         return "Changed", "danger"
     if seen.problem:
         return "Cannot be read", "warning"
-    return ("As we set it", "good") if seen.looked_at else ("Not looked at yet", "info")
+    return ("As we set it", "good") if seen.polled_at else ("Not polled yet", "info")
 
 
 @admin.register(WebhookMonitor)
@@ -42,12 +42,12 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
         ("manage.py configure_webhook main",),
     )
     change_form_template = "crm_sync/webhook_monitor.html"
-    list_display = ("name", "state", "attempt", "failures", "recovered", "looked")
+    list_display = ("name", "state", "attempt", "failures", "recovered", "polled")
     list_filter = (WorkspaceFilter,)
     search_fields = ("workspace__slug",)
     ordering = ("workspace__slug",)
     annotations = {"slug": F("workspace__slug")}
-    actions = ("repair", "look_now", "seen")
+    actions = ("repair", "poll_now", "seen")
 
     name = column(
         "workspace",
@@ -64,7 +64,7 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
             return "0"
         return two_lines(badge(seen.failed, "warning"), shortened(seen.last_failure, 60))
 
-    looked = moment_column("looked", "looked_at")
+    polled = moment_column("last poll", "polled_at")
 
     @action(description="Repair", permissions=["act"])
     def repair(self, request: HttpRequest, queryset: QuerySet[WebhookMonitor]) -> None:
@@ -85,11 +85,11 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
                 self.note(request, mine, "Repaired.")
                 messages.success(request, f"{slug}: the webhook is set as it should be.")
 
-    @action(description="Look now", permissions=["act"])
-    def look_now(self, request: HttpRequest, queryset: QuerySet[WebhookMonitor]) -> None:
+    @action(description="Poll now", permissions=["act"])
+    def poll_now(self, request: HttpRequest, queryset: QuerySet[WebhookMonitor]) -> None:
         """Have the configuration and the whole history read (POST only)."""
         count = schedule.ask(WebhookMonitor.objects.filter(pk__in=queryset), now=timezone.now())
-        messages.success(request, f"A worker looks now: {count}.")
+        messages.success(request, f"A worker polls now: {count}.")
 
     @action(description="Failures seen", permissions=["act"])
     def seen(self, request: HttpRequest, queryset: QuerySet[WebhookMonitor]) -> None:
@@ -112,8 +112,8 @@ def _facts(seen: Any) -> list[tuple[str, object]]:
     now = timezone.now()
     facts: list[tuple[str, object]] = [
         ("Attempts, settings and test", link(_page(seen.workspace_id), "Open the webhook page")),
-        ("Looked", exact_moment(seen.looked_at, now)),
-        ("Next look", exact_moment(seen.due_at, now)),
+        ("Last poll", exact_moment(seen.polled_at, now)),
+        ("Next poll", exact_moment(seen.due_at, now)),
         ("Last attempt of the platform", exact_moment(seen.last_triggered_at, now)),
         ("Events that only the history brought", seen.recovered),
         ("Failed attempts", seen.failed),

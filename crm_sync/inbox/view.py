@@ -33,7 +33,7 @@ STORED = b'{"status":"stored"}'
 LOOKS = 4  # at who may call, for one callback: it would have to change between each two
 
 # Where a callback could not be stored. The database that did not take it takes no note of it
-# either, so this process remembers until it stores the next one; the regular look comes anyway.
+# either, so this process remembers until it stores the next one; the regular poll comes anyway.
 _missed: set[UUID] = set()
 
 

@@ -1,4 +1,4 @@
-"""The checks of the platform's side: what was received, who looks at the webhook, who may call."""
+"""The checks of this app: received events, workspaces, webhooks, slots and lanes."""
 
 from datetime import datetime, timedelta
 
@@ -71,7 +71,7 @@ def received_events(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def workspaces(workspace_id: int, now: datetime) -> CheckGroup:
-    """Who is called is watched, and no more calls are under way than a workspace allows (A8)."""
+    """Each configured webhook is polled; no more calls are in progress than allowed (A8)."""
     is_watched, has_secret = Q(monitor__isnull=False), ~Q(auth_secret="")
     return CheckGroup(
         "workspaces",
@@ -83,28 +83,28 @@ def workspaces(workspace_id: int, now: datetime) -> CheckGroup:
             "without a webhook": Q(monitor=None, auth_secret=""),
         },
         [
-            Invariant("has a webhook that nobody looks at", Q(monitor=None) & has_secret),
+            Invariant("has a webhook that nobody polls", Q(monitor=None) & has_secret),
             Invariant("has more calls under way than it allows", Q(held__gt=F("max_under_way"))),
         ],
     )
 
 
 def webhooks(workspace_id: int, now: datetime) -> CheckGroup:
-    """Every webhook is looked at again."""
+    """Every webhook is polled again."""
     latest = max(schedule.LATEST, schedule.SOONEST, due.LEASE)
     return CheckGroup(
         "webhooks",
         WebhookMonitor.objects.filter(workspace=workspace_id).only("workspace"),
-        {"looked at again": Q(due_at__isnull=False)},
+        {"polled again": Q(due_at__isnull=False)},
         [
-            Invariant("is looked at later than any wait", Q(due_at__gt=now + latest + CLOCKS)),
+            Invariant("is polled later than any wait", Q(due_at__gt=now + latest + CLOCKS)),
             leased_too_long(now),
         ],
     )
 
 
 def places(workspace_id: int, now: datetime) -> CheckGroup:
-    """The right to call comes free again."""
+    """Every slot becomes free again."""
     return CheckGroup(
         "slots",
         Slot.objects.filter(workspace=workspace_id),

@@ -66,10 +66,10 @@ class Migration(migrations.Migration):
                 ('lease_until', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('attempts', models.PositiveIntegerField(default=0, editable=False)),
                 ('asked_at', models.DateTimeField(blank=True, help_text='Since then somebody wants the history read in any case', null=True)),
-                ('looked_at', models.DateTimeField(blank=True, null=True)),
-                ('problem', models.TextField(blank=True, default='', help_text='Why the last look failed')),
-                ('last_triggered_at', models.DateTimeField(blank=True, help_text='The last attempt that a look has accounted for', null=True)),
-                ('window', models.JSONField(default=list, help_text='The records of the history at that look')),
+                ('polled_at', models.DateTimeField(blank=True, null=True)),
+                ('problem', models.TextField(blank=True, default='', help_text='Why the last poll failed')),
+                ('last_triggered_at', models.DateTimeField(blank=True, help_text='The last attempt that a poll has accounted for', null=True)),
+                ('window', models.JSONField(default=list, help_text='The records of the history at that poll')),
                 ('window_until', models.DateTimeField(blank=True, help_text='The newest of them', null=True)),
                 ('drift', models.JSONField(default=dict)),
                 ('drift_since', models.DateTimeField(blank=True, null=True)),
@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'webhook',
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='webhook_monitor_has_no_half_lease'), models.CheckConstraint(condition=models.Q(('due_at__isnull', False)), name='webhook_is_looked_at_again')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='webhook_monitor_has_no_half_lease'), models.CheckConstraint(condition=models.Q(('due_at__isnull', False)), name='webhook_is_polled_again')],
             },
         ),
         migrations.CreateModel(

@@ -1,4 +1,4 @@
-"""How far we have looked at the platform's webhook and its trigger history (I19, I21)."""
+"""How far we have polled the platform's webhook and its trigger history (I19, I21)."""
 
 from django.db import models
 
@@ -6,10 +6,10 @@ from crm_sync.jobs.due import DueModel, no_half_lease
 
 
 class WebhookMonitor(DueModel):
-    """One for each workspace whose webhook was set from here; `due_at` says when to look next.
+    """One for each workspace whose webhook was set from here; `due_at` says when to poll next.
 
-    Moments of `asked_at` and `looked_at` are by our clock; all others are the platform's words
-    and are compared with one another alone (I29).
+    `asked_at` and `polled_at` are by our clock. All other moments are by the platform's clock and
+    are compared only with each other (I29).
     """
 
     workspace = models.OneToOneField(
@@ -18,13 +18,13 @@ class WebhookMonitor(DueModel):
     asked_at = models.DateTimeField(
         null=True, blank=True, help_text="Since then somebody wants the history read in any case"
     )
-    looked_at = models.DateTimeField(null=True, blank=True)
-    problem = models.TextField(blank=True, default="", help_text="Why the last look failed")
+    polled_at = models.DateTimeField(null=True, blank=True)
+    problem = models.TextField(blank=True, default="", help_text="Why the last poll failed")
 
     last_triggered_at = models.DateTimeField(
-        null=True, blank=True, help_text="The last attempt that a look has accounted for"
+        null=True, blank=True, help_text="The last attempt that a poll has accounted for"
     )
-    window = models.JSONField(default=list, help_text="The records of the history at that look")
+    window = models.JSONField(default=list, help_text="The records of the history at that poll")
     window_until = models.DateTimeField(null=True, blank=True, help_text="The newest of them")
 
     # What stands there differently: name of §2.1 → {"theirs", "ours"}; "webhook" when it is gone.
@@ -43,7 +43,7 @@ class WebhookMonitor(DueModel):
         constraints = [
             no_half_lease("webhook_monitor"),
             models.CheckConstraint(
-                condition=models.Q(due_at__isnull=False), name="webhook_is_looked_at_again"
+                condition=models.Q(due_at__isnull=False), name="webhook_is_polled_again"
             ),
         ]
 
@@ -53,7 +53,7 @@ class WebhookMonitor(DueModel):
 
     @property
     def is_certain(self) -> bool:
-        """Tell whether somebody has asked since the last look: then the history is read anyway."""
+        """Tell whether somebody has asked since the last poll: then the history is read anyway."""
         return self.asked_at is not None and (
-            self.looked_at is None or self.asked_at > self.looked_at
+            self.polled_at is None or self.asked_at > self.polled_at
         )

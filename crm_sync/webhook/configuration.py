@@ -122,7 +122,7 @@ def _put(
     with_secret: bool = True,
     deadline: float | None = None,
 ) -> Answer:
-    """Set the webhook, and look at once what the platform made of it."""
+    """Set the webhook, and have it polled at once."""
     body = expected(workspace)
     if with_secret and workspace.auth_type != Workspace.AuthType.NONE:
         body["authSecret"] = workspace.auth_secret

@@ -1,8 +1,8 @@
 """What was missed comes back: the trigger history is a second channel (§2.2, I19-I21).
 
-One look reads the configuration, and the history wherever that may show something new. Each event
-of it that we did not receive goes through the same inbox. What a look cannot account for becomes a
-`Gap`: every open thing is read, and a person sees the interval.
+A poll reads the webhook's configuration, and the history if that may show something new. Each event
+that we did not receive goes through the same inbox. If a poll cannot account for every attempt, it
+records a `Gap`: every open order is read again, and a person sees the interval.
 """
 
 import logging
@@ -33,8 +33,8 @@ UNAUTHORIZED = 401  # what our own address answers to another secret
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What the platform showed.
+class PollResult:
+    """What a poll has read.
 
     Attributes:
         configuration: None when no webhook is configured (A20).
@@ -52,95 +52,95 @@ class Sight:
         return history.moment((self.configuration or {}).get("lastTriggeredAt"))
 
 
-def look(claim: Claim[WebhookMonitor], *, now: datetime) -> str:
-    """Look once and write what came of it.
+def poll(claim: Claim[WebhookMonitor], *, now: datetime) -> str:
+    """Poll the webhook of one workspace and write the result.
 
     Returns:
-        "as before", "looked" (the history was read), "gap", "put off".
+        "as before", "polled" (the history was read too), "gap", or "put off" after an error.
 
     Raises:
-        LeaseLost: another worker has it now.
+        LeaseLost: another worker holds the row now.
     """
     try:
-        return _look(claim, Workspace.objects.get(pk=claim.row.workspace_id), now=now)
+        return _poll(claim, Workspace.objects.get(pk=claim.row.workspace_id), now=now)
     except due.LeaseLost:
         raise
     except SyncError as error:
         return _put_off(claim, error, now=now)
     except Exception as error:
-        # A bug of ours, or a secret that no key opens: the row must not stay held.
-        log.exception("the look at %s failed", claim.row)
+        # A bug of ours, or a secret that no key opens: the row must not stay leased.
+        log.exception("the poll of %s failed", claim.row)
         return _put_off(claim, error, now=now)
 
 
-def _look(claim: Claim[WebhookMonitor], workspace: Workspace, *, now: datetime) -> str:
+def _poll(claim: Claim[WebhookMonitor], workspace: Workspace, *, now: datetime) -> str:
     try:
-        sight = _see(workspace, claim.row, now=now)
+        result = _read(workspace, claim.row, now=now)
     except SyncError as error:
         workspace.pause_for(error, now)
         raise
     workspace.answered()
-    return _take_in(claim, workspace, sight, now=now)
+    return _apply(claim, workspace, result, now=now)
 
 
-def _see(workspace: Workspace, known: WebhookMonitor, *, now: datetime) -> Sight:
+def _read(workspace: Workspace, known: WebhookMonitor, *, now: datetime) -> PollResult:
     client = workspace.client()
     try:
         answer = client.get_webhook()
         if not isinstance(answer.document, dict):
             raise TransientError("the webhook configuration is no JSON object", unclear=False)
-        sight = Sight(answer.document, answer.as_of or now, None)
-        if not known.is_certain and sight.attempted_at == known.last_triggered_at:
-            return sight
+        result = PollResult(answer.document, answer.as_of or now, None)
+        if not known.is_certain and result.attempted_at == known.last_triggered_at:
+            return result
         records = [history.record(one) for one in client.get_triggers()]
     except NotFoundError:
-        return Sight(None, now, [])
-    return Sight(sight.configuration, sight.as_of, history.in_order(records))
+        return PollResult(None, now, [])
+    return PollResult(result.configuration, result.as_of, history.in_order(records))
 
 
-def _take_in(
-    claim: Claim[WebhookMonitor], workspace: Workspace, sight: Sight, *, now: datetime
+def _apply(
+    claim: Claim[WebhookMonitor], workspace: Workspace, result: PollResult, *, now: datetime
 ) -> str:
-    """Store what was missed, then ask for what cannot be, then remember how far we have looked.
+    """Store the missed events, then have the gaps read again, then remember how far we have polled.
 
-    A stop in between loses nothing: the next look finds the same once more.
+    If the process dies in between, nothing is lost: the next poll finds the same again.
     """
     known = claim.row
     seen = set(known.window)
-    new = [one for one in sight.records or [] if one.key not in seen]
+    new = [one for one in result.records or [] if one.key not in seen]
     recovered = _store(workspace, new, now=now)
-    is_accounted = _is_accounted(known, sight, new, now=now)
-    gaps = _gaps(known, sight, new, is_accounted=is_accounted)
+    is_accounted = _is_accounted(known, result, new, now=now)
+    gaps = _gaps(known, result, new, is_accounted=is_accounted)
     if gaps:
         asked = sum(ask(workspace.pk, now) for ask in registry.hooks().after_gap)
         for gap in gaps:
             gap.noticed_at, gap.asked = now, asked
     with transaction.atomic():
         Gap.objects.bulk_create(gaps)
-        drift = _drift(known, workspace, sight, new)
+        drift = _drift(known, workspace, result, new)
         failed = [one for one in new if one.is_success is False]
         columns: dict[str, Any] = {
             "attempts": 0,
             "problem": "",
-            "looked_at": now,
+            "polled_at": now,
             "drift": drift,
             "drift_since": (known.drift_since or now) if drift else None,
             **_last_failure(workspace, failed),
         }
-        if sight.records is not None:
-            times = [one.at for one in sight.records if one.at]
+        if result.records is not None:
+            times = [one.at for one in result.records if one.at]
             columns |= {
-                "window": [one.key for one in sight.records],
+                "window": [one.key for one in result.records],
                 "window_until": max(times, default=None),
             }
         if is_accounted or gaps:
-            columns["last_triggered_at"] = sight.attempted_at
+            columns["last_triggered_at"] = result.attempted_at
         # Counters that a person sets back meanwhile.
         claim.fenced.update(recovered=F("recovered") + recovered, failed=F("failed") + len(failed))
         claim.finish(due_at=now + schedule.pause(workspace.pk, now=now), **columns)
     if gaps:
         return "gap"
-    return "as before" if sight.records is None else "looked"
+    return "as before" if result.records is None else "polled"
 
 
 def _store(workspace: Workspace, records: list[Record], *, now: datetime) -> int:
@@ -160,36 +160,38 @@ def _store(workspace: Workspace, records: list[Record], *, now: datetime) -> int
     return len(missed)
 
 
-def _is_accounted(known: WebhookMonitor, sight: Sight, new: list[Record], *, now: datetime) -> bool:
+def _is_accounted(
+    known: WebhookMonitor, result: PollResult, new: list[Record], *, now: datetime
+) -> bool:
     """Tell whether the last attempt is one that we know: by the history, or by its callback.
 
     Ages are compared, each by its own clock (I29).
     """
-    attempted_at = sight.attempted_at
+    attempted_at = result.attempted_at
     if attempted_at is None or attempted_at == known.last_triggered_at or new:
         return True
-    newest = max((one.at for one in sight.records or [] if one.at), default=None)
+    newest = max((one.at for one in result.records or [] if one.at), default=None)
     if newest is not None and newest >= attempted_at - SILENCE:
         return True
     # What somebody plays again did not come from the platform.
     mine = ReceivedEvent.objects.filter(workspace_id=known.workspace_id, replay_of=None)
     came_at = mine.order_by("-received_at").values_list("received_at", flat=True).first()
-    return came_at is not None and now - came_at <= sight.as_of - attempted_at + SILENCE
+    return came_at is not None and now - came_at <= result.as_of - attempted_at + SILENCE
 
 
 def _gaps(
-    known: WebhookMonitor, sight: Sight, new: list[Record], *, is_accounted: bool
+    known: WebhookMonitor, result: PollResult, new: list[Record], *, is_accounted: bool
 ) -> list[Gap]:
     """Say which intervals may hide events (I21)."""
     found = []
 
     def add(why: Gap.Why, began_at: datetime | None, ended_at: datetime | None) -> None:
-        end = ended_at or sight.as_of  # from a `Date` of whole seconds, so perhaps too early
+        end = ended_at or result.as_of  # from a `Date` of whole seconds, so perhaps too early
         end = max(end, began_at) if began_at else end
         mine = known.workspace_id
         found.append(Gap(workspace_id=mine, why=why, began_at=began_at, ended_at=end))
 
-    records = sight.records
+    records = result.records
     if records is not None and not {one.key for one in records} & set(known.window):
         if len(records) >= KEPT:
             add(Gap.Why.OVERFLOW, known.window_until, records[0].at)
@@ -197,16 +199,16 @@ def _gaps(
             add(Gap.Why.ERASED, known.window_until, records[0].at if records else None)
     if unreadable := [one for one in new if one.payload is None]:
         add(Gap.Why.UNREADABLE, unreadable[0].at, unreadable[-1].at)
-    if not is_accounted and sight.attempted_at and sight.as_of - sight.attempted_at > SILENCE:
-        add(Gap.Why.UNEXPLAINED, known.window_until, sight.attempted_at)
+    if not is_accounted and result.attempted_at and result.as_of - result.attempted_at > SILENCE:
+        add(Gap.Why.UNEXPLAINED, known.window_until, result.attempted_at)
     return found
 
 
 def _drift(
-    known: WebhookMonitor, workspace: Workspace, sight: Sight, new: list[Record]
+    known: WebhookMonitor, workspace: Workspace, result: PollResult, new: list[Record]
 ) -> dict[str, dict[str, str]]:
     """Compare the platform's configuration with ours (I26)."""
-    theirs = sight.configuration
+    theirs = result.configuration
     if theirs is None:
         return {configuration.GONE: {"theirs": "none configured", "ours": workspace.callback_url}}
     found = history.differences(theirs, configuration.expected(workspace))
@@ -236,21 +238,21 @@ def _last_failure(workspace: Workspace, failed: list[Record]) -> dict[str, Any]:
 
 
 def _put_off(claim: Claim[WebhookMonitor], error: Exception, *, now: datetime) -> str:
-    """Look again between 15 and 60 seconds from now."""
+    """Poll again between 15 and 60 seconds from now."""
     attempts = claim.row.attempts + 1
     wait = min(max(due.backoff(attempts), schedule.SOONEST), schedule.LATEST)
     claim.finish(due_at=now + wait, attempts=attempts, problem=error_text(error))
     return "put off"
 
 
-def _look_at_each(claims: Sequence[Claim[WebhookMonitor]], _: Drain) -> list[str]:
-    return [look(claim, now=timezone.now()) for claim in claims]
+def _poll_each(claims: Sequence[Claim[WebhookMonitor]], _: Drain) -> list[str]:
+    return [poll(claim, now=timezone.now()) for claim in claims]
 
 
 TRIGGERS = RowQueue(
     name=schedule.QUEUE,
     rows=lambda now: WebhookMonitor.objects.all(),
-    work=_look_at_each,
+    work=_poll_each,
     reason="problem",
     wait=schedule.LATEST + due.LEASE,
 )

@@ -1,7 +1,7 @@
-"""When the platform's webhook and its history are looked at; `poll` does the looking.
+"""When the platform's webhook and its history are polled; `poll` does it.
 
-Every 15 seconds while something moves, every 60 while nothing does; at once after every fifth
-receipt, at start-up, after a failure of ours, and after we have set the webhook (I19).
+Every 15 seconds while something changes, else every 60; at once after every fifth callback, when a
+worker starts, after a failure of ours, and after we have set the webhook (I19).
 """
 
 from collections.abc import Collection
@@ -16,24 +16,24 @@ from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import ReceivedEvent, WebhookMonitor
 
 QUEUE = "webhooks"
-RECEIPTS = 5
+RECEIPTS = 5  # callbacks, then we poll at once
 SOONEST = timedelta(seconds=settings.HISTORY_POLL_ACTIVE)
 LATEST = timedelta(seconds=settings.HISTORY_POLL_IDLE)
 RECENT = timedelta(seconds=settings.HISTORY_ACTIVE_FOR)
 
 
 def begin(workspace_id: int, *, now: datetime) -> None:
-    """Watch the webhook from now on, and look at it at once."""
+    """Poll the webhook from now on, and at once for the first time."""
     first = {"due_at": now, "asked_at": now}
     WebhookMonitor.objects.get_or_create(workspace_id=workspace_id, defaults=first)
     ask(WebhookMonitor.objects.filter(workspace_id=workspace_id), now=now)
 
 
 def ask(monitors: QuerySet[WebhookMonitor], *, now: datetime) -> int:
-    """Have the configuration and the whole history read now, whatever they show, and ring.
+    """Have the configuration and the whole history read at once, and ring.
 
     Returns:
-        how many webhooks that are.
+        the number of webhooks.
     """
     workspaces = list(monitors.values_list("workspace_id", flat=True))
     for workspace_id in workspaces:
@@ -42,35 +42,35 @@ def ask(monitors: QuerySet[WebhookMonitor], *, now: datetime) -> int:
     return len(workspaces)
 
 
-def look_soon(workspace_id: int, *, now: datetime) -> None:
-    """Something moves here: look within 15 seconds."""
+def poll_soon(workspace_id: int, *, now: datetime) -> None:
+    """Poll within 15 seconds, because something changes in this workspace."""
     late = WebhookMonitor.objects.filter(workspace_id=workspace_id, due_at__gt=now + SOONEST)
     if late.exists():  # an UPDATE takes SQLite's only lock also where it changes nothing
         late.update(due_at=now + SOONEST)
 
 
 def missed(callback_ids: Collection[UUID], now: datetime) -> None:
-    """Look at once where a callback could not be stored."""
+    """Poll at once, because a callback could not be stored."""
     ask(WebhookMonitor.objects.filter(workspace__uuid__in=callback_ids), now=now)
 
 
 def received(workspace_id: int, now: datetime) -> None:
-    """Look after every fifth callback that came since the last look, else soon."""
+    """Poll at once if five callbacks came since the last poll, else soon."""
     monitor = WebhookMonitor.objects.filter(workspace_id=workspace_id).first()
     if monitor is None or monitor.is_certain:
         return
     came = ReceivedEvent.objects.filter(
         workspace_id=workspace_id, source=ReceivedEvent.Source.CALLBACK
     )
-    since = Q() if monitor.looked_at is None else Q(received_at__gt=monitor.looked_at)
+    since = Q() if monitor.polled_at is None else Q(received_at__gt=monitor.polled_at)
     if came.filter(since).order_by()[:RECEIPTS].count() == RECEIPTS:
         ask(WebhookMonitor.objects.filter(pk=monitor.pk), now=now)
     else:
-        look_soon(workspace_id, now=now)
+        poll_soon(workspace_id, now=now)
 
 
 def pause(workspace_id: int, *, now: datetime) -> timedelta:
-    """Say how long to wait until the next look."""
+    """Return how long to wait until the next poll."""
     since = now - RECENT
     came = ReceivedEvent.objects.filter(workspace_id=workspace_id, received_at__gt=since)
     is_moving = came.exists() or any(

@@ -16,7 +16,7 @@ from crm_sync.platform.transport import RawAnswer
 from crm_sync.webhook import authentication, sample_events
 
 DEADLINE = 30.0  # seconds that the platform waits for an answer (§8)
-LOOK = 0.1  # seconds between two looks at what became of it
+POLL_INTERVAL = 0.1  # seconds between two queries
 # Stored with the received event, so that its page shows that the platform did not send it.
 MARK = {"X-Trial": "sent by ourselves, not by the platform"}
 
@@ -80,4 +80,4 @@ def outcome(workspace: Workspace, one: Call, *, seconds: float) -> ReceivedEvent
         found = received_event_of(workspace, one)
         if found is None or found.state != ReceivedEvent.State.RECEIVED or time.monotonic() > end:
             return found
-        time.sleep(LOOK)
+        time.sleep(POLL_INTERVAL)

@@ -87,7 +87,7 @@ def _check_assignment(order: Order, assignment: str | None) -> None:
 
 def _send(order: Order, call: Callable[[], Answer], *, now: datetime) -> Order:
     """Make the call and mirror its answer; never repeated by a machine."""
-    schedule.look_soon(order.workspace_id, now=now)
+    schedule.poll_soon(order.workspace_id, now=now)
     before = known(order)
     try:
         answer = call()

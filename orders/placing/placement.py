@@ -203,7 +203,7 @@ def send(placement: Placement, *, now: datetime) -> Placement:
     answer = _post(placement, client, now=now)
     if answer is not None:
         settlement.placed(placement, answer, now=now)
-    schedule.look_soon(placement.workspace_id, now=now)
+    schedule.poll_soon(placement.workspace_id, now=now)
     placement.refresh_from_db()
     return placement
 

@@ -1,4 +1,4 @@
-"""Many small workspaces: two workers, a thousand webhooks to look at, fifty with something due."""
+"""Many small workspaces: two workers, a thousand webhooks to poll, fifty with something due."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _measured(database: str, url: str, folder: Path) -> Iterator[Figure]:
 
 def _figures(database: str, found: dict) -> Iterator[Figure]:
     if late := found.get("late"):
-        what = f"{database}, webhooks of 1,000 workspaces: a look"
+        what = f"{database}, webhooks of 1,000 workspaces: a poll"
         yield Figure(f"{what} is late", median(late), "s, median", digits=1)
         yield Figure(f"{what} is late at most", late[-1], "s", below=LIMIT, digits=1)
         return

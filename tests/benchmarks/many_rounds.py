@@ -1,7 +1,7 @@
 """Many workspaces under two workers: python -m tests.benchmarks.many_rounds SANDBOX JOURNAL
 
 Prints as JSON, in seconds: `{"rows": due in each of some workspaces, "begun": [until its first call
-to the platform, of each]}`, and at the end `{"late": [of each look at a webhook]}`.
+to the platform, of each]}`, and at the end `{"late": [of each poll of a webhook]}`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from tests.processes import TOKEN, wait_until  # noqa: E402
 
 WORKSPACES, BUSY = 1_000, 50
 FEW, MUCH = 1, 20  # rows that are due in each of the busy ones
-PACE = timedelta(seconds=60)  # between two looks at a webhook
-WINDOW = timedelta(seconds=12)  # in which looks are awaited
+PACE = timedelta(seconds=60)  # between two polls of a webhook
+WINDOW = timedelta(seconds=12)  # in which polls are awaited
 PATIENCE = timedelta(seconds=60)
 REFERENCE = re.compile(rb"BENCH-(\d+)")
 
 
 def main(sandbox: str, journal: Path) -> None:
-    """Let rows come due while the webhooks are looked at in their turn."""
+    """Let rows come due while the webhooks are polled in their turn."""
     busy = workspaces(sandbox)
     groups = list(mirrored(busy, sandbox))
     WebhookMonitor.objects.bulk_create(
@@ -42,7 +42,7 @@ def main(sandbox: str, journal: Path) -> None:
         for one in Workspace.objects.all()
     )
     wait_until("two workers", lambda: Heartbeat.objects.count() >= 2, limit=60)
-    scheduled = looks()
+    scheduled = polls()
     for rows in groups:
         print(json.dumps({"rows": len(rows) // BUSY, "begun": begun(rows, journal)}), flush=True)
     late = lateness(scheduled)
@@ -84,14 +84,14 @@ def mirrored(busy: list[Workspace], sandbox: str) -> Iterator[list[Property]]:
         yield Property.objects.bulk_create(rows)
 
 
-def looks() -> dict[int, datetime]:
-    """Spread the looks at all webhooks over their pace; watch → when, of those in the window."""
+def polls() -> dict[int, datetime]:
+    """Spread the polls of all webhooks over their pace; monitor → when, of those in the window."""
     first = timezone.now() + timedelta(seconds=1)
-    watches = list(WebhookMonitor.objects.order_by("?"))
-    for number, watch in enumerate(watches):
-        watch.due_at = first + PACE * number / WORKSPACES
-    WebhookMonitor.objects.bulk_update(watches, ["due_at"], batch_size=500)
-    return {one.pk: one.due_at for one in watches if one.due_at < first + WINDOW}
+    monitors = list(WebhookMonitor.objects.order_by("?"))
+    for number, monitor in enumerate(monitors):
+        monitor.due_at = first + PACE * number / WORKSPACES
+    WebhookMonitor.objects.bulk_update(monitors, ["due_at"], batch_size=500)
+    return {one.pk: one.due_at for one in monitors if one.due_at < first + WINDOW}
 
 
 def begun(rows: list[Property], journal: Path) -> list[float]:
@@ -114,14 +114,14 @@ def begun(rows: list[Property], journal: Path) -> list[float]:
 
 
 def lateness(scheduled: dict[int, datetime]) -> list[float]:
-    """Wait until all of these looks are done; how late each was."""
+    """Wait until all of these polls are done; how late each was."""
     limit = timezone.now() + WINDOW + PATIENCE
     mine = WebhookMonitor.objects.filter(pk__in=scheduled)
-    while mine.filter(looked_at=None).exists() and timezone.now() < limit:
+    while mine.filter(polled_at=None).exists() and timezone.now() < limit:
         time.sleep(0.2)
     now = timezone.now()
-    looked = dict(mine.values_list("pk", "looked_at"))
-    late = [((looked[pk] or now) - when).total_seconds() for pk, when in scheduled.items()]
+    polled = dict(mine.values_list("pk", "polled_at"))
+    late = [((polled[pk] or now) - when).total_seconds() for pk, when in scheduled.items()]
     return sorted(late)
 
 

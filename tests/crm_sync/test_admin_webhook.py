@@ -17,7 +17,7 @@ from tests.crm_sync.sockets import saying, serving
 from tests.platforms import Between, lost
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
-ACTIONS = ["look", "try", "configure", "rotate", "enable", "disable"]
+ACTIONS = ["ask", "try", "configure", "rotate", "enable", "disable"]
 
 
 @pytest.fixture
@@ -89,10 +89,10 @@ def test_a_post_without_its_token_is_refused(box, workspace, boss):
     assert list(box.calls) == []
 
 
-# --- looking ---
-def test_a_look_shows_the_platforms_configuration_and_what_differs(box, workspace, boss):
+# --- asking ---
+def test_asking_shows_the_platforms_configuration_and_what_differs(box, workspace, boss):
     box.workspace.webhook |= {"enabled": False, "method": "GET", "url": "http://other.test/"}
-    held = press(boss, workspace, "look").context["held"]
+    held = press(boss, workspace, "ask").context["held"]
     wanted = {name: wanted for name, _, wanted in held.fields if wanted}
     assert wanted == {
         "enabled": "true",
@@ -108,9 +108,9 @@ def test_a_look_shows_the_platforms_configuration_and_what_differs(box, workspac
     ]
 
 
-def test_a_look_says_when_nothing_is_configured(box, workspace, boss):
+def test_asking_says_when_nothing_is_configured(box, workspace, boss):
     box.workspace.webhook = None
-    response = press(boss, workspace, "look")
+    response = press(boss, workspace, "ask")
     assert response.context["held"].is_configured is False
     assert "No webhook is configured on the platform" in response.content.decode()
 
@@ -124,7 +124,7 @@ def test_the_attempts_stand_beside_what_we_received(box, workspace, boss, drain_
     box.marketing_ready("201", "INSTAGRAM")
     box.workspace.webhook["url"] = f"{OURS}/nowhere/"
     box.deliver()  # never reached us
-    missed, waits, applied = press(boss, workspace, "look").context["attempts"]
+    missed, waits, applied = press(boss, workspace, "ask").context["attempts"]
     first, second = ReceivedEvent.objects.order_by("pk")
     assert [one["event"] for one in (missed, waits, applied)] == ["MARKETING_MATERIALS_READY"] * 3
     assert "Not in the inbox" in missed["ours"]
@@ -146,7 +146,7 @@ def test_an_attempt_is_matched_however_the_event_was_written(box, workspace, bos
     record = box.workspace.history[0]
     record["payload"] = json.dumps(dict(reversed(record["payload"].items())), indent=3)
     store.RECEIVED_EVENTS.drain(workspace.pk, 5.0)
-    (one,) = press(boss, workspace, "look").context["attempts"]
+    (one,) = press(boss, workspace, "ask").context["attempts"]
     assert "Applied" in one["state"]
 
 
@@ -155,7 +155,7 @@ def test_the_same_event_in_another_workspace_is_not_ours(box, workspace, boss):
     box.deliver()
     other = Workspace.objects.create(slug="other", base_url=PLATFORM, fixed_token=TOKEN)
     ReceivedEvent.objects.update(workspace=other)
-    (one,) = press(boss, workspace, "look").context["attempts"]
+    (one,) = press(boss, workspace, "ask").context["attempts"]
     assert "Not in the inbox" in one["ours"]
 
 
@@ -173,7 +173,7 @@ def test_the_same_event_in_another_workspace_is_not_ours(box, workspace, boss):
 )
 def test_a_record_that_says_little_is_shown_as_far_as_it_goes(box, workspace, boss, record):
     box.workspace.history.append(record)
-    (one,) = press(boss, workspace, "look").context["attempts"]
+    (one,) = press(boss, workspace, "ask").context["attempts"]
     assert ("Not in the inbox" in one["ours"], one["event"]) == (True, "—")
 
 
@@ -249,7 +249,7 @@ def test_every_fault_becomes_a_message_on_the_page(between, workspace, boss, act
     response = press(boss, workspace, action)
     text = response.content.decode()
     assert response.status_code == 200
-    if (action, answer[0]) != ("look", "404 Not Found"):
+    if (action, answer[0]) != ("ask", "404 Not Found"):
         assert len(told(response)) == 1
     assert CANARY not in text
     assert not LogEntry.objects.exists()
@@ -263,7 +263,7 @@ def test_a_change_whose_answer_is_lost_says_that_it_may_have_worked(between, wor
 
 def test_a_busy_platform_pauses_the_workspace_and_is_left_alone(box, between, workspace, boss):
     between.before = lambda _: ("429 Too Many", [("Retry-After", "120")], b"")
-    press(boss, workspace, "look")
+    press(boss, workspace, "ask")
     workspace.refresh_from_db()
     assert workspace.paused_until > timezone.now() + timedelta(seconds=100)
     between.before = lambda _: None
@@ -358,6 +358,6 @@ def test_nothing_that_the_platform_says_becomes_markup(box, workspace, boss):
             "success": False,
         }
     )
-    text = press(boss, workspace, "look").content.decode()
+    text = press(boss, workspace, "ask").content.decode()
     assert CANARY not in text
     assert text.count(ESCAPED) >= 5

@@ -16,15 +16,15 @@ from tests.crm_sync.admin_pages import (
     make_workspace,
     queries_of,
 )
-from tests.crm_sync.looks import happen, look, watch_of
+from tests.crm_sync.polls import happen, monitor_of, poll_now
 
 pytestmark = pytest.mark.django_db
-WATCHES, GAPS = "/admin/crm_sync/webhookmonitor/", "/admin/crm_sync/gap/"
+MONITORS, GAPS = "/admin/crm_sync/webhookmonitor/", "/admin/crm_sync/gap/"
 DRIFT = {"url": {"theirs": f"http://x.test/{CANARY}", "ours": "http://crm.test/"}}
 FROM, TO = datetime(2026, 3, 1, 12, 0, 1, tzinfo=UTC), datetime(2026, 3, 1, 12, 5, tzinfo=UTC)
 
 
-def make_watch(workspace: Workspace, **columns) -> WebhookMonitor:
+def make_monitor(workspace: Workspace, **columns) -> WebhookMonitor:
     if columns.get("drift"):
         columns.setdefault("drift_since", timezone.now())
     due_at = columns.pop("due_at", timezone.now())
@@ -50,24 +50,24 @@ def troubles(client: Client) -> list[str]:
 
 def test_a_changed_webhook_is_shown_and_mended_by_one_action(box, workspace, boss):
     box.workspace.webhook |= {"enabled": False}
-    look(workspace)
-    row = watch_of(workspace)
+    poll_now(workspace)
+    row = monitor_of(workspace)
     assert troubles(boss) == ["The webhook was changed on the platform: enabled is false"]
-    text = boss.get(f"{WATCHES}{row.pk}/change/").content.decode()
+    text = boss.get(f"{MONITORS}{row.pk}/change/").content.decode()
     assert [word for word in ("enabled", "false", "Repair", "Changed") if word not in text] == []
     page = boss.get(f"/admin/crm_sync/workspace/{workspace.pk}/change/").content.decode()
-    assert f"{WATCHES}{row.pk}/change/" in page
-    assert act(boss, WATCHES, "repair", row) == "main: the webhook is set as it should be."
+    assert f"{MONITORS}{row.pk}/change/" in page
+    assert act(boss, MONITORS, "repair", row) == "main: the webhook is set as it should be."
     assert box.workspace.webhook["enabled"] is True
     assert LogEntry.objects.get().change_message == "Repaired."
-    look(workspace)
+    poll_now(workspace)
     assert troubles(boss) == []
 
 
 def test_a_mending_that_the_platform_refuses_says_why(box, workspace, boss):
-    row = watch_of(workspace)
+    row = monitor_of(workspace)
     box.faults.set({"rules": [{"fault": "SERVER_ERROR", "method": "PUT"}]})
-    assert act(boss, WATCHES, "repair", row) == (
+    assert act(boss, MONITORS, "repair", row) == (
         "main: PUT /v1/webhooks: 500 something went wrong; Internal Server Error"
     )
     assert not LogEntry.objects.exists()
@@ -75,18 +75,18 @@ def test_a_mending_that_the_platform_refuses_says_why(box, workspace, boss):
 
 def test_failed_attempts_are_shown_until_they_are_seen(box, workspace, boss):
     happen(box, 2, "DROPPED")
-    look(workspace)
-    row = watch_of(workspace)
+    poll_now(workspace)
+    row = monitor_of(workspace)
     assert troubles(boss) == ["2 did not reach us; the last: no answer: The connection was lost"]
-    assert act(boss, WATCHES, "seen", row) == "Counted from 0 again: 1."
+    assert act(boss, MONITORS, "seen", row) == "Counted from 0 again: 1."
     assert troubles(boss) == []
     row.refresh_from_db()
     assert (row.failed, row.recovered) == (0, 2)
 
 
-def test_somebody_may_ask_for_a_look(box, workspace, boss):
-    assert act(boss, WATCHES, "look_now", watch_of(workspace)) == "A worker looks now: 1."
-    assert watch_of(workspace).is_certain
+def test_somebody_may_ask_for_a_poll(box, workspace, boss):
+    assert act(boss, MONITORS, "poll_now", monitor_of(workspace)) == "A worker polls now: 1."
+    assert monitor_of(workspace).is_certain
 
 
 def test_a_gap_is_shown_with_its_interval_until_somebody_has_seen_it(boss):
@@ -117,8 +117,8 @@ def test_the_list_shows_what_is_unseen_and_what_is_not(boss, seen, count):
 
 
 def test_the_tiles_count_them(boss):
-    make_watch(make_workspace(), drift=DRIFT, failed=3)
-    make_watch(make_workspace("other"), failed=2)
+    make_monitor(make_workspace(), drift=DRIFT, failed=3)
+    make_monitor(make_workspace("other"), failed=2)
     make_gap(Workspace.objects.get(slug="main"))
     make_gap(Workspace.objects.get(slug="main"), acknowledged_at=timezone.now())
     tiles = {
@@ -130,26 +130,26 @@ def test_the_tiles_count_them(boss):
 
 def test_no_page_loads_a_secret_or_makes_markup_of_the_platforms_words(boss, settings):
     workspace = make_workspace()
-    seen = make_watch(workspace, drift=DRIFT, failed=1, last_failure=CANARY, problem=CANARY)
+    seen = make_monitor(workspace, drift=DRIFT, failed=1, last_failure=CANARY, problem=CANARY)
     gap = make_gap(workspace)
     settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
-    pages = [WATCHES, f"{WATCHES}{seen.pk}/change/", GAPS, f"{GAPS}{gap.pk}/change/", "/admin/"]
+    pages = [MONITORS, f"{MONITORS}{seen.pk}/change/", GAPS, f"{GAPS}{gap.pk}/change/", "/admin/"]
     for address in pages:
         response = boss.get(address)
         text = response.content.decode()
         assert (address, response.status_code) == (address, 200)
         assert CANARY not in text
         assert [name for name, secret in SECRETS.items() if secret in text] == []
-    assert ESCAPED in boss.get(f"{WATCHES}{seen.pk}/change/").content.decode()
+    assert ESCAPED in boss.get(f"{MONITORS}{seen.pk}/change/").content.decode()
 
 
 def test_a_secret_that_no_key_opens_is_a_message_and_no_fault(boss, settings):
-    seen = make_watch(make_workspace())
+    seen = make_monitor(make_workspace())
     settings.SECRET_KEYS_AT_REST = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
-    assert "cannot be decrypted" in act(boss, WATCHES, "repair", seen)
+    assert "cannot be decrypted" in act(boss, MONITORS, "repair", seen)
 
 
-@pytest.mark.parametrize("action", ["repair", "look_now", "seen"])
+@pytest.mark.parametrize("action", ["repair", "poll_now", "seen"])
 def test_who_may_only_view_changes_nothing(box, workspace, action):
     WebhookMonitor.objects.update(failed=1, drift=DRIFT)
     viewer, before = (
@@ -157,8 +157,8 @@ def test_who_may_only_view_changes_nothing(box, workspace, action):
         WebhookMonitor.objects.values().get(),
     )
     box.calls.clear()
-    assert viewer.get(f"{WATCHES}{watch_of(workspace).pk}/change/").status_code == 200
-    act(viewer, WATCHES, action, watch_of(workspace))
+    assert viewer.get(f"{MONITORS}{monitor_of(workspace).pk}/change/").status_code == 200
+    act(viewer, MONITORS, action, monitor_of(workspace))
     assert (WebhookMonitor.objects.values().get(), list(box.calls)) == (before, [])
 
 
@@ -170,16 +170,16 @@ def test_who_may_only_view_acknowledges_no_gap():
 
 
 def test_empty_lists_say_why(boss):
-    assert "configure_webhook main" in boss.get(WATCHES).content.decode()
+    assert "configure_webhook main" in boss.get(MONITORS).content.decode()
     assert "No gap was found" in boss.get(GAPS).content.decode()
 
 
-@pytest.mark.parametrize("address", [WATCHES, GAPS, "/admin/"])
+@pytest.mark.parametrize("address", [MONITORS, GAPS, "/admin/"])
 def test_it_takes_as_many_queries_for_twenty_rows_as_for_one(boss, address):
     def fill(first: int, last: int) -> None:
         for n in range(first, last):
             workspace = make_workspace(f"w{n}")
-            make_watch(workspace, drift=DRIFT, failed=1)
+            make_monitor(workspace, drift=DRIFT, failed=1)
             make_gap(workspace)
 
     fill(0, 1)

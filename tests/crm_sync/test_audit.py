@@ -251,9 +251,9 @@ PLANTED = [
     (D, "is the duplicate of a received event that is not there", no_original),
     (D, NOBODY, received_event(**EXPIRED)),
     (D, TOO_LONG, received_event("QUARANTINED", state="RECEIVED", due_at=LONG_AGO, **ENDLESS)),
-    ("workspaces", "has a webhook that nobody looks at", unwatched),
+    ("workspaces", "has a webhook that nobody polls", unwatched),
     ("workspaces", "has more calls under way than it allows", too_many_calls),
-    (W, "is looked at later than any wait", row_of(WebhookMonitor, due_at=FAR)),
+    (W, "is polled later than any wait", row_of(WebhookMonitor, due_at=FAR)),
     (W, TOO_LONG, row_of(WebhookMonitor, **ENDLESS)),
     ("slots", TOO_LONG, row_of(Slot, **ENDLESS)),
     (

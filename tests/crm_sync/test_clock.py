@@ -21,7 +21,7 @@ from orders.models import Order
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM
 from tests.crm_sync.admin_pages import client_of
-from tests.crm_sync.looks import apply, happen, look, now_utc, states
+from tests.crm_sync.polls import apply, happen, now_utc, poll_now, states
 from tests.wsgi import WsgiAdapter
 
 AGES = st.timedeltas(-timedelta(days=400), timedelta(days=400))
@@ -147,13 +147,13 @@ def test_events_of_a_platform_whose_clock_is_ahead_are_applied_once_it_is_known(
     assert (early.canonical_digest, early.kind) == ("", "MARKETING_MATERIALS_READY")
     assert early.due_at == early.occurred_at - LIMIT - max(known(), timedelta(0))
     assert apply(workspace) == {}
-    look(workspace)
+    poll_now(workspace)
     assert abs(known() - ahead) < timedelta(seconds=3)
     assert apply(workspace) == {"APPLIED": 9}
     assert adds_up()
     happen(box, 2)
     assert apply(workspace) == {"APPLIED": 2}
-    look(workspace)  # the history holds nothing that we lack
+    poll_now(workspace)  # the history holds nothing that we lack
     assert states() == ["APPLIED"] * 11
 
 
@@ -162,13 +162,13 @@ def test_a_copy_from_the_history_does_not_come_beside_what_waits(box, workspace)
     happen(box, 3)
     without("Date", box)
     assert apply(workspace) == {"EARLY": 3}
-    look(workspace)
+    poll_now(workspace)
     assert states() == ["EARLY"] * 3
     event = json.loads(bytes(ReceivedEvent.objects.first().body))
     again = store(workspace, dict(reversed(event.items())))  # the same, written otherwise
     assert apply(workspace) == {"EARLY": 1}
     transport.MOUNTS[PLATFORM] = WsgiAdapter(box)
-    look(workspace)
+    poll_now(workspace)
     assert apply(workspace) == {"APPLIED": 3, "DUPLICATE": 1}
     again.refresh_from_db()
     assert (
@@ -185,7 +185,7 @@ def test_where_the_clock_is_not_known_an_event_waits_until_its_moment_has_passed
     assert apply(workspace) == {"EARLY": 1}
     early = ReceivedEvent.objects.get()
     assert early.effect.startswith("dated 11 minutes ahead of our clock (that of the platform is")
-    look(workspace)
+    poll_now(workspace)
     assert known() is None
     with time_machine.travel(early.due_at - timedelta(seconds=1), tick=False):
         assert apply(workspace) == {}
@@ -201,7 +201,7 @@ def test_an_event_of_2099_never_wins_and_everybody_sees_it(box, workspace, drain
     assert Order.objects.get(platform_id="5000").status == "IN_PROGRESS"
     for ahead in (HOUR, -HOUR, timedelta(0)):
         set_ahead(box, ahead)
-        look(workspace)
+        poll_now(workspace)
         assert apply(workspace) == {"EARLY": 1}
         assert adds_up()
     far.refresh_from_db()
@@ -251,7 +251,7 @@ def test_a_clock_of_ours_that_is_set_back_and_forth_delays_an_event_until_the_ne
             happen(box)
             counts = apply(workspace)
             assert counts == ({"EARLY": 1} if wrong < timedelta(0) else {"APPLIED": 1})
-            look(workspace)
+            poll_now(workspace)
             assert abs(known() + wrong) < timedelta(seconds=2)
             assert apply(workspace) == ({"APPLIED": 1} if wrong < timedelta(0) else {})
             assert adds_up()
@@ -259,10 +259,10 @@ def test_a_clock_of_ours_that_is_set_back_and_forth_delays_an_event_until_the_ne
 
 def test_a_clock_of_the_platform_that_is_set_right_again_makes_nothing_early(box, workspace):
     set_ahead(box, HOUR)
-    look(workspace)
+    poll_now(workspace)
     happen(box)
     set_ahead(box, timedelta(0))
-    look(workspace)
+    poll_now(workspace)
     happen(box)
     assert apply(workspace) == {"APPLIED": 1, "EARLY": 1}
     early = ReceivedEvent.objects.get(state="EARLY")
@@ -273,7 +273,7 @@ def test_a_clock_of_the_platform_that_is_set_right_again_makes_nothing_early(box
 
 def test_a_platform_that_is_behind_accuses_no_event(box, workspace):
     set_ahead(box, -HOUR)
-    look(workspace)
+    poll_now(workspace)
     assert known() < -timedelta(minutes=59)
     store(workspace, dated(now_utc()))
     assert apply(workspace) == {"APPLIED": 1}
@@ -319,7 +319,7 @@ def test_machines_of_the_platform_that_do_not_agree_are_noted_no_more_than_each_
 def test_an_answer_from_a_cache_says_nothing_of_the_clock(box, workspace):
     Workspace.objects.update(clock_ahead=None, clock_noted_at=None)
     without("", box, ("Age", "3600"))
-    look(workspace)
+    poll_now(workspace)
     assert known() is None
 
 
@@ -334,7 +334,7 @@ def test_an_answer_is_not_lost_where_the_clock_cannot_be_noted(box, workspace, c
         assert Workspace.objects.get().client().get_webhook().status == 200
     assert known() is None
     assert "the clock of the platform of main could not be noted" in caplog.text
-    look(workspace)
+    poll_now(workspace)
     assert known() is not None
 
 
@@ -343,6 +343,6 @@ def test_the_overview_tells_of_a_difference_of_more_than_a_minute(box, workspace
     told = "clock is 12 minutes ahead of ours"
     assert told not in boss.get("/admin/").content.decode()
     set_ahead(box, timedelta(minutes=12, seconds=30))
-    look(workspace)
+    poll_now(workspace)
     for page in ("/admin/", f"/admin/crm_sync/workspace/{workspace.pk}/change/"):
         assert told in boss.get(page).content.decode()

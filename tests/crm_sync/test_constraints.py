@@ -54,7 +54,7 @@ LAWS: list[tuple[str, type[models.Model], Columns, Columns]] = [
     (HAS_DIGEST, ReceivedEvent, DUE, {"state": "EARLY", "canonical_digest": DIGEST}),
     (HAS_DIGEST, ReceivedEvent, DUE, {"state": "FAILED", "canonical_digest": DIGEST}),
     (HAS_DIGEST, ReceivedEvent, SETTLED, {"state": "QUARANTINED", "canonical_digest": DIGEST}),
-    ("webhook_is_looked_at_again", WebhookMonitor, DUE, {"due_at": None}),
+    ("webhook_is_polled_again", WebhookMonitor, DUE, {"due_at": None}),
     ("property_to_be_read_once_more_is_due", Property, {}, {"verify_at": NOW}),
     ("documents_of_a_property_are_objects", Property, {}, {"desired": []}),
     ("import_has_a_known_state", Import, UPLOAD, {"state": "LOST", "ended_at": NOW}),

@@ -1,10 +1,10 @@
-"""What somebody else changed at the webhook is noticed by the next look and repaired (I26)."""
+"""What somebody else changed at the webhook is noticed by the next poll and repaired (I26)."""
 
 import pytest
 
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook.configuration import NoneNotAllowed, OnlyHere, configure, repair
-from tests.crm_sync.looks import apply, happen, look, now_utc, sources, watch_of
+from tests.crm_sync.polls import apply, happen, monitor_of, now_utc, poll_now, sources
 
 DRIFTS = {
     "url": ({"url": "http://elsewhere.test/hook"}, "http://elsewhere.test/hook"),
@@ -16,7 +16,7 @@ DRIFTS = {
 
 
 def drift(workspace: Workspace) -> dict[str, dict[str, str]]:
-    return watch_of(workspace).drift
+    return monitor_of(workspace).drift
 
 
 def put(workspace: Workspace, box, **changes) -> None:
@@ -37,24 +37,24 @@ def puts(box) -> list[dict]:
 
 
 def test_a_webhook_as_we_set_it_shows_no_drift(box, workspace):
-    look(workspace)
-    assert (drift(workspace), watch_of(workspace).drift_since) == ({}, None)
+    poll_now(workspace)
+    assert (drift(workspace), monitor_of(workspace).drift_since) == ({}, None)
 
 
 @pytest.mark.parametrize("name", DRIFTS)
-def test_each_difference_is_named_by_the_next_look_and_mended_by_one_action(box, workspace, name):
+def test_each_difference_is_named_by_the_next_poll_and_mended_by_one_action(box, workspace, name):
     changes, theirs = DRIFTS[name]
     secret = box.workspace.webhook["authSecret"]
     ours = str(box.workspace.webhook[name])
     put(workspace, box, **changes)
     now = now_utc()
-    look(workspace, at=now)
+    poll_now(workspace, at=now)
     assert drift(workspace) == {
         name: {"theirs": theirs, "ours": "true" if name == "enabled" else ours}
     }
-    assert watch_of(workspace).drift_since == now
-    look(workspace)
-    assert watch_of(workspace).drift_since == now  # since it was noticed first
+    assert monitor_of(workspace).drift_since == now
+    poll_now(workspace)
+    assert monitor_of(workspace).drift_since == now  # since it was noticed first
     box.calls.clear()
 
     repair(workspace, now=now_utc())
@@ -63,64 +63,64 @@ def test_each_difference_is_named_by_the_next_look_and_mended_by_one_action(box,
     assert box.workspace.webhook["authSecret"] == secret
     assert (box.workspace.webhook["method"], box.workspace.webhook["enabled"]) == ("POST", True)
     assert ("DELETE", "/v1/webhooks") not in {(method, path) for method, path, _, _ in box.calls}
-    assert watch_of(workspace).due_at <= now_utc()
-    look(workspace)
-    assert (drift(workspace), watch_of(workspace).drift_since) == ({}, None)
+    assert monitor_of(workspace).due_at <= now_utc()
+    poll_now(workspace)
+    assert (drift(workspace), monitor_of(workspace).drift_since) == ({}, None)
     assert arrives(box)
 
 
 def test_a_deleted_webhook_is_named_and_made_again_with_our_secret(box, workspace):
     secret = box.workspace.webhook["authSecret"]
     workspace.client().delete_webhook()
-    look(workspace)
+    poll_now(workspace)
     assert drift(workspace) == {
         "webhook": {"theirs": "none configured", "ours": workspace.callback_url}
     }
     assert repair(workspace, now=now_utc()).status == 201
     assert box.workspace.webhook["authSecret"] == secret
-    look(workspace)
+    poll_now(workspace)
     assert (drift(workspace), arrives(box)) == ({}, True)
 
 
 def test_a_webhook_without_a_secret_gets_ours(box, workspace):
     put(workspace, box, authType="NONE")
     del box.workspace.webhook["authSecret"]
-    look(workspace)
+    poll_now(workspace)
     assert set(drift(workspace)) == {"authType", "hasAuthSecret"}
     repair(workspace, now=now_utc())
-    look(workspace)
+    poll_now(workspace)
     assert (drift(workspace), arrives(box)) == ({}, True)
 
 
 def test_another_secret_shows_with_the_first_callback_that_we_refuse(box, workspace):
     put(workspace, box, authSecret="theirs")
-    look(workspace)
+    poll_now(workspace)
     assert drift(workspace) == {}  # no endpoint returns it
     assert not arrives(box)
-    look(workspace)
+    poll_now(workspace)
     assert drift(workspace) == {"authSecret": {"theirs": "another secret", "ours": "ours"}}
     assert sources() == ["HISTORY"]  # the event itself is not lost
-    look(workspace)
+    poll_now(workspace)
     assert set(drift(workspace)) == {"authSecret"}
     repair(workspace, now=now_utc())
     assert drift(workspace) == {}
     assert arrives(box)
-    look(workspace)
+    poll_now(workspace)
     assert drift(workspace) == {}
 
 
 def test_another_secret_that_was_set_with_the_rest_takes_a_second_mending(box, workspace):
     put(workspace, box, url="http://elsewhere.test/", authSecret="theirs")
     happen(box, 2)
-    look(workspace)
+    poll_now(workspace)
     assert set(drift(workspace)) == {"url"}
     repair(workspace, now=now_utc())
     assert not arrives(box)
-    look(workspace)
+    poll_now(workspace)
     assert set(drift(workspace)) == {"authSecret"}
     repair(workspace, now=now_utc())
     assert arrives(box)
-    look(workspace)
+    poll_now(workspace)
     assert (drift(workspace), sources()) == ({}, ["HISTORY"] * 3 + ["CALLBACK"])
 
 
@@ -134,14 +134,14 @@ def test_a_refusal_at_another_address_says_nothing_about_our_secret(box, workspa
     happen(box, 1, "DROPPED")
     box.workspace.history[-1]["statusCode"] = 401
     box.workspace.webhook["url"] = "http://elsewhere.test/"
-    look(workspace)
+    poll_now(workspace)
     assert set(drift(workspace)) == {"url"}
 
 
 def test_what_is_sent_elsewhere_comes_back_through_the_history(box, workspace):
     put(workspace, box, url="http://elsewhere.test/")
     happen(box, 3)
-    look(workspace)
+    poll_now(workspace)
     assert apply(workspace) == {"APPLIED": 3}
 
 
@@ -155,30 +155,30 @@ def test_what_the_platform_does_not_show_is_no_difference(box, workspace, name, 
         "shown",
         lambda held: {key: value for key, value in shown(held).items() if key != name},
     )
-    look(workspace)
+    poll_now(workspace)
     assert drift(workspace) == {}
 
 
 def test_the_name_of_a_header_does_not_depend_on_its_case(box, workspace):
     put(workspace, box, authHeaderName="x-api-key")
-    look(workspace)
+    poll_now(workspace)
     assert drift(workspace) == {}
 
 
 @pytest.mark.parametrize("auth_type", ["QUERY_PARAMETER", "BEARER_TOKEN"])
 def test_the_other_ways_to_authenticate_are_compared_by_their_own_names(box, workspace, auth_type):
     configure(workspace, auth_type=auth_type, now=now_utc())
-    look(workspace)
+    poll_now(workspace)
     assert drift(workspace) == {}
     box.workspace.webhook |= {"authHeaderName": "X-Odd", "authParameterName": "odd"}
-    look(workspace)
+    poll_now(workspace)
     found = {"authParameterName"} if auth_type == "QUERY_PARAMETER" else set()
     assert set(drift(workspace)) == found
 
 
 def test_a_mending_that_fails_leaves_the_drift_to_be_seen(box, workspace):
     put(workspace, box, enabled=False)
-    look(workspace)
+    poll_now(workspace)
     box.faults.set({"rules": [{"fault": "SERVER_ERROR", "method": "PUT"}]})
     with pytest.raises(Exception, match="500"):
         repair(workspace, now=now_utc())
@@ -209,4 +209,4 @@ def test_none_is_not_mended_without_the_setting(box, workspace):
 def test_a_workspace_that_was_never_watched_is_from_its_first_mending_on(box, workspace):
     WebhookMonitor.objects.all().delete()
     repair(workspace, now=now_utc())
-    assert watch_of(workspace).is_certain
+    assert monitor_of(workspace).is_certain

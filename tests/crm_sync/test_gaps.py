@@ -7,7 +7,7 @@ import pytest
 from crm_sync.inbox.replay import replay
 from crm_sync.jobs.due import LeaseLost
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor
-from tests.crm_sync.looks import apply, calls, happen, look, sources, watch_of
+from tests.crm_sync.polls import apply, calls, happen, monitor_of, poll_now, sources
 
 SECOND = timedelta(seconds=1)
 
@@ -34,31 +34,31 @@ def tried(box, index: int) -> datetime:
         (10, 400, ["OVERFLOW"]),
     ],
 )
-def test_a_burst_between_two_looks_is_a_gap_where_the_windows_do_not_overlap(
+def test_a_burst_between_two_polls_is_a_gap_where_the_windows_do_not_overlap(
     box, workspace, before, burst, found, fault
 ):
     if before:
         happen(box, before)
-        look(workspace)
+        poll_now(workspace)
         Gap.objects.all().delete()
     last = tried(box, -1) if before else None
     happen(box, burst, fault)
-    assert look(workspace) == ("gap" if found else "looked")
+    assert poll_now(workspace) == ("gap" if found else "polled")
     assert gaps() == found
     if found:
         gap = Gap.objects.get()
         assert (gap.began_at, gap.ended_at, gap.acknowledged_at) == (last, tried(box, 0), None)
-        assert gap.noticed_at == watch_of(workspace).looked_at
+        assert gap.noticed_at == monitor_of(workspace).polled_at
     received = burst if not fault else min(burst, 10)
     assert ReceivedEvent.objects.count() == before + received
-    assert look(workspace) == "as before"
+    assert poll_now(workspace) == "as before"
     assert gaps() == found
 
 
 def test_small_steps_of_any_number_are_no_gap(box, workspace):
     for _ in range(12):
         happen(box, 9, "DROPPED")
-        look(workspace)
+        poll_now(workspace)
     assert gaps() == []
     assert apply(workspace) == {"APPLIED": 108}
 
@@ -72,11 +72,11 @@ def test_after_a_gap_every_app_is_asked_once(box, workspace, app_hooks):
 
     app_hooks(after_gap=[ask, ask])
     happen(box, 5)
-    look(workspace)
+    poll_now(workspace)
     assert asked == []
     happen(box, 11)
     now = datetime.now(UTC)
-    look(workspace, at=now)
+    poll_now(workspace, at=now)
     assert asked == [(workspace.pk, now)] * 2
     assert Gap.objects.get().asked == 6
 
@@ -94,36 +94,36 @@ def _erase(box) -> None:
 @pytest.mark.parametrize("after", [0, 3, 9])
 def test_a_history_that_was_erased_is_a_gap(box, workspace, after):
     happen(box, 4)
-    look(workspace)
+    poll_now(workspace)
     last = tried(box, -1)
     _erase(box)
     happen(box, after, "DROPPED")
     now = datetime.now(UTC)
-    assert look(workspace, at=now) == "gap"
+    assert poll_now(workspace, at=now) == "gap"
     gap = Gap.objects.get()
     assert (gap.why, gap.began_at) == ("ERASED", last)
     assert gap.ended_at == (tried(box, 0) if after else gap.ended_at)
     assert abs(gap.ended_at - now) < 3 * SECOND
     assert sources() == ["CALLBACK"] * 4 + ["HISTORY"] * after
-    assert look(workspace) == "as before"
+    assert poll_now(workspace) == "as before"
     assert gaps() == ["ERASED"]
 
 
 def test_an_empty_history_that_was_erased_is_none(box, workspace):
     _erase(box)
-    assert look(workspace) == "as before"
+    assert poll_now(workspace) == "as before"
     assert gaps() == []
 
 
 def test_a_webhook_that_was_deleted_takes_its_history_with_it(box, workspace):
     happen(box, 2)
-    look(workspace)
+    poll_now(workspace)
     workspace.client().delete_webhook()
-    assert look(workspace) == "gap"
+    assert poll_now(workspace) == "gap"
     assert gaps() == ["ERASED"]
-    watch = watch_of(workspace)
+    watch = monitor_of(workspace)
     assert (watch.window, watch.last_triggered_at, list(watch.drift)) == ([], None, ["webhook"])
-    assert look(workspace) == "looked"
+    assert poll_now(workspace) == "polled"
     assert gaps() == ["ERASED"]
 
 
@@ -139,22 +139,22 @@ def _attempt(box, ago: timedelta) -> datetime:
 
 def test_an_attempt_that_neither_history_nor_callback_shows_is_told(box, workspace):
     at = _attempt(box, 40 * SECOND)
-    assert look(workspace) == "gap"
+    assert poll_now(workspace) == "gap"
     gap = Gap.objects.get()
     assert (gap.why, gap.began_at, gap.ended_at) == ("UNEXPLAINED", None, at)
-    assert look(workspace) == "as before"
+    assert poll_now(workspace) == "as before"
     assert gaps() == ["UNEXPLAINED"]
 
 
 def test_it_has_35_seconds_to_show_up(box, workspace):
     _attempt(box, 5 * SECOND)
-    assert look(workspace) == "looked"
+    assert poll_now(workspace) == "polled"
     calls(box)
-    assert look(workspace) == "looked"  # still unexplained: the history is read again
+    assert poll_now(workspace) == "polled"  # still unexplained: the history is read again
     assert gaps() == []
     happen(box, 1, "DROPPED")
-    assert look(workspace) == "looked"
-    assert look(workspace) == "as before"
+    assert poll_now(workspace) == "polled"
+    assert poll_now(workspace) == "as before"
     assert gaps() == []
 
 
@@ -163,7 +163,7 @@ def test_a_callback_that_came_explains_it(box, workspace):
     box.workspace.history.clear()
     WebhookMonitor.objects.update(window=[])
     _attempt(box, 40 * SECOND)
-    assert look(workspace) == "looked"
+    assert poll_now(workspace) == "polled"
     assert gaps() == []
 
 
@@ -175,7 +175,7 @@ def test_an_event_that_we_play_again_ourselves_does_not_explain_it(box, workspac
     ReceivedEvent.objects.update(received_at=datetime.now(UTC) - timedelta(minutes=5))
     replay(list(ReceivedEvent.objects.all()), now=datetime.now(UTC))
     _attempt(box, 40 * SECOND)
-    assert look(workspace) == "gap"
+    assert poll_now(workspace) == "gap"
     assert gaps() == ["UNEXPLAINED"]
 
 
@@ -186,22 +186,22 @@ def test_whose_clock_is_wrong_does_not_matter(box, workspace, hours):
     box.workspace.history.clear()
     WebhookMonitor.objects.update(window=[])
     _attempt(box, 40 * SECOND)
-    assert look(workspace) == "looked"
+    assert poll_now(workspace) == "polled"
     assert gaps() == []
     ReceivedEvent.objects.update(received_at=datetime.now(UTC) - timedelta(minutes=5))
     WebhookMonitor.objects.update(last_triggered_at=None)
-    assert look(workspace) == "gap"
+    assert poll_now(workspace) == "gap"
     assert gaps() == ["UNEXPLAINED"]
 
 
-def test_a_look_that_lost_its_lease_writes_no_gap(box, workspace, app_hooks):
+def test_a_poll_that_lost_its_lease_writes_no_gap(box, workspace, app_hooks):
     def somebody_takes_it(workspace_id: int, now: datetime) -> int:
         WebhookMonitor.objects.update(lease_token="12345678-1234-5678-1234-567812345678")
         return 0
 
     app_hooks(after_gap=[somebody_takes_it])
     happen(box, 11)
-    before = watch_of(workspace).window
+    before = monitor_of(workspace).window
     with pytest.raises(LeaseLost):
-        look(workspace)
-    assert (gaps(), watch_of(workspace).window) == ([], before)
+        poll_now(workspace)
+    assert (gaps(), monitor_of(workspace).window) == ([], before)

@@ -124,7 +124,7 @@ def test_a_long_backlog_that_a_worker_drains_moves(db):
 
 
 @pytest.mark.parametrize("seconds", [30, 60, 61, 100])
-def test_the_next_look_at_a_webhook_is_not_late_before_its_moment(db, seconds):
+def test_the_next_poll_of_a_webhook_is_not_late_before_its_moment(db, seconds):
     seen(Kind.WORKER, 3)
     seen(Kind.BEAT, 3)
     workspace = Workspace.objects.create(slug="main", base_url="http://x.test")

@@ -242,7 +242,7 @@ def test_what_becomes_due_while_others_are_worked_on_is_begun_beside_them():
 
 @pytest.mark.parametrize("stopped", [False, True])
 @pytest.mark.parametrize("backlog", [1, 4, 500])
-def test_while_it_waits_for_its_threads_it_looks_twice_a_second_and_no_more(stopped, backlog):
+def test_while_it_waits_for_its_threads_it_claims_twice_a_second_and_no_more(stopped, backlog):
     rows, begun, asked = Rows(backlog), threading.Event(), []
     plain, first = rows.work, threading.Lock()
 

@@ -9,16 +9,16 @@ from django.db import connection
 from crm_sync.inbox import store
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.platform.events import canonical_digest
-from tests.crm_sync.looks import (
+from tests.crm_sync.polls import (
     CONFIGURATION,
     HISTORY,
     apply,
     calls,
     happen,
-    look,
+    monitor_of,
+    poll_now,
     sources,
     states,
-    watch_of,
 )
 from tests.platforms import Between, lost
 
@@ -28,10 +28,10 @@ SECRET = "canary-sécret+with/odd&chars"
 def test_a_dropped_callback_comes_back_through_the_history(box, workspace):
     happen(box, 3, "DROPPED")
     assert not ReceivedEvent.objects.exists()
-    assert look(workspace) == "looked"
+    assert poll_now(workspace) == "polled"
     assert sources() == ["HISTORY"] * 3
     assert apply(workspace) == {"APPLIED": 3}
-    watch = watch_of(workspace)
+    watch = monitor_of(workspace)
     assert (watch.recovered, watch.failed) == (3, 3)
     assert watch.last_failure == "no answer: The connection was lost"
     assert not Gap.objects.exists()
@@ -40,16 +40,16 @@ def test_a_dropped_callback_comes_back_through_the_history(box, workspace):
 def test_what_came_by_callback_does_not_come_again(box, workspace):
     happen(box, 3)
     for _ in range(2):  # the worker has applied nothing yet; then it has
-        look(workspace)
+        poll_now(workspace)
         assert sources() == ["CALLBACK"] * 3
         apply(workspace)
-    assert (watch_of(workspace).recovered, watch_of(workspace).failed) == (0, 0)
+    assert (monitor_of(workspace).recovered, monitor_of(workspace).failed) == (0, 0)
     assert ReceivedEvent.objects.filter(repeats=0).count() == 3
 
 
 def test_a_callback_after_its_copy_is_a_duplicate_and_has_no_effect(box, workspace):
     happen(box, 1, "DROPPED")
-    look(workspace)
+    poll_now(workspace)
     assert apply(workspace) == {"APPLIED": 1}
     first = ReceivedEvent.objects.get()
     late = json.dumps(json.loads(bytes(first.body)), indent=1).encode()  # written otherwise
@@ -62,7 +62,7 @@ def test_a_callback_after_its_copy_is_a_duplicate_and_has_no_effect(box, workspa
     assert set(ReceivedEvent.objects.exclude(pk=first.pk).values_list("effect", flat=True)) == {
         f"the same as received event {first.pk}"
     }
-    look(workspace)
+    poll_now(workspace)
     assert ReceivedEvent.objects.count() == 3
 
 
@@ -80,7 +80,7 @@ def test_a_callback_that_was_not_understood_does_not_come_again(box, workspace, 
 def test_an_event_that_we_do_not_know_comes_back_too_and_is_shown(box, workspace):
     happen(box, 1, "NEWER_EVENT")
     ReceivedEvent.objects.all().delete()
-    look(workspace)
+    poll_now(workspace)
     assert apply(workspace) == {"APPLIED": 1, "QUARANTINED": 1}
 
 
@@ -96,10 +96,10 @@ def test_the_history_of_another_workspace_is_not_ours(box, workspace):
 def test_a_repeated_attempt_is_one_event(box, workspace):
     happen(box, 1, "REPEATED")
     ReceivedEvent.objects.all().delete()
-    look(workspace)
+    poll_now(workspace)
     received_event = ReceivedEvent.objects.get()
     assert (received_event.source, received_event.repeats) == ("HISTORY", 0)
-    assert len(watch_of(workspace).window) == 2
+    assert len(monitor_of(workspace).window) == 2
 
 
 def test_headers_and_failures_are_stored_without_the_secret(box, workspace):
@@ -108,8 +108,8 @@ def test_headers_and_failures_are_stored_without_the_secret(box, workspace):
     record = box.workspace.history[-1]
     record["headers"] |= {"X-API-Key": "k", "X-Echo": f"is {SECRET}", "X-Odd": 5}
     record["errorMessage"] = f"http://x.test/?token={SECRET} and c\0nary\ud800"
-    look(workspace)
-    received_event, watch = ReceivedEvent.objects.get(), watch_of(workspace)
+    poll_now(workspace)
+    received_event, watch = ReceivedEvent.objects.get(), monitor_of(workspace)
     assert received_event.headers == {
         "X-Event-Type": "MARKETING_MATERIALS_READY",
         "X-API-Key": "***",
@@ -121,9 +121,9 @@ def test_headers_and_failures_are_stored_without_the_secret(box, workspace):
 
 def test_failures_are_counted_once_with_their_status(box, workspace):
     happen(box, 2, "OLD_SECRET")
-    look(workspace)
-    look(workspace)
-    watch = watch_of(workspace)
+    poll_now(workspace)
+    poll_now(workspace)
+    watch = monitor_of(workspace)
     assert (watch.failed, watch.last_failure) == (2, "answered 401: The callback answered 401")
     assert watch.last_failure_at == datetime.fromisoformat(box.workspace.history[-1]["triggeredAt"])
     assert sources() == ["HISTORY"] * 2
@@ -143,10 +143,10 @@ def test_while_the_database_takes_nothing_the_answer_is_503_and_the_event_comes_
         _set_read_only(False)
     assert [record["statusCode"] for record in box.workspace.history] == [503, 503]
     assert not ReceivedEvent.objects.exists()
-    assert look(workspace) == "looked"
+    assert poll_now(workspace) == "polled"
     assert apply(workspace) == {"APPLIED": 2}
     assert sources() == ["HISTORY", "HISTORY"]
-    assert watch_of(workspace).last_failure == "answered 503: The callback answered 503"
+    assert monitor_of(workspace).last_failure == "answered 503: The callback answered 503"
 
 
 def _set_read_only(is_read_only: bool) -> None:
@@ -169,17 +169,17 @@ def test_after_a_failure_of_ours_the_next_callback_has_the_history_read_at_once(
         _set_read_only(False)
     assert WebhookMonitor.objects.get().due_at > datetime.now(UTC) + timedelta(seconds=50)
     happen(box, 1)
-    watch = watch_of(workspace)
+    watch = monitor_of(workspace)
     assert watch.due_at <= datetime.now(UTC)
     assert watch.is_certain
 
 
-def test_in_a_blackout_every_event_arrives_and_the_first_look_tells(box, workspace):
-    for round_ in range(1, 6):  # nine attempts between two looks
+def test_in_a_blackout_every_event_arrives_and_the_first_poll_says_so(box, workspace):
+    for round_ in range(1, 6):  # nine attempts between two polls
         happen(box, 9, "DROPPED")
-        look(workspace)
+        poll_now(workspace)
         apply(workspace)
-        watch = watch_of(workspace)
+        watch = monitor_of(workspace)
         assert (watch.failed, watch.recovered) == (9 * round_, 9 * round_)
     assert set(states()) == {"APPLIED"}
     assert not Gap.objects.exists()
@@ -190,44 +190,44 @@ def test_a_dead_receiver_misses_nothing_that_the_history_still_has(box, workspac
     happen(box, 9)
     assert not ReceivedEvent.objects.exists()
     Workspace.objects.update(auth_secret=box.workspace.webhook["authSecret"])
-    look(workspace)
+    poll_now(workspace)
     assert apply(workspace) == {"APPLIED": 9}
 
 
-# --- the look itself
+# --- the poll itself
 
 
 def test_the_history_is_read_only_where_something_was_tried(box, workspace):
-    assert look(workspace) == "as before"
+    assert poll_now(workspace) == "as before"
     assert calls(box) == [CONFIGURATION]
     happen(box, 1)
-    assert look(workspace) == "looked"
+    assert poll_now(workspace) == "polled"
     assert calls(box) == [CONFIGURATION, HISTORY]
-    assert look(workspace) == "as before"
+    assert poll_now(workspace) == "as before"
     assert calls(box) == [CONFIGURATION]
 
 
 @pytest.mark.parametrize("call", [CONFIGURATION, HISTORY])
 @pytest.mark.parametrize("fault", ["SERVER_ERROR", "UNAVAILABLE", "EXPIRED_TOKEN", "CUT_OFF"])
-def test_a_look_that_fails_forgets_nothing_and_says_why(box, workspace, call, fault):
+def test_a_poll_that_fails_forgets_nothing_and_says_why(box, workspace, call, fault):
     happen(box, 2, "DROPPED")
-    before = watch_of(workspace)
+    before = monitor_of(workspace)
     box.faults.set({"rules": [{"fault": fault, "method": call[0], "path": call[1]}]})
     now = datetime.now(UTC)
-    assert look(workspace, at=now) == "put off"
-    after = watch_of(workspace)
-    assert (after.window, after.last_triggered_at, after.looked_at) == (
+    assert poll_now(workspace, at=now) == "put off"
+    after = monitor_of(workspace)
+    assert (after.window, after.last_triggered_at, after.polled_at) == (
         before.window,
         before.last_triggered_at,
-        before.looked_at,
+        before.polled_at,
     )
     assert after.problem != ""
     assert timedelta(seconds=15) <= after.due_at - now <= timedelta(seconds=60)
     assert after.lease_token is None
     box.faults.set({})
     Workspace.objects.update(paused_until=None)
-    assert look(workspace) == "looked"
-    assert (watch_of(workspace).problem, watch_of(workspace).attempts) == ("", 0)
+    assert poll_now(workspace) == "polled"
+    assert (monitor_of(workspace).problem, monitor_of(workspace).attempts) == ("", 0)
     assert sources() == ["HISTORY"] * 2
 
 
@@ -235,16 +235,16 @@ def test_a_stop_in_the_middle_loses_nothing(box, workspace):
     happen(box, 2, "DROPPED")
     between = Between(box, workspace.base_url)
     between.after = lost("GET", times=1)
-    assert look(workspace) == "put off"
-    assert look(workspace) == "looked"
+    assert poll_now(workspace) == "put off"
+    assert poll_now(workspace) == "polled"
     assert sources() == ["HISTORY"] * 2
 
 
 def test_a_secret_that_no_key_opens_stops_nobody(box, workspace, settings):
     keys, settings.SECRET_KEYS_AT_REST = settings.SECRET_KEYS_AT_REST, ["A" * 43 + "="]
-    assert look(workspace) == "put off"
+    assert poll_now(workspace) == "put off"
     settings.SECRET_KEYS_AT_REST = keys
-    assert "cannot be decrypted" in watch_of(workspace).problem
+    assert "cannot be decrypted" in monitor_of(workspace).problem
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_a_payload_that_is_missing_or_cut_off_is_no_silence(box, workspace, payl
     happen(box, 1, "DROPPED")
     record = box.workspace.history[-1]
     record["payload"] = json.dumps(record["payload"]) if payload == "text" else payload
-    assert look(workspace) == ("looked" if is_understood else "gap")
+    assert poll_now(workspace) == ("polled" if is_understood else "gap")
     assert ReceivedEvent.objects.count() == is_understood
     if is_understood:
         assert apply(workspace) == {"APPLIED": 1}
@@ -269,7 +269,7 @@ def test_a_payload_that_is_missing_or_cut_off_is_no_silence(box, workspace, payl
     gap = Gap.objects.get()
     at = datetime.fromisoformat(record["triggeredAt"])
     assert (gap.why, gap.began_at, gap.ended_at) == ("UNREADABLE", at, at)
-    assert look(workspace) == "as before"
+    assert poll_now(workspace) == "as before"
     assert Gap.objects.count() == 1
 
 
@@ -282,8 +282,8 @@ def test_whatever_else_a_record_lacks_its_event_comes_back(box, workspace, name,
         if value != "absent":
             record[name] = value
     WebhookMonitor.objects.update(window=["an older one"])
-    assert look(workspace) == "gap"
-    assert look(workspace) == "as before"
+    assert poll_now(workspace) == "gap"
+    assert poll_now(workspace) == "as before"
     apply(workspace)
     kinds = {"APPLIED", "STALE"} if name == "triggeredAt" else {"APPLIED"}  # nothing to sort by
     assert (len(states()), set(states())) == (2, kinds)

@@ -130,7 +130,7 @@ def pages(client) -> Iterator[tuple[str, str]]:
         yield address, client.get(address).content.decode()
     for one in Workspace.objects.all():
         page = reverse("admin:crm_sync_workspace_webhook", args=[one.pk])
-        for action in ("look", "configure"):
+        for action in ("ask", "configure"):
             answer = client.post(page, {"action": action}, follow=True)
             yield f"{page} {action}", answer.content.decode()
 

@@ -10,7 +10,7 @@ from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
 from orders.models import Assignment, Order, StatusChange
 from orders.statuses import DOCUMENT_TRANSITIONS, ORDER_TRANSITIONS, PHOTO_TRANSITIONS, START
-from tests.crm_sync.looks import look, sources
+from tests.crm_sync.polls import poll_now, sources
 from tests.orders.conftest import at, is_due, mirror, now, set_aside, tell
 
 ELSEWHERE = "RESCHEDULE_IN_PROCESS"  # a status that no move of the order or of a document begins in
@@ -121,7 +121,7 @@ def test_an_order_that_others_placed_becomes_known_by_the_history_alone(
     box.advance(assignment)
     box.deliver()
     box.faults.set({})
-    look(workspace)
+    poll_now(workspace)
     drain_all()
     assert set(sources()) == {"HISTORY"}
     known = Order.objects.get()

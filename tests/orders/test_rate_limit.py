@@ -10,7 +10,7 @@ from crm_sync.models import Gap, Workspace
 from crm_sync.webhook import schedule
 from orders.models import Order, RateLimit, StatusChange
 from orders.reads import rate_limit
-from tests.crm_sync.looks import happen, look, watch_of
+from tests.crm_sync.polls import happen, monitor_of, poll_now
 from tests.orders.conftest import calls, now
 from tests.together import together
 
@@ -143,14 +143,14 @@ def test_after_a_gap_every_open_order_is_due_at_half_the_pace(workspace, setting
 def test_what_a_gap_hid_is_right_after_it(box, workspace, place, drain_all):
     order = place()
     happen(box, 1)  # nine more would still be seen
-    look(workspace)
+    poll_now(workspace)
     assignment = box.workspace.orders[order.platform_id]["assignments"][0]
     box.faults.set({"rules": [{"fault": "DROPPED"}]})
     for _ in range(4):
         box.advance(assignment)
         box.deliver()
     happen(box, 11, "DROPPED")
-    assert look(workspace) == "gap"
+    assert poll_now(workspace) == "gap"
     gap = Gap.objects.get()
     assert (gap.why, gap.asked) == ("OVERFLOW", 1)
     drain_all()
@@ -174,11 +174,11 @@ def test_a_line_of_the_timeline_moves_its_workspace_for_ten_minutes(
 
 
 @pytest.mark.parametrize("act", ["place", "cancel"])
-def test_an_order_of_ours_brings_the_next_look_within_15_seconds(box, workspace, place, act):
+def test_an_order_of_ours_brings_the_next_poll_within_15_seconds(box, workspace, place, act):
     from orders.placing import changes
 
     order = place()
     if act == "cancel":
         schedule.WebhookMonitor.objects.update(due_at=now() + MINUTE)
         changes.cancel(order, user="AGENT-1", now=now())
-    assert watch_of(workspace).due_at < now() + timedelta(seconds=16)
+    assert monitor_of(workspace).due_at < now() + timedelta(seconds=16)

@@ -69,7 +69,7 @@ class Neighbour:
         now = timezone.now()
         mine = WebhookMonitor.objects.filter(workspace=self.workspace)
         schedule.ask(mine, now=now)
-        return mine.filter(looked_at__gt=now).exists
+        return mine.filter(polled_at__gt=now).exists
 
     def imports(self) -> Callable[[], bool]:
         new = Import(workspace=self.workspace)

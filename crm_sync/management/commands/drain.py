@@ -44,7 +44,7 @@ class Command(SyncCommand):
         return done
 
     def _loop(self) -> None:
-        tasks.look_at_once()
+        tasks.poll_at_once()
         heartbeat.keep(heartbeat.Kind.WORKER, f"drain@{socket.gethostname()}")
         ticker = Ticker(grace=timedelta(), report=self._report)
         # SIGTERM ends what is begun, as a worker does.

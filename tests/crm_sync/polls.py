@@ -1,4 +1,4 @@
-"""What the tests of the second channel share: looks at a given moment, and what they called."""
+"""What the tests of the second channel share: polls at a given moment, and what they called."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -19,23 +19,23 @@ def now_utc() -> datetime:
     return datetime.now(UTC)
 
 
-def watch_of(workspace: Workspace) -> WebhookMonitor:
+def monitor_of(workspace: Workspace) -> WebhookMonitor:
     return WebhookMonitor.objects.get(workspace=workspace)
 
 
-def look(workspace: Workspace, *, at: datetime | None = None) -> str:
-    """Look now, or at that moment of our clock, whether it is time or not; say the outcome."""
+def poll_now(workspace: Workspace, *, at: datetime | None = None) -> str:
+    """Poll now, or at that moment of our clock, due or not; return the outcome."""
     moment = at or now_utc()
     WebhookMonitor.objects.filter(workspace=workspace).update(due_at=moment)
     with time_machine.travel(moment, tick=False):
         claim = due.claim(WebhookMonitor.objects.filter(workspace=workspace), now=moment)
         assert claim is not None
-        return poll.look(claim, now=moment)
+        return poll.poll(claim, now=moment)
 
 
-def looked(workspace: Workspace, after: timedelta) -> dict[str, int]:
-    """Drain the queue so long after the last look: what a worker would do then."""
-    last = watch_of(workspace).looked_at
+def drained(workspace: Workspace, after: timedelta) -> dict[str, int]:
+    """Drain the queue so long after the last poll, as a worker would then."""
+    last = monitor_of(workspace).polled_at
     assert last is not None
     with time_machine.travel(last + after, tick=False):
         return registry.queue("webhooks").drain(workspace.pk, 20.0).counts
