@@ -21,6 +21,7 @@ from crm_sync.workers import queues
 from sandbox.app import Sandbox
 from tests.crm_sync.admin_pages import client_of, make_workspace
 from tests.databases import Origin, empty, in_memory, origin
+from tests.sizes import KIND
 from tests.wsgi import IN_A_TRANSACTION, WsgiAdapter
 
 pytest_plugins = ["crm_sync.testing"]
@@ -35,7 +36,8 @@ NewDatabase = Callable[[Path], AbstractContextManager[str]]  # for the files of 
 
 
 def pytest_report_header() -> str:
-    return f"database: {os.environ.get('DATABASE_URL', 'sqlite (embedded)').split('@')[-1]}"
+    database = os.environ.get("DATABASE_URL", "sqlite (embedded)").split("@")[-1]
+    return f"database: {database}, platform: {KIND}"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -160,6 +162,7 @@ def box(settings) -> Sandbox:
         client_secret="secret",
         now=lambda: datetime.now(UTC),
         http=to_us,
+        switches={"platform": KIND},
     )
     transport.MOUNTS[PLATFORM] = WsgiAdapter(sandbox)
     return sandbox

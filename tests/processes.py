@@ -14,6 +14,8 @@ from typing import Any
 
 import requests
 
+from tests.sizes import KIND
+
 ROOT = Path(__file__).resolve().parent.parent
 TOKEN = "kill-test-token"
 
@@ -57,7 +59,7 @@ class Installation:
         }
 
     def start_sandbox(self, *options: str, step: float = 0) -> None:
-        address = ("--port", str(self.sandbox_port), "--token", TOKEN)
+        address = ("--port", str(self.sandbox_port), "--token", TOKEN, "--platform", KIND)
         self._start("sandbox", "sandbox", *address, "--step", f"{step:g}", *options)
         self._wait_for(f"{self.sandbox}/_sandbox/state")
 

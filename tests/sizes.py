@@ -1,4 +1,4 @@
-"""The same tests at any size: counts and seeds from the environment, and what came of them.
+"""The same tests at any size: counts, seeds and the platform from the environment; what came of it.
 
 `make test` and `make kills` run them as they stand here; `make chaos` sets CHAOS_… to the counts of
 a long run and puts the figures of all of them into one table.
@@ -9,6 +9,9 @@ import os
 import random
 from pathlib import Path
 from typing import Any
+
+# The kind of platform that the run is against, as `python -m sandbox --platform` takes it.
+KIND = os.environ.get("SANDBOX_PLATFORM", "rich")
 
 
 def times(name: str, commit: int) -> int:

@@ -27,6 +27,7 @@ from properties.editing import create, edit
 from properties.models import Property
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM
+from tests.sizes import KIND
 from tests.wsgi import WsgiAdapter
 
 TOKEN = 'canary/token+"\\%-8f3kd0'
@@ -153,6 +154,7 @@ def echo(db, box, settings, monkeypatch) -> Echo:
         client_secret=CLIENT_SECRET,
         now=lambda: datetime.now(UTC),
         http=box.http,
+        switches={"platform": KIND},
     )
     echo = Echo(sandbox)
     transport.MOUNTS[PLATFORM] = WsgiAdapter(echo)

@@ -13,6 +13,7 @@ import pytest
 from sandbox.app import Sandbox
 from tests.journeys.rows import ask
 from tests.processes import ROOT, TOKEN, Installation
+from tests.sizes import KIND
 
 LIMIT, WORKERS, ROWS = 5, 3, 60
 LEFT = (
@@ -26,7 +27,7 @@ class Platform:
     """The sandbox, which takes its time and notes what is under way beside each call."""
 
     def __init__(self) -> None:
-        self.box = Sandbox(token=TOKEN)
+        self.box = Sandbox(token=TOKEN, switches={"platform": KIND})
         self.lock = threading.Lock()
         self.under_way: list[str] = []
         self.most = 0
