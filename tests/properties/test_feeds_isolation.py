@@ -65,6 +65,12 @@ def test_what_is_no_feed_says_so_at_once_and_what_breaks_off_behind_its_records(
         next(found)
 
 
+def test_its_process_loads_what_reads_workbooks_only_for_a_workbook():
+    found = "import properties.feeds.child, sys; print('openpyxl' in sys.modules)"
+    command = [sys.executable, "-c", found]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"False\n"
+
+
 @linux
 def test_its_process_has_limits_and_nothing_of_ours(long_feed, monkeypatch):
     monkeypatch.setenv("PLATFORM_TOKEN", "secret")

@@ -7,8 +7,6 @@ from typing import IO, Any
 from xml.parsers.expat import ExpatError, ParserCreate
 from zipfile import ZipFile
 
-from openpyxl.xml.constants import SHEET_MAIN_NS
-
 from properties.feeds.records import NotAFeed
 
 MAX_SHEET = 2 * 1024**3  # bytes, unpacked; it is read row by row
@@ -21,6 +19,7 @@ MAX_TOKEN = 1024**2  # bytes of one tag or comment: parsers read it anew with ea
 MAX_ROWS = 1_048_576  # the rows of a sheet (Excel specifications and limits)
 _CHUNK = 64 * 1024
 # What openpyxl builds one after the other, forgetting the one before.
+SHEET_MAIN_NS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"  # ECMA-376 part 1
 _ROW, _TEXT = f"{SHEET_MAIN_NS} row", f"{SHEET_MAIN_NS} si"
 _FORGOTTEN = frozenset({_ROW, _TEXT})
 

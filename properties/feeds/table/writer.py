@@ -10,9 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from openpyxl import Workbook
-from openpyxl.cell import WriteOnlyCell
-
 from properties import catalog, merge
 from properties.catalog import Kind
 from properties.feeds import limits
@@ -162,6 +159,8 @@ def write_xlsx(path: Path, documents: Iterable[Document], names: list[str]) -> I
     Raises:
         ValueError: more documents than a sheet has rows.
     """
+    from openpyxl import Workbook  # noqa: PLC0415 - slow to load, as in xlsx_reader
+
     rows = _Rows(names, cells.GUARDED_IN_XLSX, MAX_TEXT_XLSX, ERRORS)
     book = Workbook(write_only=True)
     sheet = book.create_sheet("properties")
@@ -184,6 +183,8 @@ def _typed(sheet: Any, content: Any) -> Any:
 
     openpyxl would make the one a formula, and cut the other to 16 digits.
     """
+    from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415 - slow to load, as in xlsx_reader
+
     kind = "n"
     if isinstance(content, str):
         content = _BEYOND_XML.sub(lambda match: f"_x{ord(match[0]):04X}_", content)

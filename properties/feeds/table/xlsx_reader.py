@@ -12,15 +12,13 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile
 
-from openpyxl.cell.cell import ERROR_CODES
-from openpyxl.reader.excel import ExcelReader
-
 from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
 from properties.feeds.table.cells import GUARDED_IN_XLSX, Broken
 from properties.feeds.table.columns import MAX_COLUMNS, Table
 from properties.feeds.table.workbook import MAX_ROWS, Workbook
 
-ERRORS = frozenset(ERROR_CODES)
+# What Excel shows for a formula that failed (ECMA-376 part 1, 18.17.3).
+ERRORS = frozenset({"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"})
 
 # ECMA-376 part 1, 22.9.2.19 (ST_Xstring): what XML cannot hold is written _xHHHH_.
 _ESCAPED = re.compile(r"_x(00[01][0-9A-Fa-f]|005[Ff]|[Ff]{3}[EeFf])_")
@@ -46,6 +44,9 @@ def read_xlsx(path: Path) -> Iterator[Record | Refusal]:
 
 def _rows(path: Path) -> Iterator[Record | Refusal]:
     """Yield the rows below the header; numbers are those that Excel shows."""
+    # It takes longer to load than all else that reads a feed, and few feeds are workbooks.
+    from openpyxl.reader.excel import ExcelReader  # noqa: PLC0415
+
     with path.open("rb") as file:
         book = Workbook(file, path.name)
         # A formula is read as the value that Excel computed last; links to other files stay unread.
