@@ -71,7 +71,7 @@ HISTORY_POLL_IDLE = env.float("HISTORY_POLL_IDLE", default=60.0)
 HISTORY_ACTIVE_FOR = env.float("HISTORY_ACTIVE_FOR", default=600.0)
 # Reads of orders in a workspace: at most so many in any minute, all workers together.
 ORDER_READS_A_MINUTE = env.int("ORDER_READS_A_MINUTE", default=120)
-# A feed of the whole stock that lacks more than this share of the last one is refused.
+# A full feed that lacks more than this share of the properties of the last one is refused.
 FEED_MISSING_SHARE = env.float("FEED_MISSING_SHARE", default=0.2)
 # Days after which the bytes and headers of what was received are removed, by what became of it
 # (S23); 0 keeps them. What waits for a person is kept whatever its age.

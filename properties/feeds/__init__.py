@@ -1,22 +1,22 @@
 """Read properties out of files in real formats, as streams with bounded memory.
 
-swissrets/   SwissRETS: its names, one record to one property, readers of XML and JSON, writer
-idx/         IDX 3.01: its columns, the reader
-table/       a table in our own names: columns, cells, readers of CSV and Excel, writer
-formats      which reader for which file
-isolation    a feed is read in a process of its own; `child` is that process
-records      what comes out of every reader
-limits       how much of a file may be one thing
-lines        one item as a line of text and back
-spool        records on disk, until the feed was read whole
-coerce       give a value of a feed the type that the catalog asks for
-overlay      cells over what is known
-manual       the tables of docs/feeds.md
+swissrets/     SwissRETS: its names, one record to one property, readers of XML and JSON, writer
+idx/           IDX 3.01: its columns, the reader
+table/         a table in our own names: columns, cells, readers of CSV and Excel, writer
+formats        which reader for which file
+isolation      a feed is read in a process of its own; `child` is that process
+records        what comes out of every reader
+limits         how much of a file may be one thing
+lines          one item as a line of text and back
+spool          records on disk, until the whole feed is read
+coerce         give a value of a feed the type that the catalog asks for
+overlay        cells over what is known
+documentation  the tables of docs/feeds.md
 
-No Django, no database. Who imports decides what to do with records and refusals.
+No Django, no database. The caller decides what to do with records and refusals.
 """
 
-from properties.feeds.formats import stock_format
+from properties.feeds.formats import full_feed_format
 from properties.feeds.isolation import ReaderEnded, open_feed, open_lines
 from properties.feeds.lines import Line
 from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
@@ -30,8 +30,8 @@ __all__ = [
     "Refusal",
     "Spool",
     "Truncated",
+    "full_feed_format",
     "open_feed",
     "open_lines",
     "open_spool",
-    "stock_format",
 ]

@@ -13,7 +13,7 @@ from properties.feeds.table.xlsx_reader import read_xlsx
 
 Reader = Callable[[Path], Iterator[Record | Refusal]]
 
-_FULL_LOADS: dict[Reader, str] = {
+_FULL_FEEDS: dict[Reader, str] = {
     read_xml: "SWISSRETS_XML",
     read_json: "SWISSRETS_JSON",
     read_idx: "IDX",
@@ -33,12 +33,12 @@ def read_feed(path: Path) -> Iterator[Record | Refusal]:
     return reader_of(path)(path)
 
 
-def stock_format(path: Path) -> str | None:
-    """Return the name of a format whose files repeat the whole stock; None for a table of ours.
+def full_feed_format(path: Path) -> str | None:
+    """Return the name of the format if the file is a full feed; None for a table of ours.
 
     Raises NotAFeed as `open_feed` does at once.
     """
-    return _FULL_LOADS.get(reader_of(path))
+    return _FULL_FEEDS.get(reader_of(path))
 
 
 def reader_of(path: Path) -> Reader:

@@ -49,4 +49,4 @@ class NotAFeed(Exception):
 
 
 class Truncated(NotAFeed):
-    """The file breaks off after some records: import nothing, it would look like a full load."""
+    """The file breaks off after some records: import nothing, it would look like a full feed."""

@@ -37,7 +37,7 @@ class Taking:
     """Takes records, some at a time, and reports what became of each.
 
     Args:
-        feed_format: of a feed of the whole stock; None for a table.
+        feed_format: the format of a full feed; None for a table.
     """
 
     def __init__(

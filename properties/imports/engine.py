@@ -1,8 +1,8 @@
 """A feed file becomes edits: new, changed, unchanged, refused, each with its reason.
 
-A file is read to its end before the first write, and lies in a spool until it is known that it is
-whole; what is as it was in the last feed is told by its digest. Then its records are handled in
-their order, so an import that was interrupted goes on behind what it has done.
+A file is read to its end before the first write, and its records wait in a spool. A digest shows
+which records are the same as in the last feed. Then the records are handled in their order, so an
+import that was interrupted goes on where it stopped.
 """
 
 from collections.abc import Iterator
@@ -10,16 +10,16 @@ from datetime import datetime
 from pathlib import Path
 
 from crm_sync.models import Workspace
-from properties.feeds import NotAFeed, Spool, open_lines, open_spool, stock_format
+from properties.feeds import NotAFeed, Spool, full_feed_format, open_lines, open_spool
 from properties.imports.apply import Taking
-from properties.imports.full_load_guard import FullLoadGuard
+from properties.imports.full_feed_guard import FullFeedGuard
 from properties.imports.report import Report
 
 CHUNK = 100  # records whose properties are read by one query, and made by one transaction
 
 
 class Stopped(NotAFeed):
-    """The feed reads well, but would gut the stock: import nothing unless a person insists."""
+    """A full feed lacks too much: nothing is imported unless a person insists."""
 
     def __init__(self, path: Path, report: Report) -> None:
         super().__init__(f"{path.name}: {report.stopped}")
@@ -34,29 +34,29 @@ def import_feed(
     dry_run: bool = False,
     force: bool = False,
     skip: int = 0,
-    together: int = CHUNK,
+    batch_size: int = CHUNK,
 ) -> Iterator[Report]:
-    """Import every record of a feed file; yields the growing report.
+    """Import every record of a feed file; yield the report as it grows.
 
-    It is yielded for each record that is read, for each that is handled, and at the end.
+    It is yielded for each record that was read, for each that was handled, and at the end.
 
-    A record changes the fields that are new or different in it since the last import, and no
-    others: a feed repeats the whole stock, and what people edited here in between stays. A table of
-    our columns is such an edit: its cells count whatever the last feed said, and are no part of it.
+    A record of a full feed changes only the fields that are new or different since the last import,
+    so what people edited here in between stays. A table of our columns is itself such an edit: each
+    of its cells counts, whatever the last full feed said.
 
     Args:
-        force: import a feed although it is empty or lacks more of the stock than
-            `FEED_MISSING_SHARE`. A dry run goes on without it and says so in `stopped`.
-        skip: how many records of the file were handled before: the report does not hold them.
-        together: how many records are handled between two yields at most.
+        force: import a full feed although it is empty or lacks more than `FEED_MISSING_SHARE` of
+            the last one. A dry run goes on without it and says so in `stopped`.
+        skip: how many records of the file were handled before; the report leaves them out.
+        batch_size: how many records are handled between two yields at most.
 
     Raises:
         NotAFeed: it is no feed or breaks off; nothing was written.
         Stopped: see `force`; nothing was written.
     """
     report = Report()
-    feed_format = stock_format(path)
-    guard = FullLoadGuard(workspace, feed_format) if feed_format else None
+    feed_format = full_feed_format(path)
+    guard = FullFeedGuard(workspace, feed_format) if feed_format else None
     with open_spool() as spool:
         yield from _read(path, guard, spool, report)
         if guard is not None:
@@ -65,7 +65,7 @@ def import_feed(
         if report.stopped and not dry_run:
             raise Stopped(path, report)
         taking = Taking(workspace, feed_format, report, now=now, dry_run=dry_run)
-        for lines in spool.chunks(together):
+        for lines in spool.chunks(batch_size):
             yield from taking.take(lines[skip:])
             skip = max(0, skip - len(lines))
     if guard is not None and not dry_run:
@@ -74,7 +74,7 @@ def import_feed(
 
 
 def _read(
-    path: Path, guard: FullLoadGuard | None, spool: Spool, report: Report
+    path: Path, guard: FullFeedGuard | None, spool: Spool, report: Report
 ) -> Iterator[Report]:
     """Read the file to its end and put it into the spool; of what is unchanged, only that it is."""
     total = 0

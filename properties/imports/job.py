@@ -41,7 +41,7 @@ class SliceLimits:
 
     save: float = 0.5  # between two writes of the progress
     least: float = 5.0  # in each slice, however long it took to get behind what was done
-    together: int = CHUNK  # records between two looks at the clock and at a person's wish
+    batch_size: int = CHUNK  # records between two looks at the clock and at a person's wish
 
 
 class GivenUp(Exception):
@@ -100,7 +100,7 @@ def work(
     return _Slice(claim, until, limits, clock).run()
 
 
-def steps(row: Import, now: datetime, together: int) -> Iterator[Report]:
+def steps(row: Import, now: datetime, batch_size: int) -> Iterator[Report]:
     """Yield the growing report of what is left of the file: the one call of `import_feed`."""
     dry_run = row.state == State.PREVIEWING
     return import_feed(
@@ -110,7 +110,7 @@ def steps(row: Import, now: datetime, together: int) -> Iterator[Report]:
         dry_run=dry_run,
         force=row.force,
         skip=row.done,
-        together=together,
+        batch_size=batch_size,
     )
 
 
@@ -187,7 +187,7 @@ class _Slice:
 
     def _go_on(self) -> str:
         worked = False
-        for report in steps(self.row, self.clock(), self.limits.together):
+        for report in steps(self.row, self.clock(), self.limits.batch_size):
             self.report = report
             if not worked and report.handled:
                 worked, self.until = True, max(self.until, time.monotonic() + self.limits.least)

@@ -122,7 +122,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(help_text='What the file was called', max_length=255, verbose_name='file')),
                 ('stored_as', models.CharField(editable=False, help_text='Its name in our folder', max_length=64)),
                 ('size', models.PositiveBigIntegerField(default=0, editable=False, help_text='Bytes')),
-                ('force', models.BooleanField(default=False, help_text='Also take a feed of the whole stock that lacks many known properties.', verbose_name='even if much is missing')),
+                ('force', models.BooleanField(default=False, help_text='Also take a full feed that lacks many properties of the last one.', verbose_name='even if much is missing')),
                 ('state', models.CharField(choices=[('PREVIEWING', 'Being looked at'), ('PREVIEWED', 'Waits for a person'), ('RUNNING', 'Being imported'), ('DONE', 'Imported'), ('PARTLY', 'Partly imported'), ('FAILED', 'Failed'), ('CANCELLED', 'Cancelled')], default='PREVIEWING', max_length=10)),
                 ('total', models.PositiveIntegerField(blank=True, help_text='Records in the file', null=True)),
                 ('done', models.PositiveIntegerField(default=0, help_text='Records looked at or imported')),

@@ -45,7 +45,7 @@ class Import(DueModel):
     force = models.BooleanField(
         "even if much is missing",
         default=False,
-        help_text="Also take a feed of the whole stock that lacks many known properties.",
+        help_text="Also take a full feed that lacks many properties of the last one.",
     )
     state = models.CharField(max_length=10, choices=State, default=State.PREVIEWING)
     total = models.PositiveIntegerField(null=True, blank=True, help_text="Records in the file")

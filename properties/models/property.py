@@ -108,11 +108,11 @@ class Property(DueModel):
     listed_in = models.ForeignKey(
         "properties.Walk", null=True, blank=True, editable=False, on_delete=models.SET_NULL
     )
-    # What its last feed record asked for, leaf by leaf: the same record again changes nothing, even
-    # where somebody has edited the field since.
+    # What its last feed record asked for, leaf by leaf. The same record again changes nothing, even
+    # if somebody has edited the field since.
     fed = models.JSONField(default=dict, blank=True, editable=False)
-    # The digest of all that record led to, and in which format it came; null when the last feed of
-    # the whole stock did not have it.
+    # The digest of all that this record led to, and the format of the feed; null when the last full
+    # feed did not have the property.
     fed_digest = models.CharField(max_length=64, blank=True, default="", editable=False)
     fed_by = models.CharField(max_length=20, null=True, blank=True, editable=False)
     # What its last feed record held and the property model has no home for.

@@ -13,7 +13,7 @@ from openpyxl import load_workbook
 
 from properties import catalog, merge
 from properties.editing import edit
-from properties.feeds import NotAFeed, Record, manual
+from properties.feeds import NotAFeed, Record, documentation
 from properties.feeds.formats import read_feed
 from properties.feeds.swissrets import vocabulary
 from properties.feeds.swissrets.writer import WHOLE, write_json
@@ -370,13 +370,15 @@ def test_a_cell_that_makes_no_whole_is_refused_with_what_it_stands_in(
     )
 
 
-# --- the manual
+# --- the documentation
 
 
-def test_the_tables_of_the_manual_are_those_of_the_readers():
+def test_the_tables_of_the_documentation_are_those_of_the_readers():
     page = (ROOT / "docs" / "feeds.md").read_text()
-    assert manual.filled(page) == page, "python -m properties.feeds.manual docs/feeds.md"
-    assert all(f"<!-- table: {name} -->" in page for name in manual.TABLES)
+    assert documentation.filled(page) == page, (
+        "python -m properties.feeds.documentation docs/feeds.md"
+    )
+    assert all(f"<!-- table: {name} -->" in page for name in documentation.TABLES)
 
 
 def test_a_feed_of_nothing_is_not_written_as_a_stock(tmp_path):

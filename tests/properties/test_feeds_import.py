@@ -13,7 +13,7 @@ from properties.feeds import NotAFeed
 from properties.imports.engine import import_feed
 from properties.merge import leaves
 from properties.models import Change, Property
-from tests.properties.test_full_load_guard import EXAMPLES, TEN, as_json
+from tests.properties.test_full_feed_guard import EXAMPLES, TEN, as_json
 
 PER_HUNDRED = 7
 NOW = datetime(2026, 5, 4, 6, tzinfo=UTC)

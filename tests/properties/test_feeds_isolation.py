@@ -13,7 +13,7 @@ from openpyxl import Workbook
 
 from properties.feeds import NotAFeed, ReaderEnded, Truncated, open_feed
 from properties.feeds.formats import read_feed
-from tests.properties.test_full_load_guard import as_json
+from tests.properties.test_full_feed_guard import as_json
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

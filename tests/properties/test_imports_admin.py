@@ -18,7 +18,7 @@ from properties.imports import job
 from properties.imports import upload as imports_upload
 from properties.models import Import, Property
 from tests.crm_sync.admin_pages import client_of, queries_of
-from tests.properties.test_full_load_guard import as_json
+from tests.properties.test_full_feed_guard import as_json
 from tests.properties.uploaded import CANARY, fresh, table, upload, work
 
 LIST = reverse("admin:properties_import_changelist")

@@ -10,7 +10,7 @@ from properties.imports import job
 from properties.imports import upload as imports_upload
 from properties.models import Import, Property
 
-PACE = job.SliceLimits(save=0.0, least=0.0, together=1)  # writes and may stop after each record
+PACE = job.SliceLimits(save=0.0, least=0.0, batch_size=1)  # writes and may stop after each record
 CANARY = "<svg onload=alert(1)>"
 
 

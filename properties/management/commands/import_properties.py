@@ -16,7 +16,7 @@ from properties.imports.engine import Stopped, import_feed
 from properties.imports.report import Report
 
 SHOWN = 20  # lines of each kind that a person reads; --json has all that a report keeps
-ADVICE = "if the feed is whole, import it with --force: what it lacks stays as it is"
+ADVICE = "if nothing is wrong with it, import it with --force: what it lacks stays as it is"
 
 
 class Command(SyncCommand):
@@ -30,7 +30,9 @@ class Command(SyncCommand):
         parser.add_argument("slug")
         parser.add_argument("file", type=Path)
         parser.add_argument(
-            "--force", action="store_true", help="import a feed that lacks much of the stock, too"
+            "--force",
+            action="store_true",
+            help="also import a full feed that lacks many properties of the last one",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:

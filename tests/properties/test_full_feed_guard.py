@@ -1,4 +1,4 @@
-"""A feed of the whole stock never empties or guts it: it is refused before the first write."""
+"""A full feed that is empty or lacks too much is refused before the first write."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from properties.models import Change, Property
 from tests.properties.test_commands import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-ADVICE = "if the feed is whole, import it with --force: what it lacks stays as it is"
+ADVICE = "if nothing is wrong with it, import it with --force: what it lacks stays as it is"
 
 
 def as_json(references):

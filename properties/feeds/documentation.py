@@ -1,6 +1,6 @@
 """The tables of docs/feeds.md, written from the tables that the readers use.
 
-`python -m properties.feeds.manual docs/feeds.md` writes them anew; a test compares.
+`python -m properties.feeds.documentation docs/feeds.md` writes them anew; a test compares.
 """
 
 import itertools
@@ -47,21 +47,21 @@ def _columns() -> Iterator[str]:
     """Yield the columns of CSV and Excel."""
     yield from ("| columns | hold |", "|---|---|")
     three = next(c.field for c in COLUMNS.values() if c.field.is_characteristic)
-    told = [(p, c.field) for p, c in COLUMNS.items() if not c.field.is_characteristic]
-    told.append(("characteristics.NAME", three))
+    shown = [(p, c.field) for p, c in COLUMNS.items() if not c.field.is_characteristic]
+    shown.append(("characteristics.NAME", three))
     for name in TEXTS:
         field = catalog.FIELDS[f"{LOCALIZATIONS}[].{name}"]
-        told.append((f"{LOCALIZATIONS}.LANGUAGE.{name}", field))
+        shown.append((f"{LOCALIZATIONS}.LANGUAGE.{name}", field))
     # Neighbours that hold the same share a line.
-    for holds, group in itertools.groupby(told, key=lambda one: _holds(one[1])):
+    for holds, group in itertools.groupby(shown, key=lambda one: _holds(one[1])):
         yield f"| {', '.join(f'`{path}`' for path, _ in group)} | {holds} |"
 
 
 def _holds(field: Field) -> str:
     words = _HOLDS.get(field.kind, "one of " if field.kind is Kind.ENUM else "any of ")
     if field.enum:
-        shown = f"{len(field.enum)} values" if len(field.enum) > _MANY else ", ".join(field.enum)
-        words += shown
+        values = f"{len(field.enum)} values" if len(field.enum) > _MANY else ", ".join(field.enum)
+        words += values
     if field.max_length:
         words += f", at most {field.max_length} characters"
     return f"{words} ({field.unit})" if field.unit else words
@@ -74,7 +74,7 @@ def _characteristics() -> Iterator[str]:
 
 
 def _idx() -> Iterator[str]:
-    """Yield the columns of IDX that have a home."""
+    """Yield the columns of IDX that become a field."""
     yield from ("| column | read as | field |", "|---|---|---|")
     for column in columns.COLUMNS:
         if column.path:
@@ -83,7 +83,7 @@ def _idx() -> Iterator[str]:
 
 
 def _idx_kept() -> Iterator[str]:
-    """Yield the names of the columns of IDX that have none."""
+    """Yield the names of the columns of IDX that are kept without a field."""
     kept = [c for c in columns.COLUMNS if c.read is As.KEPT]
     yield ", ".join(f"`{column.name}`" for column in kept)
 

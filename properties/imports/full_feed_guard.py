@@ -1,4 +1,4 @@
-"""What the last feeds of the whole stock held, so that the next one cannot empty it unseen."""
+"""Refuses a full feed that is empty or lacks too many properties of the last one."""
 
 from collections import defaultdict
 
@@ -10,16 +10,16 @@ from properties.models import Property
 _BATCH = 500  # references in one UPDATE
 
 
-class FullLoadGuard:
-    """The properties that the last full loads of a workspace held, and what a new one lacks.
+class FullFeedGuard:
+    """Compares a full feed with the properties that the last full feeds of the workspace held.
 
-    Nobody misses what no feed brought, what the last full load lacked already, or what comes in
-    another format, as long as the feed has none of those: then it is another sender's.
-    In memory: reference and digest of each property.
+    Not counted as missing: a property that no full feed brought, and one that the last full feed
+    lacked already. Nor one of a feed in another format, unless this feed has a property of it: else
+    that is the feed of another sender. In memory it keeps reference and digest of each property.
     """
 
     def __init__(self, workspace: Workspace, feed_format: str) -> None:
-        """Read what is known, with one query."""
+        """Read with one query what the last feeds held."""
         self._format = feed_format
         self._rows = Property.objects.filter(workspace=workspace, fed_by__isnull=False)
         self._left: dict[str, dict[str | None, str]] = defaultdict(dict)
@@ -31,7 +31,7 @@ class FullLoadGuard:
         self._seen = 0
 
     def meet(self, reference: str | None, digest: str | None = None) -> bool:
-        """Count a record of the feed; say whether it is the same as in the last one."""
+        """Count a record of the feed; return whether it is the same as in the last feed."""
         self._seen += 1
         for feed, stock in self._left.items():
             if (known := stock.pop(reference, None)) is not None:
@@ -44,7 +44,7 @@ class FullLoadGuard:
         return sorted(str(r) for feed in self._met for r in self._left.get(feed, ()))
 
     def fault(self) -> str:
-        """Say why the feed, read to its end, is no full load; empty when it is one."""
+        """Return why the feed, read to its end, is refused; "" when it is accepted."""
         if not self._seen:
             return "it holds no property"
         known = sum(self._sizes.get(feed, 0) for feed in self._met)
@@ -57,7 +57,7 @@ class FullLoadGuard:
         )
 
     def let_go(self) -> None:
-        """No longer expect what is missing; the properties stay as they are."""
+        """Expect the missing ones no longer; the properties themselves stay as they are."""
         missing = self.missing()
         for start in range(0, len(missing), _BATCH):
             batch = missing[start : start + _BATCH]
