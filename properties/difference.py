@@ -1,6 +1,7 @@
 """What of a row differs, in words for the wire and for people."""
 
 import json
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -8,6 +9,8 @@ from properties import merge
 from properties.catalog import equal, find, leaf_of, sendable
 from properties.merge import Leaves, Patch
 from properties.models import Property
+
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\[\d*\]|\.\w+)*")  # of a field, in a text
 
 
 def planned(row: Property) -> tuple[str, Leaves]:
@@ -41,6 +44,20 @@ def refused_leaf(path: str, row: Property) -> str:
     leaf = leaf_of(path)
     known = "." in leaf or find(leaf) is not None or leaf in merge.leaves(row.desired)
     return leaf if known else ""
+
+
+def leaves_in_text(text: str, leaves: Collection[str]) -> list[str]:
+    """Return those of the leaves that a text names, in its sequence.
+
+    "prices.rent.gross" names prices.rent; "hasElevator" the only leaf that ends so.
+    """
+    found: dict[str, None] = {}
+    for word in _NAME.findall(text):
+        ends = [leaf for leaf in leaves if leaf.endswith(f".{word}")]
+        leaf = ends[0] if len(ends) == 1 else leaf_of(word)
+        if leaf in leaves:
+            found[leaf] = None
+    return list(found)
 
 
 def reads_back_different(row: Property, sent: Leaves, wanted: Leaves) -> dict[str, str]:

@@ -52,12 +52,16 @@ class RejectedError(SyncError):
 
     Attributes:
         status: the HTTP status; 409 means that the state does not allow it (A5).
+        words: what the platform said; "" where we refused by ourselves.
         fields: the fields that the platform named (A4), perhaps none.
     """
 
-    def __init__(self, message: str, *, status: int, fields: tuple[FieldError, ...] = ()) -> None:
+    def __init__(
+        self, message: str, *, status: int, words: str = "", fields: tuple[FieldError, ...] = ()
+    ) -> None:
         super().__init__(message)
         self.status = status
+        self.words = words
         self.fields = fields
 
 

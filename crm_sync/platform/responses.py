@@ -9,14 +9,9 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from crm_sync.platform import error_body
 from crm_sync.platform.clock import Reading
-from crm_sync.platform.errors import (
-    AuthError,
-    FieldError,
-    NotFoundError,
-    RejectedError,
-    TransientError,
-)
+from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
 from crm_sync.platform.redaction import NOTHING, Redactor
 from crm_sync.text import clean, is_clean
 
@@ -74,8 +69,8 @@ def read_answer(
         clock = Reading(theirs, now, took) if theirs and "Age" not in headers else None
         document = _document(call, status, body, hide)
         return Answer(status, document, as_of, clock, is_clean(body))
-    text = _text(body, hide)
-    message = f"{call}: {status} {text}".rstrip()
+    words, fields = error_body.read(body, hide)
+    message = f"{call}: {status} {words}".rstrip()
     if status in (401, 403):
         raise AuthError(message, expired=status == 401)
     if status in (404, 410):
@@ -87,7 +82,7 @@ def read_answer(
             pauses=status in (429, 503),
             retry_after=_retry_after(headers.get("Retry-After", ""), now),
         )
-    raise RejectedError(message, status=status, fields=_fields(body, hide))
+    raise RejectedError(message, status=status, words=words, fields=fields)
 
 
 def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
@@ -121,37 +116,3 @@ def _retry_after(text: str, now: datetime) -> float | None:
         moment = _http_date(text)
         seconds = (moment - now).total_seconds() if moment else math.nan
     return None if math.isnan(seconds) else min(max(0.0, seconds), RETRY_AFTER_LIMIT)
-
-
-def _error_body(body: bytes) -> dict[str, Any]:
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
-def _text(body: bytes, hide: Redactor) -> str:
-    document = _error_body(body)
-    parts = [str(document[key]) for key in ("message", "error") if document.get(key)]
-    parts += [f"{field.path}: {field.message}" for field in _fields(body, hide)]
-    text = "; ".join(parts[:5]) or body.decode("utf-8", "replace")
-    if text.lstrip().startswith("<"):
-        text = "a web page, no answer of the platform"
-    # Cut last: half a secret is one that nobody would know again.
-    return hide.text(clean(" ".join(text.split()))[0])[:500]
-
-
-def _fields(body: bytes, hide: Redactor) -> tuple[FieldError, ...]:
-    """Read the fields that an error body names, under any of the names of A4."""
-    errors = _error_body(body).get("errors")
-    found = []
-    for item in errors if isinstance(errors, list) else []:
-        if not isinstance(item, dict):
-            continue
-        path = next(
-            (item[key] for key in ("field", "attr", "path", "property") if item.get(key)), ""
-        )
-        message = item.get("message") or "refused"
-        found.append(FieldError(*(hide.text(clean(str(one))[0]) for one in (path, message))))
-    return tuple(found)

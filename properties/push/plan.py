@@ -16,7 +16,13 @@ from crm_sync.jobs import due
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError
 from properties import merge
 from properties.catalog import READ_ONLY, identical
-from properties.difference import cannot_say, reads_back_different, refused_leaf, smallest_patch
+from properties.difference import (
+    cannot_say,
+    leaves_in_text,
+    reads_back_different,
+    refused_leaf,
+    smallest_patch,
+)
 from properties.merge import Document, Leaves, Patch
 from properties.models import Property
 from properties.models.property import ProblemKind, WaitReason, with_problem
@@ -232,8 +238,7 @@ def refused(
     row: Property, error: RejectedError, *, earlier: Earlier, call: Call, now: datetime
 ) -> Plan:
     """Put the platform's words at the field; the other fields go out without it (§7)."""
-    paths = {refused_leaf(one.path, row): one.message for one in error.fields}
-    named = {path: text for path, text in paths.items() if path}
+    named = _named(row, error, call)
     problem = with_problem(row.problem, ProblemKind.REFUSED, named or {"": str(error)[:1000]})
     rest = smallest_patch(row, blocked=row.blocked | named.keys())
     columns = {
@@ -242,6 +247,19 @@ def refused(
         "last_answer": str(error)[:500],
     }
     return Plan(columns | _taken_back(earlier, call), ending="refused")
+
+
+def _named(row: Property, error: RejectedError, call: Call) -> dict[str, str]:
+    """Return the leaves that a refusal names, with what it says of each (A4).
+
+    Where it names none as such: of what was sent, the leaves that its text names.
+    """
+    paths = {refused_leaf(one.path, row): one.message for one in error.fields}
+    named = {path: text for path, text in paths.items() if path}
+    if named or call is Call.UNSENT:
+        return named
+    texts = (error.words, *(one.message for one in error.fields))
+    return {path: text for text in texts for path in leaves_in_text(text, row.inflight)}
 
 
 def delayed(

@@ -19,6 +19,11 @@ from crm_sync.platform.responses import Answer, read_answer
 from crm_sync.text import clean
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+NAMED = {
+    "title": ["too long"],
+    "prices": {"rent.gross": ["too low", "and odd"], "buy": {"message": "missing"}},
+    "videoLinks": [{}, {"url": "no address"}],
+}
 
 
 def read(status: int, body: object = b"", *, took: float = 0.0, **headers: str) -> Answer:
@@ -94,7 +99,47 @@ def test_a_field_is_read_under_each_of_its_names(name):
 
 def test_a_field_error_without_name_or_message_is_still_one():
     error = refusal(400, {"errors": [{}, {"field": "title"}, "text", None]})
-    assert error.fields == (FieldError("", "refused"), FieldError("title", "refused"))
+    assert error.fields == (
+        FieldError("", "refused"),
+        FieldError("title", "refused"),
+        FieldError("", "text"),
+    )
+
+
+@pytest.mark.parametrize("name", ["field", "attr", "path", "property"])
+def test_one_field_may_stand_in_the_body_itself(name):
+    error = refusal(400, {"message": "too long", "status": 400, name: "title"})
+    assert error.fields == (FieldError("title", "too long"),)
+    assert str(error) == "PATCH /v1/x: 400 too long; title: too long"
+
+
+@pytest.mark.parametrize("body", [{"errors": NAMED}, NAMED, {"message": "no", "errors": NAMED}])
+def test_fields_may_be_the_names_of_an_object_with_their_messages(body):
+    assert refusal(422, body).fields == (
+        FieldError("title", "too long"),
+        FieldError("prices.rent.gross", "too low; and odd"),
+        FieldError("prices.buy", "missing"),
+        FieldError("videoLinks[1].url", "no address"),
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # What frameworks answer by themselves: none of these names is one of a property.
+        {"timestamp": "t", "status": 400, "error": "Bad Request", "path": "/v1/x"},
+        {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "no"},
+        {"detail": "no"},
+        {"code": "E7", "message": "no"},
+    ],
+)
+def test_the_parts_of_an_error_body_are_no_fields(body):
+    assert refusal(400, body).fields == ()
+
+
+def test_a_refusal_keeps_what_the_platform_said_apart_from_our_call():
+    assert refusal(400, {"detail": "title is too long"}).words == "title is too long"
+    assert refusal(400, b"no\n title").words == "no title"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A property that somebody enters reaches the platform as a PATCH by reference."""
 
+import pytest
 from django.utils.timezone import now
 
 from properties.editing import create, edit
@@ -110,6 +111,23 @@ def test_a_field_that_the_platform_refuses_waits_and_the_others_go_out(box, work
     drain_all()
     row.refresh_from_db()
     assert (row.problem, remote(box)["displayReferenceId"]) == ({}, "short")
+
+
+@pytest.mark.parametrize("form", ["list", "text", "field", "object", "keys"])
+def test_each_refused_field_is_found_however_the_error_names_it(box, workspace, drain_all, form):
+    row = make(workspace)
+    drain_all()
+    row.refresh_from_db()
+    box.switches["errors"] = form
+    wrong = {"displayReferenceId": "x" * 256, "prices": {"rent": {"gross": 1e30}}}
+    Property.objects.update(desired=row.desired | wrong | {"title": "Kept"}, due_at=now())
+    # One `field` names one at a time.
+    refused = 2 if form == "field" else 1
+    assert drain_all() == {"properties": {"refused": refused, "pushed": 1}}
+    row.refresh_from_db()
+    assert sorted(row.problem["REFUSED"]) == ["displayReferenceId", "prices.rent"]
+    assert "is out of range" in row.problem["REFUSED"]["prices.rent"]
+    assert (list(row.problem), row.due_at, remote(box)["title"]) == (["REFUSED"], None, "Kept")
 
 
 def test_a_scalar_that_is_cleared_is_shown_as_not_clearable(box, workspace, drain_all):

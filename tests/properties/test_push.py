@@ -1,5 +1,6 @@
 """The push: nothing is lost when answers are, and nobody's value is overwritten (I1, I2, I4)."""
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -18,6 +19,12 @@ from tests.conftest import PLATFORM
 from tests.platforms import Between, lost, without_body
 
 BY_REFERENCE = "/v1/real-estate-properties/by-reference/A-1"
+FOUR_CHANGES = {
+    "title": "House",
+    "numberOfRooms": 4,
+    "prices.rent": {"gross": 5},
+    "characteristics.hasElevator": "APPLIES",
+}
 
 
 @pytest.fixture
@@ -400,6 +407,65 @@ def test_a_refusal_of_one_field_does_not_hide_that_another_cannot_be_cleared(
         "REFUSED": ["numberOfRooms"],
         "CANNOT_CLEAR": ["title"],
     }
+
+
+def refuse_with(between: Between, body: bytes) -> None:
+    """Refuse the first PATCH."""
+
+    def refuse(environ):
+        if environ["REQUEST_METHOD"] != "PATCH":
+            return None
+        between.before = lambda _: None
+        return "400 Bad Request", [], body
+
+    between.before = refuse
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("title must not be empty", ["title"]),
+        ("The title.", ["title"]),
+        ("characteristics.hasElevator: not now", ["characteristics.hasElevator"]),
+        ("hasElevator is read only", ["characteristics.hasElevator"]),
+        ("prices.rent.gross and numberOfRooms are odd", ["prices.rent", "numberOfRooms"]),
+    ],
+)
+@pytest.mark.parametrize("body", ['{"message": %s}', '{"errors": [%s]}', "%s"])
+def test_a_refusal_stands_at_the_fields_of_its_text_and_the_others_go_out(
+    row, between, drain_all, text, fields, body
+):
+    refuse_with(between, (body % json.dumps(text)).encode())
+    edit(row, FOUR_CHANGES, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"refused": 1, "pushed": 1}}
+    row.refresh_from_db()
+    assert sorted(row.problem["REFUSED"]) == sorted(fields)
+    assert all(text in told for told in row.problem["REFUSED"].values())
+
+
+@pytest.mark.parametrize("text", ["localizations[0].title is odd", "subtitle, Title", "no"])
+def test_a_refusal_whose_text_names_nothing_that_was_sent_is_about_the_whole_property(
+    row, between, drain_all, text
+):
+    refuse_with(between, json.dumps({"message": text}).encode())
+    edit(row, FOUR_CHANGES, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"refused": 1}}
+    row.refresh_from_db()
+    assert row.problem == {"REFUSED": {"": f"PATCH {BY_REFERENCE}: 400 {text}"}}
+
+
+def test_the_reference_in_the_address_is_no_field_that_a_refusal_names(
+    workspace, between, drain_all
+):
+    row = create(workspace, "title", {"title": "Flat"}, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    refuse_with(between, b"no")
+    set_title(row, "House")
+    assert drain_all() == {"properties": {"refused": 1}}
+    row.refresh_from_db()
+    path = "/v1/real-estate-properties/by-reference/title"
+    assert row.problem == {"REFUSED": {"": f"PATCH {path}: 400 no"}}
 
 
 def test_a_form_that_is_older_than_a_refusal_does_not_save_it_away(row, between, drain_all):
