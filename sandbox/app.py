@@ -91,6 +91,7 @@ class Sandbox(Platform):
         method, path = exchange.method, exchange.path
         # Read before anything is refused: what stays unread would break the connection.
         content = read_body(environ) if method in BODY_METHODS else b""
+        webhooks.check_not_removed(self, path)
         operation, handler, params = route(method, path)
         self._check_access(environ, path)
         if exchange.of_page:
@@ -140,8 +141,6 @@ class Sandbox(Platform):
             return
         key = self.workspace.signing_key
         self.access.check(environ.get("HTTP_AUTHORIZATION"), key=key, now=self.now())
-        if path.startswith("/webhook"):
-            webhooks.check_not_removed(self)
 
     def _refused(self, refusal: Refused, exchange: _Exchange) -> Answer:
         if exchange.of_page:

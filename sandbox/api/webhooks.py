@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from sandbox.api.operations import OPERATIONS
 from sandbox.state import callbacks
 from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Refused, Request, bad, timestamp
 
+DEPRECATED = {one.path for one in OPERATIONS.values() if "Deprecated" in one.summary}
 REMOVED_AT = datetime(2026, 9, 10, tzinfo=UTC)  # §9 rule 2
 
 
@@ -55,9 +57,9 @@ def legacy_enabled(platform: Platform, request: Request) -> Answer:
     return _enable(platform, enabled=flag == "true")
 
 
-def check_not_removed(platform: Platform) -> None:
-    """Raise `Refused(410)` once the deprecated paths are gone."""
-    if platform.now() >= REMOVED_AT:
+def check_not_removed(platform: Platform, path: str) -> None:
+    """Raise `Refused(410)` for a deprecated path that is gone, whatever the method."""
+    if path in DEPRECATED and platform.now() >= REMOVED_AT:
         raise Refused(410, "this path was removed on 2026-09-10, use /v1/webhooks")
 
 

@@ -175,3 +175,11 @@ def test_9_rule_2_the_deprecated_paths_are_gone_on_2026_09_10(client, clock, met
     clock.now = datetime(2026, 9, 10, tzinfo=UTC)
     assert refusal(client.request(method, path)) == (410, [])
     assert client.get("/v1/webhooks").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/webhook", "/webhook/", "/webhook/enabled", "/webhook/history"])
+def test_9_rule_2_a_path_that_is_gone_is_gone_for_every_method(client, clock, path):
+    methods = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+    assert 405 in {client.request(one, path, json={}).status_code for one in methods}
+    clock.now = datetime(2026, 9, 10, tzinfo=UTC)
+    assert {client.request(one, path, json={}).status_code for one in methods} == {410}
