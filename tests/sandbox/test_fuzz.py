@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sandbox.api.openapi import DESCRIPTION, QUERY, statuses
@@ -203,3 +203,43 @@ def test_whatever_is_sent_the_answer_is_a_described_one_and_a_refusal_changes_no
             name is None
             or wrong(json.loads(content), {"$ref": f"#/components/schemas/{name}"}) == []
         )
+
+
+HEADERS = ("HOST", "ORIGIN", "AUTHORIZATION", "CONTENT_LENGTH", "CONTENT_TYPE", "EXPECT", "COOKIE")
+ODD_HEADERS = (
+    "http://[",
+    "[",
+    "Bearer ",
+    "Bearer a.b.\xff",
+    "Bearer e30.e30.x",
+    "null",
+    "\x00",
+    "",
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from(("/v1/users", "/_sandbox/state", "/webhook", "/nowhere")),
+    st.dictionaries(
+        st.sampled_from(HEADERS),
+        st.sampled_from(ODD_HEADERS) | st.text(st.characters(max_codepoint=255), max_size=20),
+    ),
+)
+@example("/_sandbox/state", {"ORIGIN": "http://["})
+def test_no_header_brings_a_500(path, headers):
+    box = Sandbox(token="test-token", now=lambda: START)
+    seen: list = []
+    environ = {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": path,
+        "SERVER_NAME": "sandbox.test",
+        "SERVER_PORT": "80",
+        "wsgi.input": io.BytesIO(b""),
+        **{
+            name if name.startswith("CONTENT") else f"HTTP_{name}": headers[name]
+            for name in headers
+        },
+    }
+    content = b"".join(box(environ, lambda *answer: seen.append(answer)))
+    assert int(seen[0][0][:3]) < 500, content
