@@ -18,6 +18,11 @@ from sandbox.wire import Document, Request, bad, encode
 METHODS = ("GET", "POST", "PUT")  # A22
 AUTH_TYPES = ("NONE", "HEADER", "QUERY_PARAMETER", "BEARER_TOKEN")
 SECRETS = ("authSecret", "previousSecret")  # never returned
+# What a secret must not take the place of.
+OWN_HEADERS = {
+    *("content-type", "x-event-type", "x-order-id", "host", "content-length", "connection"),
+    *("transfer-encoding", "content-encoding", "expect", "te", "trailer", "upgrade"),
+}
 SECONDS = 30  # §8
 KEPT = 10  # §8
 BODY_LIMIT = 4 * 1024  # §8
@@ -92,6 +97,8 @@ def _check_authentication(webhook: Document) -> None:
         raise bad("authSecret", "cannot be sent in a header")
     if not _HEADER_NAME.fullmatch(webhook["authHeaderName"]):
         raise bad("authHeaderName", "is not the name of a header")
+    if webhook["authHeaderName"].lower() in OWN_HEADERS:
+        raise bad("authHeaderName", "is a header that each callback has already")
 
 
 def shown(webhook: Document) -> Document:

@@ -132,6 +132,10 @@ def test_4_1_without_a_webhook_it_is_404(client, method, path):
         ({"authType": "HEADER", "authSecret": "a\r\nX: b"}, "authSecret"),
         ({"authType": "HEADER", "authSecret": "s", "authHeaderName": "a b"}, "authHeaderName"),
         ({"authSecret": 5}, "authSecret"),
+        *(
+            ({"authType": "HEADER", "authSecret": "s", "authHeaderName": name}, "authHeaderName")
+            for name in ("content-type", "X-EVENT-TYPE", "X-Order-ID", "Host", "Content-Length")
+        ),
     ],
 )
 def test_4_1_a_webhook_that_cannot_work_is_refused_by_name(box, client, fields, named):
