@@ -5,10 +5,12 @@ One attempt for each event: nothing is repeated (§6.1 rule 4).
 
 from __future__ import annotations
 
+import json
 import re
 import time
 import uuid
-from urllib.parse import quote, urlsplit, urlunsplit
+from html import escape
+from urllib.parse import quote, quote_plus, urlsplit, urlunsplit
 
 import requests
 from urllib3.exceptions import HTTPError
@@ -145,6 +147,7 @@ def call(http: requests.Session, webhook: Document, event: Document, at: str) ->
         "headers": headers,
     }
     url, authentication = authenticate(webhook)
+    hidden = _forms_of_secrets(webhook)
     sent = {"Content-Type": "application/json", **headers, **authentication}
     started = time.monotonic()
     try:
@@ -157,7 +160,7 @@ def call(http: requests.Session, webhook: Document, event: Document, at: str) ->
             allow_redirects=False,  # a redirect is no 2xx
             stream=True,
         ) as response:
-            answer = _beginning(response)
+            answer = _beginning(response, BODY_LIMIT + 4 * max(map(len, hidden), default=0))
             record["statusCode"] = response.status_code
             if time.monotonic() - started > SECONDS:
                 raise requests.Timeout(f"the callback took longer than {SECONDS} seconds")
@@ -166,10 +169,11 @@ def call(http: requests.Session, webhook: Document, event: Document, at: str) ->
         return _failed(record, f"Time-out: no answer within {SECONDS} seconds")
     # ValueError: what answers does not speak HTTP.
     except (requests.RequestException, OSError, ValueError, HTTPError) as error:
-        return _failed(record, _without_secret(f"{type(error).__name__}: {error}", webhook))
+        return _failed(record, _without(hidden, f"{type(error).__name__}: {error}"))
     if 200 <= response.status_code < 300:  # §6.1 rule 3
         return record | {"success": True}
-    return _failed(record, f"The callback answered {response.status_code}", answer)
+    told = _without(hidden, answer.decode("utf-8", "ignore"))
+    return _failed(record, f"The callback answered {response.status_code}", told)
 
 
 def dropped(event: Document, at: str) -> Document:
@@ -178,30 +182,43 @@ def dropped(event: Document, at: str) -> Document:
     return _failed(record | {"headers": event_headers(event)}, "The connection was lost")
 
 
-def _beginning(response: requests.Response) -> bytes:
-    """As much of the answer as is kept; where it breaks off, its status counts all the same."""
+def _beginning(response: requests.Response, size: int) -> bytes:
+    """So many bytes of the answer; where it breaks off, its status counts all the same."""
     try:
-        return response.raw.read(BODY_LIMIT, decode_content=True) or b""
+        return response.raw.read(size, decode_content=True) or b""
     except (HTTPError, OSError):
         return b""
 
 
-def _without_secret(message: str, webhook: Document) -> str:
-    """A failed connection names its address, and that may carry the secret (§2.1)."""
-    secret = webhook.get("authSecret", "")
-    for form in (_quoted(secret), secret):
-        message = message.replace(form, "***") if form else message
-    return message
+def _forms_of_secrets(webhook: Document) -> list[str]:
+    """The secrets as an answer or an error may repeat them, the longest first (§2.1)."""
+    secrets = [webhook[name] for name in SECRETS if name in webhook]
+    forms = [
+        form
+        for one in secrets
+        for form in (one, _quoted(one), quote_plus(one, errors="replace"), escape(one))
+    ]
+    forms += [
+        json.dumps(one, ensure_ascii=plain)[1:-1] for one in secrets for plain in (False, True)
+    ]
+    return sorted(forms, key=len, reverse=True)
 
 
-def _failed(record: Document, message: str, answer: bytes | None = None) -> Document:
+def _without(hidden: list[str], text: str) -> str:
+    """A text without secrets: an error names its address, an answer what it was sent."""
+    for form in hidden:
+        text = text.replace(form, "***")
+    return text
+
+
+def _failed(record: Document, message: str, answer: str | None = None) -> Document:
     """Only failures keep the answer and an error message, both cut (§8)."""
     record["success"] = False
-    record["errorMessage"] = _cut(message.encode("utf-8", "replace"), MESSAGE_LIMIT)
+    record["errorMessage"] = _cut(message, MESSAGE_LIMIT)
     if answer is not None:
         record["responseBody"] = _cut(answer, BODY_LIMIT)
     return record
 
 
-def _cut(text: bytes, limit: int) -> str:
-    return text[:limit].decode("utf-8", "ignore")
+def _cut(text: str, limit: int) -> str:
+    return text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")

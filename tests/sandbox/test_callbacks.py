@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import uuid
 
 import pytest
@@ -145,6 +147,34 @@ def test_a_broken_connection_is_recorded_without_the_secret(box, client, callbac
     ring(box)
     (record,) = client.get("/v1/webhooks/triggers").json()
     assert record["errorMessage"] == "ConnectionError: http://hook.test/?k=*** and ***"
+
+
+ODD_SECRET = 'a<s&3"krypton/é'
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        ODD_SECRET,
+        "a%3Cs%263%22krypton%2F%C3%A9",
+        json.dumps(ODD_SECRET)[1:-1],
+        json.dumps(ODD_SECRET, ensure_ascii=False)[1:-1],
+        html.escape(ODD_SECRET),
+    ],
+)
+def test_2_1_an_answer_that_repeats_the_secret_is_kept_without_it(box, client, callback, form):
+    how = {"authType": "QUERY_PARAMETER", "authParameterName": "k"}
+    configure(client, **how, authSecret="the one before")
+    configure(client, **how, authSecret=ODD_SECRET)
+    callback.status = 401
+    callback.body = f"not {form}, nor the one before".encode()
+    ring(box)
+    callback.body = b"x" * 4090 + form.encode()
+    ring(box)
+    cut, whole = (one["responseBody"] for one in client.get("/v1/webhooks/triggers").json())
+    assert (cut, whole) == ("x" * 4090 + "***", "not ***, nor ***")
+    shown = client.get("/_sandbox/state").text + client.get("/_sandbox/").text
+    assert [one for one in ("krypton", "before") if one in shown] == []
 
 
 @pytest.mark.parametrize("status", [200, 500])
