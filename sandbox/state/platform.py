@@ -152,6 +152,8 @@ class Platform:
 
     def _send(self, webhook: Document, event: Document, fault: Rule | None) -> int:
         """Call the webhook with an event as the fault will have it; return how many calls."""
+        if "timestamp" in event:  # when it was sent (§6.1 rule 6), a repeated one when it first was
+            event = event | {"timestamp": timestamp(self.now())}
         calls = [event]
         match fault.fault if fault else None:
             case "LOST":

@@ -195,6 +195,20 @@ def test_2_all_ids_in_payloads_are_strings(box, hooked):
     assert {type(one) for one in ids} == {str}
 
 
+def test_6_1_rule_6_timestamp_is_when_it_was_sent(box, hooked, clock, callback):
+    rules = [{"fault": "DELAYED", "seconds": 600, "times": 1}, {"fault": "REPEATED"}]
+    hooked.post("/_sandbox/faults", json={"rules": rules})
+    box.marketing_ready("201", "LINKEDIN")
+    box.marketing_ready("201", "INSTAGRAM")
+    clock.move(minutes=5)
+    box.deliver()
+    clock.move(minutes=10)
+    box.deliver()
+    told = [(one["targetPlatform"], one["timestamp"][11:16]) for one in callback.events]
+    assert told == [("INSTAGRAM", "08:35"), ("INSTAGRAM", "08:35"), ("LINKEDIN", "08:45")]
+    assert box.workspace.history[-1]["payload"] == callback.events[-1]
+
+
 def test_6_1_an_event_belongs_to_its_moment_whenever_it_is_sent(box, photo, clock, callback):
     _, assignment_id = photo
     box.nudge(assignment_id)
