@@ -9,7 +9,7 @@ from urllib.parse import quote
 from crm_sync.platform import calls, references
 from crm_sync.platform.clock import Reading
 from crm_sync.platform.credentials import Credentials, FixedToken
-from crm_sync.platform.errors import AuthError, RejectedError, TransientError
+from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
 from crm_sync.platform.redaction import Redactor
 from crm_sync.platform.responses import Answer
 
@@ -49,8 +49,14 @@ class Client:
 
     # --- webhook management, §4.1 ---
     def get_webhook(self) -> Answer:
-        """Read the webhook configuration (§2.1); NotFoundError when none is configured (A20)."""
-        return self._request("GET", "/v1/webhooks")
+        """Read the webhook configuration (§2.1); NotFoundError when none is configured (A20).
+
+        Also 204, null and {} say that there is none.
+        """
+        answer = self._request("GET", "/v1/webhooks")
+        if answer.document in (None, {}):
+            raise NotFoundError(f"GET /v1/webhooks: {answer.status}, no webhook is configured")
+        return answer
 
     def put_webhook(self, configuration: Body) -> Answer:
         """Create (201) or replace (200) the configuration; an omitted secret is kept (§4.1)."""
@@ -65,8 +71,9 @@ class Client:
         return self._request("DELETE", "/v1/webhooks")
 
     def get_triggers(self) -> list[Document]:
-        """Read the last ten delivery attempts (§2.2)."""
-        return _documents(self._request("GET", "/v1/webhooks/triggers").document)
+        """Read the last ten delivery attempts (§2.2); an answer without a body says none."""
+        document = self._request("GET", "/v1/webhooks/triggers").document
+        return [] if document is None else _documents(document)
 
     # --- from a session to an order, §4.3 ---
     def open_session(self, body: Body) -> Answer:

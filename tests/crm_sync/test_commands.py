@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from crm_sync.models import Workspace
+from sandbox.interface.switches import SWITCHES
 from tests.conftest import PLATFORM, TOKEN
 from tests.crm_sync.sockets import free_port
 
@@ -236,6 +237,24 @@ def test_the_webhook_is_disabled_enabled_rotated_and_deleted(box, workspace):
             FAILED,
             "main: the platform has no webhook configured",
         )
+
+
+def test_what_the_platform_holds_is_read_where_it_answers_without_a_body(box, workspace):
+    box.switches["configured"] = "empty"
+    for options in (["--disable"], ["--enable"], ["--auth", "BEARER_TOKEN"], ["--rotate-secret"]):
+        told = run("configure_webhook", "main", *options).splitlines()
+        assert f"url: {workspace.callback_url}" in told
+        assert f"enabled: {options != ['--disable']}" in told
+
+
+@pytest.mark.parametrize("told_by", SWITCHES["noWebhook"].positions)
+def test_a_webhook_that_is_not_configured_is_said_so_however_the_platform_tells_it(
+    box, workspace, told_by
+):
+    workspace.client().delete_webhook()
+    box.switches["noWebhook"] = told_by
+    line = "main: the platform has no webhook configured"
+    assert failure("configure_webhook", "main", "--show") == (FAILED, line)
 
 
 def test_none_ends_with_2_without_the_setting(box, workspace):

@@ -4,6 +4,7 @@ import pytest
 
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook.configuration import NoneNotAllowed, OnlyHere, configure, repair
+from sandbox.interface.switches import SWITCHES
 from tests.crm_sync.polls import apply, happen, monitor_of, now_utc, poll_now, sources
 
 DRIFTS = {
@@ -69,7 +70,9 @@ def test_each_difference_is_named_by_the_next_poll_and_mended_by_one_action(box,
     assert arrives(box)
 
 
-def test_a_deleted_webhook_is_named_and_made_again_with_our_secret(box, workspace):
+@pytest.mark.parametrize("told_by", SWITCHES["noWebhook"].positions)
+def test_a_deleted_webhook_is_named_and_made_again_with_our_secret(box, workspace, told_by):
+    box.switches["noWebhook"] = told_by
     secret = box.workspace.webhook["authSecret"]
     workspace.client().delete_webhook()
     poll_now(workspace)

@@ -40,6 +40,8 @@ class Command(SyncCommand):
             return
         try:
             answer = self._do(workspace, options)
+            if answer.document is None and not options["delete"]:  # A21
+                answer = workspace.client().get_webhook()
         except (configuration.NoneNotAllowed, configuration.OnlyHere) as error:
             self.fail(str(error), USAGE)
         except NotFoundError:
