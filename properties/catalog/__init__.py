@@ -9,7 +9,7 @@ values      the values of the enums                    validation  what the plat
 lookup      find a field, name it for people
 """
 
-from properties.catalog.comparison import equal, identical, is_empty
+from properties.catalog.comparison import equal, is_empty, same_json
 from properties.catalog.field import SHORT_TEXT, Field, Kind, Source
 from properties.catalog.lookup import (
     FIELDS,
@@ -42,13 +42,13 @@ __all__ = [
     "children",
     "equal",
     "find",
-    "identical",
     "is_empty",
     "label",
     "leaf_of",
     "members",
     "misplaced",
     "new_faults",
+    "same_json",
     "sendable",
     "validate",
     "validate_document",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from crm_sync.platform import references
 from crm_sync.text import clean, holds_nothing_unstorable
 from properties import catalog
-from properties.catalog import UNSENDABLE, Kind, equal, sendable
+from properties.catalog import UNSENDABLE, Kind, equal, same_json, sendable
 
 # --- the table
 
@@ -151,6 +151,22 @@ def test_values_that_mean_the_same_are_equal(path, a, b):
 )
 def test_values_that_mean_different_things_are_not_equal(path, a, b):
     assert not equal(path, a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "is_same"),
+    [
+        ({"a": 1, "b": [True]}, {"b": [True], "a": 1.0}, True),
+        ({"a": {"b": 1}}, {"a": {"b": True}}, False),
+        ([1, 0], [1, False], False),
+        (["a", "b"], ["b", "a"], False),
+        ({"a": None}, {}, False),
+        (None, None, True),
+    ],
+)
+def test_json_is_the_same_in_any_order_of_members_and_true_is_no_number(a, b, is_same):
+    assert same_json(a, b) is is_same
+    assert same_json(b, a) is is_same
 
 
 scalars = st.one_of(

@@ -256,6 +256,18 @@ def test_what_will_be_sent_is_recorded_with_the_claim_and_not_once_more(box, row
     assert row.read_at is not None
 
 
+def test_a_document_that_the_database_keeps_in_another_order_is_no_news(box, row, workspace):
+    rent = {"net": 1400, "interval": "MONTH", "gross": 1650}
+    box.edit_property(row.platform_id, {"prices": {"rent": rent, "currency": "EUR"}})
+    due_now(Property.objects.all())
+    PROPERTIES.drain(workspace.pk, 20.0)
+    set_title(row, "Edited")
+    claim = take_and_record()
+    with CaptureQueriesContext(connection) as captured:
+        assert push(claim, workspace) == "pushed"
+    assert len([one for one in captured if one["sql"].startswith("UPDATE")]) == 1
+
+
 def test_a_row_that_is_given_back_unworked_has_nothing_in_flight(box, row, drain_all):
     set_title(row, "Edited")
     take_and_record().give_back()
