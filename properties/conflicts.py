@@ -47,8 +47,8 @@ def next_call(row: Property, conflicts: Collection[Conflict], decision: Decision
         problem=without_problems(row.problem, settled) if settled else row.problem,
     )
     call, parts = planned(after)
-    told = [fault for some in faults.values() for fault in some]
-    return NextCall(call, merge.document(parts), told)
+    all_faults = [fault for some in faults.values() for fault in some]
+    return NextCall(call, merge.document(parts), all_faults)
 
 
 def decide(

@@ -33,7 +33,7 @@ def record(
     The first changes of a property, which held nothing before, are one Change: its creation.
     """
     begins = not property_.revision and not before
-    told = {Change.CREATION: merge.document(changes)} if begins and changes else changes
+    entries = {Change.CREATION: merge.document(changes)} if begins and changes else changes
     Change.objects.bulk_create(
         Change(
             real_estate_property=property_,
@@ -46,7 +46,7 @@ def record(
             revision=property_.revision + 1,
             at=now,
         )
-        for path, value in told.items()
+        for path, value in entries.items()
     )
 
 
@@ -56,11 +56,15 @@ def note_conflicts(row: Property, clashes: Iterable[Clash], policy: str, *, now:
     for clash in clashes:
         # One open question a field: when they changed it again, it is about their newer value.
         open_one = Conflict.objects.filter(real_estate_property=row, path=clash.path, decision="")
-        told = {"theirs": clash.theirs, "ours": clash.ours, "decision": decision}
-        told["decided_at"] = now if decision else None
-        if not open_one.update(**told):
+        columns = {"theirs": clash.theirs, "ours": clash.ours, "decision": decision}
+        columns["decided_at"] = now if decision else None
+        if not open_one.update(**columns):
             Conflict.objects.create(
-                real_estate_property=row, path=clash.path, base=clash.base, created_at=now, **told
+                real_estate_property=row,
+                path=clash.path,
+                base=clash.base,
+                created_at=now,
+                **columns,
             )
 
 

@@ -51,11 +51,11 @@ def go_round(
         return take_turn(task, workspaces[place], lambda it: step(it, now + (end - now) / rounds))
 
     if threads == 1:
-        told = [one(place) for place in range(len(workspaces))]
+        outcomes = [one(place) for place in range(len(workspaces))]
     else:
         with ThreadPoolExecutor(threads) as pool:
-            told = list(pool.map(_closing(one), range(len(workspaces))))
-    return dict(zip((workspace.slug for workspace in workspaces), told, strict=True))
+            outcomes = list(pool.map(_closing(one), range(len(workspaces))))
+    return dict(zip((workspace.slug for workspace in workspaces), outcomes, strict=True))
 
 
 def longest_ago(task: Turn.Task, waiting: QuerySet[Workspace]) -> QuerySet[Any]:
@@ -70,11 +70,11 @@ def longest_ago(task: Turn.Task, waiting: QuerySet[Workspace]) -> QuerySet[Any]:
 
 
 def take_turn(task: Turn.Task, workspace: Any, step: Callable[[Workspace], str]) -> str:
-    """Note the try and do the step; one that breaks is told and logged, and stops no other.
+    """Note the attempt and do the step; one that fails is logged and stops no other.
 
     Args:
-        workspace: as `longest_ago` found it; where another worker took the turn since, this one
-            leaves it to that.
+        workspace: as `longest_ago` returned it; if another worker took the turn since, this one
+            does nothing.
     """
     if not _is_ours(task, workspace, timezone.now()):
         return "left to another worker"

@@ -90,31 +90,34 @@ def sweep_properties() -> dict[str, str]:
     """
     begun = _begun(Kind.SWEEP, SWEEP_EVERY).filter(finished_at__isnull=False)
     waiting = list(longest_ago(Turn.Task.SWEEP, Workspace.objects.filter(~Exists(begun))))
-    left, told = SWEEP_ROWS, dict[str, str]()
+    left, outcomes = SWEEP_ROWS, dict[str, str]()
 
     def step(workspace: Workspace) -> str:
         nonlocal left
-        text, looked = _sweep(workspace, max(CHUNK, left // (len(waiting) - len(told))))
-        left -= looked
+        text, compared = _sweep(workspace, max(CHUNK, left // (len(waiting) - len(outcomes))))
+        left -= compared
         return text
 
     for workspace in waiting:
         is_over = left <= 0
-        told[workspace.slug] = "put off" if is_over else take_turn(Turn.Task.SWEEP, workspace, step)
-    return told
+        outcome = "put off" if is_over else take_turn(Turn.Task.SWEEP, workspace, step)
+        outcomes[workspace.slug] = outcome
+    return outcomes
 
 
 def _sweep(workspace: Workspace, rows: int) -> tuple[str, int]:
-    """Look at about so many rows; returns what happened, and how many there were."""
+    """Compare about so many rows; return what happened, and how many were compared."""
     begun = DriftCheck.objects.filter(workspace=workspace, kind=Kind.SWEEP, finished_at=None)
-    before = looked = begun.values_list("compared", flat=True).first() or 0
+    before = compared = begun.values_list("compared", flat=True).first() or 0
     text = "left to another worker"
     for check in sweep(workspace):
-        looked = check.compared
-        text = f"{looked} {'in all' if check.finished_at else 'so far'}, {check.unexplained} found"
-        if looked - before >= rows:
+        compared = check.compared
+        text = (
+            f"{compared} {'in all' if check.finished_at else 'so far'}, {check.unexplained} found"
+        )
+        if compared - before >= rows:
             break
-    return text, looked - before
+    return text, compared - before
 
 
 def _begun(kind: str, ago: timedelta) -> QuerySet[DriftCheck]:

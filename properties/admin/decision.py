@@ -35,17 +35,17 @@ def cases(chosen: list[Conflict], answers: Iterable[Decision]) -> list[dict[str,
 
 
 def digest(chosen: list[Conflict]) -> str:
-    """Name exactly what a page shows: values, and the revision of each property (its body)."""
+    """Return a digest of what a page shows: values, and each property's revision (its body)."""
     revisions = Property.objects.filter(pk__in={c.real_estate_property_id for c in chosen})
-    told = [
+    shown = [
         sorted(revisions.values_list("pk", "revision")),
         sorted([c.pk, json.dumps([c.ours, c.theirs], sort_keys=True)] for c in chosen),
     ]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 
 def decide(request: HttpRequest, chosen: list[Conflict], decision: Decision) -> list[Conflict]:
-    """Decide them property by property, and tell; returns those that were decided."""
+    """Decide them property by property with a message each; return those that were decided."""
     actor, now = cast("AbstractBaseUser", request.user), timezone.now()
     done: list[Conflict] = []
     count = 0

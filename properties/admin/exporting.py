@@ -22,7 +22,7 @@ TYPES = {
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 PATIENCE = 5.0  # seconds of writing before the first byte is sent
-TOLD = 5  # lines of what a format cannot say
+SHOWN = 5  # lines of what a format cannot hold
 
 
 class ExportActions:
@@ -52,8 +52,8 @@ def export(
 ) -> StreamingHttpResponse | None:
     """Write what was chosen; what takes longer than `patience` seconds is sent meanwhile.
 
-    What could not be said is told on the next page. An export that takes long cannot tell it, since
-    its answer has begun by then, and says so.
+    What the format could not hold is shown on the next page. An export that takes long cannot show
+    it, since its answer has begun by then, and says so.
 
     Returns:
         the file, or None where there is only a message.
@@ -76,7 +76,7 @@ def export(
         draft.cleanup()
         messages.error(request, f"Nothing was exported: {error}")
         return None
-    _tell(request, report, is_whole=is_whole)
+    _report(request, report, is_whole=is_whole)
     response = StreamingHttpResponse(_follow(draft, path, steps), content_type=TYPES[suffix])
     name = f"properties-{slugs[0]}-{timezone.now():%Y-%m-%d}{suffix}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -94,14 +94,14 @@ def _follow(
         yield from iter(lambda: file.read(1 << 16), b"")
 
 
-def _tell(request: HttpRequest, report: Report, *, is_whole: bool) -> None:
+def _report(request: HttpRequest, report: Report, *, is_whole: bool) -> None:
     complaints = [f"{name} was left out: {'; '.join(why)}" for name, why in report.left_out.items()]
     complaints += [
         f"{path} {reason.removeprefix(path).strip()} ({number})"
         for (path, reason), (number, _) in sorted(report.unsaid.items())
     ]
-    more = len(complaints) - TOLD
-    shown = complaints[:TOLD] + ([f"and {more} more"] if more > 0 else [])
+    more = len(complaints) - SHOWN
+    shown = complaints[:SHOWN] + ([f"and {more} more"] if more > 0 else [])
     if complaints:
         messages.warning(request, f"The last export could not say all: {'. '.join(shown)}.")
     if not is_whole:

@@ -144,7 +144,7 @@ class PropertyAdmin(ExportActions, ModelAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show or save the page; the one race that is left is told, not raised."""
+        """Show or save the page; the one race that is left becomes a message."""
         try:
             response: HttpResponse = super().changeform_view(
                 request, object_id, form_url, extra_context

@@ -63,7 +63,7 @@ def _below(name: str, inside: str) -> str:
 
 
 def _last(path: str) -> str:
-    """Return the label of the last segment: what holds it is told by the cell beside it."""
+    """Return the label of the last segment; the cell beside it names what holds it."""
     text = label(path).rpartition(" · ")[2]
     return text[:1].upper() + text[1:]
 

@@ -3,7 +3,7 @@
 A line for each field, or for those in a row that differ in nothing but their names.
 
 A wire name that proves wrong costs one line here, and a data step for what is stored. What the
-names, limits and enums mean and where they come from is told in docs/interface.md.
+names, limits and enums mean and where they come from stands in docs/interface.md.
 """
 
 import dataclasses

@@ -1,6 +1,6 @@
 """How much of a file may be one thing, so that no file fills the memory: see docs/feeds.md."""
 
-MAX_TEXT = 131_072  # characters of one value; what Python's csv module takes unless told otherwise
+MAX_TEXT = 131_072  # characters of one value; what Python's csv module takes by default
 MAX_NAME = 255  # characters of the name of a value
 MAX_DEPTH = 40  # elements, objects and lists that may be open at a time
 MAX_RECORD = 4 * 1024**2  # characters of one record of SwissRETS, each value with its path and...
@@ -24,7 +24,7 @@ def check(path: str, text: str) -> None:
         raise TooLong(f"{path} is longer than {MAX_TEXT:,} characters")
 
 
-def told(reasons: list[str]) -> list[str]:
-    """Return the first reasons, and how many more there are."""
+def first_reasons(reasons: list[str]) -> list[str]:
+    """Return the first reasons, and a line with the number of the others."""
     more = len(reasons) - MAX_REASONS
     return reasons if more <= 0 else [*reasons[:MAX_REASONS], f"and {more:,} more reasons"]

@@ -12,7 +12,7 @@ from typing import Literal, Self
 from properties.feeds.overlay import Part
 from properties.feeds.records import Record, Refusal
 
-# What every record has, and nobody misses on the platform: kept, but not told as set aside.
+# What every record has, and nobody misses on the platform: kept, but not listed as set aside.
 OF_THE_RECORD = frozenset({"id", "created", "modified"})
 _PLAIN = json.JSONEncoder(separators=(",", ":"))
 _READ = json.JSONDecoder()

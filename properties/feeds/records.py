@@ -14,7 +14,7 @@ from properties.merge import Document, Leaves
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One property as a feed tells it.
+    """One property as it is in a feed.
 
     `document` has the platform's names and the catalog's types. `leftover` is what has no home in
     it, by the path in the feed, and phone numbers that are odd (those are in the document as well).

@@ -124,7 +124,7 @@ def general_problems(form: PropertyForm) -> list[str]:
 
 
 def _problems(form: PropertyForm) -> dict[str, list[str]]:
-    """Return the messages by leaf; the platform's own words are told as such."""
+    """Return the messages by leaf; the platform's own words are marked as such."""
     found: dict[str, list[str]] = {}
     for kind, fields in form.instance.problem.items():
         who = "The platform refused it: " if kind == ProblemKind.REFUSED else ""

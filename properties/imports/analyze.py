@@ -1,20 +1,20 @@
-"""What PostgreSQL must know of our tables to plan well, told as soon as an import has filled them.
+"""Lets PostgreSQL analyze our tables as soon as an import has filled them.
 
-Of a table that nobody analyzed it takes any two rows to be alike, so each look for a hundred
-references reads the whole workspace; its autovacuum comes a minute later. SQLite needs nothing.
+Without statistics it takes any two rows to be alike, so each query for a hundred references reads
+the whole workspace. Its autovacuum would come a minute later. SQLite needs nothing.
 """
 
 from django.db import connection
 
 from properties.models import Change, Property
 
-ENOUGH = 1_000  # rows, from which on a bad plan is felt
+ENOUGH = 1_000  # rows; with more, a bad plan is slow
 
 
-def tell(made: int) -> None:
-    """Analyze the tables, if an import that has made so many rows found them unknown.
+def analyze(made: int) -> None:
+    """Analyze the tables that have no statistics yet, if an import has made enough rows.
 
-    A table that somebody else analyzes or cleans up at this moment is left to them.
+    A table that somebody else analyzes or vacuums at this moment is left out.
     """
     if connection.vendor != "postgresql" or made < ENOUGH:
         return

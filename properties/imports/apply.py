@@ -21,15 +21,15 @@ from properties.models import Change, Property
 
 
 @dataclass(frozen=True)
-class _Told:
-    """A record, and what its line says of it."""
+class _Item:
+    """A record, and the line of the spool that holds it."""
 
     line: Line
     record: Record
 
     @cached_property
     def alone(self) -> Leaves:
-        """What it asks for where nothing is known of its property."""
+        """What it sets in a property of which nothing is known."""
         return self.record.changes({})
 
 
@@ -58,16 +58,16 @@ class Taking:
     def take(self, lines: list[Line]) -> Iterator[Report]:
         """Take items of different references in their order; a run of new ones at once."""
         known = self._known(lines)
-        fresh: list[_Told] = []
+        fresh: list[_Item] = []
         for line in lines:
             item = None if line.kind == "same" else line.item()
             if isinstance(item, Record) and item.reference not in known:
-                fresh.append(_Told(line, item))
+                fresh.append(_Item(line, item))
                 continue
             yield from self._take_fresh(fresh)
             fresh = []
             if isinstance(item, Record):
-                self._revise(known[item.reference], _Told(line, item))
+                self._revise(known[item.reference], _Item(line, item))
             elif isinstance(item, Refusal):
                 self._report.refused.add(item)
             else:
@@ -88,9 +88,9 @@ class Taking:
         rows = rows.defer("observed", "inflight")
         return {row.object_reference_id: row for row in rows}
 
-    def _take_fresh(self, told: list[_Told]) -> Iterator[Report]:
+    def _take_fresh(self, items: list[_Item]) -> Iterator[Report]:
         good = []
-        for one in told:
+        for one in items:
             # Whole records were validated when they were read.
             reference, is_whole = one.record.reference, not one.record.parts
             if found := [] if is_whole else bulk_create.faults(reference, one.alone):
@@ -101,75 +101,75 @@ class Taking:
         if good:
             self._make(good)
         if before < analyze.ENOUGH and not self._dry_run:
-            analyze.tell(self._report.new.count)
-        for _ in told:
+            analyze.analyze(self._report.new.count)
+        for _ in items:
             yield self._report
 
     @property
     def _rows(self) -> QuerySet[Property]:
         return Property.objects.filter(workspace=self._workspace)
 
-    def _make(self, told: list[_Told]) -> None:
+    def _make(self, items: list[_Item]) -> None:
         """Make the properties of new records at once; one by one if somebody makes one as well."""
         try:
             with transaction.atomic():
-                self._create(told)
+                self._create(items)
         except IntegrityError:
-            for one in told:
+            for one in items:
                 row = self._rows.filter(object_reference_id=one.record.reference).first()
                 if row is None:
                     self._create([one])
                 else:
                     self._revise(row, one)
 
-    def _create(self, told: list[_Told]) -> None:
+    def _create(self, items: list[_Item]) -> None:
         if not self._dry_run:
             arrived = [
-                NewProperty(one.record.reference, one.alone, self._memory(one)) for one in told
+                NewProperty(one.record.reference, one.alone, self._memory(one)) for one in items
             ]
             origin = Change.Origin.FEED
             bulk_create.create_all(self._workspace, arrived, origin=origin, now=self._now)
-        for one in told:
+        for one in items:
             self._report.new.add(one.record.reference)
             self._set_aside(one.line)
 
-    def _revise(self, row: Property, told: _Told) -> None:
+    def _revise(self, row: Property, item: _Item) -> None:
         """Take a record of a property that is known."""
-        changes, changed = _changes(row, told.record)
-        if changed and told.record.parts and not self._dry_run:
+        changes, changed = _changes(row, item.record)
+        if changed and item.record.parts and not self._dry_run:
             row.refresh_from_db()  # cells are laid over what stands there now
-            changes, changed = _changes(row, told.record)
+            changes, changed = _changes(row, item.record)
         try:
             if self._dry_run:
                 _check({path: changes[path] for path in changed}, leaves(row.desired))
             elif changed or self._format:
                 with transaction.atomic():
                     edit(row, changes, origin=Change.Origin.FEED, now=self._now)
-                    if memory := self._memory(told):
+                    if memory := self._memory(item):
                         self._rows.filter(pk=row.pk).update(**memory)
         except Invalid as error:
-            self._refuse(told, error.faults)
+            self._refuse(item, error.faults)
             return
         if changed:
-            self._report.changed.add((told.record.reference, changed))
+            self._report.changed.add((item.record.reference, changed))
         else:
-            self._report.unchanged.add(told.record.reference)
-        self._set_aside(told.line)
+            self._report.unchanged.add(item.record.reference)
+        self._set_aside(item.line)
 
-    def _memory(self, told: _Told) -> dict[str, Any]:
+    def _memory(self, item: _Item) -> dict[str, Any]:
         """Return the columns that keep what a feed said last; a table is no part of them."""
         if self._format is None:
             return {}
         return {
-            "fed": told.alone,
-            "leftover": told.record.leftover,
-            "fed_digest": told.line.digest,
+            "fed": item.alone,
+            "leftover": item.record.leftover,
+            "fed_digest": item.line.digest,
             "fed_by": self._format,
         }
 
-    def _refuse(self, told: _Told, faults: list[Fault]) -> None:
+    def _refuse(self, item: _Item, faults: list[Fault]) -> None:
         reasons = [f"{fault.path}: {fault.message}" for fault in faults]
-        self._report.refused.add(Refusal(told.line.position, told.line.reference, reasons))
+        self._report.refused.add(Refusal(item.line.position, item.line.reference, reasons))
 
     def _set_aside(self, line: Line) -> None:
         if line.aside:

@@ -198,7 +198,7 @@ class _Slice:
                 doorbell.ring(QUEUE, self.row.workspace_id)
                 return "goes on"
         # Of a preview: why the feed as a whole would be refused.
-        columns = self._progress() | {"problem": self._told(self.report.stopped)}
+        columns = self._progress() | {"problem": self._worded(self.report.stopped)}
         if self.row.state == State.PREVIEWING:
             later = self.clock() + KEPT
             self._leave(state=State.PREVIEWED, due_at=later, attempts=0, **columns)
@@ -251,7 +251,7 @@ class _Slice:
 
     def _fail(self, reason: str) -> str:
         """End it for good; what was imported until then stays."""
-        return self._end(State.FAILED, **self._progress(), problem=self._told(reason))
+        return self._end(State.FAILED, **self._progress(), problem=self._worded(reason))
 
     def _put_off(self, reason: str) -> str:
         """Try again later, behind what is done; a few times."""
@@ -259,12 +259,12 @@ class _Slice:
         if attempts >= MAX_ATTEMPTS:
             return self._fail(reason)
         later = {"due_at": self.clock() + due.backoff(attempts), "attempts": attempts}
-        later |= self._progress() | {"problem": self._told(reason)}
+        later |= self._progress() | {"problem": self._worded(reason)}
         if not self.claim.finish_if(later, state=self.row.state):
             raise LeaseLost
         return "put off"
 
-    def _told(self, reason: str) -> str:
+    def _worded(self, reason: str) -> str:
         """Return a reason with the file's name as people know it, as the database can keep it."""
         text: str = clean(reason.replace(self.row.stored_as, self.row.name))[0]
         return text[:1000]

@@ -22,7 +22,7 @@ class Origin(models.TextChoices):
 class Change(models.Model):
     """One leaf of one property, changed once; or its creation, which is one row for all leaves.
 
-    A creation has the path CREATION and the whole document in `new`. `parts` tells it leaf by leaf,
+    A creation has the path CREATION and the whole document in `new`. `parts` holds it leaf by leaf,
     as if each had a row of its own.
     """
 

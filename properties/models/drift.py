@@ -13,8 +13,8 @@ class DriftCheckQuerySet(models.QuerySet["DriftCheck"]):
     def newest(self, kind: str) -> Self:
         """Keep the newest check of each workspace that has something to say."""
         mine = DriftCheck.objects.filter(workspace=OuterRef("workspace"), kind=kind)
-        telling = mine.filter(Q(finished_at__isnull=False) | Q(unexplained__gt=0))
-        newest = telling.order_by("-started_at", "-pk").values("pk")[:1]
+        relevant = mine.filter(Q(finished_at__isnull=False) | Q(unexplained__gt=0))
+        newest = relevant.order_by("-started_at", "-pk").values("pk")[:1]
         return self.filter(pk=Subquery(newest))
 
 

@@ -1,7 +1,7 @@
-"""What the holder of a claimed property writes to it: fenced, and with the revision that it read.
+"""Writes the plans of a push to a claimed property, under its lease and the revision that was read.
 
-An edit of our people counts the revision on. So a plan is made again on the newer row, and an
-ending that an edit has overtaken leaves the row due.
+Each edit increments the revision. If a row was edited in between, its plan is made again on the new
+row, and a push that has ended leaves it due.
 """
 
 from collections.abc import Callable
@@ -23,22 +23,22 @@ from properties.push.plan import Columns, Plan, changed, with_columns
 
 
 class Holder:
-    """Who holds a property; `row` is the newest state that was read. All raise `LeaseLost`."""
+    """The holder of a property; `row` is as last read or written. All methods raise `LeaseLost`."""
 
     def __init__(self, claim: Claim[Property]) -> None:
-        """Begin with the row as it was claimed."""
+        """Start with the row as it was claimed."""
         self.claim = claim
         self.row = claim.row
 
     def write_plan(self, make: Callable[[Property], Plan]) -> Plan:
-        """Write what a plan says of the row; make it anew on the fresh row when that was edited.
+        """Write the columns of a plan; if the row was edited, make the plan again on the new row.
 
         Args:
             make: a pure function.
 
         Returns:
-            the plan that was written, of which `row` is the result. Nothing was written where a
-            call follows of which the row has all on record, since the claim.
+            the plan that was written; `row` has its columns. Nothing was written if a call follows
+            that the row has on record already, since the claim.
 
         Raises:
             RejectedError: another row mirrors the platform id already (A44).
@@ -57,18 +57,18 @@ class Holder:
             self.row = row
 
     def write(self, **columns: Any) -> None:
-        """Write columns that the holder owns; the revision stays the one that was read."""
+        """Write columns that only the holder writes, whatever the revision."""
         if not self.claim.fenced.update(**columns):
             raise LeaseLost
         self.row = with_columns(self.row, columns)
 
     def end(self, plan: Plan) -> str:
-        """Give the row back with its ending, and return that; one that was edited stays due."""
+        """Write the end of a push, release the row, return the outcome; an edited row stays due."""
         columns = _with_revision(self.row, plan.columns)
         if not self.claim.finish_if(columns, revision=self.row.revision):
             edited = {"due_at": self.claim.row.due_at}
-            told = {k: v for k, v in plan.columns.items() if k != "problem"}
-            self.claim.finish(**told | edited)
+            rest = {k: v for k, v in plan.columns.items() if k != "problem"}
+            self.claim.finish(**rest | edited)
         return plan.ending
 
     def _write(self, plan: Plan, columns: Columns) -> bool:

@@ -1,7 +1,7 @@
-"""Pure: what a read or an answer means for a row, and what is to be written and sent then.
+"""Pure: decides what to write to a property and what to send, after each read and each answer.
 
 Values in, values out: no database, no clock, no call. `push` makes the calls, and `holder` writes
-what stands here.
+the columns of a plan.
 """
 
 from collections.abc import Mapping
@@ -35,17 +35,18 @@ MARGIN = 1.25 * DEADLINE  # of the lease, left before each call that changes som
 PARENT_WAIT = timedelta(seconds=5)
 
 Columns = dict[str, Any]
-Values = dict[str, list[Any]]  # leaf to values that may have reached the platform
+Values = dict[str, list[Any]]  # by leaf: the values that may have reached the platform
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """What earlier calls of ours have left, and what they may still do.
+class EarlierCalls:
+    """What earlier calls of ours may have done to the property, and may still do.
 
     Attributes:
-        inflight: the values that they may have left on the platform by now.
-        pending: of these, the ones that may still land; none at the verifying read.
-        verify_at: when the row has to be read once more, because some may still land (I3).
+        inflight: the values that they may have set on the platform.
+        pending: those of them that may still arrive; none at the verifying read.
+        verify_at: when to read the property once more, because a value may still arrive (I3);
+            None when none may.
         must_verify: that time has come.
     """
 
@@ -54,8 +55,8 @@ class Earlier:
     verify_at: datetime | None = None
     must_verify: bool = False
 
-    def with_(self, parts: Leaves) -> Values:
-        """Return what may reach the platform once these leaves are sent as well (I2)."""
+    def inflight_with(self, parts: Leaves) -> Values:
+        """Return what may reach the platform once these leaves are sent too (I2)."""
         inflight = {path: list(values) for path, values in self.pending.items()}
         for path, value in parts.items():
             values = inflight.setdefault(path, [])
@@ -64,49 +65,50 @@ class Earlier:
         return inflight
 
 
-def earlier_calls(row: Property, *, abandoned: bool, now: datetime) -> Earlier:
-    """Say what calls before this claim of a row may have done and may still do.
+def earlier_calls(row: Property, *, abandoned: bool, now: datetime) -> EarlierCalls:
+    """Return what the calls before this claim may have done and may still do.
 
     Args:
-        abandoned: the last holder never gave the row back: it may stand still with a PATCH in its
-            hands, so the row is read once more when nothing of it can come any more (I3).
+        abandoned: the last holder never gave the row back. It may be suspended and send its PATCH
+            later, so the row is read once more when that can no longer happen (I3).
     """
     verify_at = now + due.LEASE if abandoned else row.verify_at
     if verify_at is not None and verify_at <= now:
-        return Earlier(row.inflight, must_verify=True)
-    return Earlier(row.inflight, row.inflight, verify_at)
+        return EarlierCalls(row.inflight, must_verify=True)
+    return EarlierCalls(row.inflight, row.inflight, verify_at)
 
 
 def foreseen(row: Property, abandoned: bool) -> Columns:
-    """Return the record of what will be sent if a read brings nothing new; empty for none.
+    """Return the columns that record what will be sent, if a read brings nothing new.
 
-    None for a creation, which has a record of its own (I8), and none where an earlier call may yet
-    show: what that has left stays recorded as it is until it is read (I3).
+    Empty for a creation, which has a record of its own (I8). Empty too while an earlier call may
+    still arrive: what is recorded of that one stays until the property is read (I3).
     """
     if row.platform_id is None or abandoned or row.verify_at is not None:
         return {}
-    earlier = Earlier(row.inflight, row.inflight)
+    earlier = EarlierCalls(row.inflight, row.inflight)
     patch = smallest_patch(row, inflight=earlier.pending)
-    return {"inflight": earlier.with_(patch.parts)} if patch.parts else {}
+    return {"inflight": earlier.inflight_with(patch.parts)} if patch.parts else {}
 
 
 class Call(Enum):
-    """How far the call came that changes the platform."""
+    """How far the call has come that changes the platform."""
 
     UNSENT = "it has not left"
-    OUT = "it has left, and no good answer came"
+    OUT = "it has left, and no success came back"
     ANSWERED = "it was done, and the platform said so"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to write of a row, and what is to be sent then.
+    """What to write to a row, and what to send then.
 
     Attributes:
-        columns: with `due_at` where this is the end; else what is sent is in flight in it (I2).
-        patch: empty at the end.
-        ending: the word for what happened; "" where the patch is to be sent.
-        seen: what the merge found, with the changes and conflicts to keep (I4).
+        columns: what to write. At the end of a push they contain `due_at`; before a PATCH,
+            `inflight` with what is about to be sent (I2).
+        patch: what to send; empty at the end of a push.
+        ending: the outcome, such as "in sync"; "" when the patch is to be sent.
+        seen: the result of the merge, with changes and conflicts to store (I4).
     """
 
     columns: Columns
@@ -115,18 +117,18 @@ class Plan:
     seen: Observation | None = None
 
     def is_written_in(self, row: Property) -> bool:
-        """Tell whether a row holds all of it already but for the time, so that the call may go."""
+        """Tell whether the row holds all columns but `read_at` already: then nothing is written."""
         has_traces = self.seen is not None and self.seen.leaves_traces
         return not has_traces and changed(row, self.columns).keys() <= {"read_at"}
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What went out in one call that was answered.
+    """What was sent in a call that was answered.
 
     Attributes:
-        parts: its leaves.
-        wanted: all leaves that we wanted when it left; what was edited since has not been sent.
+        parts: the leaves that were sent.
+        wanted: all leaves that we wanted at that time; later edits were not sent.
         columns: what to write about the answer.
     """
 
@@ -135,39 +137,39 @@ class Sent:
     columns: Columns = field(default_factory=dict)
 
     def is_shown_by(self, answer: Document | None) -> bool:
-        """Tell whether an answer shows each leaf; an emptied one is left out of it (§2).
+        """Tell whether an answer shows each leaf that was sent; it leaves out empty ones (§2).
 
-        None and {} show nothing: not even that a list was emptied.
+        None and {} show nothing, not even that a list was emptied.
         """
         if not answer:
             return False
-        told = merge.leaves(answer)
-        return all(path in told or value in ([], {}) for path, value in self.parts.items())
+        shown = merge.leaves(answer)
+        return all(path in shown or value in ([], {}) for path, value in self.parts.items())
 
 
 def reconcile(
     row: Property,
-    told: Document | None,
+    document: Document | None,
     policy: str,
     *,
-    earlier: Earlier,
+    earlier: EarlierCalls,
     now: datetime,
     has_time: bool,
 ) -> Plan:
-    """Merge a full read into a row, and say what is to be sent.
+    """Merge what was read into the row, and find the smallest PATCH.
 
     Args:
-        told: the platform's document, cleaned text; None where nothing was read.
-        policy: who wins where both sides changed a field.
+        document: the platform's document, with its texts cleaned; None when nothing was read.
+        policy: which side wins when both changed a field.
         has_time: enough of the lease is left for a call that changes something (I13).
 
     Returns:
-        the smallest PATCH with its record in flight; or the ending "in sync", or "put back" where
-        there is something to send and no time.
+        a plan with the PATCH and its record in flight. Or one with an ending: "in sync", or "put
+        back" when there is something to send but too little time.
     """
     seen = None
-    if told is not None:
-        seen = observe(row, told, policy, now=now, inflight=earlier.inflight)
+    if document is not None:
+        seen = observe(row, document, policy, now=now, inflight=earlier.inflight)
     columns = dict(seen.columns) if seen else {}
     merged = with_columns(row, columns)
     patch = smallest_patch(merged, inflight=earlier.pending)
@@ -177,30 +179,31 @@ def reconcile(
     if not has_time:
         columns |= put_back(earlier, now=now).columns
         return Plan(columns, ending="put back", seen=seen)
-    return Plan(columns | {"inflight": earlier.with_(patch.parts)}, patch, seen=seen)
+    return Plan(columns | {"inflight": earlier.inflight_with(patch.parts)}, patch, seen=seen)
 
 
 def settle(
     row: Property,
-    told: Document,
+    document: Document,
     policy: str,
     *,
     sent: Sent,
     is_answer: bool,
-    earlier: Earlier,
+    earlier: EarlierCalls,
     now: datetime,
 ) -> Plan:
-    """Merge what came of a call into the row that was sent, and end it.
+    """Merge what the platform holds after our call into the row, and end the push.
 
     Args:
-        told: the answer, or a full read where the answer did not show what was sent; not empty.
-        is_answer: which of both: an answer speaks only of what it holds.
+        document: the answer; or a full read, if the answer did not show what was sent. Not empty.
+        is_answer: it is the answer, in which an absent leaf means nothing.
 
     Returns:
-        the ending "settled": what reads back different waits for a person, it is never a loop.
+        a plan with the ending "settled". A value that reads back different waits for a person;
+        it is not sent again and again.
     """
     about = sent.parts if is_answer else None
-    seen = observe(row, told, policy, now=now, inflight=row.inflight, sent=about)
+    seen = observe(row, document, policy, now=now, inflight=row.inflight, sent=about)
     columns = dict(seen.columns)
     merged = with_columns(row, columns)
     differs = reads_back_different(merged, sent.parts, sent.wanted)
@@ -209,35 +212,35 @@ def settle(
 
 
 def _settled(
-    row: Property, earlier: Earlier, *, now: datetime, differs: dict[str, str] | None = None
+    row: Property, earlier: EarlierCalls, *, now: datetime, differs: dict[str, str] | None = None
 ) -> Columns:
-    """Return the ending of a row of which all was sent that can be.
+    """Return the final columns of a row when everything that can be sent was sent.
 
-    What cannot be said, and what reads back different, becomes a visible state.
+    What a PATCH cannot express, and what reads back different, becomes a problem at its field.
     """
     differs = differs or {}
     problem = with_problem(row.problem, ProblemKind.DIFFERS, differs)
     rest = smallest_patch(row, blocked=row.blocked | differs.keys())
     return {
-        # A rest is an edit that came while the PATCH was out.
+        # What is left to send was edited while the PATCH was on its way.
         **_due(earlier, now if rest.parts else None),
-        # As long as an earlier call may land, its values stay ours.
+        # As long as an earlier call may still arrive, its values stay recorded.
         "inflight": earlier.pending if earlier.verify_at else {},
         "problem": with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(row, rest)),
         "attempts": 0,
     }
 
 
-def put_back(earlier: Earlier, *, now: datetime) -> Plan:
-    """Leave the row due, with nothing sent; what a verifying read has settled stays settled."""
+def put_back(earlier: EarlierCalls, *, now: datetime) -> Plan:
+    """Leave the row due, with nothing sent; what a verifying read has shown stays settled."""
     columns = {"inflight": earlier.pending, "create_sent_at": None}
     return Plan(columns | _due(earlier, now), ending="put back")
 
 
 def refused(
-    row: Property, error: RejectedError, *, earlier: Earlier, call: Call, now: datetime
+    row: Property, error: RejectedError, *, earlier: EarlierCalls, call: Call, now: datetime
 ) -> Plan:
-    """Put the platform's words at the field; the other fields go out without it (§7)."""
+    """Show the platform's message at the refused field, and send the others without it (§7)."""
     named = _named(row, error, call)
     problem = with_problem(row.problem, ProblemKind.REFUSED, named or {"": str(error)[:1000]})
     rest = smallest_patch(row, blocked=row.blocked | named.keys())
@@ -266,19 +269,19 @@ def delayed(
     row: Property,
     error: SyncError,
     *,
-    earlier: Earlier,
+    earlier: EarlierCalls,
     call: Call,
     now: datetime,
     paused_until: datetime | None,
     wait: timedelta,
 ) -> Plan:
-    """Try again later; a call that changes something and got no answer is watched (I2, I8).
+    """Try again later. If a call that changes something got no answer, read again then (I2, I8).
 
     Args:
-        paused_until: when the workspace goes on; None where it does not wait.
-        wait: how long this row waits where the others do not.
+        paused_until: when the pause of the workspace ends; None when it is not paused.
+        wait: how long this row waits when the workspace is not paused.
     """
-    # What makes all wait is no fault of this row: it goes with the others afterwards.
+    # A pause is not this row's fault, so it does not count as an attempt.
     attempts = row.attempts + (paused_until is None)
     due_at = paused_until or now + wait
     reason = WaitReason.PAUSE.value if paused_until else WaitReason.FAILURE.value
@@ -294,11 +297,11 @@ def delayed(
 
 
 def created_meanwhile(
-    row: Property, error: RejectedError, *, earlier: Earlier, now: datetime, wait: timedelta
+    row: Property, error: RejectedError, *, earlier: EarlierCalls, now: datetime, wait: timedelta
 ) -> Plan:
-    """Read again and adopt it (A45); from the second time on after a wait.
+    """Read the property again and adopt it (A45); from the second time on after a wait.
 
-    Where the read finds nothing, the two would take turns for ever (I11).
+    If the read keeps finding nothing, read and creation would else alternate without end (I11).
     """
     columns = {
         "due_at": now + (wait if row.attempts else timedelta()),
@@ -310,29 +313,29 @@ def created_meanwhile(
 
 
 def waits(until: datetime, why: WaitReason) -> Plan:
-    """Leave the row for later, with nothing sent."""
+    """Return a plan that leaves the row for later, with nothing sent."""
     return Plan({"due_at": until, "wait_reason": why.value}, ending="waiting")
 
 
 def unclear_until(row: Property, *, now: datetime) -> datetime | None:
-    """Say until when the creation of a row may still be on its way (I8); None when it is not."""
+    """Return until when a creation of the row may still arrive (I8); None when none may."""
     sent_at = row.create_sent_at
     return None if sent_at is None or now >= sent_at + CREATE_WAIT else sent_at + CREATE_WAIT
 
 
 def gone(row: Property) -> Plan:
-    """Keep what we want of a property that the platform has no longer."""
+    """Keep our values of a property that the platform no longer has."""
     text = "the platform has no such property any more; an edit creates it again"
     columns = {
-        **_due(Earlier(), None),
+        **_due(EarlierCalls(), None),
         **{"observed": {}, "platform_id": None, "inflight": {}},
         "problem": with_problem(row.problem, ProblemKind.GONE, {"": text}),
     }
     return Plan(columns, ending="gone")
 
 
-def _due(earlier: Earlier, at: datetime | None) -> Columns:
-    """Return when the row comes again: at that time, else for its verifying read, else never."""
+def _due(earlier: EarlierCalls, at: datetime | None) -> Columns:
+    """Return when the row is due: at that time, else for its verifying read, else never."""
     watched = at is None and earlier.verify_at is not None
     return {
         "due_at": earlier.verify_at if at is None else at,
@@ -341,27 +344,27 @@ def _due(earlier: Earlier, at: datetime | None) -> Columns:
     }
 
 
-def _taken_back(earlier: Earlier, call: Call) -> Columns:
-    """Return the columns after a plain no: nothing of the call is on its way."""
+def _taken_back(earlier: EarlierCalls, call: Call) -> Columns:
+    """Return the columns after a clear refusal: nothing of the call can still arrive."""
     if call is Call.UNSENT:
         return {"inflight": earlier.inflight}
     return {"inflight": earlier.pending, "create_sent_at": None} if call is Call.OUT else {}
 
 
 def _unsaid(row: Property, rest: Patch) -> dict[str, str]:
-    """Say at each leaf of what is left why no PATCH says it."""
+    """Return for each leaf that is left why no PATCH can express it."""
     return {path: cannot_say(row, path) for path in sorted(set(rest.unsendable) - READ_ONLY)}
 
 
 def with_columns(row: Property, columns: Mapping[str, Any]) -> Property:
-    """Return the row as it will be; `copy.copy` and `setattr` take ten times as long."""
+    """Return the row with these columns set; `copy.copy` and `setattr` take ten times as long."""
     merged = Property.__new__(Property)
     merged.__dict__.update(row.__dict__, **columns)
     return merged
 
 
 def changed(row: Property, columns: Columns) -> Columns:
-    """Leave out what stands there already; `due_at` is not the holder's alone, so it is written."""
+    """Leave out columns that the row has already, but not `due_at`, which others write too."""
     return {
         name: value
         for name, value in columns.items()

@@ -1,8 +1,8 @@
 """One due property becomes the smallest PATCH (§4.6, I1 to I4).
 
-Read, reconcile, record in flight, PATCH, reconcile the answer, settle. No HTTP inside a
-transaction; every write is fenced by the lease; every ending holds only for the revision it is
-about, so an edit that came meanwhile stays due.
+Read, reconcile, record in flight, PATCH, reconcile the answer, settle. There is no HTTP inside a
+transaction. Each write needs the lease, and a push ends only the revision that it has read, so an
+edit that came meanwhile stays due.
 """
 
 from collections.abc import Callable
@@ -28,13 +28,13 @@ from properties.pull.reading import Read, goes_by_id, read
 from properties.push import plan
 from properties.push.holder import Holder
 from properties.push.parents import waits_for_parent
-from properties.push.plan import DEADLINE, MARGIN, PARENT_WAIT, Call, Earlier, Plan, Sent
+from properties.push.plan import DEADLINE, MARGIN, PARENT_WAIT, Call, EarlierCalls, Plan, Sent
 
 
 def push(
     claim: Claim[Property], workspace: Workspace, *, clock: Callable[[], datetime] = timezone.now
 ) -> str:
-    """Take one claimed property through read, merge, record, PATCH and settle.
+    """Read, merge, record, PATCH and settle one claimed property.
 
     Returns:
         what happened: "created", "pushed", "in sync", "refused", "delayed", "waiting", "gone",
@@ -64,21 +64,21 @@ def push(
 
 @dataclass
 class _Push:
-    """One push under way; `call` is how far the one came that changes the platform."""
+    """One push in progress; `call` says how far the call has come that changes the platform."""
 
     holder: Holder
     workspace: Workspace
-    earlier: Earlier
+    earlier: EarlierCalls
     clock: Callable[[], datetime]
     call: Call = Call.UNSENT
 
     @property
     def row(self) -> Property:
-        """The newest state that was read."""
+        """The row as it was last read or written."""
         return self.holder.row
 
     def run(self, client: Client) -> str:
-        """Push the row, and end it unless a call fails."""
+        """Push the row to its end; errors of a call are raised."""
         if self._must_read():
             found = read(client, self.row)
             if found.document is None:
@@ -105,25 +105,27 @@ class _Push:
             or not smallest_patch(row, inflight=self.earlier.pending).parts
         )
 
-    def _reconcile(self, told: Document | None) -> Plan:
-        """Write what they say together with what we shall send (I2, I4)."""
+    def _reconcile(self, document: Document | None) -> Plan:
+        """Write what the platform holds, and in the same write what we shall send (I2, I4)."""
         policy, now = self.workspace.conflict_policy, self.clock()
         has_time = not self._is_late(MARGIN)
         return self.holder.write_plan(
             lambda row: plan.reconcile(
-                row, told, policy, earlier=self.earlier, now=now, has_time=has_time
+                row, document, policy, earlier=self.earlier, now=now, has_time=has_time
             )
         )
 
     def _create(self, client: Client) -> str:
-        """Create what a read has not found, and never twice (I8)."""
+        """Create a property that a read has not found, and never twice (I8)."""
         if until := plan.unclear_until(self.row, now=self.clock()):
             return self.holder.end(plan.waits(until, WaitReason.CREATION))
         if self._is_late(MARGIN):
             return self._put_back()
         patch = smallest_patch(self.row, inflight=self.earlier.pending)
         with durable():
-            self.holder.write(inflight=self.earlier.with_(patch.parts), create_sent_at=self.clock())
+            self.holder.write(
+                inflight=self.earlier.inflight_with(patch.parts), create_sent_at=self.clock()
+            )
         if self._is_late():
             return self._put_back()
         try:
@@ -148,17 +150,17 @@ class _Push:
         """Merge the answer, and end the row."""
         columns = {"pushed_at": self.clock(), "last_answer": f"{method} answered {answer.status}"}
         sent = Sent(patch.parts, merge.leaves(self.row.desired), columns)
-        told = answer.cleaned if isinstance(answer.document, dict) else None
-        is_answer = sent.is_shown_by(told)
-        if not is_answer:  # only a read can say what became of it
-            told = read(client, self.row).document
-        if told is None:
+        document = answer.cleaned if isinstance(answer.document, dict) else None
+        is_answer = sent.is_shown_by(document)
+        if not is_answer:  # only a read can show what became of it
+            document = read(client, self.row).document
+        if document is None:
             what = f"{method} answered {answer.status}, and no read finds the property"
             raise TransientError(what, unclear=False)
         policy, now = self.workspace.conflict_policy, self.clock()
         self.holder.write_plan(
             lambda row: plan.settle(
-                row, told, policy, sent=sent, is_answer=is_answer, earlier=self.earlier, now=now
+                row, document, policy, sent=sent, is_answer=is_answer, earlier=self.earlier, now=now
             )
         )
 

@@ -13,7 +13,7 @@ from properties.models.property import WaitReason
 from properties.push.plan import foreseen
 from properties.push.push import push
 
-LOOKED_AT = (
+NEEDED = (
     *("workspace", "object_reference_id", "platform_id", "desired", "observed", "inflight"),
     *("revision", "verify_at", "create_sent_at", "problem", "last_answer", "read_at", "pushed_at"),
     *("due_at", "lease_token", "lease_until", "attempts", "wait_reason"),
@@ -25,7 +25,7 @@ def _push(claims: Sequence[Claim[Property]], drain: Drain) -> list[str]:
 
 
 def record(claims: Sequence[Claim[Property]]) -> Sequence[Claim[Property]]:
-    """Record in flight what will be sent of each if its read brings nothing new (I2)."""
+    """Record in flight what each push will send if its read brings nothing new (I2)."""
     return due.write_each(claims, [foreseen(one.row, one.abandoned) for one in claims])
 
 
@@ -37,6 +37,6 @@ PROPERTIES = RowQueue(
     failure={"wait_reason": WaitReason.FAILURE.value},
     begin=record,
     threads=lambda: int(settings.PUSH_THREADS),
-    columns=LOOKED_AT,
+    columns=NEEDED,
     leave=1,  # for the reads of orders, lists and the webhook
 )

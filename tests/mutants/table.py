@@ -45,7 +45,7 @@ MUTANTS = (
     Mutant(
         "nothing is recorded in flight (I2)",
         "properties/push",
-        "Earlier.with_",
+        "EarlierCalls.inflight_with",
         "inflight.setdefault(A, [])",
         "[]",
         (PUSH, MACHINE),

@@ -17,7 +17,15 @@ from properties.catalog import READ_ONLY, equal
 from properties.merge import leaves
 from properties.models import Property
 from properties.push import plan
-from properties.push.plan import CREATE_WAIT, LATE_EFFECT, Call, Earlier, Plan, Sent, with_columns
+from properties.push.plan import (
+    CREATE_WAIT,
+    LATE_EFFECT,
+    Call,
+    EarlierCalls,
+    Plan,
+    Sent,
+    with_columns,
+)
 from sandbox.state.merge import merge as patched
 from tests.properties.test_merge_laws import few, laws
 
@@ -40,13 +48,13 @@ def row(desired: dict, observed: dict, **columns) -> Property:
 
 
 def reconcile(row: Property, told: dict | None, policy="crm_wins", **how) -> Plan:
-    given_ = {"earlier": Earlier(), "now": NOW, "has_time": True} | how
+    given_ = {"earlier": EarlierCalls(), "now": NOW, "has_time": True} | how
     return plan.reconcile(row, told, policy, **given_)
 
 
 def settle(row: Property, told: dict, sent: Plan, policy="crm_wins", **how) -> Plan:
     what = Sent(sent.patch.parts, leaves(row.desired))
-    given_ = {"is_answer": True, "earlier": Earlier(), "now": NOW} | how
+    given_ = {"is_answer": True, "earlier": EarlierCalls(), "now": NOW} | how
     return plan.settle(row, told, policy, sent=what, **given_)
 
 
@@ -104,7 +112,7 @@ def test_where_both_changed_it_both_values_are_kept(base, ours, theirs, policy):
 def test_all_that_is_sent_and_all_that_may_still_land_is_in_flight(base, ours, theirs, earlier):
     """I2: whatever the platform may hold of ours is written before the PATCH."""
     pending = {path: ["older"] for path in earlier}
-    first = reconcile(row(ours, base), theirs, earlier=Earlier(pending, pending, NOW + SECOND))
+    first = reconcile(row(ours, base), theirs, earlier=EarlierCalls(pending, pending, NOW + SECOND))
     recorded = first.columns["inflight"]
     if first.patch.parts:
         assert all(value in recorded[path] for path, value in first.patch.parts.items())
@@ -155,7 +163,7 @@ def test_without_a_read_nothing_is_observed():
 
 
 def test_a_value_that_may_still_land_is_sent_again_though_it_was_edited_back():
-    earlier = Earlier({"title": ["House"]}, {"title": ["House"]}, NOW + SECOND)
+    earlier = EarlierCalls({"title": ["House"]}, {"title": ["House"]}, NOW + SECOND)
     first = reconcile(row(THERE, THERE), THERE, earlier=earlier)
     assert first.patch.body == {"title": "Flat"}
     assert first.columns["inflight"] == {"title": ["House", "Flat"]}
@@ -239,7 +247,7 @@ def test_an_edit_that_came_while_the_patch_was_out_leaves_the_row_due():
         "crm_wins",
         sent=what,
         is_answer=True,
-        earlier=Earlier(),
+        earlier=EarlierCalls(),
         now=NOW,
     )
     assert (last.columns["due_at"], last.columns["problem"]) == (NOW, {})
@@ -258,7 +266,7 @@ def test_a_value_that_reads_back_different_waits_for_a_person():
 
 def test_as_long_as_an_earlier_call_may_land_its_values_stay_ours_and_the_row_is_read_then():
     pending = {"title": ["Villa"]}
-    earlier = Earlier(pending, pending, NOW + SECOND)
+    earlier = EarlierCalls(pending, pending, NOW + SECOND)
     before = row(THERE | {"title": "House"}, THERE)
     first = reconcile(before, THERE, earlier=earlier)
     sent = with_columns(before, first.columns)
@@ -280,7 +288,7 @@ def test_only_a_call_without_an_answer_is_watched(call, unclear, expected):
     made = plan.delayed(
         row(THERE, THERE, attempts=2),
         TransientError("slow", unclear=unclear),
-        earlier=Earlier({"title": ["Left"]}),
+        earlier=EarlierCalls({"title": ["Left"]}),
         call=call,
         now=NOW,
         paused_until=None,
@@ -294,7 +302,7 @@ def test_a_creation_without_an_answer_is_left_alone_until_it_cannot_come_any_mor
     made = plan.delayed(
         row(THERE, {}, create_sent_at=NOW),
         TransientError("slow", unclear=True),
-        earlier=Earlier(),
+        earlier=EarlierCalls(),
         call=Call.OUT,
         now=NOW,
         paused_until=NOW + SECOND,
@@ -314,7 +322,7 @@ def test_a_creation_without_an_answer_is_left_alone_until_it_cannot_come_any_mor
 def test_the_other_fields_go_out_without_the_one_that_was_refused(field, due_at, at):
     wanted = THERE | {"title": "House", "numberOfRooms": 4}
     error = RejectedError("no", status=400, fields=(FieldError(field, "too short"),))
-    made = plan.refused(row(wanted, THERE), error, earlier=Earlier(), call=Call.OUT, now=NOW)
+    made = plan.refused(row(wanted, THERE), error, earlier=EarlierCalls(), call=Call.OUT, now=NOW)
     text = "too short" if at else "no"
     assert (made.columns["due_at"], made.columns["problem"]) == (due_at, {"REFUSED": {at: text}})
 

@@ -97,7 +97,7 @@ def _take(cells: list[str], position: str, seen: set[str]) -> Record | Refusal:
         name = NAME_OF.get(fault.path.replace("[0]", ""), "")
         reasons.append(f"{name}: {fault.message}" if name else fault.message)
     if reasons or reference is None:
-        return Refusal(position, reference, limits.told(reasons))
+        return Refusal(position, reference, limits.first_reasons(reasons))
     if cleaned:
         leftover["(cleaned)"] = "characters that no database can keep were removed"
     return Record(document["objectReferenceId"], document, leftover, position)

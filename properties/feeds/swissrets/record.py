@@ -64,7 +64,7 @@ class RecordReader:
         reasons += [fault.message for fault in catalog.validate_document(document)]
         if reasons:
             known_as = None if reference is None else str(reference)
-            return Refusal(position, known_as, limits.told(reasons))
+            return Refusal(position, known_as, limits.first_reasons(reasons))
         leftover = dict(flatten("", raw))
         if cleaned:
             leftover["(cleaned)"] = "characters that no database can keep were removed"

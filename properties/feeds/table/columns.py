@@ -137,7 +137,7 @@ class Table:
             ]
         self._seen.add(str(reference))
         if reasons or not isinstance(reference, str):
-            return Refusal(position, reference, limits.told(reasons))
+            return Refusal(position, reference, limits.first_reasons(reasons))
         return Record(reference, document, leftover, position, tuple(parts))
 
 

@@ -118,14 +118,14 @@ def _lines(report: Report, total: int, due: int | None, *, is_dry: bool) -> Iter
         yield f"in these fields: {', '.join(said)}"
     found = report.worst_first()
     for finding in found[:SHOWN]:
-        yield from _told(finding)
+        yield from _finding_lines(finding)
     if len(found) > SHOWN:
         yield f"… and {len(found) - SHOWN} more: --json has them all"
     if due is not None:
         yield f"{'would be made' if is_dry else 'made'} due: {due}"
 
 
-def _told(finding: Finding) -> Iterator[str]:
+def _finding_lines(finding: Finding) -> Iterator[str]:
     what = "the platform has no such property" if finding.is_gone else finding.error
     yield f"{finding.verdict:11} {finding.reference}{f'  {what}' if what else ''}"
     for leaf in finding.leaves[:SHOWN]:
