@@ -6,7 +6,8 @@ Pure: no Django, no I/O.
 field       what the catalog says of a field           comparison  when two values are the same
 fields      the table of all fields                   sending     what may travel
 values      the values of the enums                    validation  what the platform would refuse
-lookup      find a field, name it for people
+lookup      find a field, name it for people           instants    read dates and times
+json_values read the JSON of a field
 """
 
 from properties.catalog.comparison import equal, is_empty, same_json

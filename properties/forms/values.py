@@ -12,6 +12,7 @@ from typing import Any
 
 from properties.catalog import Kind
 from properties.catalog.instants import read_date, read_datetime
+from properties.catalog.json_values import read_json
 
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,10})?")
 _GROUPING = re.compile(r"(?<=\d)['\u2019\s](?=\d{3}(\D|$))")  # 1'200, as the Swiss write it
@@ -147,13 +148,9 @@ def _wire(instant: datetime) -> str:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+        return read_json(text)
+    except ValueError as error:
         raise Unreadable(f"Must be JSON: {error}") from None
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no value")
 
 
 def _boolean(text: str) -> Any:

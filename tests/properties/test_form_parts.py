@@ -60,6 +60,7 @@ def test_what_people_type_is_understood(kind, text, value):
         (Kind.DATE, "31.1.2026"),
         (Kind.DATETIME, "9 o'clock"),
         (Kind.OBJECT_LIST, "[NaN]"),
+        (Kind.OBJECT_LIST, "[1e999]"),
         (Kind.OBJECT_LIST, "[" * 100_000),
     ],
 )

@@ -4,7 +4,6 @@ A cell is a text, and in Excel also a number, a boolean or a date.
 """
 
 import json
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from datetime import date, datetime
 from typing import Any, NoReturn
 
 from properties.catalog import Field, Kind
+from properties.catalog.json_values import read_json
 
 EMPTY = "<empty>"  # clears the field; a cell that is empty says nothing
 EXACT = 2**53  # beyond it a float stands for several whole numbers
@@ -183,20 +183,9 @@ def _json(content: object) -> Any:
     if not isinstance(content, str):
         _refuse(content, "list in JSON")
     try:
-        return json.loads(content, parse_constant=_no_constant, parse_float=_finite)
-    except (ValueError, RecursionError) as error:
+        return read_json(content)
+    except ValueError as error:
         raise Unreadable(f"must be JSON: {error}") from error
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(f"{text[:40]} is too large")
-    return number
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _refuse(content: object, wanted: str) -> NoReturn:
