@@ -134,12 +134,6 @@ def presences(now: datetime) -> list[Presence]:
     return [Presence(kind, _since(seen.get(kind), now)) for kind in EXPECTED]
 
 
-def last_seen(kind: str, now: datetime) -> timedelta | None:
-    """Return how long ago the last process of the kind was alive; None when none ever was."""
-    rows = Heartbeat.objects.filter(kind=kind)
-    return _since(rows.aggregate(last=Max("seen_at"))["last"], now)
-
-
 def _since(last: datetime | None, now: datetime) -> timedelta | None:
     return None if last is None else max(now - last, timedelta(0))
 

@@ -79,11 +79,6 @@ class Field:
         return "." not in self.path
 
     @property
-    def is_leaf(self) -> bool:
-        """Whether a PATCH sends it by itself: top level, or directly in a merged object (A10)."""
-        return self.parent in MERGED if "." in self.path else self.kind is not Kind.MERGED
-
-    @property
     def is_characteristic(self) -> bool:
         """Whether UNKNOWN is a value of it like any other (§4.6 rule 4)."""
         return self.parent == "characteristics"

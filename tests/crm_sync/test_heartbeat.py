@@ -16,7 +16,6 @@ from crm_sync.workers.heartbeat import (
     Presence,
     beat,
     died,
-    last_seen,
     leave,
     presences,
 )
@@ -46,7 +45,6 @@ def another_process() -> Iterator[None]:
 def test_where_nothing_ever_ran_both_are_missing():
     assert presences(NOON) == [Presence(Kind.WORKER, None), Presence(Kind.BEAT, None)]
     assert [one.is_missing for one in presences(NOON)] == [True, True]
-    assert last_seen(Kind.WORKER, NOON) is None
 
 
 def test_a_process_writes_one_row_and_at_most_every_five_seconds():
@@ -80,7 +78,6 @@ def test_inside_a_transaction_of_somebody_else_nothing_is_written():
 def test_the_age_of_the_youngest_counts():
     beat(Kind.WORKER, "celery@old", NOON)
     beat(Kind.WORKER, "celery@new", after(50))
-    assert last_seen(Kind.WORKER, after(54)) == timedelta(seconds=4)
     assert presences(after(54))[0] == Presence(Kind.WORKER, timedelta(seconds=4))
 
 
@@ -129,12 +126,13 @@ def test_rows_of_the_long_gone_go_when_somebody_starts():
 def test_the_last_of_a_kind_is_remembered_however_long_ago():
     beat(*WORKER, NOON)
     beat(Kind.BEAT, "beat@a", NOON + timedelta(days=9))
-    assert last_seen(Kind.WORKER, NOON + timedelta(days=9)) == timedelta(days=9)
+    worker, _ = presences(NOON + timedelta(days=9))
+    assert worker == Presence(Kind.WORKER, timedelta(days=9))
 
 
 def test_the_moment_of_another_clock_that_is_ahead_is_now():
     beat(*WORKER, after(7))
-    assert last_seen(Kind.WORKER, NOON) == timedelta(0)
+    assert presences(NOON)[0] == Presence(Kind.WORKER, timedelta(0))
 
 
 def test_a_database_that_does_not_answer_is_said_once_and_once_when_it_is_back(caplog):
