@@ -17,71 +17,42 @@ State = ReceivedEvent.State
 
 def tiles() -> list[Tile]:
     """Count what was received and what became of it; each count runs along an index."""
-    received_events, workspaces = list_of("crm_sync.receivedevent"), list_of("crm_sync.workspace")
+    return [*_received_events(), *_webhooks()]
+
+
+def _received_events() -> list[Tile]:
+    listed = list_of("crm_sync.receivedevent")
     today = datetime.combine(timezone.localdate(), time.min, timezone.get_current_timezone())
     # All states are named, so that the index on (state, received_at) answers among millions.
     came = ReceivedEvent.objects.filter(state__in=State.values, received_at__gte=today)
     received = came.filter(replay_of=None).count()
-    quarantined = ReceivedEvent.objects.filter(state=State.QUARANTINED).count()
-    failed = ReceivedEvent.objects.filter(state=State.FAILED).count()
-    early = ReceivedEvent.objects.filter(state=State.EARLY).count()
-    unseen = Gap.objects.filter(acknowledged_at=None).count()
-    changed = WebhookMonitor.objects.exclude(drift_since=None).count()
-    failed_attempts = WebhookMonitor.objects.aggregate(total=Sum("failed"))["total"] or 0
-    refused = Workspace.objects.aggregate(total=Sum("refused_callbacks"))["total"] or 0
+
+    def in_state(state: str, title: str, tone: str, hint: str) -> Tile:
+        count = ReceivedEvent.objects.filter(state=state).count()
+        return Tile(title, count, tone, f"{listed}?state__exact={state}", hint)
+
+    ahead_of = "of the platform's clock: each is applied when its time comes"
+    early = in_state(State.EARLY, "Dated ahead", "warning", ahead_of)
     return [
-        Tile(
-            "Received today", received, "info", received_events, "callbacks stored since midnight"
-        ),
-        Tile(
-            "Not understood",
-            quarantined,
-            "danger",
-            f"{received_events}?state__exact={State.QUARANTINED}",
-            "kept raw until somebody looks",
-        ),
-        Tile(
-            "Failed",
-            failed,
-            "danger",
-            f"{received_events}?state__exact={State.FAILED}",
-            "understood, but not applied",
-        ),
-        *(
-            [
-                Tile(
-                    "Dated ahead",
-                    early,
-                    "warning",
-                    f"{received_events}?state__exact={State.EARLY}",
-                    "of the platform's clock: each is applied when its time comes",
-                )
-            ]
-            if early
-            else []
-        ),
+        Tile("Received today", received, "info", listed, "callbacks stored since midnight"),
+        in_state(State.QUARANTINED, "Not understood", "danger", "kept raw until somebody looks"),
+        in_state(State.FAILED, "Failed", "danger", "understood, but not applied"),
+        *([early] if early.value else []),
+    ]
+
+
+def _webhooks() -> list[Tile]:
+    workspaces, monitors = list_of("crm_sync.workspace"), list_of("crm_sync.webhookmonitor")
+    refused = Workspace.objects.aggregate(total=Sum("refused_callbacks"))["total"] or 0
+    failed = WebhookMonitor.objects.aggregate(total=Sum("failed"))["total"] or 0
+    changed = WebhookMonitor.objects.exclude(drift_since=None).count()
+    gaps = Gap.objects.filter(acknowledged_at=None).count()
+    unseen_gaps = f"{list_of('crm_sync.gap')}?seen=no"
+    return [
         Tile("Refused callbacks", refused, "warning", workspaces, "wrong secret, or no body"),
-        Tile(
-            "Failed attempts",
-            failed_attempts,
-            "warning",
-            list_of("crm_sync.webhookmonitor"),
-            "of the platform to reach us",
-        ),
-        Tile(
-            "Changed webhooks",
-            changed,
-            "danger",
-            list_of("crm_sync.webhookmonitor"),
-            "not as we set them",
-        ),
-        Tile(
-            "Gaps",
-            unseen,
-            "danger",
-            f"{list_of('crm_sync.gap')}?seen=no",
-            "intervals that may hide events",
-        ),
+        Tile("Failed attempts", failed, "warning", monitors, "of the platform to reach us"),
+        Tile("Changed webhooks", changed, "danger", monitors, "not as we set them"),
+        Tile("Gaps", gaps, "danger", unseen_gaps, "intervals that may hide events"),
     ]
 
 

@@ -1,8 +1,9 @@
 """The checks of this app: received events, workspaces, webhooks, slots and lanes."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, Q, QuerySet
 
 from crm_sync.hooks.invariants import CheckGroup, Invariant
 from crm_sync.inbox.apply import MAX_ATTEMPTS
@@ -31,12 +32,8 @@ def received_events(workspace_id: int, now: datetime) -> CheckGroup:
     mine = ReceivedEvent.objects.filter(workspace=workspace_id)
     # A replay is the same event once more, because somebody wants it.
     is_first = Q(state=State.APPLIED) & ~Q(source=ReceivedEvent.Source.REPLAY)
-    # Grouped once, and not looked up for each row: the few digests that are found are the rest.
-    events = mine.exclude(canonical_digest="").order_by().values("canonical_digest")
-    firsts = events.annotate(firsts=Count("pk", filter=is_first))
-    known = events.annotate(others=Count("pk", filter=~Q(state=State.DUPLICATE)))
-    applied_twice = firsts.filter(firsts__gt=1).values("canonical_digest")
-    without_original = known.filter(others=0).values("canonical_digest")
+    applied_twice = _digests(mine, is_first, found__gt=1)
+    without_original = _digests(mine, ~Q(state=State.DUPLICATE), found=0)
     return CheckGroup(
         "received events",
         mine.only("workspace", "kind"),
@@ -67,6 +64,21 @@ def received_events(workspace_id: int, now: datetime) -> CheckGroup:
             never_left(now),
             leased_too_long(now),
         ],
+    )
+
+
+def _digests(
+    rows: QuerySet[ReceivedEvent], counted: Q, **found: int
+) -> QuerySet[ReceivedEvent, Any]:
+    """Return the digests of the events of which so many rows are `counted`.
+
+    Grouped once for all rows, and not queried for each: few digests are left.
+    """
+    events = rows.exclude(canonical_digest="").order_by().values("canonical_digest")
+    return (
+        events.annotate(found=Count("pk", filter=counted))
+        .filter(**found)
+        .values("canonical_digest")
     )
 
 
