@@ -10,27 +10,28 @@ from django.db.models import Q, QuerySet
 
 @dataclass(frozen=True)
 class Invariant:
-    """What holds for each row at any instant; `broken` finds the rows for which it does not.
+    """What must hold for each row at any instant.
 
     Attributes:
-        name: what is wrong with such a row, as a person reads it behind the row's name.
+        name: what is wrong with a row that breaks it; it is shown after the row's name.
+        broken: finds the rows that break it.
     """
 
     name: str
     broken: Q
 
 
-Wrong = tuple[str, str]  # what is wrong, as the name of an invariant; the row, as a person reads it
+Wrong = tuple[str, str]  # what is wrong, like the name of an invariant; the row, for people
 
 
 @dataclass(frozen=True)
 class CheckGroup:
-    """Rows of one kind, counted twice: all of them, and by what became of each (I31).
+    """Rows of one kind, counted twice: all of them, and by the part in which each is (I31).
 
     Attributes:
-        rows: of one workspace, with only the columns that naming one takes.
-        parts: every row is in exactly one; the conditions do not lean on each other.
-        walk: yields what no query can find in the rows that it is given; it takes its time.
+        rows: those of one workspace, with only the columns that `str(row)` needs.
+        parts: conditions by name; every row meets exactly one.
+        walk: yields what is wrong in documents of the given rows, which no query can find.
     """
 
     title: str

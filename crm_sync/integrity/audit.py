@@ -1,7 +1,7 @@
-"""The audit: every row is counted, and none is in a state that nobody ends (I31).
+"""The audit: every row is counted, and none is in a state that nobody will end (I31).
 
-A stop at any point must leave rows that some worker, some moment or some person takes on. So what
-is checked holds at any instant, also in the middle of the work and after a `kill -9`.
+Wherever a process stops, each row must be left to a worker, a point in time or a person. So the
+invariants hold at any instant, also in the middle of the work and after a `kill -9`.
 """
 
 import functools
@@ -19,8 +19,8 @@ from crm_sync.hooks.invariants import CheckGroup, Invariant
 from crm_sync.jobs import due
 from crm_sync.models import Workspace
 
-NAMED = 20  # rows that are named under one invariant; the count has all of them
-CLOCKS = timedelta(minutes=1)  # by which the clocks of our machines may differ
+NAMED = 20  # rows that are named under one invariant; all of them are counted
+CLOCKS = timedelta(minutes=1)  # how much the clocks of our machines may differ
 NOT_IN_ONE_PART = "is in none of the parts, or in two"
 
 
@@ -51,22 +51,22 @@ class CheckResult:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the parts are the whole."""
+        """Whether the counts of the parts add up to the total."""
         return self.total == sum(self.parts.values())
 
     @property
     def holds(self) -> bool:
-        """Whether they are, and every invariant holds."""
+        """Whether the counts add up and every invariant holds."""
         return self.adds_up and not self.broken
 
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """See the database as of one moment for as long as this lasts; no writer waits for it.
+    """Read the database as of one moment within a `with` block; no writer waits for it.
 
-    PostgreSQL keeps the old versions of rows meanwhile, SQLite those of its pages (WAL).
+    PostgreSQL keeps old versions of rows meanwhile, SQLite old versions of pages (WAL).
     """
-    if connection.in_atomic_block:  # the caller's moment is ours
+    if connection.in_atomic_block:  # the caller has a snapshot
         yield
     elif connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
@@ -74,7 +74,7 @@ def snapshot() -> Iterator[None]:
             cursor.execute("SET LOCAL statement_timeout = 0")  # it holds no lock
             yield
     else:
-        # Past `atomic`, which would take the one lock of all writers (transaction_mode IMMEDIATE).
+        # Not by `atomic`, which would take the lock of all writers (transaction_mode IMMEDIATE).
         connection.ensure_connection()
         connection.connection.execute("BEGIN DEFERRED")
         try:
@@ -84,17 +84,17 @@ def snapshot() -> Iterator[None]:
 
 
 def check_groups(workspace: Workspace, now: datetime) -> list[CheckGroup]:
-    """Return the checks of all apps on a workspace, those of the platform first."""
+    """Return the groups of checks of all apps for a workspace, in the order of the apps."""
     return [group for app in registry.hooks().integrity_checks for group in app(workspace.pk, now)]
 
 
 def read(
     group: CheckGroup, workspace: Workspace, *, now: datetime, walks: bool = True
 ) -> CheckResult:
-    """Evaluate one group of checks of a workspace; to be called within a `snapshot`.
+    """Evaluate one group of checks of a workspace; call it within a `snapshot`.
 
     Args:
-        walks: also look into the documents of each row, which takes its time.
+        walks: also read the documents of each row, which takes longer.
     """
     places = functools.reduce(operator.add, (_as_number(part) for part in group.parts.values()))
     violated = functools.reduce(
@@ -106,16 +106,16 @@ def read(
         total=Count("pk"),
         **{f"part_{n}": Count("pk", filter=part) for n, part in enumerate(group.parts.values())},
         **{
-            f"law_{n}": Count("pk", filter=invariant.broken)
+            f"invariant_{n}": Count("pk", filter=invariant.broken)
             for n, invariant in enumerate(invariants)
         },
     )
     broken = []
     for n, invariant in enumerate(invariants):
-        if counts[f"law_{n}"]:
+        if counts[f"invariant_{n}"]:
             rows = mine.filter(invariant.broken).order_by("pk")[:NAMED]
             names = [str(row) for row in rows]
-            broken.append(Broken(invariant.name, counts[f"law_{n}"], names))
+            broken.append(Broken(invariant.name, counts[f"invariant_{n}"], names))
     if group.walk is not None and walks:
         found: dict[str, Broken] = {}
         for name, row in group.walk(group.rows, now):
@@ -126,7 +126,7 @@ def read(
 
 
 def _as_number(condition: Q) -> Case:
-    """Return 1 where it holds, else 0; what is unknown to SQL does not hold."""
+    """Return 1 where the condition holds, else 0; NULL counts as not."""
     return Case(When(condition, then=Value(1)), default=Value(0))
 
 

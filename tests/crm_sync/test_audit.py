@@ -1,4 +1,4 @@
-"""The audit finds nothing wrong at any instant, and each law names the rows that break it (I31)."""
+"""The audit finds nothing wrong at any instant; each invariant names rows that break it (I31)."""
 
 import json
 import uuid

@@ -28,8 +28,8 @@ NO_DIGEST, HAS_DIGEST = (
     "stuck_received_event_has_no_digest",
 )
 
-# The law, the table, a row that keeps it, and what would break it.
-LAWS: list[tuple[str, type[models.Model], Columns, Columns]] = [
+# The constraint, the table, a row that keeps it, and what would break it.
+CONSTRAINTS: list[tuple[str, type[models.Model], Columns, Columns]] = [
     ("received_event_has_no_half_lease", ReceivedEvent, DUE, {"lease_token": TOKEN}),
     ("webhook_monitor_has_no_half_lease", WebhookMonitor, DUE, {"lease_token": TOKEN}),
     ("property_has_no_half_lease", Property, {}, {"lease_token": TOKEN}),
@@ -83,10 +83,10 @@ def refused(row: models.Model, columns: Columns) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("law", "model", "lawful", "breaking"), LAWS)
-def test_the_database_refuses_what_no_row_may_be(workspace, law, model, lawful, breaking):
-    row = model._default_manager.create(workspace=workspace, **lawful)
-    assert law in refused(row, breaking)
+@pytest.mark.parametrize(("constraint", "model", "valid", "breaking"), CONSTRAINTS)
+def test_the_database_refuses_what_no_row_may_be(workspace, constraint, model, valid, breaking):
+    row = model._default_manager.create(workspace=workspace, **valid)
+    assert constraint in refused(row, breaking)
 
 
 def test_a_placement_with_an_order_is_placed(workspace):
@@ -96,7 +96,7 @@ def test_a_placement_with_an_order_is_placed(workspace):
 
 
 @pytest.mark.once
-def test_each_law_of_the_database_is_tried(db):
+def test_each_constraint_of_the_database_is_tried(db):
     ours = [
         constraint.name
         for label in ("crm_sync", "properties", "orders")
@@ -104,5 +104,5 @@ def test_each_law_of_the_database_is_tried(db):
         for constraint in model._meta.constraints
         if isinstance(constraint, models.CheckConstraint)
     ]
-    tried = {law for law, *_ in LAWS} | {"placement_with_an_order_is_placed"}
+    tried = {name for name, *_ in CONSTRAINTS} | {"placement_with_an_order_is_placed"}
     assert set(ours) - tried == set()

@@ -1,4 +1,4 @@
-"""The laws of the one loop: it ends, it loses nothing, it does nothing twice, it does not spin."""
+"""The one loop ends, loses nothing, does nothing twice, and uses no processor while it waits."""
 
 import threading
 import time

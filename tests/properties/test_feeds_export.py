@@ -54,7 +54,7 @@ def differences(known, record):
     return [p for p, value in changes.items() if not catalog.equal(p, value, before.get(p))]
 
 
-# --- the laws
+# --- property-based tests
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])

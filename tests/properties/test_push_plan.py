@@ -1,6 +1,6 @@
 """What the push writes and sends, as pure values: no test here has a database.
 
-The judge of the laws is the platform's own PATCH.
+The judge of the property-based tests is the platform's own PATCH.
 """
 
 import copy
@@ -63,7 +63,7 @@ def differing(one: dict, other: dict) -> set[str]:
     return {path for path in a.keys() | b.keys() if not equal(path, a.get(path), b.get(path))}
 
 
-# --- laws
+# --- property-based tests
 
 
 @laws
