@@ -6,6 +6,7 @@ Refused     the request is answered with its status and the error body (A4)
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,6 +17,10 @@ from urllib.parse import parse_qsl
 MAX_BODY = 1024 * 1024
 MAX_DISCARDED = 16 * MAX_BODY
 Document = dict[str, Any]
+
+DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+TIMESTAMP = re.compile(DAY.pattern + r"T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
+_WHOLE = re.compile(DAY.pattern + r"T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 class Refused(Exception):
@@ -181,11 +186,19 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+def whole_timestamp(text: str, field: str) -> str:
+    """A timestamp as it can be told to others, with seconds and an offset, else a 400."""
+    moment = parse_timestamp(text, field)
+    return text if _WHOLE.fullmatch(text) else timestamp(moment)
+
+
 def parse_timestamp(text: str, field: str) -> datetime:
     """A timestamp of the wire as an aware time, else a 400 naming the field.
 
     Without an offset it is UTC (A52).
     """
+    if not TIMESTAMP.fullmatch(text):
+        raise bad(field, "must be an ISO 8601 timestamp such as 2026-01-31T09:00:00Z")
     try:
         moment = datetime.fromisoformat(text)
         moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

@@ -13,7 +13,6 @@ from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Request, bad, parse_timestamp, timestamp
 
 MASKED = ("authSecret", "secret")
-_OFFSET = re.compile(r"(Z|[+-]\d\d:?\d\d(:\d\d)?)$", re.ASCII)
 _STATUS = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
 USER_FIELDS = ("userReferenceId", "email", "name", "language", "phone", "country")
 
@@ -90,10 +89,7 @@ def appointment(platform: Platform, request: Request) -> Answer:
     """A timestamp sets the appointment, an explicit null clears it."""
     if "scheduledAt" not in request.body:
         raise bad("scheduledAt", "is required, a timestamp or null")
-    wanted = request.text("scheduledAt")
-    if wanted is not None and not _OFFSET.search(wanted):  # as a date field of the page sends it
-        wanted = timestamp(parse_timestamp(wanted, "scheduledAt"))
-    platform.set_appointment(request.params["assignmentId"], wanted)
+    platform.set_appointment(request.params["assignmentId"], request.text("scheduledAt"))
     return _assignment(platform, request)
 
 

@@ -8,7 +8,16 @@ from typing import Any
 
 from sandbox.interface import catalogue, lifecycle
 from sandbox.state.platform import Platform
-from sandbox.wire import Answer, Document, Refused, Request, bad, parse_timestamp, timestamp
+from sandbox.wire import (
+    Answer,
+    Document,
+    Refused,
+    Request,
+    bad,
+    parse_timestamp,
+    timestamp,
+    whole_timestamp,
+)
 
 SESSION_LIFE = timedelta(hours=1)
 MOST_OF_ONE = 100
@@ -165,7 +174,7 @@ def reschedule(platform: Platform, request: Request) -> Answer:
     request.text("reason")
     proposed_at = request.text("proposedAt")
     if proposed_at is not None:
-        parse_timestamp(proposed_at, "proposedAt")
+        proposed_at = whole_timestamp(proposed_at, "proposedAt")
     assignment_id = request.text("assignmentId")
     if assignment_id is not None and assignment_id not in order["assignments"]:
         raise Refused(404, f"the order has no assignment {assignment_id}")

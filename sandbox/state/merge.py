@@ -6,7 +6,6 @@ words of the table are kept once for all documents, which takes half the memory 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -14,13 +13,9 @@ from sys import intern
 from typing import Any
 
 from sandbox.interface.fields import PROPERTY, Field
-from sandbox.wire import Document, Refused
+from sandbox.wire import DAY, TIMESTAMP, Document, Refused
 
 BOUND = 10**18  # no number of a property is larger; it also keeps infinity and huge integers out
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_DATETIME = re.compile(
-    r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII
-)
 
 
 def merge(
@@ -114,7 +109,7 @@ class _Taking:
 
     def day(self, known: Field, value: Any, path: str) -> Any:
         try:
-            if isinstance(value, str) and _DATE.fullmatch(value) and date.fromisoformat(value):
+            if isinstance(value, str) and DAY.fullmatch(value) and date.fromisoformat(value):
                 return value
         except ValueError:
             pass
@@ -122,7 +117,7 @@ class _Taking:
 
     def moment(self, known: Field, value: Any, path: str) -> Any:
         try:
-            shaped = isinstance(value, str) and _DATETIME.fullmatch(value)
+            shaped = isinstance(value, str) and (DAY.fullmatch(value) or TIMESTAMP.fullmatch(value))
             if shaped and datetime.fromisoformat(value):
                 return value
         except ValueError:

@@ -24,7 +24,7 @@ from sandbox.state.change import Change
 from sandbox.state.journal import Journal
 from sandbox.state.merge import merge
 from sandbox.state.workspace import Workspace
-from sandbox.wire import Document, Refused, bad, parse_timestamp, timestamp
+from sandbox.wire import DAY, Document, Refused, bad, parse_timestamp, timestamp, whole_timestamp
 
 CALLS_KEPT = 10_000
 AFTER_ALL = "after all that wait"  # in place of the time at which an event is due
@@ -242,15 +242,15 @@ class Platform:
     def set_appointment(self, assignment_id: str, scheduled_at: str | None) -> None:
         """Set or clear (None) the shooting appointment."""
         if scheduled_at is not None:
-            parse_timestamp(scheduled_at, "scheduledAt")
+            scheduled_at = whole_timestamp(scheduled_at, "scheduledAt")
         with self.change() as change:
             change.set_appointment(self.assignment(assignment_id), scheduled_at)
 
     def set_estimate(self, assignment_id: str, estimated_delivery_at: str) -> None:
         """Set the estimated delivery date, a date without a time."""
-        moment = parse_timestamp(estimated_delivery_at, "estimatedDeliveryAt")
-        if moment.date().isoformat() != estimated_delivery_at:
+        if not DAY.fullmatch(estimated_delivery_at):
             raise bad("estimatedDeliveryAt", "must be a date such as 2026-01-31")
+        parse_timestamp(f"{estimated_delivery_at}T00:00", "estimatedDeliveryAt")
         with self.change() as change:
             change.set_estimate(self.assignment(assignment_id), estimated_delivery_at)
 

@@ -188,6 +188,20 @@ def test_4_4_an_unknown_order_user_or_assignment_is_404(client, action):
         ({"assignmentId": "0"}, (404, [])),
         ({"proposedAt": "tomorrow"}, (400, ["proposedAt"])),
         ({"proposedAt": "9999-12-31T00:00:00Z"}, (400, ["proposedAt"])),
+        *(
+            ({"proposedAt": text}, (400, ["proposedAt"]))
+            for text in (
+                "",
+                "2026-09-01",
+                "20260901T070000Z",
+                "2026-W36-2T07:00:00Z",
+                "2026-09-01 07:00",
+            )
+        ),
+        *(
+            ({"proposedAt": text}, (400, ["proposedAt"]))
+            for text in ("2026-09-31T07:00:00Z", "2026-09-01T07:00:00,5Z", "2026-09-01T25:00Z")
+        ),
         ({"reason": 5}, (400, ["reason"])),
     ],
 )
@@ -197,6 +211,26 @@ def test_a34_a_reschedule_that_cannot_be_is_refused(box, client, body, refused):
     answer = client.put(f"/v1/orders/{order['id']}/reschedule", json={"userId": "101", **body})
     assert refusal(answer) == refused
     assert box.workspace.notes[order["assignments"][0]["id"]] == {"quantity": 1, "bookings": 1}
+
+
+@pytest.mark.parametrize(
+    ("proposed", "told"),
+    [
+        ("2026-09-01T09:00:00+02:00", "2026-09-01T09:00:00+02:00"),
+        ("2026-09-01T07:00:00.5Z", "2026-09-01T07:00:00.5Z"),
+        ("2026-09-01T07:00:00", "2026-09-01T07:00:00.000000Z"),  # A52
+        ("2026-09-01T07:00+0200", "2026-09-01T05:00:00.000000Z"),
+    ],
+)
+def test_4_4_what_was_proposed_is_told_as_a_whole_timestamp(box, client, proposed, told):
+    order = client.order("11")
+    assignment_id = order["assignments"][0]["id"]
+    box.advance(assignment_id)
+    body = {"userId": "101", "proposedAt": proposed}
+    assert client.put(f"/v1/orders/{order['id']}/reschedule", json=body).status_code == 200
+    box.advance(assignment_id)
+    box.advance(assignment_id)
+    assert client.get(f"/v1/assignments/{assignment_id}").json()["scheduledAt"] == told
 
 
 def test_4_5_an_assignment_tells_its_photographer_and_its_schedule(box, client):
