@@ -37,18 +37,25 @@ def merge(
     result = dict(stored)
     for name, value in changes.items():
         known = PROPERTY.get(name)
-        if value is None:  # §4.6 rule 1
+        if _keeps(known, value):
             continue
         if known is None:
             taking.unknown(name)
         elif known.kind == "merged":  # §4.6 rule 3
-            result[intern(name)] = taking.into(known, stored.get(name), value, name)
+            merged = taking.into(known, stored.get(name), value, name)
+            if merged or name in stored:
+                result[intern(name)] = merged
         else:
             result[intern(name)] = taking.take(known, value, name)
     if taking.errors:
         message = "; ".join(f"{path}: {why}" for path, why in list(taking.errors.items())[:20])
         raise Refused(400, message, taking.errors)
     return result
+
+
+def _keeps(known: Field | None, value: Any) -> bool:
+    """Null keeps what is stored (§4.6 rule 1), and so does an empty text (A12)."""
+    return value is None or (value == "" and known is not None and known.kind == "text")
 
 
 @dataclass(slots=True)
@@ -74,12 +81,14 @@ class _Taking:
         result = dict(stored) if isinstance(stored, dict) else {}
         for name, member in value.items():
             below = known.members.get(name)
-            if member is None:
+            if _keeps(below, member):
                 continue
             if below is None:
                 self.unknown(f"{path}.{name}")
             elif below.kind == "object" and not self.shallow:
-                result[intern(name)] = self.into(below, result.get(name), member, f"{path}.{name}")
+                merged = self.into(below, result.get(name), member, f"{path}.{name}")
+                if merged or name in result:
+                    result[intern(name)] = merged
             else:
                 result[intern(name)] = self.take(below, member, f"{path}.{name}")
         return result

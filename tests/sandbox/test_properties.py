@@ -88,6 +88,37 @@ def test_4_6_rule_3_an_empty_merged_object_changes_nothing(client):
     assert patched(client, {"characteristics": {}, "prices": {"rent": {}}}) == before
 
 
+def test_4_6_rule_3_an_empty_merged_object_brings_none_where_there_was_none(box, client):
+    box.workspace.properties["201"] = {"id": "201"}
+    empty = {"characteristics": {}, "prices": {"rent": {}, "buy": {"price": None}}}
+    assert patched(client, empty) == {"id": "201"}
+    answer = client.post("/v1/real-estate-properties", json=empty)
+    assert answer.json() == {"id": "1001"}
+
+
+def test_a12_an_empty_text_keeps_what_is_there_as_null_does(box, client):
+    address = {"street": "New", "region": "", "geo": {"latitude": None}}
+    patched(client, {"address": {"street": "Old", "region": "ZH"}})
+    before = client.get(ONE).json()
+    changes = {"title": "", "swissReferences": {"egid": ""}, "objectReferenceId": ""}
+    assert patched(client, {**changes, "numberOfRooms": 5}) == before | {"numberOfRooms": 5}
+    # What is replaced as a whole holds only what was sent (A11), a map also what is empty.
+    after = patched(client, {"address": address, "customFields": {"a": ""}})
+    assert (after["address"], after["customFields"]) == ({"street": "New"}, {"a": ""})
+    after = patched(client, {"localizations": [{"languageCode": "de", "description": ""}]})
+    assert after["localizations"] == [{"languageCode": "de"}]
+    assert refused(box, client, {"heatingType": "", "availabilityStartAt": ""}) == [
+        "heatingType",
+        "availabilityStartAt",
+    ]
+    answer = client.post("/v1/real-estate-properties", json={"title": "", "author": "A"})
+    assert answer.json() == {"id": "1001", "author": "A"}
+
+
+def test_4_6_rule_2_an_empty_object_empties_what_is_replaced_as_a_whole(client):
+    assert patched(client, {"address": {}})["address"] == {}
+
+
 @pytest.mark.parametrize(
     ("changes", "fields"),
     [
