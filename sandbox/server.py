@@ -14,12 +14,14 @@ from gunicorn.http.wsgi import Response
 from gunicorn.workers.gthread import ThreadWorker
 
 from sandbox.app import Environ, Sandbox, StartResponse
+from sandbox.deadline import Bounded, within
 from sandbox.state.saving import Saver
 from sandbox.wire import Refused, encode
 
 log = logging.getLogger("sandbox")
 
-BODY_SECONDS = 10  # for each piece of a body; a caller who promises more than he sends ends there
+REQUEST_SECONDS = 10  # for all of a request; who drips it holds a thread no longer
+THREADS = 256  # there are as many as callers wait, or drip
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -95,7 +97,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "bind": f"fd://{listener.fileno()}",
             "workers": 1,
             "worker_class": _Worker,
-            "threads": 32,
+            "threads": THREADS,
             "worker_connections": 1000,
             "keepalive": 75,
             "timeout": 0,
@@ -113,15 +115,23 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             self.cfg.set(name, value)
 
     def load(self) -> Callable[[Environ, StartResponse], Iterable[bytes]]:
-        return self._serve
-
-    def _serve(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        environ["gunicorn.socket"].settimeout(BODY_SECONDS)
-        return self._box(environ, start_response)
+        return self._box
 
 
 class _Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
     """Answers what is no HTTP with the documented error body (A4), where gunicorn has a page."""
+
+    def handle(self, conn: Any) -> Any:
+        """Read a request and answer it, in a thread; a body that takes too long is a 408."""
+        if not isinstance(conn.sock, Bounded):
+            conn.sock = Bounded.of(conn.sock)
+        with within(REQUEST_SECONDS):
+            goes_on = super().handle(conn)
+        if goes_on is False:
+            # It waits until the caller is silent; the thread that accepts must not wait so.
+            conn.close(graceful=True)
+            conn.close = _is_closed
+        return goes_on
 
     def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: Exception) -> None:
         if not isinstance(exc, errors.ParseException):
@@ -136,6 +146,10 @@ class _Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
             client.sendall(head.encode("ascii") + content)
         except OSError:
             log.debug("the caller is gone")
+
+
+def _is_closed(graceful: bool = False) -> None:
+    """In place of what would close a connection again."""
 
 
 def _status_of(error: Exception) -> int:

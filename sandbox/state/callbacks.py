@@ -10,11 +10,17 @@ import re
 import time
 import uuid
 from html import escape
+from socket import socket
+from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit, urlunsplit
 
 import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import connection, connectionpool
 from urllib3.exceptions import HTTPError
+from urllib3.util.ssl_ import create_urllib3_context
 
+from sandbox.deadline import Bounded, BoundedTls, within
 from sandbox.wire import Document, Request, bad, encode
 
 METHODS = ("GET", "POST", "PUT")  # A22
@@ -137,6 +143,47 @@ def _quoted(text: str) -> str:
     return quote(text, safe="", errors="replace")
 
 
+class _Connection(connection.HTTPConnection):
+    def _new_conn(self) -> socket:
+        return Bounded.of(super()._new_conn())
+
+
+class _TlsConnection(connection.HTTPSConnection):
+    def _new_conn(self) -> socket:
+        return Bounded.of(super()._new_conn())
+
+
+# Error messages tell these names.
+class HTTPConnectionPool(connectionpool.HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class HTTPSConnectionPool(connectionpool.HTTPSConnectionPool):
+    ConnectionCls = _TlsConnection
+
+
+class _Adapter(HTTPAdapter):
+    """Calls that are over after SECONDS, whatever drips (§8)."""
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        context = create_urllib3_context()
+        context.sslsocket_class = BoundedTls
+        super().init_poolmanager(*arguments, ssl_context=context, **options)
+        self.poolmanager.pool_classes_by_scheme = {
+            "http": HTTPConnectionPool,
+            "https": HTTPSConnectionPool,
+        }
+
+
+def plain_session() -> requests.Session:
+    """What callbacks are sent with."""
+    session = requests.Session()
+    session.trust_env = False  # a proxy of the environment has no say in calls to the loopback
+    for scheme in "http://", "https://":
+        session.mount(scheme, _Adapter())
+    return session
+
+
 def call(http: requests.Session, webhook: Document, event: Document, at: str) -> Document:
     """Call the webhook with an event, once, and return the record of it (§2.2)."""
     headers = event_headers(event)
@@ -151,18 +198,21 @@ def call(http: requests.Session, webhook: Document, event: Document, at: str) ->
     sent = {"Content-Type": "application/json", **headers, **authentication}
     started = time.monotonic()
     try:
-        with http.request(
-            webhook["method"],
-            url,
-            data=encode(event),
-            headers=sent,
-            timeout=SECONDS,
-            allow_redirects=False,  # a redirect is no 2xx
-            stream=True,
-        ) as response:
+        with (
+            within(SECONDS),
+            http.request(
+                webhook["method"],
+                url,
+                data=encode(event),
+                headers=sent,
+                timeout=max(SECONDS, 0.001),
+                allow_redirects=False,  # a redirect is no 2xx
+                stream=True,
+            ) as response,
+        ):
             answer = _beginning(response, BODY_LIMIT + 4 * max(map(len, hidden), default=0))
             record["statusCode"] = response.status_code
-            if time.monotonic() - started > SECONDS:
+            if time.monotonic() - started >= SECONDS:
                 raise requests.Timeout(f"the callback took longer than {SECONDS} seconds")
     except requests.Timeout:
         record.pop("statusCode", None)  # A25

@@ -54,7 +54,7 @@ class Platform:
     ) -> None:
         self.workspace = workspace or Workspace.seeded()
         self.access = Access(token, client_id, client_secret)
-        self.http = http or _plain_session()
+        self.http = http or callbacks.plain_session()
         self._usual_switches = turned(USUAL, switches or {})
         self.switches = self._usual_switches
         self.calls: deque[Call] = deque(maxlen=CALLS_KEPT)
@@ -289,9 +289,3 @@ def _found(documents: dict[str, Document], key: str, name: str) -> Document:
         return documents[key]
     except KeyError:
         raise Refused(404, f"there is no {name} {key}", switch="unknownIds") from None
-
-
-def _plain_session() -> requests.Session:
-    session = requests.Session()
-    session.trust_env = False  # a proxy of the environment has no say in calls to the loopback
-    return session

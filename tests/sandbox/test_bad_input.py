@@ -61,7 +61,7 @@ def exchange(port: int, sent: bytes, *, ends: bool) -> tuple[int, dict]:
 def impatient():
     """A sandbox that waits a moment for a body."""
     program = (
-        "import sys, sandbox.server as s, sandbox.__main__ as m; s.BODY_SECONDS = 0.3; m.main()"
+        "import sys, sandbox.server as s, sandbox.__main__ as m; s.REQUEST_SECONDS = 1; m.main()"
     )
     with running("--token", "t", command=[sys.executable, "-c", program, "--port", "0"]) as started:
         yield started

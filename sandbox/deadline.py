@@ -1,0 +1,66 @@
+"""Reads that end at a moment: the time-out of a socket counts anew for each piece that drips."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_thread = threading.local()
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Let the reads of this thread from `Bounded` sockets end with TimeoutError after `seconds`."""
+    _thread.until = time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        del _thread.until
+
+
+def _bounded(self: socket.socket, read: Callable[..., Any], *arguments: Any) -> Any:
+    if hasattr(_thread, "until"):
+        left = _thread.until - time.monotonic()
+        # A number by which gunicorn closes the connection without a word of its own.
+        late = TimeoutError(errno.ECONNRESET, "it took too long")
+        if left <= 0:
+            raise late
+        self.settimeout(left)
+        try:
+            return read(*arguments)
+        except TimeoutError as error:
+            raise late from error
+    return read(*arguments)
+
+
+class Bounded(socket.socket):
+    """A connection whose reads end within what `within` allows."""
+
+    @classmethod
+    def of(cls, connection: socket.socket) -> Bounded:
+        """Take a connection over; what follows on it, a handshake too, ends in time."""
+        seconds = connection.gettimeout()
+        if hasattr(_thread, "until"):
+            seconds = max(0.001, _thread.until - time.monotonic())
+        taken = cls(fileno=connection.detach())
+        taken.settimeout(seconds)
+        return taken
+
+    def recv(self, *arguments: Any) -> Any:
+        return _bounded(self, super().recv, *arguments)
+
+    def recv_into(self, *arguments: Any) -> Any:
+        return _bounded(self, super().recv_into, *arguments)
+
+
+class BoundedTls(ssl.SSLSocket):
+    """The same, encrypted."""
+
+    def recv_into(self, *arguments: Any) -> Any:
+        return _bounded(self, super().recv_into, *arguments)
