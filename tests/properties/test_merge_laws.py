@@ -1,4 +1,4 @@
-"""What holds for every three-way merge; the platform's own PATCH is the judge (§4.6, I2, I4, I5)."""
+"""What holds for every three-way merge; the judge is the platform's PATCH (§4.6, I2, I4, I5)."""
 
 import datetime as dt
 import json
