@@ -40,14 +40,21 @@ def update(model: type[Model], change: Change) -> int:
 
 
 def update_each(model: type[Model], changes: Sequence[Change]) -> set[int]:
-    """Make changes of one form, each of a row by its id, in one commit that waits for the disk.
+    """Make changes, each of a row by its id; one commit for those of one form, on the disk at once.
 
     Returns:
         the numbers of those that were made; on PostgreSQL a row that another transaction has locked
         is left out as well, see `fast_sql.update_unlocked`.
     """
     if connection.vendor == "postgresql":
-        return fast_sql.update_unlocked(model, changes)
+        alike: dict[fast_sql.Form, list[int]] = {}
+        for number, change in enumerate(changes):
+            alike.setdefault(fast_sql.form_of(change), []).append(number)
+        return {
+            numbers[n]
+            for numbers in alike.values()
+            for n in fast_sql.update_unlocked(model, [changes[number] for number in numbers])
+        }
     with transaction.atomic():
         return {n for n, change in enumerate(changes) if fast_sql.update(model, change)}
 

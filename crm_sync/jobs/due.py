@@ -7,7 +7,7 @@ UPDATE, so it works the same on SQLite and PostgreSQL, and two workers never hol
 import random
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -47,6 +47,7 @@ def no_half_lease(table: str) -> models.CheckConstraint:
 
 
 Row = TypeVar("Row", bound=DueModel)
+Columns = Mapping[str, Any]
 
 
 class LeaseLost(Exception):
@@ -60,8 +61,7 @@ class Claim(Generic[Row]):
     Attributes:
         abandoned: the previous holder never gave the row back. It has died, or it is suspended and
             a call of it may still arrive (I3).
-        found: the values that the columns had before `write_each` wrote them; `give_back` restores
-            them.
+        found: the values that the columns of its record had before; `give_back` restores them.
     """
 
     row: Row
@@ -159,76 +159,77 @@ def claim_some(
     limit: int,
     wait: timedelta | None = None,
     columns: Sequence[str] = (),
+    record: Callable[[Row], Columns] = lambda row: {},
 ) -> list[Claim[Row]]:
     """Claim up to `limit` due rows, the longest due first; an empty list when none is free.
 
-    It takes three statements, however many rows. Rows that another worker claims first are left
-    out. In the database `due_at` is set to the end of the lease: if it differs later, somebody has
-    made the row due meanwhile. `row.due_at` is the value from before the claim.
+    It takes two statements, however many rows: they are read, and those that still stand as they
+    were read are leased, in one commit. Rows that another worker claims first, or that another
+    transaction has locked, are left out. In the database `due_at` is set to the end of the lease:
+    if it differs later, somebody has made the row due meanwhile. `row.due_at` is the value from
+    before the claim.
 
     Args:
-        columns: the columns to load; all when none are named.
+        columns: the columns to load, the lease and `due_at` among them; all when none are named.
+        record: called with a row as it was read, with the lease of the holder before us if it is
+            abandoned; returns what the row must hold before work on it begins, which is written
+            with the claim.
     """
-    is_free = free(now, wait=wait)
-    # Each statement can use one index only. With a second column to sort by, or with conditions
-    # on two indexes, a planner may read the whole backlog at each claim.
-    waiting = queryset.filter(is_free).order_by("due_at")
-    everything = queryset.model._default_manager
+    # With a second column to sort by, or with conditions on two indexes, a planner may read the
+    # whole backlog at each claim.
+    waiting = queryset.filter(free(now, wait=wait)).order_by("due_at")
     for _ in range(UPDATE_TRIES):
-        found = {
-            pk: (due_at, token)
-            for pk, due_at, token in waiting.values_list("pk", "due_at", "lease_token")[:limit]
-        }
-        if not found:
+        rows = list((waiting.only(*columns) if columns else waiting)[:limit])
+        if not rows:
             break
-        token, until = uuid.uuid4(), now + LEASE
-        mine = everything.filter(is_free, pk__in=found)
-        if mine.update(lease_token=token, lease_until=until, due_at=until):
-            claims = []
-            ours = everything.filter(pk__in=found, lease_token=token)
-            for row in ours.only(*columns) if columns else ours:
-                # A lease released in between counts as abandoned, which costs one read.
-                row.due_at, before = found[row.pk]
-                claims.append(Claim(row, token, until, abandoned=before is not None))
-            return sorted(claims, key=lambda one: (one.row.due_at, one.row.pk))
+        rows.sort(key=lambda row: (row.due_at, row.pk))
+        if claims := _lease(rows, now + LEASE, [record(row) for row in rows]):
+            return claims
     return []
 
 
-def claim(queryset: "models.QuerySet[Row]", *, now: datetime) -> Claim[Row] | None:
-    """Claim the row that has been due for longest; None when no row is due and free."""
-    return next(iter(claim_some(queryset, now=now, limit=1)), None)
-
-
-def write_each(
-    claims: Sequence[Claim[Row]], columns: Sequence[Mapping[str, Any]]
-) -> list[Claim[Row]]:
-    """Write, in one commit, what claimed rows must hold before work on any of them begins.
-
-    Args:
-        columns: what to write to each row, in the order of `claims`: the same column names for
-            all, or nothing for rows that are not to be written.
-
-    Returns:
-        the claims in the same order. Those that were written have the new values in `row` and the
-        old ones in `found`. A row that is locked or no longer ours is not written.
-    """
-    wanted = [number for number, one in enumerate(columns) if one]
-    if not wanted:
-        return list(claims)
-    changes = [Change(columns[number], claims[number]._ours) for number in wanted]
-    made = commits.update_each(type(claims[0].row), changes)
-    written = {wanted[number] for number in made}
-    return [
-        _written(claim, columns[number]) if number in written else claim
-        for number, claim in enumerate(claims)
+def _lease(rows: Sequence[Row], until: datetime, records: Sequence[Columns]) -> list[Claim[Row]]:
+    """Lease the rows that nobody has claimed since they were read."""
+    token = uuid.uuid4()
+    lease = {"lease_token": token, "lease_until": until}
+    changes = [
+        # Each claim moves `due_at`, so one that is as it was read had no holder meanwhile.
+        Change({**lease, "due_at": until, **columns}, {"id": row.pk, "due_at": row.due_at})
+        for row, columns in zip(rows, records, strict=True)
     ]
+    made = commits.update_each(type(rows[0]), changes)
+    claims = []
+    for number in sorted(made):
+        row, columns = rows[number], records[number]
+        is_abandoned = row.lease_token is not None
+        if is_abandoned and not _reloaded(row):
+            continue
+        found = {name: getattr(row, name) for name in columns}
+        for name, value in {**lease, **columns}.items():
+            setattr(row, name, value)
+        claims.append(Claim(row, token, until, is_abandoned, found))
+    return claims
 
 
-def _written(claim: Claim[Row], columns: Mapping[str, Any]) -> Claim[Row]:
-    found = {name: getattr(claim.row, name) for name in columns}
-    for name, value in columns.items():
-        setattr(claim.row, name, value)
-    return replace(claim, found=found)
+def _reloaded(row: Row) -> bool:
+    """Read a row anew to which its last holder may have written until now (I3); False if gone."""
+    due_at = row.due_at
+    try:
+        row.refresh_from_db()
+    except type(row).DoesNotExist:
+        return False
+    row.due_at = due_at
+    return True
+
+
+def claim(
+    queryset: "models.QuerySet[Row]",
+    *,
+    now: datetime,
+    record: Callable[[Row], Columns] = lambda row: {},
+) -> Claim[Row] | None:
+    """Claim the row that has been due for longest; None when no row is due and free."""
+    return next(iter(claim_some(queryset, now=now, limit=1, record=record)), None)
 
 
 def backoff(attempts: int, *, rng: Callable[[], float] = random.random) -> timedelta:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from crm_sync import registry
 from crm_sync.jobs import due, runner
 from crm_sync.jobs.doorbell import doorbell
-from crm_sync.jobs.due import Claim, Row, Tally
+from crm_sync.jobs.due import Claim, Columns, Row, Tally
 from crm_sync.models import Workspace, awake
 from crm_sync.text import clean
 from crm_sync.workers import lanes, slots
@@ -126,8 +126,7 @@ class RowQueue(Generic[Row]):
         leave: how many slots of the workspace it leaves to other queues.
         batch_size: how many rows one call of `work` takes.
         wait: see `due.free`.
-        begin: called with new claims before work on any of them begins; returns them, perhaps with
-            columns written (`due.write_each`).
+        record: what a row must hold before work on it begins; see `due.claim_some`.
         columns: the columns that `work` needs; all when none are named.
         after: called with the workspace id after a drain; its outcomes are counted too.
     """
@@ -142,7 +141,7 @@ class RowQueue(Generic[Row]):
     leave: int = 0
     batch_size: int = 1
     wait: timedelta | None = None
-    begin: Callable[[Sequence[Claim[Row]]], Sequence[Claim[Row]]] = lambda claims: claims
+    record: Callable[[Row], Columns] = lambda row: {}
     columns: Sequence[str] = ()
     after: Callable[[int], Sequence[str]] = lambda workspace_id: ()
 
@@ -209,10 +208,14 @@ class RowQueue(Generic[Row]):
         def claim(limit: int) -> Sequence[Claim[Row]]:
             now = timezone.now()
             rows = self.rows(now).filter(workspace_id=mine)
-            claims = due.claim_some(
-                rows, now=now, limit=limit, wait=self.wait, columns=self.columns
+            return due.claim_some(
+                rows,
+                now=now,
+                limit=limit,
+                wait=self.wait,
+                columns=self.columns,
+                record=self.record,
             )
-            return self.begin(claims)
 
         def work(claims: Sequence[Claim[Row]]) -> Sequence[str]:
             one.check()

@@ -78,13 +78,13 @@ def earlier_calls(row: Property, *, abandoned: bool, now: datetime) -> EarlierCa
     return EarlierCalls(row.inflight, row.inflight, verify_at)
 
 
-def foreseen(row: Property, abandoned: bool) -> Columns:
+def foreseen(row: Property) -> Columns:
     """Return the columns that record what will be sent, if a read brings nothing new.
 
     Empty for a creation, which has a record of its own (I8). Empty too while an earlier call may
     still arrive: what is recorded of that one stays until the property is read (I3).
     """
-    if row.platform_id is None or abandoned or row.verify_at is not None:
+    if row.platform_id is None or row.lease_token or row.verify_at is not None:
         return {}
     earlier = EarlierCalls(row.inflight, row.inflight)
     patch = smallest_patch(row, inflight=earlier.pending)

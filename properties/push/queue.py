@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
-from crm_sync.jobs import due
 from crm_sync.jobs.due import Claim
 from crm_sync.workers.queues import Drain, RowQueue
 from properties.editing import QUEUE
@@ -24,18 +23,13 @@ def _push(claims: Sequence[Claim[Property]], drain: Drain) -> list[str]:
     return [push(claim, drain.workspace) for claim in claims]
 
 
-def record(claims: Sequence[Claim[Property]]) -> Sequence[Claim[Property]]:
-    """Record in flight what each push will send if its read brings nothing new (I2)."""
-    return due.write_each(claims, [foreseen(one.row, one.abandoned) for one in claims])
-
-
 PROPERTIES = RowQueue(
     name=QUEUE,
     rows=lambda now: Property.objects.all(),
     work=_push,
     reason="last_answer",
     failure={"wait_reason": WaitReason.FAILURE.value},
-    begin=record,
+    record=foreseen,
     threads=lambda: int(settings.PUSH_THREADS),
     columns=NEEDED,
     leave=1,  # for the reads of orders, lists and the webhook

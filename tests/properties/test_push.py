@@ -236,7 +236,8 @@ def test_no_watch_is_left_over_a_property_that_is_gone(box, row, drain_all):
 
 def take_and_record() -> due.Claim[Property]:
     """Claim as a drain does."""
-    (claim,) = PROPERTIES.begin(due.claim_some(Property.objects.all(), now=now(), limit=1))
+    claim = due.claim(Property.objects.all(), now=now(), record=PROPERTIES.record)
+    assert claim is not None
     return claim
 
 

@@ -297,21 +297,20 @@ class PushMachine(RuleBasedStateMachine):
         """Claim as `drain` does, as soon as there is something; else edit, so that there is.
 
         Args:
-            recorded: what is to be sent is on record with the claim; not where the row was locked.
+            recorded: what is to be sent is on record with the claim, as where a drain makes it.
         """
         if Property.objects.get().due_at is None:
             self.we_edit(which, choice)
         self._wait_for_work()
         workspace = Workspace.objects.get()
         token = Property.objects.get().lease_token
-        claim = due.claim(Property.objects.all(), now=self.now)
+        record = PROPERTIES.record if recorded else lambda row: {}
+        claim = due.claim(Property.objects.all(), now=self.now, record=record)
         if claim is None:
             return None
         for worker in self.workers:
             if worker.claim.token == token:
                 worker.taken_at = self.now
-        if recorded:
-            (claim,) = PROPERTIES.begin([claim])
         worker = Worker(claim, lambda: push(claim, workspace, clock=lambda: self.now))
         self.workers.append(worker)
         if recorded:

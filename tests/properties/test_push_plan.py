@@ -4,6 +4,7 @@ The judge of the property-based tests is the platform's own PATCH.
 """
 
 import copy
+import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -191,7 +192,7 @@ def test_without_time_the_row_goes_back_with_what_was_read_and_nothing_in_flight
 @given(few, few)
 def test_what_is_foreseen_at_the_claim_is_what_a_read_without_news_says(base, ours):
     before = row(ours, base)
-    claimed = with_columns(before, plan.foreseen(before, abandoned=False))
+    claimed = with_columns(before, plan.foreseen(before))
     first = reconcile(claimed, base | {"id": "7"} if base.get("id") == "7" else None)
     assert first.is_written_in(claimed) or not first.patch.parts
 
@@ -199,7 +200,7 @@ def test_what_is_foreseen_at_the_claim_is_what_a_read_without_news_says(base, ou
 @pytest.mark.parametrize("theirs", [{"title": "Villa"}, {"numberOfRooms": 4}, {"yearBuilt": 1900}])
 def test_what_a_read_teaches_is_written_before_the_call(theirs):
     before = row(THERE | {"title": "House"}, THERE)
-    claimed = with_columns(before, plan.foreseen(before, abandoned=False))
+    claimed = with_columns(before, plan.foreseen(before))
     assert claimed.inflight == {"title": ["House"]}
     assert reconcile(claimed, THERE).is_written_in(claimed)
     assert not reconcile(claimed, THERE | theirs).is_written_in(claimed)
@@ -207,12 +208,11 @@ def test_what_a_read_teaches_is_written_before_the_call(theirs):
 
 
 @pytest.mark.parametrize(
-    ("columns", "abandoned"),
-    [({"platform_id": None}, False), ({"verify_at": NOW}, False), ({}, True)],
+    "columns", [{"platform_id": None}, {"verify_at": NOW}, {"lease_token": uuid.uuid4()}]
 )
-def test_nothing_is_foreseen_of_a_creation_or_while_an_earlier_call_may_show(columns, abandoned):
+def test_nothing_is_foreseen_of_a_creation_or_while_an_earlier_call_may_show(columns):
     before = with_columns(row(THERE | {"title": "House"}, THERE), columns)
-    assert plan.foreseen(before, abandoned) == {}
+    assert plan.foreseen(before) == {}
 
 
 @pytest.mark.parametrize(
