@@ -1,4 +1,4 @@
-"""Pure: has a whole HTTP request arrived (RFC 9112)? Each byte is looked at once.
+"""Pure: has a whole HTTP request arrived (RFC 9112)? Each byte is read once.
 
 It does not judge: what is no proper request counts as arrived, and gunicorn's parser refuses it.
 """
@@ -30,21 +30,21 @@ class Arrival:
         self.is_here = self.is_head_too_large = self.expects_word = False
         self.rest = 0
         self._limit = body_limit
-        self._look = self._look_at_head
+        self._step = self._read_head
         self._searched = 0  # where the search for the end of a line goes on
-        self._needed = 0  # bytes of `data` without which there is nothing to look at
+        self._needed = 0  # bytes of `data` without which there is nothing to read
         self._decoded = 0  # bytes in the chunks until here
 
     def take(self, piece: bytes) -> bool:
-        """Add what came; tells whether nothing more is to be waited for."""
+        """Add what came; return whether nothing more is to be waited for."""
         self.data += piece
-        while not self.is_here and len(self.data) >= self._needed and self._look():
+        while not self.is_here and len(self.data) >= self._needed and self._step():
             pass
         return self.is_here
 
-    # Each of these tells whether there may be more to look at.
+    # Each of these steps returns whether there may be more to read.
 
-    def _look_at_head(self) -> bool:
+    def _read_head(self) -> bool:
         end = self.data.find(b"\r\n\r\n", self._searched)
         if end < 0 or end > HEAD_LIMIT:
             self._searched = max(0, len(self.data) - 3)
@@ -54,11 +54,11 @@ class Arrival:
         self.expects_word = bool(EXPECTS.search(head))
         body = end + 4
         if CODED.search(head):
-            self._look, self._needed, self._searched = self._look_at_size, body, body
+            self._step, self._needed, self._searched = self._read_size, body, body
             return True
         length = LENGTH.search(head)
         size = int(length[1]) if length else 0
-        self._look, self._needed = self._arrived, body + size
+        self._step, self._needed = self._arrived, body + size
         if size > self._limit:
             self.rest = max(0, self._needed - len(self.data))
             self.is_here = True
@@ -68,7 +68,7 @@ class Arrival:
         self.is_here = True
         return False
 
-    def _look_at_size(self) -> bool:
+    def _read_size(self) -> bool:
         """Read the line in front of a chunk, which begins at `_needed`."""
         start = self._needed
         end = self.data.find(b"\r\n", self._searched)
@@ -81,17 +81,17 @@ class Arrival:
         if size < 0:
             return self._arrived()
         if size == 0:
-            self._look, self._searched = self._look_at_trailers, end
+            self._step, self._searched = self._read_trailers, end
             return True
         over = self._decoded + size - self._limit - 1
         self._decoded += size
         if over >= 0:
-            self._look, self._needed = self._arrived, end + 2 + size - over
+            self._step, self._needed = self._arrived, end + 2 + size - over
         else:
             self._needed = self._searched = end + 2 + size + 2
         return True
 
-    def _look_at_trailers(self) -> bool:
+    def _read_trailers(self) -> bool:
         if self.data.find(b"\r\n\r\n", self._searched) >= 0:
             return self._arrived()
         self.is_here = len(self.data) - self._needed > HEAD_LIMIT

@@ -35,7 +35,7 @@ def prepare(folder: Path) -> None:
             f"DATA_DIR {folder} is a folder that users share: set DATA_DIR to one of its own."
         )
     if found.st_uid != os.geteuid():
-        _tell_owner(folder, found.st_uid)
+        _check_owner(folder, found.st_uid)
     elif found.st_mode & PRIVATE:
         count = sum(_tighten(path) for path in [folder, *folder.rglob("*")])
         log.warning(
@@ -48,7 +48,7 @@ def prepare(folder: Path) -> None:
         )
 
 
-def _tell_owner(folder: Path, owner: int) -> None:
+def _check_owner(folder: Path, owner: int) -> None:
     me = _name(os.geteuid())
     if os.geteuid() != 0:
         raise ImproperlyConfigured(
@@ -64,7 +64,7 @@ def _tell_owner(folder: Path, owner: int) -> None:
 
 
 def _tighten(path: Path) -> bool:
-    """Take the rights of others from one path; tells whether there were any."""
+    """Take the rights of others from one path; return whether there were any."""
     try:
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode) or not mode & PRIVATE:

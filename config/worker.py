@@ -31,7 +31,7 @@ PIECE = 64 * 1024  # bytes
 # Of what has not wholly arrived; past it, whoever has been at it longest gives way.
 ARRIVING_MOST = 500
 ARRIVING_BYTES_MOST = 64 * 1024**2
-TELL_SECONDS = 60.0  # between two lines of log about requests that did not arrive
+LOG_SECONDS = 60.0  # between two lines of log about requests that did not arrive
 
 LATE = "408 Request Timeout"
 HEAD_TOO_LARGE = "431 Request Header Fields Too Large"
@@ -64,7 +64,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         self._working: dict[TConn, float] = {}
         self._closing: dict[TConn, float] = {}
         self._ended = 0
-        self._told_at = -TELL_SECONDS
+        self._logged_at = -LOG_SECONDS
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
@@ -213,16 +213,16 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         if not self.alive:  # nobody has begun to say anything on these
             for conn in [conn for conn, (one, _) in self._arriving.items() if not one.data]:
                 self._give_up(conn)
-        self._tell(now)
+        self._log_ended(now)
 
-    def _tell(self, now: float) -> None:
-        if self._ended and now - self._told_at >= TELL_SECONDS:
+    def _log_ended(self, now: float) -> None:
+        if self._ended and now - self._logged_at >= LOG_SECONDS:
             self.log.warning(
                 "%s requests were given up: not whole within %g seconds, or too many at once",
                 self._ended,
                 ARRIVAL_SECONDS,
             )
-            self._ended, self._told_at = 0, now
+            self._ended, self._logged_at = 0, now
 
     def _listen(self, conn: TConn, heard: Callable[[TConn], None]) -> None:
         self.poller.register(conn.sock, EVENT_READ, partial(_hear, heard, conn))

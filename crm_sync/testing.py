@@ -54,7 +54,7 @@ def platform_event(platform_workspace: Workspace) -> Callable[..., ReceivedEvent
         AssertionError: the callback was refused.
     """
 
-    def tell(
+    def post(
         kind: str,
         *,
         workspace: Workspace | None = None,
@@ -77,4 +77,4 @@ def platform_event(platform_workspace: Workspace) -> Callable[..., ReceivedEvent
         assert found is not None, "the callback was not stored"  # noqa: S101
         return found
 
-    return tell
+    return post

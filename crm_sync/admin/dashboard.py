@@ -47,7 +47,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "attention": sorted(attention, key=lambda line: not line.is_urgent),
         "is_stalled": any(line.is_urgent for line in attention),
         "reports": reports,
-        "attention_tells": sees_workspaces and not is_new,
+        "attention_has_reports": sees_workspaces and not is_new,
         "connections": [_connection(workspace, now) for workspace in workspaces],
         "sees_workspaces": sees_workspaces,
     }

@@ -53,8 +53,8 @@ class GapAdmin(ReadOnlyAdmin):
 
     empty = Empty(
         "No gap was found",
-        "Here stands every interval in which the platform may have told something that reached us"
-        " neither by callback nor by its history.",
+        "Every interval in which events may have reached us neither by callback nor by the"
+        " platform's history stands here.",
     )
     change_form_template = "crm_sync/gap.html"
     list_display = ("interval", "why_", "state", "read_again", "noticed")

@@ -207,7 +207,7 @@ class WorkspaceAdmin(ModelAdmin):
     def platform_clock(self, workspace: Workspace) -> str:
         """Say how it differs from ours, by the `Date` of its answers (I29)."""
         if workspace.clock_ahead is None:
-            return "Not known yet: no answer has told it"
+            return "Not known yet: no answer has had a date"
         difference = clock.difference(workspace.clock_ahead)
         return f"Its clock is {difference}" if difference else "As ours, within a minute"
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 LIMIT = timedelta(minutes=10)  # S11: an event from 2099 would win for ever
 MOVED = timedelta(seconds=5)  # a clock that moved by less is where it was
-TOLD = timedelta(minutes=1)  # people are told of a difference that is larger
+SHOWN = timedelta(minutes=1)  # a larger difference is shown to people
 _NONE, _HALF_SECOND = timedelta(0), timedelta(seconds=0.5)
 _UNITS = ((timedelta(days=2), 86_400, "days"), (timedelta(hours=2), 3_600, "hours"))
 
@@ -69,7 +69,7 @@ def waiting(at: datetime, *, now: datetime, ahead: timedelta | None, until: date
 
 def difference(ahead: timedelta | None) -> str:
     """Say in words how the platform's clock differs from ours; "" where nobody need know."""
-    if ahead is None or abs(ahead) <= TOLD:
+    if ahead is None or abs(ahead) <= SHOWN:
         return ""
     side = "ahead of" if ahead > _NONE else "behind"
     return f"{length(abs(ahead))} {side} ours"

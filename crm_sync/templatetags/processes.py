@@ -18,7 +18,9 @@ def processes(context: Context) -> dict[str, Any]:
     if user is None or not user.is_staff or context.get("is_popup"):
         return {}
     reports = context.get("reports") or health.reports(timezone.now())
+    missing = [one for one in reports if one.remedy]
+    is_listed = context.get("attention_has_reports")  # the overview lists them as what is stalled
     return {
         "alive": [one for one in reports if not one.remedy],
-        "missing": [] if context.get("attention_tells") else [one for one in reports if one.remedy],
+        "missing": [] if is_listed else missing,
     }

@@ -32,7 +32,7 @@ class OrderAdmin(ReadOnlyAdmin):
     empty = Empty(
         "No order is known yet",
         "Orders appear here when they are placed, by us or by somebody else: the platform's"
-        " callbacks tell of them.",
+        " callbacks announce them.",
         ("manage.py place_order main --reference R-100 --user AGENT-1 --product GROUND_PHOTO",),
     )
     change_form_template = "orders/order.html"

@@ -1,8 +1,8 @@
-"""A mirrored fact: the last writer wins, by the platform's clock (I22, I23, I29).
+"""Mirrored fields are last-write-wins, by the platform's clock (I22, I23, I29).
 
-The order of two writes is that of (occurredAt, digest of the event), so whatever order, repetition
-or replay they come in, the same one stays. Events write rows that they have locked (`rows`); what a
-read says is one conditional UPDATE, since a call lies between.
+Of two writes the one with the greater (occurredAt, digest of the event) stays, in whatever order
+and however often they come. Events write to rows that they have locked (`rows`). A read cannot lock
+a row during its call, so it writes with a conditional UPDATE.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from django.db.models import Model
 
 @dataclass(frozen=True)
 class LwwField:
-    """The columns of one fact: its value, its watermark, and the digest that breaks a tie."""
+    """The columns of a field: its value, when it was set (`at`), the digest that breaks ties."""
 
     value: str
     at: str
@@ -32,13 +32,13 @@ OF_ASSIGNMENTS = (STATUS, APPOINTMENT, ESTIMATE, ACTION, PHOTOGRAPHER)
 
 
 def columns(fields: Iterable[LwwField]) -> list[str]:
-    """Return the columns of fields."""
+    """Return the names of all columns of these fields."""
     return [name for one in fields for name in (one.value, one.at, one.digest)]
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """When a fact happened on the platform's clock, and the digest of the event that says so."""
+    """When an event happened, by the platform's clock, and its digest."""
 
     at: datetime
     digest: str
@@ -46,13 +46,13 @@ class Stamp:
 
 @dataclass(frozen=True)
 class Write:
-    """What became of a fact.
+    """The result of a write.
 
     Attributes:
-        before: the value that the row had until then.
-        is_new: it is the value now.
-        is_tie: another event tells another value for the very same moment; only a read can tell
-            which of them is true.
+        before: the value that the row had before.
+        is_new: the value was written; else the row holds a newer one.
+        is_tie: another event has another value for the same moment. Only a read can show which one
+            is right.
     """
 
     before: Any
@@ -61,7 +61,7 @@ class Write:
 
 
 def write(row: Model, lww_field: LwwField, value: Any, stamp: Stamp) -> Write:
-    """Set the field of a row that is locked, in memory, unless it holds something newer."""
+    """Set the field of a locked row, in memory, unless it holds something newer."""
     before, mark = getattr(row, lww_field.value), getattr(row, lww_field.at)
     digest = getattr(row, lww_field.digest)
     is_new = (mark, digest) < (stamp.at, stamp.digest)
@@ -74,23 +74,23 @@ def write(row: Model, lww_field: LwwField, value: Any, stamp: Stamp) -> Write:
 
 
 def observe(row: Model, lww_field: LwwField, value: Any, *, as_of: datetime | None) -> bool:
-    """Set the field to what a read says, unless its watermark has moved since `row` was loaded.
+    """Set the field to what was read, unless an event has set it since `row` was loaded.
 
     Args:
         row: as it was before the read began (I23).
-        as_of: the platform's clock when it was asked; the watermark rises to it and never sinks,
-            and stays where it is without it (I29).
+        as_of: when the platform was asked, by its clock. `at` is set to it if that is later; it is
+            left alone if `as_of` is None (I29).
 
     Returns:
-        True when the value is now the one that was read.
+        True when the row now holds the value that was read.
     """
     mark: datetime = getattr(row, lww_field.at)
     columns: dict[str, Any] = {lww_field.value: value}
     if as_of is not None and as_of > mark:
-        # No digest: an event of the same moment is more precise than a read.
+        # An empty digest: an event of the same moment is more precise and wins.
         columns |= {lww_field.at: as_of, lww_field.digest: ""}
-    unmoved = {lww_field.at: mark, lww_field.digest: getattr(row, lww_field.digest)}
-    return bool(_rows(row).filter(**unmoved).update(**columns))
+    unchanged = {lww_field.at: mark, lww_field.digest: getattr(row, lww_field.digest)}
+    return bool(_rows(row).filter(**unchanged).update(**columns))
 
 
 def _rows(row: Model) -> Any:

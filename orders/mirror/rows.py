@@ -108,7 +108,9 @@ class Rows:
             setattr(row, name, value)
         self._changed[row] |= columns.keys()
 
-    def tell(self, row: Order | Assignment, lww_field: LwwField, value: Any, stamp: Stamp) -> Write:
+    def write_field(
+        self, row: Order | Assignment, lww_field: LwwField, value: Any, stamp: Stamp
+    ) -> Write:
         """Write a field of a row; see `lww.write`."""
         write = lww.write(row, lww_field, value, stamp)
         if write.is_new:

@@ -1,4 +1,4 @@
-"""What an event tells about orders and assignments becomes rows (I22-I24).
+"""What an event says about orders and assignments becomes rows (I22-I24).
 
 A mirror records what the platform says, also what §3 does not list, and flags it.
 """
@@ -80,30 +80,30 @@ def apply_assignment_status(context: EventContext) -> Effect:
         is_listed=is_listed,
         was_stale=not write.is_new,
     )
-    writes = [write, *_tell_logistics(context, assignment, new)]
+    writes = [write, *_write_logistics(context, assignment, new)]
     if any(one.is_tie for one in writes) or _is_gap(write, previous, is_listed):
         context.rows.ask_for(order)
     return _effect(writes, f"{order}, {assignment}: {_move(previous, new, is_listed)}")
 
 
-def _tell_logistics(context: EventContext, assignment: Assignment, status: str) -> list[Write]:
+def _write_logistics(context: EventContext, assignment: Assignment, status: str) -> list[Write]:
     """Write the logistics that a status event carries; an absent field keeps (§6.3)."""
     event, writes = context.event, []
     if "scheduledAt" in event.fields:
         value = event.moment("scheduledAt")
-        writes.append(_tell_fact(context, assignment, lww.APPOINTMENT, Fact.APPOINTMENT, value))
+        writes.append(_write_fact(context, assignment, lww.APPOINTMENT, Fact.APPOINTMENT, value))
     if (day := event.day("estimatedDeliveryAt")) is not None:
-        writes.append(_tell_fact(context, assignment, lww.ESTIMATE, Fact.ESTIMATE, day))
+        writes.append(_write_fact(context, assignment, lww.ESTIMATE, Fact.ESTIMATE, day))
     action = context.word("actionRequired")
     if action or status != statuses.AssignmentStatus.ACTION_REQUIRED:
-        writes.append(_tell_fact(context, assignment, lww.ACTION, Fact.ACTION, action))
+        writes.append(_write_fact(context, assignment, lww.ACTION, Fact.ACTION, action))
     return writes
 
 
-def _tell_fact(
+def _write_fact(
     context: EventContext, assignment: Assignment, lww_field: LwwField, fact: Fact, value: Any
 ) -> Write:
-    """Write a date or another fact; a line only where it is news: two events tell the same date."""
+    """Write a date or another fact, and a line if it is new: two events may carry the same date."""
     write = _write(context, assignment, lww_field, value)
     if write.before != value:
         context.enter(
@@ -115,20 +115,20 @@ def _tell_fact(
 def apply_appointment(context: EventContext) -> Effect:
     """APPOINTMENT_DATE_UPDATED: an explicit null means that the appointment is cleared (§6.3)."""
     moment = context.event.moment("scheduledAt")
-    return _tell_date(context, lww.APPOINTMENT, Fact.APPOINTMENT, moment)
+    return _apply_date(context, lww.APPOINTMENT, Fact.APPOINTMENT, moment)
 
 
 def apply_estimate(context: EventContext) -> Effect:
     """ESTIMATED_DELIVERY_UPDATED (§6.3)."""
     day = context.event.day("estimatedDeliveryAt")
-    return _tell_date(context, lww.ESTIMATE, Fact.ESTIMATE, day)
+    return _apply_date(context, lww.ESTIMATE, Fact.ESTIMATE, day)
 
 
-def _tell_date(
+def _apply_date(
     context: EventContext, lww_field: LwwField, fact: Fact, value: date | None
 ) -> Effect:
     order, assignment = assignment_of(context)
-    write = _tell_fact(context, assignment, lww_field, fact, value)
+    write = _write_fact(context, assignment, lww_field, fact, value)
     if write.is_tie:
         context.rows.ask_for(order)
     what = f"{fact.label.lower()} {timeline.worded(value) or 'cleared'}"
@@ -222,7 +222,7 @@ def ask_for(order: Order, *, now: datetime) -> None:
 def _write(
     context: EventContext, row: Order | Assignment, lww_field: LwwField, value: Any
 ) -> Write:
-    return context.rows.tell(row, lww_field, value, context.origin.stamp)
+    return context.rows.write_field(row, lww_field, value, context.origin.stamp)
 
 
 def _is_gap(write: Write, previous: str, is_listed: bool) -> bool:

@@ -209,7 +209,7 @@ def send(placement: Placement, *, now: datetime) -> Placement:
 
 
 def _post(placement: Placement, client: Client, *, now: datetime) -> Answer | None:
-    """Make the one call; None when it did not end well, which the row then tells."""
+    """Make the one call; None when it failed or is unclear, which is then written to the row."""
     try:
         return client.place_order(order_body(placement))
     except (RejectedError, NotFoundError, AuthError, TransientError) as error:

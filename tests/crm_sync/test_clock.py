@@ -16,7 +16,7 @@ from crm_sync.inbox import store as inbox_store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.models.workspace import CLOCK_PACE
 from crm_sync.platform import clock, transport
-from crm_sync.platform.clock import LIMIT, MOVED, TOLD, Reading, too_early
+from crm_sync.platform.clock import LIMIT, MOVED, SHOWN, Reading, too_early
 from orders.models import Order
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM
@@ -74,8 +74,8 @@ def test_no_date_is_too_far_away(moment, ahead):
     ("ahead", "text"),
     [
         (None, ""),
-        (TOLD, ""),
-        (-TOLD, ""),
+        (SHOWN, ""),
+        (-SHOWN, ""),
         (timedelta(seconds=61), "61 seconds ahead of ours"),
         (-timedelta(minutes=12), "12 minutes behind ours"),
         (timedelta(hours=3), "3 hours ahead of ours"),

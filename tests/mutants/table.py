@@ -329,7 +329,7 @@ MUTANTS = (
         "a slow read overwrites a newer event (I23)",
         "orders/mirror",
         "observe",
-        "A.filter(**unmoved)",
+        "A.filter(**unchanged)",
         "A",
         ("tests/orders/test_reads.py",),
     ),

@@ -52,9 +52,9 @@ class Command(OrderCommand):
                 now=timezone.now(),
                 **chosen,
             )
-        self._tell(done, as_json=options["json"])
+        self._report(done, as_json=options["json"])
 
-    def _tell(self, done: Placement, *, as_json: bool) -> None:
+    def _report(self, done: Placement, *, as_json: bool) -> None:
         document = {
             "placement": done.pk,
             "state": done.state,

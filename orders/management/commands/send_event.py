@@ -80,7 +80,7 @@ class Command(SyncCommand):
                 " to another installation, or one with another database"
             )
         read = None if options["no_read"] else _ask(workspace, payload)
-        self._tell(one, status, found, read, as_json=options["json"])
+        self._report(one, status, found, read, as_json=options["json"])
 
     def _payload(self, workspace: Workspace, options: dict[str, Any]) -> dict[str, Any]:
         kind = options["kind"].upper()
@@ -105,7 +105,7 @@ class Command(SyncCommand):
             self.fail(f"{one.url} answered {answer.status}: {advice}")
         return answer.status
 
-    def _tell(
+    def _report(
         self, one: Call, status: int, found: ReceivedEvent, read: Order | None, *, as_json: bool
     ) -> None:
         is_pending = found.state == ReceivedEvent.State.RECEIVED
@@ -183,13 +183,13 @@ def _ask(workspace: Workspace, payload: dict[str, Any]) -> Order | None:
 
 def _shown(one: Call) -> dict[str, str]:
     """Return the headers for a person, without the secret."""
-    told = {
+    harmless = {
         "content-type",
         "x-event-type",
         "x-order-id",
         *(name.lower() for name in test_event.MARK),
     }
-    return {name: text if name.lower() in told else MASK for name, text in one.headers.items()}
+    return {name: text if name.lower() in harmless else MASK for name, text in one.headers.items()}
 
 
 def _call_lines(one: Call) -> list[str]:
