@@ -6,6 +6,7 @@ import re
 from dataclasses import asdict
 from typing import Any
 
+from sandbox.api.orders import MOST_OF_ONE
 from sandbox.interface.switches import PLATFORMS, SWITCHES, turned
 from sandbox.page.render import POLICY, render
 from sandbox.state.callbacks import shown
@@ -83,6 +84,26 @@ def give_input(platform: Platform, request: Request) -> Answer:
 def nudge(platform: Platform, request: Request) -> Answer:
     platform.nudge(request.params["assignmentId"])
     return _assignment(platform, request)
+
+
+def visuals(platform: Platform, request: Request) -> Answer:
+    """Announce visuals of any type, POST unless told."""
+    kind, product = request.text("visualType") or "POST", request.text("product")
+    assignment_id = request.params["assignmentId"]
+    platform.announce(assignment_id, kind, product, _quantity(request))
+    return _assignment(platform, request)
+
+
+def selection(platform: Platform, request: Request) -> Answer:
+    platform.select(request.params["assignmentId"], _quantity(request))
+    return _assignment(platform, request)
+
+
+def _quantity(request: Request) -> int | None:
+    quantity = request.body.get("quantity")
+    if quantity is not None and (type(quantity) is not int or not 1 <= quantity <= MOST_OF_ONE):
+        raise bad("quantity", f"must be a whole number from 1 to {MOST_OF_ONE}")
+    return quantity
 
 
 def appointment(platform: Platform, request: Request) -> Answer:

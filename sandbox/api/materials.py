@@ -21,11 +21,11 @@ def of_assignment(platform: Platform, request: Request) -> Answer:
         raise bad("visualQuality", f"must be one of {', '.join(QUALITIES)}")
     if quality and product and product not in catalogue.PHOTO_PRODUCTS:
         raise bad("visualQuality", "applies to photo products alone")
-    hidden = "POST" if quality == "WEB" else "POST_WEB"  # the default is HD (§4.5)
+    wanted = QUALITIES[quality or "HD"]  # §4.5
     return _answer(
         platform,
         request,
-        lambda one: one["visualType"] != hidden or one["product"] not in catalogue.PHOTO_PRODUCTS,
+        lambda one: one["visualType"] == wanted or one["product"] not in catalogue.PHOTO_PRODUCTS,
     )
 
 

@@ -173,6 +173,12 @@ POST /_sandbox/assignments/{assignmentId}/input
 POST /_sandbox/assignments/{assignmentId}/nudge
     A53 Tell the same status again
     control.nudge object? -> 200 Assignment | 404
+POST /_sandbox/assignments/{assignmentId}/visuals
+    A53 Announce visuals of any type
+    control.visuals Visuals? -> 200 Assignment | 404
+POST /_sandbox/assignments/{assignmentId}/selection
+    A53 The client chose of more visuals than were ordered
+    control.selection Selection? -> 200 Assignment | 404 | 409
 POST /_sandbox/assignments/{assignmentId}/appointment
     A53 Set the appointment, or clear it by null
     control.appointment Appointment -> 200 Assignment | 404

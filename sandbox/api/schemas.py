@@ -232,5 +232,7 @@ SCHEMAS: dict[str, Document] = {
     "Status": record("status!", status=TEXT | {"pattern": "^[A-Z][A-Z0-9_]{0,63}$"}),
     "Appointment": record("scheduledAt!", scheduledAt=nullable(MOMENT)),
     "Estimate": record("estimatedDeliveryAt!"),
+    "Visuals": record("visualType product quantity"),
+    "Selection": record("quantity"),
     "Marketing": record("targetPlatform"),
 }

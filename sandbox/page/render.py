@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.interface import lifecycle
+from sandbox.interface.events import VISUAL_TYPES
 from sandbox.interface.switches import PLATFORMS, SWITCHES
 from sandbox.state.platform import Call, Platform
 from sandbox.wire import Document
@@ -182,6 +183,12 @@ def _steps(one: Document) -> str:
         _button(f"{path}/status", "Set", _choice(f"{path}-status", list(lifecycle.moves(kind)))),
         _button(f"{path}/appointment", "Set", _input(path, "scheduledAt", "datetime-local")),
         _button(f"{path}/appointment", "Clear appointment", _hidden("scheduledAt")),
+        _button(
+            f"{path}/visuals",
+            "Announce",
+            _choice(f"{path}-visuals", VISUAL_TYPES, name="visualType", label="Visuals"),
+        ),
+        _button(f"{path}/selection", "Selection made"),
         _button(f"{path}/estimate", "Set", _input(path, "estimatedDeliveryAt", "date")),
     )
     return (

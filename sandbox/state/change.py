@@ -145,6 +145,47 @@ class Change:
             assignment["estimatedDeliveryAt"] = estimated_delivery_at
             self.tell("ESTIMATED_DELIVERY_UPDATED", events.of_assignment(assignment))
 
+    def announce(
+        self, assignment: Document, product: str, visual_type: str, quantity: int | None
+    ) -> None:
+        """Tell of visuals of one type; so many are made, by None those ordered where none is."""
+        known = self.workspace.materials.setdefault(assignment["id"], [])
+        there = self.visuals(assignment, visual_type, product)
+        if quantity is None:
+            quantity = 0 if there else self.ordered(assignment)
+        kind = assignment.get("assignmentType", "")
+        for number in range(len(there) + 1, len(there) + quantity + 1):
+            known.append(materials.make(product, kind, visual_type, number, self.at))
+        self.visuals_ready(assignment, {"product": product, "visualType": visual_type})
+
+    def visuals_ready(self, assignment: Document, visual: Document) -> None:
+        order = events.of_order(self.workspace.orders[assignment["orderId"]])
+        self.tell("VISUALS_READY", order | visual | {"assignmentId": assignment["id"]})
+
+    def visuals(self, assignment: Document, visual_type: str, product: str = "") -> list[Document]:
+        """The materials of one type, of one product or of all."""
+        made = self.workspace.materials.get(assignment["id"], [])
+        of_type = [one for one in made if one["visualType"] == visual_type]
+        return [one for one in of_type if product in ("", one["product"])]
+
+    def ordered(self, assignment: Document) -> int:
+        """How many visuals were ordered."""
+        note = self.workspace.notes.get(assignment["id"], {})
+        return int(note.get("quantity", 1))
+
+    def select(self, assignment: Document, quantity: int | None) -> bool:
+        """Deliver what the client chose of more visuals than were ordered (A29), as many as ordered
+        unless told; False when there is nothing to choose from.
+        """
+        taken, ordered = len(self.visuals(assignment, "RAW")), self.ordered(assignment)
+        if assignment["status"] in lifecycle.TERMINAL or taken <= ordered:
+            return False
+        self.workspace.notes.setdefault(assignment["id"], {})["quantity"] = min(
+            taken, quantity or ordered
+        )
+        self.move(assignment, "DELIVERED")
+        return True
+
     def marketing(self, property_id: str, target_platform: str) -> None:
         """Add a generated marketing material to a property, and tell (§6.2)."""
         entry = materials.marketing(property_id, target_platform, self.at)
@@ -189,14 +230,11 @@ def _asking(change: Change, assignment: Document, previous: str) -> None:
 
 def _delivered(change: Change, assignment: Document, previous: str) -> None:
     """The visuals exist, one event for each product (§6.2, A29)."""
-    quantity = change.workspace.notes.get(assignment["id"], {}).get("quantity", 1)
-    made = materials.deliver(assignment, quantity, change.at)
+    made = materials.deliver(assignment, change.ordered(assignment), change.at)
     change.workspace.materials.setdefault(assignment["id"], []).extend(made)
-    order = events.of_order(change.workspace.orders[assignment["orderId"]])
     told = {one["product"]: one for one in reversed(made)}
     for visual in told.values():
-        known = order | visual | {"assignmentId": assignment["id"]}
-        change.tell("VISUALS_READY", known)
+        change.visuals_ready(assignment, visual)
 
 
 # What comes with a status, once it is reached (§6.2).

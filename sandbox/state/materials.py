@@ -23,17 +23,21 @@ USUAL = {"png": "house", "mp4": "film"}  # or else show what is usual
 
 def deliver(assignment: Document, quantity: int, at: str) -> list[Document]:
     """The materials of an assignment: for photos each picture in HD and for the web (A52)."""
-    made: list[Document] = []
-    for product in assignment["products"]:
-        kind = assignment.get("assignmentType", "")
-        for number in range(1, quantity + 1):
-            if kind == "TOUR":
-                made.append(_tour(product, at))
-                continue
-            for visual_type in _visual_types(product, kind):
-                name = f"{product.lower().replace('_', '-')}-{number}"
-                made.append(_file(product, visual_type, f"{name}.{SUFFIX.get(kind, 'png')}", at))
-    return made
+    kind = assignment.get("assignmentType", "")
+    return [
+        make(product, kind, visual_type, number, at)
+        for product in assignment["products"]
+        for number in range(1, quantity + 1)
+        for visual_type in _visual_types(product, kind)
+    ]
+
+
+def make(product: str, kind: str, visual_type: str, number: int, at: str) -> Document:
+    """One material of a product: a file, or the address of a tour."""
+    if kind == "TOUR":
+        return _tour(product, visual_type, at)
+    name = f"{product.lower().replace('_', '-')}-{number}.{SUFFIX.get(kind, 'png')}"
+    return _file(product, visual_type, name, at)
 
 
 def _visual_types(product: str, kind: str) -> tuple[str, ...]:
@@ -61,10 +65,10 @@ def _file(product: str, visual_type: str, name: str, at: str) -> Document:
     return entry
 
 
-def _tour(product: str, at: str) -> Document:
+def _tour(product: str, visual_type: str, at: str) -> Document:
     """A tour is a page: it has an address and no file (A38)."""
     key = str(uuid.uuid4())
-    tour = {"id": key, "product": product, "visualType": "POST", "url": f"/tours/{key}"}
+    tour = {"id": key, "product": product, "visualType": visual_type, "url": f"/tours/{key}"}
     return tour | {"modifiedAt": at}
 
 

@@ -16,7 +16,7 @@ import requests
 from sandbox.faults import newer
 from sandbox.faults.rules import Faults, Rule
 from sandbox.interface import lifecycle
-from sandbox.interface.events import PLATFORMS
+from sandbox.interface.events import PLATFORMS, VISUAL_TYPES
 from sandbox.interface.switches import USUAL, turned
 from sandbox.state import callbacks
 from sandbox.state.access import Access
@@ -238,6 +238,25 @@ class Platform:
         """Tell an assignment's status again (§3.3 rule 3)."""
         with self.change() as change:
             change.nudge(self.assignment(assignment_id))
+
+    def announce(
+        self, assignment_id: str, visual_type: str, product: str | None, quantity: int | None
+    ) -> None:
+        """Tell of visuals of one type, of the first product unless told; see `Change.announce`."""
+        if visual_type not in VISUAL_TYPES:
+            raise bad("visualType", f"must be one of {', '.join(VISUAL_TYPES)}")
+        assignment = self.assignment(assignment_id)
+        product = product or assignment["products"][0]
+        if product not in assignment["products"]:
+            raise bad("product", "is not one of this assignment")
+        with self.change() as change:
+            change.announce(assignment, product, visual_type, quantity)
+
+    def select(self, assignment_id: str, quantity: int | None) -> None:
+        """Let the client choose of more visuals than were ordered; see `Change.select`."""
+        with self.change() as change:
+            if not change.select(self.assignment(assignment_id), quantity):
+                raise Refused(409, "there are no more RAW visuals than were ordered")
 
     def set_appointment(self, assignment_id: str, scheduled_at: str | None) -> None:
         """Set or clear (None) the shooting appointment."""

@@ -124,3 +124,85 @@ def test_4_5_marketing_materials_of_a_property(box, client):
     assert client.get(url).content.startswith(b"%PDF")
     nothing = client.get("/v1/real-estate-properties/202/marketing-materials").json()
     assert nothing == {"marketingMaterials": []}
+
+
+# Visuals that are announced, and the client's selection (A29)
+
+
+def announce(client, assignment_id, **body):
+    return client.post(f"/_sandbox/assignments/{assignment_id}/visuals", json=body)
+
+
+@pytest.mark.parametrize("visual_type", ["POST", "POST_WEB", "DOCUMENT", "RAW"])
+def test_6_3_any_visual_type_can_be_announced_and_is_there(box, hooked, callback, visual_type):
+    order = hooked.order("11", "15", quantity=2)
+    photo, tour = (one["id"] for one in order["assignments"])
+    for assignment_id, product in ((photo, "GROUND_PHOTO"), (tour, "VIRTUAL_TOUR")):
+        callback.requests.clear()
+        assert announce(hooked, assignment_id, visualType=visual_type).status_code == 200
+        box.deliver()
+        (event,) = callback.events
+        assert (event["event"], event["product"], event["visualType"]) == (
+            *("VISUALS_READY", product, visual_type),
+        )
+        path = f"/materials/{event['orderId']}/{event['assignmentId']}"
+        query = {"product": event["product"], "visualType": event["visualType"]}
+        assert [one["visualType"] for one in materials(hooked, path, **query)] == [visual_type] * 2
+
+
+def test_6_3_what_is_there_is_announced_again_and_more_is_made_when_asked(box, client):
+    order_id, assignment_id = delivered(box, client, "11", quantity=2)
+    path = f"/materials/{order_id}/{assignment_id}"
+    before = materials(client, path, visualType="POST_WEB")
+    announce(client, assignment_id, visualType="POST_WEB")
+    assert materials(client, path, visualType="POST_WEB") == before
+    announce(client, assignment_id, visualType="POST_WEB", quantity=1)
+    after = materials(client, path, visualType="POST_WEB")
+    assert after[:2] == before
+    assert [one["fileName"][-6:] for one in after] == ["-1.png", "-2.png", "-3.png"]
+
+
+def test_4_5_raw_visuals_are_no_hd_and_no_web(box, client):
+    order_id, assignment_id = delivered(box, client, "11")
+    announce(client, assignment_id, visualType="RAW")
+    path = f"/v1/orders/{order_id}/assignments/{assignment_id}/materials"
+    for query in ({}, {"visualQuality": "HD"}, {"visualQuality": "WEB"}):
+        assert "RAW" not in {one["visualType"] for one in materials(client, path, **query)}
+
+
+@pytest.mark.parametrize(("chosen", "count"), [({}, 2), ({"quantity": 3}, 3), ({"quantity": 9}, 5)])
+def test_6_2_a29_of_more_visuals_than_ordered_the_client_chooses(
+    box, hooked, callback, chosen, count
+):
+    order = hooked.order("11", quantity=2)
+    assignment_id = order["assignments"][0]["id"]
+    selection = f"/_sandbox/assignments/{assignment_id}/selection"
+    box.set_status(assignment_id, "IN_PRODUCTION")
+    assert refusal(hooked.post(selection)) == (409, [])
+    announce(hooked, assignment_id, visualType="RAW", quantity=5)
+    box.deliver()
+    ready = [one["visualType"] for one in callback.events if one["event"] == "VISUALS_READY"]
+    assert ready == ["RAW"]
+    assert hooked.post(selection, json=chosen).json()["status"] == "DELIVERED"
+    box.deliver()
+    ready = [one["visualType"] for one in callback.events if one["event"] == "VISUALS_READY"]
+    assert ready == ["RAW", "POST"]
+    path = f"/materials/{order['id']}/{assignment_id}"
+    for visual_type, there in {"RAW": 5, "POST": count, "POST_WEB": count}.items():
+        assert len(materials(hooked, path, visualType=visual_type)) == there
+    assert refusal(hooked.post(selection)) == (409, [])
+
+
+@pytest.mark.parametrize(
+    ("body", "refused"),
+    [
+        ({"visualType": "FILM"}, (400, ["visualType"])),
+        ({"product": "FLOOR_PLAN"}, (400, ["product"])),
+        ({"quantity": 0}, (400, ["quantity"])),
+        ({"quantity": True}, (400, ["quantity"])),
+    ],
+)
+def test_visuals_that_cannot_be_are_refused(box, client, body, refused):
+    order = client.order("11")
+    assert refusal(announce(client, order["assignments"][0]["id"], **body)) == refused
+    assert box.workspace.materials == {}

@@ -33,6 +33,7 @@ def test_a_body_is_described_where_a_route_takes_one_and_required_where_it_must_
     assert optional == {
         *("/_sandbox/step", "/_sandbox/reset", "/_sandbox/properties/{propertyId}/marketing"),
         *(f"{of_assignment}/advance", f"{of_assignment}/input", f"{of_assignment}/nudge"),
+        *(f"{of_assignment}/visuals", f"{of_assignment}/selection"),
     }
 
 
