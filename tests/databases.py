@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import psycopg
-from django.db import connection
+from django.db import connection, transaction
 
 MEMORY = Path("/dev/shm")
 MIGRATED = {"django_migrations", "django_content_type", "auth_permission"}  # what migrations fill
+
+Rows = dict[str, list[tuple[Any, ...]]]  # of each table, as the database gives and takes them
 
 
 class SqliteOrigin:
@@ -87,11 +90,30 @@ def in_memory(folder: Path) -> Iterator[Path]:
         yield Path(made)
 
 
-def empty() -> None:
+def filled() -> Rows:
+    """Return what the migrations wrote into tables that tests may write too: the schedules."""
+    with connection.cursor() as cursor:
+        found: Rows = {}
+        for name in _used():
+            cursor.execute(f"SELECT * FROM {name}")
+            if rows := cursor.fetchall():
+                found[name] = rows
+    return found
+
+
+def empty(but: Rows) -> None:
     """Leave no row but those of the migrations, after a test that committed.
 
     Django truncates each table and fills it anew: a second of PostgreSQL's time for each test.
     """
-    used = [name for name in connection.introspection.table_names() if name not in MIGRATED]
-    quoted = map(connection.ops.quote_name, used)
-    connection.ops.execute_sql_flush([f"DELETE FROM {name}" for name in quoted])
+    with transaction.atomic(), connection.cursor() as cursor:
+        for name in _used():
+            cursor.execute(f"DELETE FROM {name}")
+        for name, rows in but.items():
+            values = ", ".join(["%s"] * len(rows[0]))
+            cursor.executemany(f"INSERT INTO {name} VALUES ({values})", rows)
+
+
+def _used() -> list[str]:
+    names = connection.introspection.table_names()
+    return [connection.ops.quote_name(name) for name in names if name not in MIGRATED]
