@@ -41,8 +41,8 @@ class Part:
 PARTS = (
     Part(
         "kills",
-        "I1 to I4, I6",
-        ("tests/journeys/test_chaos.py",),
+        "I1 to I4, I6, I31",
+        ("tests/journeys/test_chaos.py", "tests/journeys/test_kill.py"),
         {"CHAOS_KILLS": 100, "CHAOS_STOPS": 40},
     ),
     Part("web", "I15, I16", ("tests/journeys/test_web_kill.py",), {"CHAOS_WEB_KILLS": 40}),

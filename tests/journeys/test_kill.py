@@ -25,7 +25,7 @@ UNDER_WAY = (
 SLOW = {"fault": "SLOW", "method": "PATCH", "path": "/v1/real-estate-properties/*", "seconds": 0.1}
 
 
-@pytest.mark.once  # `make kills` kills many more, on both databases
+@pytest.mark.chaos
 @pytest.mark.processes
 def test_a_worker_that_is_killed_in_the_middle_loses_nothing(tmp_path: Path, database_url: str):
     installation = Installation(tmp_path, database_url, CALL_DEADLINE="1")

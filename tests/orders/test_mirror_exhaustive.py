@@ -20,6 +20,7 @@ from crm_sync.webhook.history import record
 from orders.models import Assignment, StatusChange
 from tests.orders.conftest import at, handled, mirror
 
+pytestmark = pytest.mark.once  # each event is one of those that test_mirror applies on both
 Event = dict[str, Any]
 SOURCES = (ReceivedEvent.Source.CALLBACK, ReceivedEvent.Source.HISTORY, ReceivedEvent.Source.REPLAY)
 

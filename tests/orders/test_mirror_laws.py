@@ -132,6 +132,7 @@ class MirrorLaws(TestCase):
         )
         return set(main.values_list("fact", "new", "occurred_at"))
 
+    @pytest.mark.once
     @settings(max_examples=60, deadline=None)
     @given(st.data(), st.lists(EVENTS, min_size=1, max_size=7))
     def test_any_order_and_repetition_of_a_history_gives_the_same_mirror(self, data, history):
