@@ -1,4 +1,4 @@
-"""Which of our functions understands which event (§6.2); none of them calls the platform."""
+"""Which function applies which event (§6.2); none of them calls the platform."""
 
 from collections.abc import Callable, Mapping
 
@@ -53,11 +53,11 @@ def _announced(text: str, *, is_new: bool) -> Effect:
     return Effect(Outcome.STALE, f"{text}; that or something newer is known")
 
 
-def _handler(understand: Callable[[EventContext], Effect]) -> EventHandler:
-    """Return the handler of a function that understands an event in its context."""
+def _handler(apply: Callable[[EventContext], Effect]) -> EventHandler:
+    """Return an event handler that calls a function with the event in its context."""
 
     def handle(batch: Batch, event: Event, received_event_id: int) -> Effect:
-        return understand(EventContext(batch.part(Rows), event, received_event_id))
+        return apply(EventContext(batch.part(Rows), event, received_event_id))
 
     return handle
 

@@ -1,7 +1,7 @@
-"""Who may call a workspace: read once in each process, and true when the INSERT says so (§5.2, S1).
+"""Who may call a workspace, cached in each process and checked again by the INSERT (§5.2, S1).
 
 A callback needs the workspace only to authenticate, and its columns hardly ever change. So each
-process remembers them, and the INSERT stores nothing where they have changed since.
+process caches them, and the INSERT stores nothing if they have changed since.
 """
 
 import functools
@@ -22,7 +22,7 @@ from crm_sync.jobs import fast_sql
 from crm_sync.models import Workspace
 
 NOT_NEEDED = ("fixed_token", "client_secret")  # to decrypt them would only take time
-# Whatever decides who may call and what is masked; the secrets as the database holds them.
+# All columns that decide who may call and what is masked; secrets as the database holds them.
 SECRETS = ("auth_secret", "previous_auth_secret")
 PLAIN = ("auth_type", "auth_header_name", "auth_parameter_name", "previous_auth_secret_until")
 REMEMBERED = 100  # workspaces
@@ -35,7 +35,7 @@ class CachedAuth:
     """A workspace as it was read.
 
     Attributes:
-        columns: what has to be like that still, as the database holds it.
+        columns: the values, as the database holds them, that must be unchanged at the INSERT.
     """
 
     workspace: Workspace
@@ -44,8 +44,8 @@ class CachedAuth:
     def lets_in(self, request: HttpRequest, now: datetime) -> bool:
         """Compare on bytes in constant time, never against an empty secret (§5.2, S1).
 
-        The secret counts in each of the three places: while another authType is being set, nobody
-        knows which one the platform uses, and what is refused never comes again.
+        The secret is accepted in each of the three places (decision 5): while another authType is
+        being set, nobody knows which one the platform uses, and a refused event never comes again.
         """
         workspace = self.workspace
         if workspace.auth_type == Workspace.AuthType.NONE and settings.CALLBACK_ALLOW_NONE:
@@ -63,7 +63,7 @@ class CachedAuth:
 
     @functools.cached_property
     def unchanged(self) -> tuple[str, list[Any]]:
-        """A FROM clause that has one row as long as nothing has changed, and its values."""
+        """A FROM clause that yields one row as long as nothing has changed, and its values."""
         names = tuple(name for name, value in self.columns.items() if value is not None)
         return _unchanged(names), [self.columns[name] for name in names]
 
@@ -91,12 +91,12 @@ def _unchanged(names: tuple[str, ...]) -> str:
 
 
 def remembered(uuid: UUID) -> CachedAuth | None:
-    """Return it as it was when this process read it, None where it did not."""
+    """Return it from the cache; None if this process has not read it."""
     return cache.get(uuid)
 
 
 def read(uuid: UUID) -> CachedAuth | None:
-    """Read it anew for a callback address, None where there is none.
+    """Read it from the database; None if no workspace has this callback address.
 
     Raises:
         SecretUnreadable: no key decrypts its secrets.

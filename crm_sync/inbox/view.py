@@ -30,7 +30,7 @@ from crm_sync.secrets import SecretUnreadable
 log = logging.getLogger(__name__)
 
 STORED = b'{"status":"stored"}'
-LOOKS = 4  # at who may call, for one callback: it would have to change between each two
+AUTH_READS = 4  # of who may call, for one callback; it would have to change after each
 
 # Where a callback could not be stored. The database that did not take it takes no note of it
 # either, so this process remembers until it stores the next one; the regular poll comes anyway.
@@ -70,7 +70,7 @@ class WebhookView(APIView):
         """Leave out the user that nobody asks for: the secret is compared in `CachedAuth`."""
 
     def post(self, request: Request, workspace_uuid: UUID) -> HttpResponse:
-        """Take it; without `inbox.middleware`, which serves these methods, it gets here."""
+        """Store it; it gets here only without `inbox.middleware`, which serves these methods."""
         return take(request._request, workspace_uuid)
 
     get = put = post
@@ -79,7 +79,7 @@ class WebhookView(APIView):
 def take(request: HttpRequest, workspace_uuid: UUID) -> HttpResponse:
     """Store a callback: 200, or a refusal that the platform records."""
     try:
-        answer = _take_in(Call(request, workspace_uuid, timezone.now()))
+        answer = _take_with_retry(Call(request, workspace_uuid, timezone.now()))
     except Exception as error:
         # I15: never a 2xx for what is not stored; the trigger history still has it.
         _missed.add(workspace_uuid)
@@ -110,11 +110,11 @@ class Call:
         return _read_body(self.request)
 
 
-def _take_in(call: Call) -> HttpResponse:
-    """Store it; a connection to the database that is gone is made anew and tried once more.
+def _take_with_retry(call: Call) -> HttpResponse:
+    """Store it; if the database connection is lost, connect again and try once more.
 
-    To ask the database before each INSERT whether it is there takes as long as the INSERT, which
-    may be repeated: its digest is there once (I16).
+    Asking the database first whether it is there would take as long as the INSERT. The INSERT may
+    be repeated: its digest is stored once (I16).
     """
     connection.health_check_done = True  # type: ignore[attr-defined]
     try:
@@ -127,8 +127,8 @@ def _take_in(call: Call) -> HttpResponse:
 
 
 def _take(call: Call) -> HttpResponse:
-    find = auth.remembered  # which may be out of date: nobody is refused by that
-    for _ in range(LOOKS):
+    find = auth.remembered  # it may be out of date, so nobody is refused because of it
+    for _ in range(AUTH_READS):
         known = find(call.uuid)
         if known is not None and known.lets_in(call.request, call.now):
             with suppress(store.AuthChanged):

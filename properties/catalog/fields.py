@@ -1,8 +1,8 @@
 """The table of all property fields: wire name, kind, how sure the name is.
 
-A line for each field, or for those in a row that differ in nothing but their names.
+One line for each field, or for neighbours that differ only in their names.
 
-A wire name that proves wrong costs one line here, and a data step for what is stored. What the
+If a wire name proves wrong, change one line here, and migrate the data that is stored. What the
 names, limits and enums mean and where they come from stands in docs/interface.md.
 """
 

@@ -1,4 +1,4 @@
-"""Tell the format of a feed by what is in it, whatever its name says."""
+"""Recognise the format of a feed by its content, whatever the file is called."""
 
 import codecs
 from collections.abc import Callable, Iterator
