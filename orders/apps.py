@@ -20,7 +20,10 @@ class OrdersConfig(AppConfig):
         register(
             AppHooks(
                 app=self.label,
-                queues=[queues.ORDERS, queues.MATERIALS, queues.Placements()],
+                queues=[
+                    *(queues.ORDERS, queues.ASSIGNMENTS, queues.MATERIALS),
+                    queues.Placements(),
+                ],
                 event_handlers=handlers.EVENT_HANDLERS,
                 snapshots=[snapshot.facts],
                 activity=[timeline.has_grown],

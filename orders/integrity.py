@@ -10,7 +10,7 @@ from crm_sync.hooks.invariants import CheckGroup, Invariant
 from crm_sync.integrity.audit import leased_too_long, never_left
 from crm_sync.models import ReceivedEvent
 from orders.mirror import lww
-from orders.mirror.detail import FACT_OF
+from orders.mirror.observation import FACT_OF
 from orders.models import Assignment, MaterialSet, Order, Placement, StatusChange
 from orders.statuses import ORDER_TERMINAL
 
@@ -19,7 +19,7 @@ Fact, State = StatusChange.Fact, Placement.State
 
 def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
     """Return the checks on a workspace as of `now`."""
-    each = (orders, effects, timeline, announced, placements)
+    each = (orders, assignments, effects, timeline, announced, placements)
     return [add(workspace_id, now) for add in each]
 
 
@@ -47,6 +47,21 @@ def orders(workspace_id: int, now: datetime) -> CheckGroup:
             never_left(now),
             leased_too_long(now),
         ],
+    )
+
+
+def assignments(workspace_id: int, now: datetime) -> CheckGroup:
+    """An assignment that was asked for is read; its order's reads ask for it again."""
+    is_done = Q(due_at=None)
+    return CheckGroup(
+        "assignments",
+        Assignment.objects.filter(workspace=workspace_id).only("workspace", "platform_id"),
+        {
+            "to be read": ~is_done,
+            "known": is_done & Q(problem=""),
+            "not read": is_done & ~Q(problem=""),
+        },
+        [never_left(now), leased_too_long(now)],
     )
 
 

@@ -1,4 +1,6 @@
-"""What the workers do for orders: read them, fetch what is ready, look after placements."""
+"""What the workers do for orders: read them and their assignments, fetch what is ready, look after
+placements.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -7,18 +9,23 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crm_sync.jobs.due import Claim, Tally
+from crm_sync.jobs.due import Claim, Row, Tally
 from crm_sync.platform.client import Client
 from crm_sync.workers.queues import RowQueue
 from orders.materials import announced, files
-from orders.mirror import refresh, updates
-from orders.models import MaterialSet, Order
+from orders.mirror import refresh, rows, updates
+from orders.models import Assignment, MaterialSet, Order
 from orders.placing import settlement
 from orders.reads import poller, rate_limit
 
 
-def _may_be_read(now: datetime) -> QuerySet[Order]:
-    return Order.objects.exclude(workspace_id__in=rate_limit.exhausted(now).values("workspace_id"))
+def _may_be_read(rows: QuerySet[Row], now: datetime) -> QuerySet[Row]:
+    return rows.exclude(workspace_id__in=rate_limit.exhausted(now).values("workspace_id"))
+
+
+def _pay(workspace_id: int, now: datetime) -> bool:
+    """Pay for one read of an order or an assignment: both are paid from one bucket (A8)."""
+    return rate_limit.take(workspace_id, now=now)
 
 
 def _read(claim: Claim[Order], client: Client) -> dict[str, Any]:
@@ -52,10 +59,16 @@ class Placements:
 
 ORDERS = RowQueue(
     name=updates.QUEUE,
-    rows=_may_be_read,
-    work=poller.one_by_one(_read, may_read=lambda pk, now: rate_limit.take(pk, now=now)),
+    rows=lambda now: _may_be_read(Order.objects.all(), now),
+    work=poller.one_by_one(_read, may_read=_pay),
     reason="problem",
     after=_settle,
+)
+ASSIGNMENTS = RowQueue(
+    name=rows.ASSIGNMENTS,
+    rows=lambda now: _may_be_read(Assignment.objects.all(), now),
+    work=poller.one_by_one(refresh.read_assignment, may_read=_pay),
+    reason="problem",
 )
 MATERIALS = RowQueue(
     name=announced.QUEUE,

@@ -74,6 +74,7 @@ def _card(assignment: Assignment, now: datetime) -> dict[str, object]:
         "needs_action": needs_action,
         "reason": worded(assignment.action_required) if assignment.action_required else "",
         "facts": [(name, value) for name, value in facts if value],
+        "problem": assignment.problem,
     }
 
 

@@ -20,6 +20,10 @@ class Migration(migrations.Migration):
             name='Assignment',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('due_at', models.DateTimeField(blank=True, editable=False, null=True)),
+                ('lease_token', models.UUIDField(blank=True, editable=False, null=True)),
+                ('lease_until', models.DateTimeField(blank=True, editable=False, null=True)),
+                ('attempts', models.PositiveIntegerField(default=0, editable=False)),
                 ('platform_id', models.CharField(max_length=255, verbose_name='assignment')),
                 ('assignment_type', models.CharField(blank=True, default='', max_length=100, verbose_name='type')),
                 ('status', models.CharField(blank=True, default='', max_length=100)),
@@ -38,6 +42,8 @@ class Migration(migrations.Migration):
                 ('photographer_watermark', models.DateTimeField(default=datetime.datetime(1970, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))),
                 ('photographer_digest', models.CharField(blank=True, default='', max_length=64)),
                 ('products', models.JSONField(default=list)),
+                ('read_at', models.DateTimeField(blank=True, help_text='By itself, by our clock', null=True)),
+                ('problem', models.TextField(blank=True, default='')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='crm_sync.workspace')),
             ],
@@ -202,9 +208,17 @@ class Migration(migrations.Migration):
             model_name='materialset',
             constraint=models.CheckConstraint(condition=models.Q(('due_at__isnull', False), ('fetched_at__isnull', False), models.Q(('problem', ''), _negated=True), _connector='OR'), name='announced_materials_are_fetched_or_say_why_not'),
         ),
+        migrations.AddIndex(
+            model_name='assignment',
+            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['workspace', 'due_at'], name='assignment_due'),
+        ),
         migrations.AddConstraint(
             model_name='assignment',
             constraint=models.UniqueConstraint(fields=('workspace', 'platform_id'), name='one_assignment_per_id'),
+        ),
+        migrations.AddConstraint(
+            model_name='assignment',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='assignment_has_no_half_lease'),
         ),
         migrations.AddIndex(
             model_name='placement',

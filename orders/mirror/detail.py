@@ -3,31 +3,22 @@
 import functools
 import math
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 
 from crm_sync.platform.errors import TransientError
-from crm_sync.platform.events import NotUnderstood, canonical_digest, read_day, read_moment
+from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.platform.responses import Answer
 from orders import statuses
 from orders.mirror import lww, timeline
-from orders.mirror.lww import LwwField, Stamp
+from orders.mirror.assignment import observe_item
+from orders.mirror.observation import Observation, word
+from orders.mirror.rows import ASSIGNMENTS
 from orders.mirror.updates import tie_to_property
-from orders.models import EPOCH, Assignment, Order, StatusChange
-from orders.reads import schedule
-
-# A read that contradicts an event younger than this may come from a copy of the platform's data
-# that lags behind: it counts, but the order is read again (I23).
-LAG = timedelta(seconds=10)
-FACT_OF = {
-    lww.STATUS: StatusChange.Fact.ASSIGNMENT_STATUS,
-    lww.APPOINTMENT: StatusChange.Fact.APPOINTMENT,
-    lww.ESTIMATE: StatusChange.Fact.ESTIMATE,
-    lww.ACTION: StatusChange.Fact.ACTION,
-    lww.PHOTOGRAPHER: StatusChange.Fact.PHOTOGRAPHER,
-}
+from orders.models import Assignment, Order, StatusChange
+from orders.reads import poller, schedule
 
 
 @dataclass(frozen=True)
@@ -45,7 +36,7 @@ def known(order: Order) -> Known:
 
 
 def observe(before: Known, answer: Answer, *, source: StatusChange.Source, now: datetime) -> bool:
-    """Write an order detail (A35) into the mirror.
+    """Write an order detail (A35) into the mirror, and ask for what it is silent about.
 
     Args:
         before: see `known`; with a bare row where the order was not known before.
@@ -60,12 +51,10 @@ def observe(before: Known, answer: Answer, *, source: StatusChange.Source, now: 
     order, document = before.order, answer.cleaned
     if not isinstance(document, dict):
         raise TransientError(f"the detail of {order} is no JSON object", unclear=False)
-    look = _Look(answer.as_of, source, now)
+    look = Observation(answer.as_of, source, now)
     with transaction.atomic():
-        items = [item for item in _list(document, "assignments") if _word(item, "id", 255)]
-        for item in sorted(items, key=functools.partial(_in_sequence, before)):
-            _observe_assignment(before, item, look)
-        _observe_status(order, _word(document, "status", 100), look)
+        _observe_assignments(before, document, look)
+        _observe_status(order, word(document, "status", 100), look)
         _keep_detail(order, document, now)
     return look.contradicts
 
@@ -81,38 +70,34 @@ def next_read(order: Order, *, contradicts: bool, now: datetime) -> datetime | N
     )
 
 
-def _observe_status(order: Order, status: str, look: "_Look") -> None:
+def _observe_status(order: Order, status: str, look: Observation) -> None:
     if status:
         is_listed = statuses.is_reachable(order.status, status, statuses.ORDER_TRANSITIONS)
         fact = StatusChange.Fact.ORDER_STATUS
         look.write(order, lww.STATUS, fact, status, is_listed=is_listed)
 
 
+def _observe_assignments(before: Known, document: dict[str, Any], look: Observation) -> None:
+    """Write what is said of each, and make due for a read what the detail is silent about."""
+    items = [item for item in _list(document, "assignments") if word(item, "id", 255)]
+    silent = [] if items else [row.pk for row in before.assignments.values()]
+    for item in sorted(items, key=functools.partial(_in_sequence, before)):
+        platform_id = word(item, "id", 255)
+        row = before.assignments.get(platform_id)
+        if row is None:
+            row = _first_seen(before.order, platform_id, now=look.now)
+        if observe_item(row, item, look):
+            silent.append(row.pk)
+    if silent:
+        rows = Assignment.objects.filter(pk__in=silent)
+        poller.ask(rows, ASSIGNMENTS, before.order.workspace_id, now=look.now)
+
+
 def _in_sequence(before: Known, item: dict[str, Any]) -> tuple[float, str]:
     """Say when an assignment is locked: as events do it, so that no two wait for each other."""
-    platform_id = _word(item, "id", 255)
+    platform_id = word(item, "id", 255)
     known = before.assignments.get(platform_id)
     return (math.inf if known is None else known.pk), platform_id
-
-
-def _observe_assignment(before: Known, item: dict[str, Any], look: "_Look") -> None:
-    """Write one assignment (A37). In a detail what is absent is not there, unlike in an event."""
-    platform_id, kind = _word(item, "id", 255), _word(item, "assignmentType", 100)
-    row = before.assignments.get(platform_id)
-    if row is None:
-        row = _first_seen(before.order, platform_id, now=look.now)
-    plain: dict[str, Any] = {
-        "assignment_type": kind or row.assignment_type,
-        "products": _list_of_words(item),
-    }
-    Assignment.objects.filter(pk=row.pk).exclude(**plain).update(**plain)
-    status = _word(item, "status", 100)
-    if not status:
-        return  # an abridged item: its silence means nothing
-    tables = statuses.assignment_tables(plain["assignment_type"])
-    for lww_field, value in _facts(item, status):
-        is_listed = lww_field != lww.STATUS or statuses.is_reachable(row.status, status, *tables)
-        look.write(row, lww_field, FACT_OF[lww_field], value, is_listed=is_listed)
 
 
 def _first_seen(order: Order, platform_id: str, *, now: datetime) -> Assignment:
@@ -126,58 +111,6 @@ def _first_seen(order: Order, platform_id: str, *, now: datetime) -> Assignment:
     return row if is_first else Assignment(pk=row.pk, order=order, platform_id=platform_id)
 
 
-def _facts(item: dict[str, Any], status: str) -> list[tuple[LwwField, Any]]:
-    facts: list[tuple[LwwField, Any]] = [
-        (lww.STATUS, status),
-        (lww.ACTION, _word(item, "actionRequired", 100)),
-    ]
-    photographer = item.get("photographer")
-    facts.append((lww.PHOTOGRAPHER, photographer if isinstance(photographer, dict) else {}))
-    readers = {"scheduledAt": read_moment, "estimatedDeliveryAt": read_day}
-    columns = {"scheduledAt": lww.APPOINTMENT, "estimatedDeliveryAt": lww.ESTIMATE}
-    for name, read in readers.items():
-        value = item.get(name)
-        try:
-            facts.append((columns[name], None if value is None else read(name, value)))
-        except NotUnderstood:
-            continue  # the column keeps what it has; `Order.observed` shows the word that came
-    return facts
-
-
-@dataclass
-class _Look:
-    """One read on its way into fields and timeline."""
-
-    as_of: datetime | None
-    source: StatusChange.Source
-    now: datetime
-    contradicts: bool = False
-
-    def write(
-        self,
-        row: Order | Assignment,
-        lww_field: LwwField,
-        fact: StatusChange.Fact,
-        value: Any,
-        *,
-        is_listed: bool,
-    ) -> None:
-        before, mark = getattr(row, lww_field.value), getattr(row, lww_field.at)
-        if not lww.observe(row, lww_field, value, as_of=self.as_of) or value == before:
-            return
-        stamp = Stamp(self.as_of or self.now, self._digest(row, lww_field, value))
-        origin = timeline.Origin(stamp, self.source)
-        timeline.enter(
-            timeline.line(row, fact, previous=before, new=value, origin=origin, is_listed=is_listed)
-        )
-        if mark > EPOCH and (self.as_of is None or self.as_of < mark + LAG):
-            self.contradicts = True
-
-    def _digest(self, row: Order | Assignment, lww_field: LwwField, value: Any) -> str:
-        seen = [row._meta.label, row.pk, lww_field.value, str(value), str(self.now)]
-        return canonical_digest(seen)
-
-
 def _keep_detail(order: Order, document: dict[str, Any], now: datetime) -> None:
     """Keep the detail as it was read, and what in it never changes."""
     columns: dict[str, Any] = {"observed": document, "read_at": now}
@@ -187,27 +120,17 @@ def _keep_detail(order: Order, document: dict[str, Any], now: datetime) -> None:
             columns["placed_at"] = read_moment("createdAt", placed_at)
     except NotUnderstood:
         pass
-    if user := _word(document, "userId", 255):
+    if user := word(document, "userId", 255):
         columns["user_platform_id"] = user
     # A slower reader that began before writes nothing.
     Order.objects.filter(pk=order.pk).exclude(read_at__gt=now).update(**columns)
     tie_to_property(
         order,
-        reference=_word(document, "objectReferenceId", 255),
-        property_id=_word(document, "realEstatePropertyId", 255),
+        reference=word(document, "objectReferenceId", 255),
+        property_id=word(document, "realEstatePropertyId", 255),
     )
-
-
-def _word(document: dict[str, Any], name: str, limit: int) -> str:
-    value = document.get(name)
-    return "" if value is None else str(value)[:limit]
 
 
 def _list(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
     value = document.get(name)
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _list_of_words(item: dict[str, Any]) -> list[str]:
-    value = item.get("products")
-    return [str(word) for word in value] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""An order that is due is read from the platform into the mirror."""
+"""An order or an assignment that is due is read from the platform into the mirror."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,9 +10,11 @@ from django.utils import timezone
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim
 from crm_sync.platform.client import Client
+from orders.mirror import assignment
 from orders.mirror.detail import known, next_read, observe
 from orders.mirror.updates import QUEUE
-from orders.models import Order, StatusChange
+from orders.models import Assignment, Order, StatusChange
+from orders.reads.schedule import SOON
 from orders.statuses import ORDER_TERMINAL
 
 
@@ -24,6 +26,15 @@ def read(claim: Claim[Order], client: Client) -> dict[str, Any]:
     contradicts = observe(before, answer, source=StatusChange.Source.READ, now=now)
     order = Order.objects.get(pk=claim.row.pk)
     return {"due_at": next_read(order, contradicts=contradicts, now=now)}
+
+
+def read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]:
+    """Read one assignment; a `poller.Reader`. Its order's reads and the events ask for it."""
+    before = Assignment.objects.get(pk=claim.row.pk)
+    answer = client.get_assignment(before.platform_id)
+    now = timezone.now()
+    contradicts = assignment.observe(before, answer, source=StatusChange.Source.READ, now=now)
+    return {"due_at": now + SOON if contradicts else None, "read_at": now}
 
 
 def read_all_open(workspace_id: int, now: datetime) -> int:

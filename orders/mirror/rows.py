@@ -19,7 +19,7 @@ from orders.models import Assignment, Order, StatusChange
 from orders.reads import poller
 from properties.models import Property
 
-QUEUE = "orders"
+QUEUE, ASSIGNMENTS = "orders", "assignments"
 # What an event looks at: to load a whole row takes longer than to apply the event.
 TIES = ("object_reference_id", "property_platform_id", "real_estate_property")
 READ: dict[type[Order | Assignment], tuple[str, ...]] = {
@@ -44,7 +44,7 @@ class Rows:
         self.workspace_id, self.now = batch.workspace_id, batch.now
         self._changed: dict[Order | Assignment, set[str]] = defaultdict(set)
         self._lines: list[dict[str, Any]] = []
-        self._asked: set[int] = set()
+        self._asked: dict[type[Order | Assignment], set[int]] = {Assignment: set(), Order: set()}
         self._properties: dict[tuple[str, str], Property | None] = {}
         of_orders = {order_id(one): one for one in batch.events if "orderId" in REQUIRED[one.kind]}
         of_assignments: dict[str, Event] = {}
@@ -121,18 +121,19 @@ class Rows:
         """Add a line to the timeline; see `timeline.line`."""
         self._lines.append(line)
 
-    def ask_for(self, order: Order) -> None:
-        """Make the order due for a read."""
-        self._asked.add(order.pk)
+    def ask_for(self, row: Order | Assignment) -> None:
+        """Make the order or the assignment due for a read."""
+        self._asked[type(row)].add(row.pk)
 
     def write(self) -> None:
         """Write what has changed, and ring for what is to be read."""
         for model in (Assignment, Order):
             fast_sql.update_many(model, self._changes(model))
         fast_sql.insert_many(StatusChange, self._lines)
-        if self._asked:
-            asked = Order.objects.filter(pk__in=self._asked)
-            poller.ask(asked, QUEUE, self.workspace_id, now=self.now)
+        for model, queue in ((Assignment, ASSIGNMENTS), (Order, QUEUE)):
+            if keys := self._asked[model]:
+                asked = model._default_manager.filter(pk__in=keys)
+                poller.ask(asked, queue, self.workspace_id, now=self.now)
 
     def _changes(self, model: type[Order | Assignment]) -> Iterable[Change]:
         for row, names in self._changed.items():

@@ -136,7 +136,10 @@ def _apply_date(
 
 
 def apply_photographer(context: EventContext) -> Effect:
-    """PHOTOGRAPHER_BOOKED: keep the id, and read the order for name and contact (§6.3)."""
+    """PHOTOGRAPHER_BOOKED: keep the id, and read the assignment for name and contact (§6.3).
+
+    Without an assignment the order is read, which names it.
+    """
     order = order_of(context)
     photographer_id = context.word("photographerId", 255)
     subject: Order | Assignment = order
@@ -155,7 +158,7 @@ def apply_photographer(context: EventContext) -> Effect:
         was_stale=not write.is_new,
     )
     if write.is_new or write.is_tie:
-        context.rows.ask_for(order)
+        context.rows.ask_for(subject)
     where = str(order) if subject is order else f"{order}, {subject}"
     return _effect([write], f"{where}: photographer {photographer_id} booked")
 

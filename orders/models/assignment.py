@@ -3,12 +3,16 @@
 from django.db import models
 from django.utils import timezone
 
+from crm_sync.jobs.due import DueModel, no_half_lease
 from orders.models.order import EPOCH, Order
 from orders.statuses import AssignmentStatus, shown
 
 
-class Assignment(models.Model):
-    """The mirror of one assignment (A37); every fact with a clock of its own has its watermark."""
+class Assignment(DueModel):
+    """The mirror of one assignment (A37); every fact with a clock of its own has its watermark.
+
+    `due_at` says when it is read by itself: an event or the detail of its order asks for that.
+    """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="assignments")
@@ -38,13 +42,24 @@ class Assignment(models.Model):
     photographer_digest = models.CharField(max_length=64, blank=True, default="")
 
     products = models.JSONField(default=list)
+    read_at = models.DateTimeField(null=True, blank=True, help_text="By itself, by our clock")
+    problem = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
                 fields=["workspace", "platform_id"], name="one_assignment_per_id"
-            )
+            ),
+            no_half_lease("assignment"),
+        ]
+        indexes = [
+            # The tick and the claim look for due rows among many that are not.
+            models.Index(
+                fields=["workspace", "due_at"],
+                name="assignment_due",
+                condition=models.Q(due_at__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -77,7 +77,9 @@ def _complete(order: Order, placement: Placement, *, now: datetime, until_asked:
     unnamed.update(user_platform_id=placement.user_platform_id)
     unasked = models.Q(due_at=None) | models.Q(due_at=until_asked)
     mine = Order.objects.filter(unasked, pk=order.pk)
-    mine.update(due_at=next_read(order, contradicts=False, now=now))
+    # An answer that names the order alone leaves all else to be read.
+    due_at = next_read(order, contradicts=False, now=now) if order.status else now
+    mine.update(due_at=due_at)
 
 
 def settle(placement: Placement) -> bool:

@@ -1,4 +1,4 @@
-"""At most so many reads of orders in any minute of a workspace, whoever makes them (A8).
+"""At most so many reads of orders and assignments in any minute of a workspace (A8).
 
 Each read pays for its share of time; a few may be paid in advance, so that an order which somebody
 waits for is read at once. With N reads a minute, N/6 come at once and the other 5/6 of N evenly:

@@ -9,7 +9,7 @@ from django.apps import apps
 from django.db import IntegrityError, models, transaction
 
 from crm_sync.models import Lane, ReceivedEvent, Slot, WebhookMonitor, Workspace
-from orders.models import MaterialSet, Order, Placement
+from orders.models import Assignment, MaterialSet, Order, Placement
 from properties.models import Import, Property
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -95,6 +95,12 @@ def test_a_placement_with_an_order_is_placed(workspace):
     assert "placement_with_an_order_is_placed" in refused(row, {"state": "UNCERTAIN"})
 
 
+def test_an_assignment_has_no_half_lease(workspace):
+    order = Order.objects.create(workspace=workspace, platform_id="1")
+    row = Assignment.objects.create(workspace=workspace, order=order, platform_id="2")
+    assert "assignment_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
+
+
 @pytest.mark.once
 def test_each_constraint_of_the_database_is_tried(db):
     ours = [
@@ -104,5 +110,6 @@ def test_each_constraint_of_the_database_is_tried(db):
         for constraint in model._meta.constraints
         if isinstance(constraint, models.CheckConstraint)
     ]
-    tried = {name for name, *_ in CONSTRAINTS} | {"placement_with_an_order_is_placed"}
+    tried = {name for name, *_ in CONSTRAINTS}
+    tried |= {"placement_with_an_order_is_placed", "assignment_has_no_half_lease"}
     assert set(ours) - tried == set()

@@ -17,7 +17,7 @@ from crm_sync.jobs import due
 from crm_sync.models import Lane, ReceivedEvent, Slot, WebhookMonitor, Workspace
 from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain, RowQueue
-from orders.models import MaterialSet, Order
+from orders.models import Assignment, MaterialSet, Order
 from properties.editing import create
 from properties.models import Import, Property
 from tests.properties.uploaded import table, upload
@@ -53,6 +53,15 @@ def fill_orders(workspace, _) -> None:
         Order.objects.create(workspace=workspace, platform_id=f"O-{n}", due_at=now)
 
 
+def fill_assignments(workspace, _) -> None:
+    now = timezone.now()
+    order = Order.objects.create(workspace=workspace, platform_id="O-1")
+    for n in range(BACKLOG):
+        Assignment.objects.create(
+            workspace=workspace, order=order, platform_id=f"A-{n}", due_at=now
+        )
+
+
 def fill_materials(workspace, _) -> None:
     now = timezone.now()
     for n in range(BACKLOG):
@@ -74,6 +83,7 @@ FILL = {
     "properties": (Property, fill_properties),
     "received_events": (ReceivedEvent, fill_received_events),
     "orders": (Order, fill_orders),
+    "assignments": (Assignment, fill_assignments),
     "materials": (MaterialSet, fill_materials),
     "webhooks": (WebhookMonitor, fill_webhooks),
     "imports": (Import, fill_imports),

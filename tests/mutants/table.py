@@ -334,6 +334,14 @@ MUTANTS = (
         ("tests/orders/test_reads.py",),
     ),
     Mutant(
+        "what the detail of an order leaves out of an assignment is erased (A35)",
+        "orders/mirror",
+        "_facts",
+        "name not in item and not A",
+        "False",
+        ("tests/orders/test_assignment_reads.py",),
+    ),
+    Mutant(
         "a callback that was not stored is acknowledged (I15)",
         "crm_sync/inbox",
         "take",

@@ -46,6 +46,7 @@ QUEUES = {
     "webhooks": WebhookMonitor,
     "received_events": ReceivedEvent,
     "orders": Order,
+    "assignments": Assignment,
     "materials": MaterialSet,
 }
 

@@ -210,11 +210,12 @@ def test_text_that_no_database_stores_is_cleaned(workspace):
     assert Order.objects.get().status == "IN_PROGRESS"
 
 
-def test_a_booked_photographer_is_noted_and_the_order_read(workspace, order):
+def test_a_booked_photographer_is_noted_and_the_assignment_read(workspace, order):
     book = {"orderId": "1", "assignmentId": "7"}
     tell(workspace, "PHOTOGRAPHER_BOOKED", timestamp=at(2), photographerId="51", **book)
     assert Assignment.objects.get().photographer == {"id": "51"}
-    assert is_due(order)
+    assert Assignment.objects.get().due_at <= datetime.now(UTC)
+    assert not is_due(order)
     Assignment.objects.update(photographer={"id": "51", "name": "Photographer One"})
     tell(workspace, "PHOTOGRAPHER_BOOKED", timestamp=at(3), photographerId="51", **book)
     assert Assignment.objects.get().photographer == {"id": "51", "name": "Photographer One"}

@@ -154,7 +154,7 @@ def test_an_event_that_asks_during_a_read_is_not_forgotten(box, workspace, place
     assert read(order) == {"read": 2}
 
 
-def test_what_is_gone_from_a_detail_is_cleared_and_what_it_lacks_is_kept(box, place):
+def test_what_is_gone_from_an_assignment_is_cleared_and_one_that_is_gone_is_kept(box, place):
     order = place("GROUND_PHOTO", "FLOOR_PLAN")
     first, second = Assignment.objects.order_by("platform_id")
     box.set_appointment(first.platform_id, "2026-12-01T09:00:00Z")
@@ -164,6 +164,9 @@ def test_what_is_gone_from_a_detail_is_cleared_and_what_it_lacks_is_kept(box, pl
     box.workspace.assignments[first.platform_id].pop("scheduledAt")
     box.workspace.orders[order.platform_id]["assignments"].remove(second.platform_id)
     read(order)
+    first.refresh_from_db()
+    assert first.scheduled_at is not None  # the detail of an order may be abridged
+    assert registry.queue("assignments").drain(order.workspace_id, 20.0).counts == {"read": 1}
     first.refresh_from_db()
     assert first.scheduled_at is None
     assert Assignment.objects.filter(pk=second.pk).exists()

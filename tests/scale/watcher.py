@@ -19,6 +19,7 @@ QUEUES = {
     "imports": ("properties_import", False),
     "received_events": ("crm_sync_receivedevent", False),
     "orders": ("orders_order", True),
+    "assignments": ("orders_assignment", True),
     "materials": ("orders_materialset", True),
     "webhooks": ("crm_sync_webhookmonitor", True),
 }

@@ -1,0 +1,130 @@
+"""What a read says of one assignment (A37), in the detail of its order or in its own (§4.5).
+
+The interface promises neither which members an order's detail has nor how much it tells of its
+assignments. So silence in it erases nothing: where it is silent about something, the assignment
+itself is read, the source of photographer, schedule and products.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from crm_sync.platform.errors import TransientError
+from crm_sync.platform.events import NotUnderstood, read_day, read_moment
+from crm_sync.platform.responses import Answer
+from orders import statuses
+from orders.mirror import lww
+from orders.mirror.lww import LwwField
+from orders.mirror.observation import FACT_OF, Observation, word
+from orders.models import Assignment, StatusChange
+from orders.statuses import AssignmentStatus
+
+Item = dict[str, Any]
+MEMBERS = {  # what an assignment may leave out
+    lww.APPOINTMENT: "scheduledAt",
+    lww.ESTIMATE: "estimatedDeliveryAt",
+    lww.ACTION: "actionRequired",
+    lww.PHOTOGRAPHER: "photographer",
+}
+
+
+def observe(
+    before: Assignment, answer: Answer, *, source: StatusChange.Source, now: datetime
+) -> bool:
+    """Write the detail of an assignment into the mirror.
+
+    What a whole one leaves out is not there; it is whole where it tells its products.
+
+    Args:
+        before: as it was right before the call went out.
+
+    Returns:
+        True when it should be read again soon, because it contradicts something young.
+
+    Raises:
+        TransientError: the answer is no assignment.
+    """
+    document = answer.cleaned
+    if not isinstance(document, dict):
+        raise TransientError(f"the detail of {before} is no JSON object", unclear=False)
+    look = Observation(answer.as_of, source, now)
+    with transaction.atomic():
+        _write(before, document, look, is_whole=_tells_products(document))
+    return look.contradicts
+
+
+def observe_item(before: Assignment, item: Item, look: Observation) -> bool:
+    """Write what the detail of an order says of an assignment; what it leaves out stays.
+
+    Args:
+        before: as it was before the read began.
+
+    Returns:
+        True when the item is silent about something, so that the assignment itself is to be read.
+    """
+    _write(before, item, look, is_whole=False)
+    return _is_silent(before, item)
+
+
+def _is_silent(before: Assignment, item: Item) -> bool:
+    """Tell whether an item lacks what each assignment has, or what is known of this one."""
+    if not _tells_products(item):
+        return True
+    person = _photographer(before.photographer, item.get("photographer"))
+    is_new_name = person.keys() == {"id"} and person != before.photographer
+    untold = (one for one, name in MEMBERS.items() if name not in item and one is not lww.ACTION)
+    return is_new_name or any(getattr(before, one.value) for one in untold)
+
+
+def _tells_products(item: Item) -> bool:
+    return isinstance(item.get("products"), list)
+
+
+def _write(before: Assignment, item: Item, look: Observation, *, is_whole: bool) -> None:
+    kind = word(item, "assignmentType", 100) or before.assignment_type
+    plain: dict[str, Any] = {"assignment_type": kind}
+    if _tells_products(item):
+        plain["products"] = [str(product) for product in item["products"]]
+    Assignment.objects.filter(pk=before.pk).exclude(**plain).update(**plain)
+    tables = statuses.assignment_tables(kind)
+    if status := word(item, "status", 100):
+        is_listed = statuses.is_reachable(before.status, status, *tables)
+        look.write(before, lww.STATUS, FACT_OF[lww.STATUS], status, is_listed=is_listed)
+    for lww_field, value in _facts(before, item, status, is_whole=is_whole):
+        look.write(before, lww_field, FACT_OF[lww_field], value)
+
+
+def _facts(
+    before: Assignment, item: Item, status: str, *, is_whole: bool
+) -> Iterator[tuple[LwwField, Any]]:
+    for lww_field, name in MEMBERS.items():
+        # An action belongs to one status, as in an event.
+        is_over = lww_field is lww.ACTION and status not in ("", AssignmentStatus.ACTION_REQUIRED)
+        if name not in item and not (is_whole or is_over):
+            continue
+        try:
+            yield lww_field, _value(before, lww_field, item.get(name))
+        except NotUnderstood:
+            continue  # the column keeps what it has
+
+
+def _value(before: Assignment, lww_field: LwwField, told: Any) -> Any:
+    if lww_field is lww.PHOTOGRAPHER:
+        return _photographer(before.photographer, told)
+    if lww_field is lww.ACTION:
+        return "" if told is None else str(told)[:100]
+    if told is None:
+        return None
+    name = MEMBERS[lww_field]
+    return read_moment(name, told) if lww_field is lww.APPOINTMENT else read_day(name, told)
+
+
+def _photographer(known: Item, told: Any) -> Item:
+    """Return who it is; the bare id of somebody whose name and contact we know erases neither."""
+    if not isinstance(told, dict):
+        return {}
+    person = told if told.get("id") is None else told | {"id": str(told["id"])}  # A7
+    is_same = person.keys() == {"id"} and known.get("id") == person["id"]
+    return known if is_same else person

@@ -1,0 +1,72 @@
+"""One read of the platform on its way into fields and timeline (I23, I29)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from crm_sync.platform.events import canonical_digest
+from orders.mirror import lww, timeline
+from orders.mirror.lww import LwwField, Stamp
+from orders.models import EPOCH, Assignment, Order, StatusChange
+
+# A read that contradicts an event younger than this may come from a copy of the platform's data
+# that lags behind: it counts, but is repeated (I23).
+LAG = timedelta(seconds=10)
+FACT_OF = {  # of assignments
+    lww.STATUS: StatusChange.Fact.ASSIGNMENT_STATUS,
+    lww.APPOINTMENT: StatusChange.Fact.APPOINTMENT,
+    lww.ESTIMATE: StatusChange.Fact.ESTIMATE,
+    lww.ACTION: StatusChange.Fact.ACTION,
+    lww.PHOTOGRAPHER: StatusChange.Fact.PHOTOGRAPHER,
+}
+
+
+@dataclass
+class Observation:
+    """One read.
+
+    Attributes:
+        as_of: the platform's clock when it was asked; None where the answer does not say.
+        now: our clock.
+        contradicts: it contradicts something young, so it is to be repeated soon.
+    """
+
+    as_of: datetime | None
+    source: StatusChange.Source
+    now: datetime
+    contradicts: bool = False
+
+    def write(
+        self,
+        row: Order | Assignment,
+        lww_field: LwwField,
+        fact: StatusChange.Fact,
+        value: Any,
+        *,
+        is_listed: bool = True,
+    ) -> None:
+        """Write one fact, and a line where it is news, unless something newer has come since.
+
+        Args:
+            row: as it was before the read began.
+        """
+        before, mark = getattr(row, lww_field.value), getattr(row, lww_field.at)
+        if not lww.observe(row, lww_field, value, as_of=self.as_of) or value == before:
+            return
+        stamp = Stamp(self.as_of or self.now, self._digest(row, lww_field, value))
+        origin = timeline.Origin(stamp, self.source)
+        timeline.enter(
+            timeline.line(row, fact, previous=before, new=value, origin=origin, is_listed=is_listed)
+        )
+        if mark > EPOCH and (self.as_of is None or self.as_of < mark + LAG):
+            self.contradicts = True
+
+    def _digest(self, row: Order | Assignment, lww_field: LwwField, value: Any) -> str:
+        seen = [row._meta.label, row.pk, lww_field.value, str(value), str(self.now)]
+        return canonical_digest(seen)
+
+
+def word(document: dict[str, Any], name: str, limit: int) -> str:
+    """Return a text or an id of a document as a column of that width holds it (A7)."""
+    value = document.get(name)
+    return "" if value is None else str(value)[:limit]
