@@ -6,6 +6,7 @@ from crm_sync.admin.accounts import GroupAdmin, UserAdmin
 from crm_sync.admin.gap import GapAdmin
 from crm_sync.admin.received_event import ReceivedEventAdmin
 from crm_sync.admin.schedules import CrontabScheduleAdmin, IntervalScheduleAdmin, PeriodicTaskAdmin
+from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.admin.webhook_monitor import WebhookMonitorAdmin
 from crm_sync.admin.workspace import WorkspaceAdmin
 
@@ -23,3 +24,4 @@ __all__ = [
 
 admin.site.index_template = "crm_sync/dashboard.html"
 admin.site.index_title = "Overview"
+admin.site.empty_value_display = EMPTY

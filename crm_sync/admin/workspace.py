@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin import webhook
 from crm_sync.admin.ui.base import ModelAdmin, ModelForm, display
-from crm_sync.admin.ui.cells import badge, exact_moment, link, two_lines
+from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.webhook_monitor import webhook_cell
@@ -201,7 +201,7 @@ class WorkspaceAdmin(ModelAdmin):
             exact_moment(workspace.paused_until, now) if workspace.is_paused(now) else "Not paused"
         )
 
-    reason = column("last problem", lambda row: row.problem or "None")
+    reason = column("last problem", lambda row: row.problem or EMPTY)
 
     @display(description="the platform's clock")
     def platform_clock(self, workspace: Workspace) -> str:

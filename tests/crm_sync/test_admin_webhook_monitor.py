@@ -1,5 +1,6 @@
 """The screens of webhooks and gaps: what differs is repaired, what was missed is seen."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -186,3 +187,14 @@ def test_it_takes_as_many_queries_for_twenty_rows_as_for_one(boss, address):
     one = queries_of(boss, address)
     fill(1, 20)
     assert queries_of(boss, address) == one
+
+
+def test_a_webhook_as_we_set_it_has_no_empty_second_line(boss, workspace):
+    page = boss.get(MONITORS).content.decode()
+    assert '<span class="cs-two"><span class="cs-first">main</span></span>' in page
+
+
+def test_what_is_empty_has_one_mark_on_all_pages(boss, workspace):
+    page = boss.get(f"/admin/crm_sync/workspace/{workspace.pk}/change/").content.decode()
+    assert "Last problem" in page
+    assert re.findall(r">\s*-\s*<", page) == []

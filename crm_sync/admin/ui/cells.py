@@ -58,12 +58,10 @@ def _relative(at: datetime, now: datetime) -> str:
 
 
 def two_lines(first: object, second: object) -> SafeString:
-    """Show a main line and a quiet one under it."""
+    """Show a main line, and a quiet one under it where there is something to say."""
+    quiet = format_html('<span class="cs-subtle">{}</span>', second) if second else ""
     return format_html(
-        '<span class="cs-two"><span class="cs-first">{}</span>'
-        '<span class="cs-subtle">{}</span></span>',
-        first,
-        second or EMPTY,
+        '<span class="cs-two"><span class="cs-first">{}</span>{}</span>', first, quiet
     )
 
 
