@@ -56,7 +56,7 @@ class Platform:
         self.access = Access(token, client_id, client_secret)
         self.http = http or callbacks.plain_session()
         self._usual_switches = turned(USUAL, switches or {})
-        self.switches = self._usual_switches
+        self.switches = dict(self._usual_switches)
         self.calls: deque[Call] = deque(maxlen=CALLS_KEPT)
         self.journal: Journal | None = None
         self.effects = 0  # how many calls were carried out; none of those that a fault refused
@@ -83,7 +83,7 @@ class Platform:
             self.workspace = Workspace.seeded()
             self._clock_offset = timedelta()
             self.faults.set({})
-            self.switches = self._usual_switches
+            self.switches = dict(self._usual_switches)
             self.calls.clear()
             self.version += 1
 

@@ -68,6 +68,9 @@ def test_a_switch_that_cannot_be_is_refused_by_name_and_none_is_turned(box, want
 
 def test_a_reset_goes_back_to_the_kind_that_it_began_with():
     box = Sandbox(switches={"platform": "odd"})
+    box.switches["merge"] = "deep"
+    box.reset()
+    assert box.switches == USUAL | PLATFORMS["odd"]
     turn(box, platform="brief")
     box.reset()
     assert box.switches == USUAL | PLATFORMS["odd"]
