@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 MARK = "HONCHO_PROCESS_NAME"  # honcho sets it for what it starts
-LOOK = 1.0  # seconds between two looks
+INTERVAL = 1.0  # seconds between two checks
 
 
 def watch(*_: Any, **__: Any) -> None:
@@ -25,7 +25,7 @@ def watch(*_: Any, **__: Any) -> None:
 def _run(child: int, honcho: int) -> None:
     # Whoever adopts the child of a honcho that is gone runs another command.
     while _parent(child) == honcho and _command(child) == _command(honcho):
-        time.sleep(LOOK)
+        time.sleep(INTERVAL)
     os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -64,7 +64,7 @@ PUSH_THREADS = env.int("PUSH_THREADS", default=16)  # of one worker, within a wo
 CALLBACK_BODY_LIMIT = env.int("CALLBACK_BODY_LIMIT", default=256 * 1024)  # bytes (S7)
 CALLBACK_ALLOW_NONE = env.bool("CALLBACK_ALLOW_NONE", default=False)  # authType NONE (S2)
 IMPORT_FILE_LIMIT = env.int("IMPORT_FILE_LIMIT", default=32 * 1024**2)  # bytes of an upload
-# The trigger history keeps ten attempts (§8): the pauses between two looks at it, in seconds, while
+# The trigger history keeps ten attempts (§8): the pauses between two polls of it, in seconds, while
 # something moves and while nothing does, and for how long something counts as moving.
 HISTORY_POLL_ACTIVE = env.float("HISTORY_POLL_ACTIVE", default=15.0)
 HISTORY_POLL_IDLE = env.float("HISTORY_POLL_IDLE", default=60.0)

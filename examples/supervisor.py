@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOON = 10.0  # seconds after its start: who ends within them did not start well
 TRIES = 3  # such starts in a row, then there is no point in another
 STOP_WITHIN = 5.0  # seconds, then what still runs is killed
-LOOK = 0.1  # seconds between two looks
+INTERVAL = 0.1  # seconds between two checks
 
 
 def commands(procfile: Path) -> dict[str, str]:
@@ -105,7 +105,7 @@ class Supervisor:
                 if end is not None and time.monotonic() > end:
                     say(f"not finished after {limit:g} s", sys.stderr)
                     return 1
-                time.sleep(LOOK)
+                time.sleep(INTERVAL)
             return 0
         finally:
             self._end_all()
@@ -136,7 +136,7 @@ class Supervisor:
             process.send(signal.SIGTERM)
         end = time.monotonic() + STOP_WITHIN
         while time.monotonic() < end and not all(map(Process.has_ended, self.processes)):
-            time.sleep(LOOK)
+            time.sleep(INTERVAL)
         for process in self.processes:
             process.send(signal.SIGKILL)
             process.running.wait()

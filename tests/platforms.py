@@ -29,7 +29,7 @@ class Between:
         canned = self.before(environ)
         if canned is None:
             started: list[tuple[str, list[tuple[str, str]]]] = []
-            whole = b"".join(self.app(environ, lambda *told: started.append(told[:2])))
+            whole = b"".join(self.app(environ, lambda *begun: started.append(begun[:2])))
             self.after(environ)
             canned = self.reword(environ, (*started[0], whole))
         status, headers, body = canned

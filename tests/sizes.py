@@ -26,10 +26,10 @@ def seed_of(what: str) -> int:
     return seed
 
 
-def figures(what: str, **told: Any) -> None:
+def figures(what: str, **values: Any) -> None:
     """Print what a run came to, and append it to the file that CHAOS_FIGURES names."""
-    print(f"{what}: " + ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in told.items()))
+    print(f"{what}: " + ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in values.items()))
     path = os.environ.get("CHAOS_FIGURES")
     if path:
         with Path(path).open("a") as file:
-            file.write(json.dumps({"what": what, **told}) + "\n")
+            file.write(json.dumps({"what": what, **values}) + "\n")

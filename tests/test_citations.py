@@ -188,8 +188,8 @@ def test_data_of_tests_are_no_citations_and_their_comments_are():
 
 def test_every_reading_limit_and_decision_has_one_place():
     interface = (DOCS / "interface.md").read_text(encoding="utf-8")
-    told = re.findall(r"\*\*([AL]\d+)\*\*", interface)
-    assert sorted(told) == sorted(set(told))
+    numbers = re.findall(r"\*\*([AL]\d+)\*\*", interface)
+    assert sorted(numbers) == sorted(set(numbers))
     numbers = [path.name[:4] for path in (DOCS / "decisions").glob("*.md")]
     assert sorted(numbers) == [f"{number:04}" for number in range(1, len(numbers) + 1)]
 

@@ -56,13 +56,13 @@ def fill(workspace: Workspace, count: int) -> None:
     """Store so many events as the endpoint does; they are due already."""
     run, now = secrets.token_hex(4), datetime.now(UTC) - timedelta(minutes=1)
     begun = now - timedelta(hours=1)
-    told = (
+    events = (
         event(f"{run}-{order}", n, begun + timedelta(seconds=n))
         for first in range(0, count // EACH, SIDE_BY_SIDE)
         for n in range(EACH)
         for order in range(first, min(first + SIDE_BY_SIDE, count // EACH))
     )
-    bodies = (json.dumps(one).encode() for one in told)
+    bodies = (json.dumps(one).encode() for one in events)
     rows = (
         ReceivedEvent(
             workspace=workspace,
@@ -81,16 +81,16 @@ def fill(workspace: Workspace, count: int) -> None:
 
 def event(order: str, n: int, at: datetime) -> dict[str, str]:
     """The nth of the events of an order with one assignment."""
-    told = {"orderId": order, "occurredAt": at.isoformat()}
+    fields = {"orderId": order, "occurredAt": at.isoformat()}
     if n in (0, EACH - 1):
         moves = ("PLACED", "IN_PROGRESS") if n == 0 else ("IN_PROGRESS", "COMPLETED")
-        return told | {"event": "ORDER_STATUS_UPDATED", **_move(moves)}
-    told |= {"assignmentId": f"{order}-1", "assignmentType": "PHOTO"}
+        return fields | {"event": "ORDER_STATUS_UPDATED", **_move(moves)}
+    fields |= {"assignmentId": f"{order}-1", "assignmentType": "PHOTO"}
     step = (n - 1) // 2
     if n % 2:
-        return told | {"event": "ASSIGNMENT_STATUS_UPDATED", **_move(MOVES[step : step + 2])}
+        return fields | {"event": "ASSIGNMENT_STATUS_UPDATED", **_move(MOVES[step : step + 2])}
     day = f"2026-02-0{step + 1}"
-    return told | {"event": "ESTIMATED_DELIVERY_UPDATED", "estimatedDeliveryAt": day}
+    return fields | {"event": "ESTIMATED_DELIVERY_UPDATED", "estimatedDeliveryAt": day}
 
 
 def _move(moves: tuple[str, ...]) -> dict[str, str]:

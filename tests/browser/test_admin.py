@@ -151,7 +151,7 @@ def test_the_counter_counts_like_the_server(visit, stock):
     page.goto(reverse("admin:properties_property_change", args=[row.pk]))
     counter = page.locator("[name=title] + .ps-counter")
     assert not counter.is_visible()
-    for text, told, tone in (
+    for text, shown, tone in (
         ("x" * 100, "100 / 255", ""),
         ("x" * 240, "240 / 255", "near"),
         ("x" * 256, "256 / 255: 1 too many", "over"),
@@ -159,7 +159,7 @@ def test_the_counter_counts_like_the_server(visit, stock):
         ("  " + "\N{HOUSE BUILDING}" * 255 + "  ", "255 / 255", "near"),
     ):
         page.fill("[name=title]", text)
-        assert (counter.inner_text(), counter.get_attribute("data-tone")) == (told, tone)
+        assert (counter.inner_text(), counter.get_attribute("data-tone")) == (shown, tone)
     page.click("button[name=_continue]")
     page.wait_for_selector("text=Pending")
     row.refresh_from_db()

@@ -40,7 +40,7 @@ def press(client: Client, workspace: Workspace, action: str, **more):
     return client.post(page(workspace), {"action": action} | more, follow=True)
 
 
-def told(response) -> list[str]:
+def messages_of(response) -> list[str]:
     return [str(message) for message in response.context["messages"]]
 
 
@@ -227,7 +227,7 @@ def test_an_address_that_only_this_machine_reaches_is_refused(box, workspace, bo
     settings.PUBLIC_BASE_URL = "http://localhost:8000"
     before = dict(box.workspace.webhook)
     for action in ("configure", "rotate"):
-        assert "which only this machine reaches" in told(press(boss, workspace, action))[0]
+        assert "which only this machine reaches" in messages_of(press(boss, workspace, action))[0]
     assert (list(box.calls), box.workspace.webhook) == ([], before)
 
 
@@ -250,14 +250,14 @@ def test_every_fault_becomes_a_message_on_the_page(between, workspace, boss, act
     text = response.content.decode()
     assert response.status_code == 200
     if (action, answer[0]) != ("ask", "404 Not Found"):
-        assert len(told(response)) == 1
+        assert len(messages_of(response)) == 1
     assert CANARY not in text
     assert not LogEntry.objects.exists()
 
 
 def test_a_change_whose_answer_is_lost_says_that_it_may_have_worked(between, workspace, boss):
     between.after = lost("PATCH")
-    (text,) = told(press(boss, workspace, "disable"))
+    (text,) = messages_of(press(boss, workspace, "disable"))
     assert text.endswith("It may have worked all the same: ask the platform.")
 
 
@@ -267,7 +267,9 @@ def test_a_busy_platform_pauses_the_workspace_and_is_left_alone(box, between, wo
     workspace.refresh_from_db()
     assert workspace.paused_until > timezone.now() + timedelta(seconds=100)
     between.before = lambda _: None
-    assert told(press(boss, workspace, "rotate"))[0].startswith("The workspace is paused until ")
+    assert messages_of(press(boss, workspace, "rotate"))[0].startswith(
+        "The workspace is paused until "
+    )
     assert list(box.calls) == []
 
 
@@ -293,7 +295,7 @@ def test_a_platform_that_does_not_answer_costs_a_short_deadline(workspace, boss,
     with serving(saying()) as silent:
         Workspace.objects.update(base_url=silent.url)
         for action in sorted(set(ACTIONS) - {"try"}):
-            (text,) = told(press(boss, workspace, action))
+            (text,) = messages_of(press(boss, workspace, action))
             assert "no whole answer within 0." in text
 
 
@@ -303,7 +305,7 @@ def test_a_secret_that_no_key_opens_is_a_message(boss, settings):
     assert boss.get(page(workspace)).status_code == 200
     for action in ACTIONS:
         response = press(boss, workspace, action)
-        assert (response.status_code, len(told(response))) == (200, 1)
+        assert (response.status_code, len(messages_of(response))) == (200, 1)
 
 
 # --- our address, secrets, hostile text ---

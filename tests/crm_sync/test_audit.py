@@ -109,9 +109,9 @@ def test_a_system_in_which_much_has_happened_adds_up(lived):
     found = audit()
     assert broken(found) == []
     assert found["holds"] is True
-    told = parts(found, "received events")
+    counts = parts(found, "received events")
     # Events of one moment are settled by their digests.
-    assert (told.pop("applied") + told.pop("stale"), told) == (
+    assert (counts.pop("applied") + counts.pop("stale"), counts) == (
         13,
         {"duplicate": 1, "not understood": 1},
     )

@@ -340,9 +340,9 @@ def test_an_answer_is_not_lost_where_the_clock_cannot_be_noted(box, workspace, c
 
 def test_the_overview_tells_of_a_difference_of_more_than_a_minute(box, workspace):
     boss = client_of(superuser=True)
-    told = "clock is 12 minutes ahead of ours"
-    assert told not in boss.get("/admin/").content.decode()
+    text = "clock is 12 minutes ahead of ours"
+    assert text not in boss.get("/admin/").content.decode()
     set_ahead(box, timedelta(minutes=12, seconds=30))
     poll_now(workspace)
     for page in ("/admin/", f"/admin/crm_sync/workspace/{workspace.pk}/change/"):
-        assert told in boss.get(page).content.decode()
+        assert text in boss.get(page).content.decode()

@@ -242,9 +242,9 @@ def test_the_webhook_is_disabled_enabled_rotated_and_deleted(box, workspace):
 def test_what_the_platform_holds_is_read_where_it_answers_without_a_body(box, workspace):
     box.switches["configured"] = "empty"
     for options in (["--disable"], ["--enable"], ["--auth", "BEARER_TOKEN"], ["--rotate-secret"]):
-        told = run("configure_webhook", "main", *options).splitlines()
-        assert f"url: {workspace.callback_url}" in told
-        assert f"enabled: {options != ['--disable']}" in told
+        lines = run("configure_webhook", "main", *options).splitlines()
+        assert f"url: {workspace.callback_url}" in lines
+        assert f"enabled: {options != ['--disable']}" in lines
 
 
 @pytest.mark.parametrize("told_by", SWITCHES["noWebhook"].positions)

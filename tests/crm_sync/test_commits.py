@@ -1,4 +1,4 @@
-"""Threads that write at one time share a commit, and each is told what became of its own write."""
+"""Threads that write at one time share a commit, and each learns what became of its own write."""
 
 import threading
 import time

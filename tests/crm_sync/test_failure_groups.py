@@ -1,4 +1,4 @@
-"""What is stuck for the same reason is told in the same words."""
+"""What is stuck for the same reason is named in the same words."""
 
 import pytest
 

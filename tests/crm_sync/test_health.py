@@ -81,16 +81,16 @@ def test_a_web_process_without_any_worker_takes_callbacks(db):
 
 
 def test_where_no_worker_and_no_beat_ever_ran_both_are_missing(db):
-    told = {"status": "work is stalled", "missing": ["worker", "beat"], "stalled": []}
-    assert get("/workersz") == (503, told)
+    expected = {"status": "work is stalled", "missing": ["worker", "beat"], "stalled": []}
+    assert get("/workersz") == (503, expected)
 
 
 @pytest.mark.parametrize("kind", [Kind.WORKER, Kind.BEAT])
 def test_the_one_that_fell_silent_is_missing(db, kind):
     for other in (Kind.WORKER, Kind.BEAT):
         seen(other, 60 if other == kind else 3)
-    told = {"status": "work is stalled", "missing": [str(kind)], "stalled": []}
-    assert get("/workersz") == (503, told)
+    expected = {"status": "work is stalled", "missing": [str(kind)], "stalled": []}
+    assert get("/workersz") == (503, expected)
 
 
 @pytest.mark.parametrize(("seconds", "late"), [(30, False), (90, True)])
@@ -98,8 +98,8 @@ def test_work_that_nobody_does_for_a_minute_is_told(db, seconds, late):
     seen(Kind.WORKER, 3)
     seen(Kind.BEAT, 3)
     due_since(seconds)
-    told = {"status": "work is stalled", "missing": [], "stalled": ["received_events"]}
-    assert get("/workersz") == ((503, told) if late else OK)
+    expected = {"status": "work is stalled", "missing": [], "stalled": ["received_events"]}
+    assert get("/workersz") == ((503, expected) if late else OK)
 
 
 def test_work_that_somebody_does_just_now_is_not_late(db):
@@ -118,8 +118,8 @@ def test_a_long_backlog_that_a_worker_drains_moves(db):
     with lanes.enter("received_events", workspace.pk) as lane:
         assert get("/workersz") == OK
         Lane.objects.update(lease_until=timezone.now() - timedelta(seconds=1))  # it was killed
-        told = {"status": "work is stalled", "missing": [], "stalled": ["received_events"]}
-        assert get("/workersz") == (503, told)
+        expected = {"status": "work is stalled", "missing": [], "stalled": ["received_events"]}
+        assert get("/workersz") == (503, expected)
     assert lane is not None
 
 

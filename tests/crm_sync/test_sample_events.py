@@ -68,12 +68,12 @@ def test_a_bare_sample_fits_the_schema_and_is_understood(kind):
 
 def test_a_status_that_needs_a_reason_gets_one_and_null_stays_null():
     kind = events.ASSIGNMENT_STATUS_UPDATED
-    told = sample_events.sample(kind, at=AT, fields={"newStatus": "ACTION_REQUIRED"})
-    assert told["actionRequired"] == "POWER_OF_ATTORNEY_REQUIRED"
-    told = sample_events.sample(
+    event = sample_events.sample(kind, at=AT, fields={"newStatus": "ACTION_REQUIRED"})
+    assert event["actionRequired"] == "POWER_OF_ATTORNEY_REQUIRED"
+    event = sample_events.sample(
         events.APPOINTMENT_DATE_UPDATED, at=AT, fields={"scheduledAt": None}
     )
-    assert told["scheduledAt"] is None
+    assert event["scheduledAt"] is None
 
 
 def test_an_unknown_kind_names_those_that_there_are():

@@ -19,9 +19,9 @@ from tests.processes import ROOT
 def test_an_event_of_each_kind_is_applied(platform_workspace, platform_event, kind, auth_type):
     Workspace.objects.update(auth_type=auth_type)
     platform_workspace.refresh_from_db()
-    told = platform_event(kind)
-    assert (told.state, told.kind, told.source) == ("APPLIED", kind, "CALLBACK")
-    assert ReceivedEvent.objects.get() == told
+    received = platform_event(kind)
+    assert (received.state, received.kind, received.source) == ("APPLIED", kind, "CALLBACK")
+    assert ReceivedEvent.objects.get() == received
 
 
 @pytest.mark.parametrize("auth_type", ["HEADER", "BEARER_TOKEN", "QUERY_PARAMETER"])
@@ -33,15 +33,15 @@ def test_a_secret_of_any_script_is_taken(platform_workspace, platform_event, aut
 
 def test_an_event_says_what_the_test_says_and_when(platform_event):
     at = datetime(2026, 1, 31, 10, tzinfo=UTC)
-    told = platform_event("APPOINTMENT_DATE_UPDATED", at=at, scheduledAt=None, assignmentId="7")
-    assert (told.occurred_at, told.effect) == (
+    received = platform_event("APPOINTMENT_DATE_UPDATED", at=at, scheduledAt=None, assignmentId="7")
+    assert (received.occurred_at, received.effect) == (
         at,
         "order TRIAL-ORDER, assignment 7: appointment cleared",
     )
     again = platform_event("APPOINTMENT_DATE_UPDATED", at=at, scheduledAt=None, assignmentId="7")
     assert (again.state, again.effect) == (
         "DUPLICATE",
-        f"the same as received event {told.pk}",
+        f"the same as received event {received.pk}",
     )
 
 

@@ -166,8 +166,8 @@ def test_a_database_that_is_away_is_told_once_and_asked_again(tick, others, capl
     wait_for(lambda: len(others["one"].asked_for) > 3)
     others["one"].due, others["one"].error = {7}, None
     wait_for(lambda: others["one"].begun == [7])
-    told = [one.getMessage() for one in caplog.records]
-    assert told == ["the database does not answer (gone away); asking again"]
+    messages = [one.getMessage() for one in caplog.records]
+    assert messages == ["the database does not answer (gone away); asking again"]
 
 
 def test_a_drain_that_fails_is_told_and_its_place_is_free_again(tick, others, caplog, monkeypatch):

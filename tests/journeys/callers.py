@@ -97,12 +97,12 @@ class Line:
         return response.status
 
 
-def at_a_rate(url: str, count: int, a_second: float, tell: Callable[[int, float], None]) -> None:
+def at_a_rate(url: str, count: int, a_second: float, note: Callable[[int, float], None]) -> None:
     """Send `count` events at a rate, each on time whatever became of those before."""
 
     def one(number: int) -> None:
         began = time.monotonic()
-        tell(Line(url).call(event(f"burst-{number}")), time.monotonic() - began)
+        note(Line(url).call(event(f"burst-{number}")), time.monotonic() - began)
 
     began, threads = time.monotonic(), []
     for number in range(count):

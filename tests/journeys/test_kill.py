@@ -33,8 +33,8 @@ def test_a_worker_that_is_killed_in_the_middle_loses_nothing(tmp_path: Path, dat
     try:
         installation.start_sandbox(step=1)
         installation.start_web()
-        told = installation.run("-m", "tests.journeys.driver", "setup")
-        moment = json.loads(told.splitlines()[-1])
+        output = installation.run("-m", "tests.journeys.driver", "setup")
+        moment = json.loads(output.splitlines()[-1])
         faults = {"rules": [SLOW]}
         assert requests.post(f"{installation.sandbox}/_sandbox/faults", json=faults, timeout=10).ok
         auditor = driver(installation, "audit", str(is_settled))

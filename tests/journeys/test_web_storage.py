@@ -160,7 +160,7 @@ def test_neither_a_frozen_broker_nor_a_busy_database_keeps_the_platform_waiting(
     command = ["redis-server", "--port", str(port), "--save", "", "--dir", str(tmp_path)]
     redis = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     installation = installed(tmp_path, database_url, CELERY_BROKER_URL=f"redis://127.0.0.1:{port}")
-    told: list[tuple[int, float]] = []
+    answers: list[tuple[int, float]] = []
     done = threading.Event()
     busy = threading.Thread(target=write_now_and_then, args=(database_url, done))
     try:
@@ -168,7 +168,7 @@ def test_neither_a_frozen_broker_nor_a_busy_database_keeps_the_platform_waiting(
         installation.start_web()
         redis.send_signal(signal.SIGSTOP)
         busy.start()
-        at_a_rate(url, 50, 50.0, lambda *one: told.append(one))
+        at_a_rate(url, 50, 50.0, lambda *one: answers.append(one))
     finally:
         done.set()
         if busy.ident:
@@ -176,8 +176,8 @@ def test_neither_a_frozen_broker_nor_a_busy_database_keeps_the_platform_waiting(
         redis.kill()
         redis.wait()
         installation.stop()
-    assert [status for status, _ in told] == [200] * 50
-    assert max(seconds for _, seconds in told) < PATIENCE
+    assert [status for status, _ in answers] == [200] * 50
+    assert max(seconds for _, seconds in answers) < PATIENCE
     assert ask(database_url, SOURCES) == [("CALLBACK", 50)]
 
 

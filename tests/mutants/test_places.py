@@ -1,4 +1,4 @@
-"""A mutant is found by what its place says; one that is found no more is told at once."""
+"""A mutant is found by what its place says; one that is found no more fails at once."""
 
 from pathlib import Path
 

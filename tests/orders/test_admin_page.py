@@ -36,7 +36,7 @@ def test_the_page_takes_as_many_queries_for_a_long_history_as_for_a_short_one(ma
 
 
 @pytest.mark.parametrize(
-    ("status", "told", "states"),
+    ("status", "statuses", "states"),
     [
         ("PLACED", ["PLACED"], ["now", "ahead", "ahead"]),
         ("IN_PROGRESS", ["PLACED", "IN_PROGRESS"], ["done", "now", "ahead"]),
@@ -47,9 +47,9 @@ def test_the_page_takes_as_many_queries_for_a_long_history_as_for_a_short_one(ma
         ("", [], ["ahead", "ahead", "ahead"]),
     ],
 )
-def test_the_steps_show_how_far_an_order_has_come(main, boss, status, told, states):
+def test_the_steps_show_how_far_an_order_has_come(main, boss, status, statuses, states):
     order = make_order(main, status=status)
-    for minutes, new in enumerate(told):
+    for minutes, new in enumerate(statuses):
         note(order, new, minutes=minutes)
     steps = context_of(boss, order)["steps"]
     last = "Cancelled" if status == "CANCELLED" else "Completed"

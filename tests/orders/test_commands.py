@@ -31,17 +31,21 @@ def test_an_order_is_placed_and_told(box, workspace, home):
 
 
 def test_an_order_is_placed_and_told_as_json(box, workspace, home):
-    told = json.loads(run("place_order", "main", *WISH, "--delivery", "42", "--json"))
+    printed = json.loads(run("place_order", "main", *WISH, "--delivery", "42", "--json"))
     order = Order.objects.get()
-    assert (told["state"], told["order"], told["status"]) == ("PLACED", order.platform_id, "PLACED")
-    assert told["instructions"] == {"billing": "21", "organization": "31", "delivery": "42"}
-    assert [item["product"] for item in told["products"]] == ["GROUND_PHOTO"]
+    assert (printed["state"], printed["order"], printed["status"]) == (
+        "PLACED",
+        order.platform_id,
+        "PLACED",
+    )
+    assert printed["instructions"] == {"billing": "21", "organization": "31", "delivery": "42"}
+    assert [item["product"] for item in printed["products"]] == ["GROUND_PHOTO"]
 
 
 def test_a_dry_run_shows_the_bodies_and_orders_nothing(box, workspace, home):
-    told = json.loads(run("place_order", "main", *WISH, "--dry-run", "--json"))
-    assert told["POST /v1/sessions"] == {"userId": "101", "realEstatePropertyId": "201"}
-    body = told["POST /v1/orders"]
+    printed = json.loads(run("place_order", "main", *WISH, "--dry-run", "--json"))
+    assert printed["POST /v1/sessions"] == {"userId": "101", "realEstatePropertyId": "201"}
+    body = printed["POST /v1/orders"]
     assert body["products"] == [{"id": "11", "quantity": 1}]
     assert body["instructions"] == {"billing": "21", "organization": "31", "delivery": "41"}
     assert ("POST", "/v1/orders") not in calls(box)
@@ -100,8 +104,8 @@ def test_an_order_is_rescheduled(box, place, drain_all):
     box.deliver()
     drain_all()
     words = ("--user", "AGENT-1", "--at", "2026-12-01T10:00:00+01:00", "--reason", "rain")
-    told = json.loads(run("reschedule_order", "main", order.platform_id, *words, "--json"))
-    assert [one["status"] for one in told["assignments"]] == ["RESCHEDULE_IN_PROCESS"]
+    printed = json.loads(run("reschedule_order", "main", order.platform_id, *words, "--json"))
+    assert [one["status"] for one in printed["assignments"]] == ["RESCHEDULE_IN_PROCESS"]
     assert list(box.calls)[-1][2] == {
         "userId": "101",
         "reason": "rain",

@@ -38,13 +38,13 @@ def moved(second: int, previous: str, new: str, **more: Any) -> Event:
 
 
 def appointment(second: int, value: str | None) -> Event:
-    told = {"event": "APPOINTMENT_DATE_UPDATED", "occurredAt": at(second), "orderId": "1"}
-    return told | {"assignmentId": "7", "scheduledAt": value}
+    event = {"event": "APPOINTMENT_DATE_UPDATED", "occurredAt": at(second), "orderId": "1"}
+    return event | {"assignmentId": "7", "scheduledAt": value}
 
 
 def order(second: int, previous: str, new: str) -> Event:
-    told = {"event": "ORDER_STATUS_UPDATED", "occurredAt": at(second), "orderId": "1"}
-    return told | {"previousStatus": previous, "newStatus": new}
+    event = {"event": "ORDER_STATUS_UPDATED", "occurredAt": at(second), "orderId": "1"}
+    return event | {"previousStatus": previous, "newStatus": new}
 
 
 DAY, OTHER = "2026-02-03T09:00:00Z", "2026-02-09T09:00:00Z"

@@ -1,4 +1,4 @@
-"""An order is placed at most once, and every ending is told (I9)."""
+"""An order is placed at most once, and every ending is shown (I9)."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Playing events again: what it would do is told before, and what is in effect stays (I22, I31)."""
+"""Playing events again: what it would do is shown first, and what is in effect stays (I22, I31)."""
 
 import json
 from collections import Counter
@@ -59,10 +59,10 @@ def breaks(app_hooks) -> list[bool]:
     handlers = registry.hooks().event_handlers
     works, broken = handlers["ORDER_STATUS_UPDATED"], [True]
 
-    def handler(*told):
+    def handler(*arguments):
         if broken[0]:
             raise ValueError("a bug of ours")
-        return works(*told)
+        return works(*arguments)
 
     app_hooks(event_handlers={**handlers, "ORDER_STATUS_UPDATED": handler})
     return broken
@@ -213,8 +213,8 @@ def test_copies_that_come_after_a_replay_are_still_known(receive, workspace):
     played(workspace, [first])
     for how in ({}, {"indent": 1}):  # the same bytes, and others
         (other,) = receive(json.dumps(moved("IN_PROGRESS", 1), **how).encode())
-        told = (other.state, other.effect)
-        assert told == ("DUPLICATE", f"the same as received event {first.pk}")
+        ending = (other.state, other.effect)
+        assert ending == ("DUPLICATE", f"the same as received event {first.pk}")
 
 
 @pytest.mark.parametrize("times", [1, 3])
@@ -258,9 +258,9 @@ def test_the_command_shows_then_plays(receive, breaks, workspace):
     breaks[0] = False
     before = everything()
     code, text = run("main", "--state", "FAILED", "--dry-run", "--json")
-    told = json.loads(text)
-    assert (code, told["chosen"], told["outcomes"]) == (0, 1, {"APPLIED": 1})
-    assert told["received_events"][0]["changes"]["order 5000, status"] == {
+    printed = json.loads(text)
+    assert (code, printed["chosen"], printed["outcomes"]) == (0, 1, {"APPLIED": 1})
+    assert printed["received_events"][0]["changes"]["order 5000, status"] == {
         "before": "",
         "after": "IN_PROGRESS",
     }

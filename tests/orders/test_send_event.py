@@ -52,7 +52,7 @@ def run(*words: str) -> str:
     return out.getvalue()
 
 
-def told(*words: str) -> dict:
+def printed(*words: str) -> dict:
     return json.loads(run(*words, "--json"))
 
 
@@ -69,7 +69,7 @@ def test_an_event_of_each_kind_goes_through_each_authentication(
 ):
     settings.CALLBACK_ALLOW_NONE = True
     configure(workspace, auth_type=auth_type, now=now())
-    found = told(kind, "main")
+    found = printed(kind, "main")
     settings.CALLBACK_ALLOW_NONE = False
     assert (found["status"], found["state"]) == (200, "APPLIED")
     stored = ReceivedEvent.objects.get()
@@ -82,7 +82,7 @@ def test_an_event_of_each_kind_goes_through_each_authentication(
 @pytest.mark.parametrize("auth_type", ["HEADER", "BEARER_TOKEN", "QUERY_PARAMETER"])
 def test_a_secret_of_any_script_goes_through_each_authentication(web, workspace, auth_type):
     Workspace.objects.update(auth_type=auth_type, auth_secret="sécret-ключ-🔑")
-    found = told("VISUALS_READY", "main")
+    found = printed("VISUALS_READY", "main")
     assert (found["status"], found["state"]) == (200, "APPLIED")
     assert "sécret" not in json.dumps(ReceivedEvent.objects.get().headers, ensure_ascii=False)
 
@@ -93,7 +93,7 @@ def test_by_default_it_is_about_the_newest_order_and_the_truth_comes_back(
     place()
     order = place("GROUND_PHOTO")
     assignment = order.assignments.get()
-    found = told("ASSIGNMENT_STATUS_UPDATED", "main", "--status", "SCHEDULED")
+    found = printed("ASSIGNMENT_STATUS_UPDATED", "main", "--status", "SCHEDULED")
     payload = found["payload"]
     assert (payload["orderId"], payload["assignmentId"]) == (
         order.platform_id,
@@ -124,7 +124,7 @@ def test_an_order_that_is_named_is_taken_and_the_read_can_be_left_out(web, place
 
 def test_other_fields_moment_and_previous_status_are_as_they_were_given(web):
     words = ("--at", "2026-01-31T10:00:00Z", "--assignment", "7", "--order", "3")
-    payload = told("APPOINTMENT_DATE_UPDATED", "main", *words, "--set", "scheduledAt=null")[
+    payload = printed("APPOINTMENT_DATE_UPDATED", "main", *words, "--set", "scheduledAt=null")[
         "payload"
     ]
     assert payload == {
@@ -135,12 +135,12 @@ def test_other_fields_moment_and_previous_status_are_as_they_were_given(web):
         "scheduledAt": None,
     }
     words = (*words, "--previous", "A", "--status", "B", "--set", "more=true")
-    payload = told("ASSIGNMENT_STATUS_UPDATED", "main", *words)["payload"]
+    payload = printed("ASSIGNMENT_STATUS_UPDATED", "main", *words)["payload"]
     assert (payload["previousStatus"], payload["newStatus"], payload["more"]) == ("A", "B", True)
 
 
 def test_a_dry_run_shows_the_call_without_the_secret_and_sends_nothing(web, workspace):
-    found = told("VISUALS_READY", "main", "--dry-run")
+    found = printed("VISUALS_READY", "main", "--dry-run")
     assert (found["url"], found["headers"]["X-API-Key"]) == (workspace.callback_url, "***")
     assert found["payload"]["orderId"] == "TRIAL-ORDER"
     text = run("VISUALS_READY", "main", "--dry-run")
@@ -178,8 +178,8 @@ def test_it_waits_for_a_worker_that_comes_a_little_later(web, workspace):
 def test_the_same_event_again_is_a_duplicate(web):
     words = ("ORDER_STATUS_UPDATED", "main", "--at", "2026-01-31T10:00:00Z", "--order", "3")
     words = (*words, "--previous", "PLACED")
-    first = told(*words)["delivery"]
-    again = told(*words)
+    first = printed(*words)["delivery"]
+    again = printed(*words)
     assert (again["state"], again["effect"]) == (
         "DUPLICATE",
         f"the same as received event {first}",
@@ -190,7 +190,7 @@ def test_the_same_event_again_is_counted_while_no_worker_has_come(web):
     web.has_worker = False
     words = ("ORDER_STATUS_UPDATED", "main", "--at", "2026-01-31T10:00:00Z", "--order", "3")
     words = (*words, "--previous", "PLACED", "--wait", "0")
-    assert [told(*words)["repeats"] for _ in range(3)] == [0, 1, 2]
+    assert [printed(*words)["repeats"] for _ in range(3)] == [0, 1, 2]
 
 
 def test_what_is_stored_and_not_applied_ends_with_3(web):

@@ -39,7 +39,7 @@ def export(client, kind: str, chosen, query: str = "", **more):
     return client.post(f"{LIST}{query}", data)
 
 
-def told(client) -> list[str]:
+def messages_of(client) -> list[str]:
     return [str(m) for m in client.get(LIST).context["messages"]]
 
 
@@ -83,7 +83,7 @@ def test_what_the_format_cannot_hold_is_told(admin_client, stock, main):
     mirrored = Property.objects.create(workspace=main, platform_id="P-5")
     document = json.loads(export(admin_client, "json", [*stock, bare, mirrored]).getvalue())
     assert [p["referenceId"] for p in document["properties"]] == ["A1", "A2", "A3"]
-    (message,) = told(admin_client)
+    (message,) = messages_of(admin_client)
     assert "platform id P-5 was left out: it has no reference of ours" in message
     assert "A4 was left out: " in message
 
@@ -92,7 +92,9 @@ def test_one_file_holds_one_workspace(admin_client, stock):
     other = Workspace.objects.create(slug="other", base_url="http://x.test")
     response = export(admin_client, "csv", [*stock, make(other, "A1", title="Theirs")])
     assert response.status_code == 302
-    assert told(admin_client) == ["One file holds one workspace: narrow the list to one first."]
+    assert messages_of(admin_client) == [
+        "One file holds one workspace: narrow the list to one first."
+    ]
 
 
 def test_who_may_look_may_export_and_who_may_not_may_not(viewer, stock):

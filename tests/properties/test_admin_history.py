@@ -45,7 +45,7 @@ def flat(main, admin_user) -> Property:
     return row
 
 
-def told(response) -> list[str]:
+def messages_of(response) -> list[str]:
     return [str(message) for message in response.context["messages"]]
 
 
@@ -102,7 +102,7 @@ def test_undo_sets_the_field_back_as_a_change_that_is_sent(admin_client, flat, a
     force(flat, due_at=None)
     change = last("heatingType")
     response = admin_client.post(undo_page(flat, change), follow=True)
-    assert told(response) == ["Heating type is what it was before; a worker sends it."]
+    assert messages_of(response) == ["Heating type is what it was before; a worker sends it."]
     flat.refresh_from_db()
     assert (flat.desired["heatingType"], flat.due_at is not None) == ("GAS", True)
     undone = last("heatingType")
@@ -186,7 +186,7 @@ def test_an_old_value_that_may_not_be_set_stays_undone(admin_client, flat):
     )
     before = state(flat)
     response = admin_client.post(undo_page(flat, change), follow=True)
-    (text,) = told(response)
+    (text,) = messages_of(response)
     assert text.startswith("Heating type stays as it is: ")
     assert state(flat) == before
 
@@ -275,8 +275,8 @@ def test_a_creation_is_not_undone_as_a_whole_or_at_a_field_that_it_does_not_have
 def test_a_history_of_one_row_a_field_from_before_is_shown_and_undone_as_ever(admin_client, flat):
     """A property whose creation was written field by field."""
     Change.objects.filter(path=Change.CREATION).delete()
-    told = {"real_estate_property": flat, "revision": 1, "origin": "FEED"}
-    Change.objects.create(path="author", new="Somebody", **told)
+    columns = {"real_estate_property": flat, "revision": 1, "origin": "FEED"}
+    Change.objects.create(path="author", new="Somebody", **columns)
     edit(flat, {"author": "Somebody"}, origin="FEED", now=now())
     entries = admin_client.get(history(flat, "?field=author")).context["entries"]
     assert [entry.values for entry in entries] == [("—", "Somebody")] * 2

@@ -173,8 +173,8 @@ def test_the_sync_tab_says_what_differs_and_what_would_be_sent(admin_client, fla
     Conflict.objects.create(real_estate_property=flat, path="title", ours=1, base=2, theirs=3)
     response = admin_client.get(address(flat.pk))
     sync = response.context["sync"]
-    told = {d["path"]: (d["ours"], d["confirmed"]) for d in sync["differences"]}
-    assert told == {
+    shown = {d["path"]: (d["ours"], d["confirmed"]) for d in sync["differences"]}
+    assert shown == {
         "author": ("x", "—"),
         "heatingType": ("UNKNOWN", "—"),
         "numberOfRooms": ("—", "3"),

@@ -26,13 +26,13 @@ from pathlib import Path
 resource.setrlimit(resource.RLIMIT_CPU, ({SECONDS}, {SECONDS}))
 from properties.feeds import NotAFeed, Record
 from properties.feeds.formats import read_feed
-told = []
+found = []
 try:
     for one in read_feed(Path(sys.argv[1])):
-        told += ["taken"] if isinstance(one, Record) else one.reasons[:1]
+        found += ["taken"] if isinstance(one, Record) else one.reasons[:1]
 except NotAFeed as error:
-    told.append(str(error))
-print(json.dumps(told))
+    found.append(str(error))
+print(json.dumps(found))
 """
 MANY = 100_000
 
@@ -95,8 +95,8 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize(("content", "told"), HOSTILE.values(), ids=HOSTILE)
-def test_no_file_takes_more_work_than_its_size_explains(tmp_path, content, told):
+@pytest.mark.parametrize(("content", "found"), HOSTILE.values(), ids=HOSTILE)
+def test_no_file_takes_more_work_than_its_size_explains(tmp_path, content, found):
     path = tmp_path / "feed"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     done = subprocess.run(
@@ -107,7 +107,7 @@ def test_no_file_takes_more_work_than_its_size_explains(tmp_path, content, told)
         check=False,
     )
     assert done.returncode == 0, f"it took more than {SECONDS} seconds, or: {done.stderr}"
-    assert json.loads(done.stdout)[:1] == [told]
+    assert json.loads(done.stdout)[:1] == [found]
 
 
 def test_a_text_that_is_too_long_for_any_field_refuses_its_record_alone(tmp_path):

@@ -246,9 +246,9 @@ def test_an_export_of_everything_imports_without_a_change(stock, capsys, tmp_pat
     report = json.loads(out)
     assert (code, report["exported"], report["left_out"]) == (0, Property.objects.count(), {})
     _, out, _ = run(capsys, "import_properties", "main", path, "--json")
-    told = json.loads(out)
-    assert (told["new"], told["changed"], told["refused"]) == ([], {}, [])
-    assert len(told["unchanged"]) == report["exported"]
+    printed = json.loads(out)
+    assert (printed["new"], printed["changed"], printed["refused"]) == ([], {}, [])
+    assert len(printed["unchanged"]) == report["exported"]
 
 
 def test_tables_of_everything_say_all_of_it(stock, capsys, tmp_path):

@@ -43,7 +43,7 @@ def queries(action):
     return len(captured)
 
 
-def told(row):
+def content(row):
     """Return all that a row holds but its keys, with its history."""
     columns = Property.objects.filter(pk=row.pk).values().get()
     unlike = {"id", "object_reference_id", "created_at", "fed", "fed_digest", "fed_by", "leftover"}
@@ -59,11 +59,13 @@ def test_properties_that_are_made_at_once_are_those_that_are_made_one_by_one(loa
     report = load((EXAMPLES / name).read_text("utf-8" if name[-1] != "t" else "cp1252"))
     for reference in report.new.first:
         row = Property.objects.get(object_reference_id=reference)
-        row_told = told(row)
+        row_content = content(row)
         fed = row.fed
         Property.objects.filter(pk=row.pk).delete()
-        assert told(create(main, reference, fed, origin=Change.Origin.FEED, now=NOW)) == row_told
-        assert len(row_told[1]) == 1
+        assert (
+            content(create(main, reference, fed, origin=Change.Origin.FEED, now=NOW)) == row_content
+        )
+        assert len(row_content[1]) == 1
 
 
 def test_what_is_unchanged_costs_no_query_of_its_own(load):
@@ -100,9 +102,9 @@ def test_the_report_of_a_large_feed_is_bounded_and_counts_exactly(load):
     load(as_table(odd, "Old"))
     content = as_table([*odd, *(f"B{n}" for n in range(250)), *(f"C{n}/" for n in range(1100))])
     report = load(content)
-    told = (report.new, report.changed, report.unchanged, report.refused)
-    assert [listed.count for listed in told] == [250, 250, 0, 1100]
-    assert [len(listed.first) for listed in told] == [200, 200, 0, 1000]
+    lists = (report.new, report.changed, report.unchanged, report.refused)
+    assert [listed.count for listed in lists] == [250, 250, 0, 1100]
+    assert [len(listed.first) for listed in lists] == [200, 200, 0, 1000]
     assert (report.handled, report.total, report.accepted) == (1600, 1600, 500)
     assert report.changed.first[0] == ("A0", ["title"])
     again = load(content)

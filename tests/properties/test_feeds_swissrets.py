@@ -412,7 +412,7 @@ def test_a_digest_depends_on_the_content_and_not_on_its_place_or_order():
     def digest(document, position="record 1", **leftover):
         return lines.of(Record("R-1", document, leftover, position)).digest
 
-    told = digest({"a": 1, "b": {"c": 2, "d": "ä"}}, id="1", x="2")
-    assert digest({"b": {"d": "ä", "c": 2}, "a": 1}, "record 2", x="2", id="1") == told
-    assert digest({"a": 2, "b": {"c": 2, "d": "ä"}}, id="1", x="2") != told
-    assert digest({"a": 1, "b": {"c": 2, "d": "ä"}}, id="1", x="3") != told
+    expected = digest({"a": 1, "b": {"c": 2, "d": "ä"}}, id="1", x="2")
+    assert digest({"b": {"d": "ä", "c": 2}, "a": 1}, "record 2", x="2", id="1") == expected
+    assert digest({"a": 2, "b": {"c": 2, "d": "ä"}}, id="1", x="2") != expected
+    assert digest({"a": 1, "b": {"c": 2, "d": "ä"}}, id="1", x="3") != expected

@@ -108,9 +108,9 @@ def test_whatever_an_edit_takes_stands_on_the_platform_afterwards(box, workspace
         return
     drain_all()
     row.refresh_from_db()
-    told = merge.leaves(next(iter(box.workspace.properties.values())))
+    held = merge.leaves(next(iter(box.workspace.properties.values())))
     if path in FIELDS:
-        assert (row.problem, told[path]) == ({}, "text")
+        assert (row.problem, held[path]) == ({}, "text")
     else:  # this platform knows no such field, and the person sees it
         assert list(row.problem["DIFFERS"]) == [path]
 

@@ -296,9 +296,9 @@ def test_the_command_ends_an_older_walk_says_so_and_walks_anew(box, workspace, s
 def test_the_command_tells_of_an_older_walk_in_json_too(box, workspace, stock, capsys):
     Walk.objects.create(workspace=workspace, started_at=datetime(2026, 1, 31, 9, tzinfo=UTC))
     call_command("pull_properties", "main", "--json", "--list-only")
-    told = json.loads(capsys.readouterr().out)
-    assert told["ended first"] == {"begun": "2026-01-31T09:00:00+00:00", "listed": 25}
-    assert (told["listed"], told["new"], told["done"]) == (25, 0, {})
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["ended first"] == {"begun": "2026-01-31T09:00:00+00:00", "listed": 25}
+    assert (printed["listed"], printed["new"], printed["done"]) == (25, 0, {})
     assert Property.objects.filter(due_at__isnull=False).count() == 25
 
 

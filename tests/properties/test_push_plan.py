@@ -33,7 +33,7 @@ from tests.properties.test_merge_laws import few, laws
 NOW = datetime(2026, 1, 5, 8, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 POLICIES = st.sampled_from(Workspace.ConflictPolicy.values)
-told = few.map(lambda document: document | {"id": "7"})  # what a read shows has an id
+read_documents = few.map(lambda document: document | {"id": "7"})  # what a read shows has an id
 THERE = {"id": "7", "title": "Flat", "numberOfRooms": 3}
 
 
@@ -48,15 +48,15 @@ def row(desired: dict, observed: dict, **columns) -> Property:
     )
 
 
-def reconcile(row: Property, told: dict | None, policy="crm_wins", **how) -> Plan:
+def reconcile(row: Property, document: dict | None, policy="crm_wins", **how) -> Plan:
     given_ = {"earlier": EarlierCalls(), "now": NOW, "has_time": True} | how
-    return plan.reconcile(row, told, policy, **given_)
+    return plan.reconcile(row, document, policy, **given_)
 
 
-def settle(row: Property, told: dict, sent: Plan, policy="crm_wins", **how) -> Plan:
+def settle(row: Property, document: dict, sent: Plan, policy="crm_wins", **how) -> Plan:
     what = Sent(sent.patch.parts, leaves(row.desired))
     given_ = {"is_answer": True, "earlier": EarlierCalls(), "now": NOW} | how
-    return plan.settle(row, told, policy, sent=what, **given_)
+    return plan.settle(row, document, policy, sent=what, **given_)
 
 
 def differing(one: dict, other: dict) -> set[str]:
@@ -68,7 +68,7 @@ def differing(one: dict, other: dict) -> set[str]:
 
 
 @laws
-@given(few, few, told, POLICIES)
+@given(few, few, read_documents, POLICIES)
 def test_one_read_and_one_patch_settle_a_row_or_say_at_each_field_what_is_left(
     base, ours, theirs, policy
 ):
@@ -86,7 +86,7 @@ def test_one_read_and_one_patch_settle_a_row_or_say_at_each_field_what_is_left(
 
 
 @laws
-@given(few, few, told, POLICIES)
+@given(few, few, read_documents, POLICIES)
 def test_what_only_they_changed_is_never_sent_over(base, ours, theirs, policy):
     """I4: it is ours afterwards, and the PATCH leaves it alone."""
     first = reconcile(row(ours, base), theirs, policy)
@@ -98,7 +98,7 @@ def test_what_only_they_changed_is_never_sent_over(base, ours, theirs, policy):
 
 
 @laws
-@given(few, few, told, POLICIES)
+@given(few, few, read_documents, POLICIES)
 def test_where_both_changed_it_both_values_are_kept(base, ours, theirs, policy):
     both = differing(base, ours) & differing(base, theirs) & differing(ours, theirs)
     first = reconcile(row(ours, base), theirs, policy)
@@ -109,7 +109,7 @@ def test_where_both_changed_it_both_values_are_kept(base, ours, theirs, policy):
 
 
 @laws
-@given(few, few, told, st.lists(st.sampled_from(["title", "heatingType", "prices.rent"])))
+@given(few, few, read_documents, st.lists(st.sampled_from(["title", "heatingType", "prices.rent"])))
 def test_all_that_is_sent_and_all_that_may_still_land_is_in_flight(base, ours, theirs, earlier):
     """I2: whatever the platform may hold of ours is written before the PATCH."""
     pending = {path: ["older"] for path in earlier}
@@ -121,7 +121,7 @@ def test_all_that_is_sent_and_all_that_may_still_land_is_in_flight(base, ours, t
 
 
 @laws
-@given(few, few, told, POLICIES)
+@given(few, few, read_documents, POLICIES)
 def test_a_settled_row_that_is_read_again_stays_as_it_is(base, ours, theirs, policy):
     before = row(ours, base)
     first = reconcile(before, theirs, policy)
@@ -136,7 +136,7 @@ def test_a_settled_row_that_is_read_again_stays_as_it_is(base, ours, theirs, pol
 
 
 @laws
-@given(few, few, told, POLICIES)
+@given(few, few, read_documents, POLICIES)
 def test_a_plan_changes_nothing_that_it_is_given_and_is_the_same_each_time(
     base, ours, theirs, policy
 ):

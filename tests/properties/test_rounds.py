@@ -57,9 +57,9 @@ def test_platforms_that_hang_cost_their_own_sample_and_no_other(box, workspace, 
         row = create(one, "R-1", {"title": "x"}, origin="API", now=now())
         Property.objects.filter(pk=row.pk).update(due_at=None)
     put_off = {"a": "0 of 0 differ, 0 unexplained", "b": "0 of 0 differ, 0 unexplained"}
-    told = sample_drift()
-    assert told.pop("main").endswith(" differ, 1 unexplained")
-    assert told == put_off
+    outcomes = sample_drift()
+    assert outcomes.pop("main").endswith(" differ, 1 unexplained")
+    assert outcomes == put_off
 
 
 def test_whatever_a_round_reaches_nobody_is_tried_twice_before_all_are_once(db):
@@ -72,8 +72,8 @@ def test_whatever_a_round_reaches_nobody_is_tried_twice_before_all_are_once(db):
 
     connect(*"abcdefg")
     for _ in range(12):
-        told = go_round(PULL, Workspace.objects.all(), hang, budget=0.03)
-        assert set(told) == set("abcdefg")
+        outcomes = go_round(PULL, Workspace.objects.all(), hang, budget=0.03)
+        assert set(outcomes) == set("abcdefg")
         counts = [tried[slug] for slug in "abcdefg"]
         assert max(counts) - min(counts) <= 1
     assert min(counts) >= 1
@@ -110,8 +110,8 @@ def test_a_workspace_whose_step_breaks_stops_no_other_and_is_told(db, caplog):
         return "done"
 
     connect(*"abc")
-    told = go_round(PULL, Workspace.objects.all(), step, budget=20.0)
-    assert told == {"a": "done", "b": "failed", "c": "done"}
+    outcomes = go_round(PULL, Workspace.objects.all(), step, budget=20.0)
+    assert outcomes == {"a": "done", "b": "failed", "c": "done"}
     assert "the pull of b failed" in caplog.text
     assert "a bug of ours" in caplog.text
 
@@ -123,9 +123,9 @@ def test_a_secret_that_no_key_opens_stops_no_other_workspace(box, workspace):
     broken = Workspace.objects.only("slug").get(slug="broken")
     create(broken, "R", {}, origin="API", now=now())
     assert pull_properties() == {"broken": "failed", "main": "done"}
-    told = sample_drift()
-    assert told["broken"] == "failed"
-    assert told["main"].endswith(", 0 unexplained")
+    outcomes = sample_drift()
+    assert outcomes["broken"] == "failed"
+    assert outcomes["main"].endswith(", 0 unexplained")
     assert sweep_properties().keys() == {"broken", "main"}
     call_command("audit", stdout=StringIO())
 
@@ -154,9 +154,9 @@ def test_a_small_workspace_is_swept_beside_one_that_takes_all_day(box, workspace
     ]
     Property.objects.bulk_create(rows)
     connect("small", "tiny")
-    told = sweep_properties()
-    assert (told["small"], told["tiny"]) == ("0 in all, 0 found", "0 in all, 0 found")
-    assert told["main"].endswith(" so far, 0 found")
+    outcomes = sweep_properties()
+    assert (outcomes["small"], outcomes["tiny"]) == ("0 in all, 0 found", "0 in all, 0 found")
+    assert outcomes["main"].endswith(" so far, 0 found")
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)

@@ -35,7 +35,7 @@ def test_only_what_is_not_there_by_its_own_read_is_gone(box, workspace, drain_al
             add()
             del there[rng.choice(list(there))]
         answer: list[Any] = []
-        body = json.loads(b"".join(box(environ, lambda *told: answer.extend(told))))
+        body = json.loads(b"".join(box(environ, lambda *begun: answer.extend(begun))))
         if rng.random() < 0.05:
             body["last"] = not body["last"]
         body["totalElements"] = rng.randrange(2 * COUNT)

@@ -18,7 +18,7 @@ from tests.scale.size import Result, Size, table
 from tests.scale.watcher import Watcher, memory, processor
 
 PATIENCE = 10.0  # seconds from SIGTERM; honcho kills after five, which costs a lease and no row
-LOOK = 1.0
+INTERVAL = 1.0
 STANDS = 10.0  # seconds in which what is due must be begun (I12)
 SEEN = re.compile(r"Worker last seen (?:(just now)|(\d+) s ago)")
 DUE = "select count(*) from properties_property where due_at is not null"
@@ -115,7 +115,7 @@ class Reader(threading.Thread):
 
     def run(self) -> None:
         began = time.monotonic()
-        while not self.ended.wait(LOOK):
+        while not self.ended.wait(INTERVAL):
             if time.monotonic() - began > 2 * STANDS:  # the worker has had time to start
                 self._look()
 

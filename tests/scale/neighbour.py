@@ -30,7 +30,7 @@ from properties.imports import upload as imports_upload  # noqa: E402
 from properties.models import Import, Property  # noqa: E402
 
 LIMIT = 30.0  # seconds; then it is said as it is
-LOOK = 0.02
+INTERVAL = 0.02
 ALL = ("received_events", "properties", "orders", "webhooks", "imports")
 
 
@@ -95,7 +95,7 @@ def _seconds(step: Callable[[], Callable[[], bool]]) -> float:
     began = time.monotonic()
     is_done = step()
     while not is_done() and time.monotonic() - began < LIMIT:
-        time.sleep(LOOK)
+        time.sleep(INTERVAL)
     return time.monotonic() - began
 
 

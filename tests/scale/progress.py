@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-LOOK = 0.2  # seconds between two looks
+INTERVAL = 0.2  # seconds between two checks
 
 
 class TooSlow(AssertionError):
@@ -54,7 +54,7 @@ class Steps:
                 at(count / total)
                 if time.monotonic() - began > limit:
                     raise TooSlow(f"{text}: {count} of {total} after {limit:g} s")
-                time.sleep(LOOK)
+                time.sleep(INTERVAL)
         seconds = time.monotonic() - began
         self.say(f"{text}: {total:,} in {seconds:.1f} s")
         return seconds

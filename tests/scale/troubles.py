@@ -13,7 +13,7 @@ from tests.scale.progress import Steps
 from tests.scale.watcher import WORKERS, Watcher, processor
 
 DOWN = 1.0  # seconds that Redis is away
-LOOK = 0.5
+INTERVAL = 0.5
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Troubles:
         """The worker that used most of the processor just now: it has what others wait for."""
         pids = {name: self.installation.processes[name].pid for name in WORKERS}
         before = {name: processor(pid) for name, pid in pids.items()}
-        time.sleep(LOOK)
+        time.sleep(INTERVAL)
         return max(pids, key=lambda name: processor(pids[name]) - before[name])
 
     def platform_hangs(self) -> None:

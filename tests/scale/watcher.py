@@ -12,7 +12,7 @@ from tests.journeys.rows import connect, is_sqlite
 from tests.processes import Installation
 
 WORKERS = ("worker-1", "worker-2")
-LOOK = 0.25  # seconds between two looks
+INTERVAL = 0.25  # seconds between two checks
 # Queue to its table, and whether its work calls the platform: then it waits while that is paused.
 QUEUES = {
     "properties": ("properties_property", True),
@@ -90,7 +90,7 @@ class Watcher(threading.Thread):
     def run(self) -> None:
         try:
             with closing(connect(self.url)) as connection:
-                while not self._ends.wait(LOOK):
+                while not self._ends.wait(INTERVAL):
                     self._look(connection)
         except Exception as error:  # noqa: BLE001 - raised again by `stop`
             self.error = error
