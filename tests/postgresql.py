@@ -1,5 +1,7 @@
 """Run the suite once more on PostgreSQL: python -m tests.postgresql [PYTEST ARGUMENTS]
 
+`make postgresql` runs all that uses a database.
+
 Where there is none it says so; on a CI machine (CI=true) that is a failure.
 """
 
@@ -26,7 +28,7 @@ def main() -> int:
     if not is_there():
         return 1 if os.environ.get("CI") == "true" else 0
     which = ("--database-only", "-m", "not browser and not chaos")
-    which += ("--numprocesses", "2", "--dist", "worksteal")
+    which += ("--numprocesses", "3", "--dist", "worksteal")
     command = [sys.executable, "-m", "pytest", *(sys.argv[1:] or which)]
     return subprocess.run(command, env=os.environ | {"DATABASE_URL": URL}, check=False).returncode
 
