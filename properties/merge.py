@@ -1,8 +1,8 @@
 """Pure: the three-way merge and the smallest PATCH (§4.6, I4, I5).
 
-A document is cut into leaves: a first-level member of the four merged objects is a leaf of its
-own ("prices.rent"), every other top-level field is one ("address"). base is what the platform last
-confirmed, ours is what our people want, theirs is what a read or an answer brings.
+A document is cut into leaves: each first-level member of the four merged objects is a leaf
+("prices.rent"), and so is every other top-level field ("address"). `base` is what the platform last
+confirmed, `ours` is what our people want, `theirs` is what a read or an answer brings.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -14,10 +14,12 @@ MERGED = frozenset({"characteristics", "energyCertificate", "prices", "swissRefe
 
 
 class _Unsendable(Enum):
-    UNSENDABLE = "cannot be said to the platform"
+    UNSENDABLE = "no PATCH can express it"
 
 
-UNSENDABLE: Final = _Unsendable.UNSENDABLE  # what `sendable` gives where no PATCH can say it
+UNSENDABLE: Final = (
+    _Unsendable.UNSENDABLE
+)  # what `sendable` returns if no PATCH can express the value
 
 Document = dict[str, Any]
 Leaves = dict[str, Any]
@@ -26,7 +28,7 @@ Sendable = Callable[[str, Any], Any]
 
 
 def leaves(document: Mapping[str, Any]) -> Leaves:
-    """Cut a document into its leaves, path to value; null says the same as absent (rule 1)."""
+    """Cut a document into its leaves, path to value; null means the same as absent (rule 1)."""
     found = {name: value for name, value in document.items() if value is not None}
     for name in MERGED & found.keys():
         members = found.pop(name)
@@ -38,7 +40,7 @@ def leaves(document: Mapping[str, Any]) -> Leaves:
 
 
 def document(parts: Mapping[str, Any]) -> Document:
-    """Put leaves together again; the inverse of `leaves` where nothing is null."""
+    """Join leaves into a document; the inverse of `leaves` if nothing is null."""
     whole: Document = {}
     for path, value in parts.items():
         name, dot, member = path.partition(".")
@@ -50,7 +52,7 @@ def document(parts: Mapping[str, Any]) -> Document:
 
 
 def changed(before: Document, changes: Mapping[str, Any]) -> Document:
-    """Return `before` with the leaves of `changes` set, or taken out where they are None."""
+    """Return `before` with the leaves of `changes` set, or removed if they are None."""
     parts = leaves(before) | dict(changes)
     return document({path: value for path, value in parts.items() if value is not None})
 
@@ -67,7 +69,7 @@ class Clash:
 
 @dataclass(frozen=True)
 class Merge:
-    """What a read means for us: leaves to take over, and leaves on which both sides differ."""
+    """The result of a merge: leaves to adopt, and leaves that both sides changed differently."""
 
     adopted: Leaves = field(default_factory=dict)
     clashes: tuple[Clash, ...] = ()
@@ -84,8 +86,8 @@ def three_way(
     """Compare the three documents leaf by leaf (I4, I5).
 
     Args:
-        inflight: per leaf the values that may have reached the platform: they are ours (I2), also
-            where a member that we left out has stayed beside them (A10).
+        inflight: by leaf, the values that may have reached the platform. They count as ours (I2),
+            also with members beside them that we left out and that stayed (A10).
         equal: equality by the catalog type of a leaf, in which absent is None.
 
     Returns:
@@ -111,7 +113,7 @@ def three_way(
 
 
 def laid_over(before: Any, value: Any) -> Any:
-    """Return what stands where an object is merged deep into another one (A10); lists replace."""
+    """Return the result of merging one object deep into another (A10); lists are replaced."""
     if not isinstance(before, Mapping) or not isinstance(value, Mapping):
         return value
     said = {name: inner for name, inner in value.items() if inner is not None}
@@ -120,14 +122,14 @@ def laid_over(before: Any, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Patch:
-    """The smallest PATCH: its leaves, and those that differ but cannot be said."""
+    """The smallest PATCH: its leaves, and the leaves that differ but that no PATCH can express."""
 
     parts: Leaves = field(default_factory=dict)
     unsendable: tuple[str, ...] = ()
 
     @property
     def body(self) -> Document:
-        """The JSON body to send, merged objects nested again."""
+        """The JSON body to send, with the merged objects nested again."""
         return document(self.parts)
 
 
@@ -140,11 +142,12 @@ def smallest_patch(
     equal: Equal,
     sendable: Sendable,
 ) -> Patch:
-    """Say what has to travel: every leaf that differs, and every leaf in flight (I2).
+    """Return what has to be sent: every leaf that differs, and every leaf in flight (I2).
 
     Args:
         blocked: leaves that wait for a person and are left out.
-        sendable: the value as it may travel, or UNSENDABLE (UNKNOWN, read-only, a cleared scalar).
+        sendable: returns the value as it may be sent, or UNSENDABLE (UNKNOWN, read-only, a cleared
+            scalar).
     """
     want, have = leaves(desired), leaves(observed)
     parts: Leaves = {}

@@ -96,8 +96,8 @@ def _databases() -> Iterator[tuple[str, str]]:
 
 def _run(part: Part, database: str, url: str, seed: int, options: argparse.Namespace) -> Line:
     with tempfile.TemporaryDirectory() as folder:
-        figures = Path(folder) / "figures"
-        environment = os.environ | {"CHAOS_SEED": str(seed), "CHAOS_FIGURES": str(figures)}
+        file = Path(folder) / "figures"
+        environment = os.environ | {"CHAOS_SEED": str(seed), "CHAOS_FIGURES": str(file)}
         environment |= {name: str(n) for name, n in part.full.items()} if options.full else {}
         environment["HUNT"] = "1"  # a failure is shown as it was found; its seed finds it again
         environment.pop("CI", None)  # else hypothesis draws the same examples each time
@@ -112,7 +112,7 @@ def _run(part: Part, database: str, url: str, seed: int, options: argparse.Names
         print(f"== {part.name} ({part.proves}), {database}", flush=True)
         started = time.monotonic()
         done = subprocess.run(command, env=environment, check=False)
-        lines = figures.read_text().splitlines() if figures.exists() else []
+        lines = file.read_text().splitlines() if file.exists() else []
     figures = {name: n for line in lines for name, n in json.loads(line).items() if name != "what"}
     text = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in figures.items())
     verdict = "held" if done.returncode == 0 else "FAILED"

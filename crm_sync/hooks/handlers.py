@@ -10,7 +10,7 @@ from crm_sync.platform.events import Event
 
 
 class Outcome(enum.Enum):
-    """What an event did to the rows of whoever handles it."""
+    """What an event did to the rows of the app that handles it."""
 
     APPLIED = "APPLIED"
     STALE = "STALE"  # something newer is known; it still entered the timeline
@@ -38,8 +38,8 @@ SomePart = TypeVar("SomePart", bound=Part)
 class Batch:
     """Events of one workspace that are applied in one transaction, one after the other.
 
-    An app reads what they are about when the first of its handlers asks for its part, and writes it
-    when all are through: many events, few statements.
+    An app reads the rows for all events when its first handler asks for its part, and writes them
+    when all handlers are done: many events, few statements.
 
     Attributes:
         now: our clock; it orders nothing (I29).
@@ -52,7 +52,7 @@ class Batch:
         self._parts: dict[Callable[[Batch], Part], Part] = {}
 
     def part(self, read: Callable[["Batch"], SomePart]) -> SomePart:
-        """Return what `read` makes of this batch; it is called once."""
+        """Return the part that `read` makes of this batch; it is called once for a batch."""
         if read not in self._parts:
             self._parts[read] = read(self)
         return cast(SomePart, self._parts[read])
@@ -63,8 +63,8 @@ class Batch:
             part.write()
 
 
-# What is applied with it, the event, the id of the received event; runs inside a transaction.
+# Takes the batch, the event and the id of the received event; runs inside a transaction.
 EventHandler = Callable[[Batch, Event, int], Effect]
-# Says, in words, what an app knows of the rows of a workspace that an event is about ("order 12,
-# status" → "PLACED"): read before and after, it shows what the event changes.
+# Takes a workspace id and an event; returns in words what the app knows of the event's rows
+# ("order 12, status" → "PLACED"). Called before and after, it shows what the event changes.
 Snapshot = Callable[[int, Event], Mapping[str, str]]

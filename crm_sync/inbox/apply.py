@@ -1,7 +1,7 @@
 """Received events are applied, many in one transaction (decision 13, I31).
 
-What goes wrong in the one transaction takes all of it back. Then each received event has its own,
-so that a bad one neither loses nor delays the others.
+If something fails, the transaction is rolled back, and each event is applied in one of its own. So
+a bad event neither loses nor delays the others.
 """
 
 import logging
@@ -31,12 +31,12 @@ Columns = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A received event that we hold, and what was heard in it.
+class Parsed:
+    """A claimed row of a received event, with its parsed event.
 
     Attributes:
-        event: None where the bytes are none.
-        end: the columns that it ends with where nothing is to be applied, else empty.
+        event: None if the bytes are no event.
+        end: the final columns of the row if nothing is to be applied, else empty.
     """
 
     claim: Claim[ReceivedEvent]
@@ -50,7 +50,7 @@ class Heard:
 
 
 def settle(claim: Claim[ReceivedEvent], *, now: datetime) -> str:
-    """Apply one received event and write what became of it; the outcome is one of its states."""
+    """Apply one received event and write the result; return its new state."""
     return settle_some([claim], now=now)[0]
 
 
@@ -61,24 +61,24 @@ def settle_some(claims: Sequence[Claim[ReceivedEvent]], *, now: datetime) -> lis
         for each of `claims` its outcome: one of the states, or `runner.LOST`.
 
     Raises:
-        DatabaseError: not even a failure can be written; all of it is due again after the lease.
+        DatabaseError: not even the failure can be written; all rows are due again after the lease.
     """
     came = sorted(claims, key=lambda one: (one.row.due_at, one.row.pk))
-    outcomes = _settle([_heard(claim, now) for claim in came], now)
+    outcomes = _settle([_parsed(claim, now) for claim in came], now)
     return [outcomes[claim.row.pk] for claim in claims]
 
 
-def _heard(claim: Claim[ReceivedEvent], now: datetime) -> Heard:
+def _parsed(claim: Claim[ReceivedEvent], now: datetime) -> Parsed:
     try:
         event = parse(bytes(claim.row.body))
     except NotUnderstood as reason:
-        said = _with_cause(clean(str(reason))[0][:2000])
-        return Heard(claim, None, {"state": State.QUARANTINED, "applied_at": now, **said})
-    return Heard(claim, event, _early(claim.row, event, now))
+        columns = _with_cause(clean(str(reason))[0][:2000])
+        return Parsed(claim, None, {"state": State.QUARANTINED, "applied_at": now, **columns})
+    return Parsed(claim, event, _early(claim.row, event, now))
 
 
 def _early(row: ReceivedEvent, event: Event, now: datetime) -> Columns:
-    """Let an event wait that is dated ahead of the platform's clock (S11)."""
+    """Return the columns of an event that must wait, since it is dated ahead (S11); else none."""
     if event.at - now <= clock.LIMIT:
         return {}
     mine = Workspace.objects.filter(pk=row.workspace_id)
@@ -86,44 +86,44 @@ def _early(row: ReceivedEvent, event: Event, now: datetime) -> Columns:
     until = clock.too_early(event.at, now=now, ahead=ahead)
     if until is None:
         return {}
-    said = _with_cause(clock.waiting(event.at, now=now, ahead=ahead, until=until))
-    return {"state": State.EARLY, "due_at": until, **said, **_about(event)}
+    columns = _with_cause(clock.waiting(event.at, now=now, ahead=ahead, until=until))
+    return {"state": State.EARLY, "due_at": until, **columns, **_about(event)}
 
 
-def _settle(heard: Sequence[Heard], now: datetime) -> dict[int, str]:
-    """Settle them together where that goes, else each alone: key of the row → outcome."""
-    if not heard:
+def _settle(parsed: Sequence[Parsed], now: datetime) -> dict[int, str]:
+    """Settle them in one transaction, or each alone if that fails: key of the row → outcome."""
+    if not parsed:
         return {}
     try:
-        # The bytes are on the disk: what a power cut takes back of this is due again.
+        # The bytes are on the disk: if a power cut takes this back, the rows are due again.
         with durability.relaxed():
-            return _together(heard, now)
-    except Exception as error:  # noqa: BLE001 - it is noted, or comes again below
-        if len(heard) > 1:
-            return {pk: outcome for one in heard for pk, outcome in _settle([one], now).items()}
-        return {heard[0].pk: _failed(heard[0], error, now)}
+            return _together(parsed, now)
+    except Exception as error:  # noqa: BLE001 - it is written to the row, or raised again below
+        if len(parsed) > 1:
+            return {pk: outcome for one in parsed for pk, outcome in _settle([one], now).items()}
+        return {parsed[0].pk: _failed(parsed[0], error, now)}
 
 
-def _together(heard: Sequence[Heard], now: datetime) -> dict[int, str]:
-    ends = {one.pk: one.end for one in heard if one.end}
-    events = [(one, one.event) for one in heard if one.event is not None and not one.end]
+def _together(parsed: Sequence[Parsed], now: datetime) -> dict[int, str]:
+    ends = {one.pk: one.end for one in parsed if one.end}
+    events = [(one, one.event) for one in parsed if one.event is not None and not one.end]
     first = _originals(events)
     new = [(one, event) for one, event in events if one.pk not in first]
-    batch = Batch(heard[0].claim.row.workspace_id, [event for _, event in new], now=now)
+    batch = Batch(parsed[0].claim.row.workspace_id, [event for _, event in new], now=now)
     for one, event in events:
         if original := first.get(one.pk):
             state, text = State.DUPLICATE.value, f"the same as received event {original}"
         else:
             state, text = _apply(batch, event, one.pk)
-        said = {"state": state, "effect": text, "cause": "", "applied_at": now}
+        columns = {"state": state, "effect": text, "cause": "", "applied_at": now}
         # From now on its digest makes a copy a duplicate.
-        ends[one.pk] = said | _about(event) | {"canonical_digest": event.digest}
+        ends[one.pk] = columns | _about(event) | {"canonical_digest": event.digest}
     batch.write()
-    _end(heard, ends)
+    _end(parsed, ends)
     return {pk: end["state"] for pk, end in ends.items()}
 
 
-def _originals(events: Sequence[tuple[Heard, Event]]) -> dict[int, int]:
+def _originals(events: Sequence[tuple[Parsed, Event]]) -> dict[int, int]:
     """Find the duplicates: key of the row → key of the first with the same event."""
     if not events:
         return {}
@@ -136,7 +136,7 @@ def _originals(events: Sequence[tuple[Heard, Event]]) -> dict[int, int]:
     known = dict(others.values_list("canonical_digest").annotate(first=Min("pk")))
     found = {}
     for one, event in events:
-        # What is played again is the same event, and somebody wants that.
+        # A replay has the digest of its event, and somebody asked for it.
         if event.digest in known and one.claim.row.replay_of_id is None:
             found[one.pk] = known[event.digest]
         known[event.digest] = min(known.get(event.digest, one.pk), one.pk)
@@ -151,16 +151,16 @@ def _apply(batch: Batch, event: Event, pk: int) -> tuple[str, str]:
     return effect.outcome.value, clean(effect.text)[0][:2000]
 
 
-def _end(heard: Sequence[Heard], ends: Mapping[int, Columns]) -> None:
-    changes = [one.claim.ending({"due_at": None, **ends[one.pk]}) for one in heard]
-    if fast_sql.update_many(ReceivedEvent, changes) != len(heard):
+def _end(parsed: Sequence[Parsed], ends: Mapping[int, Columns]) -> None:
+    changes = [one.claim.ending({"due_at": None, **ends[one.pk]}) for one in parsed]
+    if fast_sql.update_many(ReceivedEvent, changes) != len(parsed):
         raise due.LeaseLost
 
 
-def _failed(one: Heard, error: Exception, now: datetime) -> str:
-    """Note why it could not be applied, and when it is tried again.
+def _failed(one: Parsed, error: Exception, now: datetime) -> str:
+    """Write why it could not be applied, and when it is tried again.
 
-    A bug of ours may delay an event but never lose it, nor stop the others behind it.
+    A bug of ours may delay an event, but never loses it and never stops the others.
     """
     if isinstance(error, due.LeaseLost):
         return runner.LOST
@@ -168,7 +168,7 @@ def _failed(one: Heard, error: Exception, now: datetime) -> str:
         log.error("received event %s failed", one.pk, exc_info=error)
     attempts = one.claim.row.attempts + 1
     text = f"{type(error).__name__}: {clean(str(error))[0]}"[:2000]
-    # Its digest is not noted: a failed event is no first one that makes a later copy a duplicate.
+    # Its digest is not written: a copy that comes later is no duplicate of a failed event.
     columns = {
         "due_at": now + due.backoff(attempts) if attempts < MAX_ATTEMPTS else None,
         "attempts": attempts,

@@ -1,8 +1,8 @@
-"""What was received is played again, and what that would change is known before (I22).
+"""Received events are replayed, and a preview shows first what that would change (I22).
 
-What is stuck never had an effect: the row itself is given to the worker once more. What is settled
-keeps its row and its outcome; a copy with the channel *replay* goes through the same inbox, where
-the newest decides (decision 8). So each row is in one state at any time, and the states add up.
+A stuck event never had an effect, so its own row is made due again. A settled event keeps its row
+and its outcome; a copy with the channel *replay* goes through the inbox, where the newest event
+decides (decision 8). So each row is in one state at any time, and the states add up.
 """
 
 import itertools
@@ -25,12 +25,12 @@ TO_REPLAY = ("workspace_id", "digest", "body", "headers", "method")  # what a co
 
 @dataclass(frozen=True)
 class Replayed:
-    """What was given to the worker.
+    """What a replay has made due.
 
     Attributes:
-        played: key of the row that is due now → key of the received event that somebody chose.
-        waiting: how many wait for the worker already.
-        cleared: how many have lost their bytes to time (S23).
+        played: key of the row that is due now → key of the received event that was chosen.
+        waiting: how many were due already.
+        cleared: how many have no bytes any more (S23).
     """
 
     played: dict[int, int]
@@ -40,11 +40,11 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Preview:
-    """What playing one received event would do now.
+    """What a replay of one received event would do now.
 
     Attributes:
-        state: one of the states of a received event; "" where it would not be played at all.
-        changes: what is mirrored here, before and after, in words.
+        state: one of the states of a received event; "" if it would not be played.
+        changes: (name, before, after) of what is mirrored here, in words.
     """
 
     received_event: ReceivedEvent
@@ -54,7 +54,7 @@ class Preview:
 
 
 def replay(chosen: Sequence[ReceivedEvent], *, now: datetime) -> Replayed:
-    """Give the chosen received events to the worker and ring; in the order in which they came."""
+    """Make the chosen received events due again, in the order in which they came, and ring."""
     chosen = in_order(chosen)
     stuck = [one.pk for one in chosen if one.state in store.STUCK]
     settled = [one for one in chosen if one.state not in (*store.STUCK, State.RECEIVED)]
@@ -87,10 +87,10 @@ def _copy(one: ReceivedEvent, now: datetime) -> ReceivedEvent:
 
 
 def preview(chosen: Iterable[ReceivedEvent], *, now: datetime) -> list[Preview]:
-    """Say what a replay would do, by doing it in a transaction that is rolled back.
+    """Return what a replay would do, by doing it in transactions that are rolled back.
 
-    The very same code runs, one order after the other, so that no lock is held for long. What it
-    rings for waits for a commit that never comes.
+    The same code runs, one order after the other, so that no lock is held for long. It rings for
+    nobody, because rings wait for a commit.
 
     Raises:
         DatabaseError: a worker held the rows for too long; nothing was changed here either.
@@ -114,12 +114,11 @@ def _subject(one: ReceivedEvent) -> tuple[int, str]:
 
 
 def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Preview]:
-    """Apply each once, and note what is known before and after it.
+    """Apply each event once, and compare what is known before and after it.
 
-    This is not the loop of `jobs.runner`. It works on the rows that it has just made due, one by
-    one, inside a transaction that is rolled back: nobody sees its leases, so none is given back,
-    and there is no budget, no thread and no failed row to put off. A replay itself is a drain of
-    the queue, like all that is received.
+    This is not the loop of `jobs.runner`. It works on the rows that it has just made due, inside a
+    transaction that is rolled back: nobody sees its leases, so it gives none back, and it has no
+    budget, no threads and no failed row to reschedule. A real replay is drained like any event.
     """
     by_key = {one.pk: one for one in group}
     found = {one.pk: _left_alone(one) for one in group}
@@ -141,7 +140,7 @@ def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Preview]:
 
 
 def _left_alone(one: ReceivedEvent) -> Preview:
-    """Say why a received event is not played; what is played replaces it."""
+    """Return why a received event is not played; replaced by its preview if it is."""
     if one.cleared_at is not None:
         return Preview(one, "", "Its bytes were removed when their time had come.")
     if one.state == State.RECEIVED:

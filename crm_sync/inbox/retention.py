@@ -1,7 +1,7 @@
-"""What was received is kept for so long and no longer: bytes and headers go, the row stays (S23).
+"""Removes bytes and headers of old received events; their rows stay (S23).
 
-The row still says what came, when, and what it did. By its digests a copy that comes by callback or
-by the history is still recognised. What waits for a person keeps its bytes whatever its age.
+A row still says what came, when, and what it did. Its digests still recognise a copy that comes by
+callback or by the history. What waits for a person keeps its bytes, whatever its age.
 """
 
 import time
@@ -17,13 +17,13 @@ BATCH = 500  # rows in one UPDATE: no other writer waits for longer than that ta
 
 
 def clear(keep_days: Mapping[str, int], *, now: datetime, budget: float) -> dict[str, int]:
-    """Remove bytes and headers of what is older, for at most `budget` seconds.
+    """Remove bytes and headers that are old enough, for at most `budget` seconds.
 
     Args:
         keep_days: state → days since it was received; 0 keeps them for ever.
 
     Returns:
-        how many there were, by state; states with none are left out.
+        how many rows were cleared, by state; states with none are left out.
     """
     end, counts = time.monotonic() + budget, dict.fromkeys(keep_days, 0)
     states = list(keep_days)
@@ -37,7 +37,7 @@ def clear(keep_days: Mapping[str, int], *, now: datetime, budget: float) -> dict
 
 
 def old(state: str, keep_days: Mapping[str, int], *, now: datetime) -> QuerySet[ReceivedEvent]:
-    """Return the received events of a state whose bytes have had their time."""
+    """Return the received events of a state whose bytes are to be removed."""
     uncleared = ReceivedEvent.objects.filter(state=state, cleared_at=None, due_at=None)
     days = keep_days[state]
     return (
@@ -48,7 +48,7 @@ def old(state: str, keep_days: Mapping[str, int], *, now: datetime) -> QuerySet[
 
 
 def _clear(rows: list[ReceivedEvent], state: str, now: datetime) -> int:
-    # What a person set aside was never digested, and without its bytes nobody could any more.
+    # An event that a person set aside has no digest yet, and without its bytes gets none.
     for row in rows:
         if not row.canonical_digest and (digest := store.digest_of(bytes(row.body))):
             ReceivedEvent.objects.filter(pk=row.pk).update(canonical_digest=digest)

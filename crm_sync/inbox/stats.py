@@ -1,4 +1,4 @@
-"""How the inbox does just now; each figure runs along an index or over a bounded number of rows."""
+"""Figures of the inbox; each query uses an index or reads a bounded number of rows."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from crm_sync.models import ReceivedEvent
 
 State = ReceivedEvent.State
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-NEWEST = 500  # rows in which the lag is looked for
+NEWEST = 500  # rows from which the lag is computed
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class InboxStats:
 
 
 def inbox_stats(now: datetime) -> InboxStats:
-    """Count; what is played again was not received again."""
+    """Return the figures; replays do not count as received."""
     pending = ReceivedEvent.objects.filter(state=State.RECEIVED)
     first = pending.order_by("received_at").values_list("received_at", flat=True).first()
     return InboxStats(
@@ -52,7 +52,7 @@ def _received(since: datetime) -> int:
 
 
 def _lag(since: datetime) -> timedelta | None:
-    """Give the 95th percentile, by the nearest rank, among the newest."""
+    """Return the 95th percentile, by the nearest rank, among the newest rows."""
     newest = ReceivedEvent.objects.order_by("-pk").values_list(
         "replay_of", "received_at", "applied_at"
     )

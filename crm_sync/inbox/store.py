@@ -22,7 +22,7 @@ from crm_sync.workers.queues import Drain, RowQueue
 
 QUEUE = "received_events"
 BATCH_SIZE = 100  # rows claimed at once; if a worker dies, these wait for its lease to end
-UNDIGESTED = 100  # so many of the newest rows are looked into whose digest is not noted yet
+UNDIGESTED = 100  # of the newest rows without a digest, so many are parsed to compare
 STUCK = ReceivedEvent.STUCK
 
 
@@ -43,13 +43,13 @@ def store(
     """Store one received callback and ring for the worker.
 
     Args:
-        body: the raw bytes, not looked at.
+        body: the raw bytes, not parsed.
         headers: with every secret masked already.
-        auth: what has let it in, and has to be like that still.
+        auth: what has let the caller in; nothing is stored if that has changed since.
 
     Returns:
-        True when it is new, False when the same bytes wait already (only counted): for a worker, or
-        for a person.
+        True when it is new. False when the same bytes wait already, for a worker or for a person;
+        then they are only counted.
 
     Raises:
         DatabaseError: it could not be stored; the platform must not get a 2xx (I15).
@@ -66,7 +66,7 @@ def store(
         "received_at": now,
         "due_at": now,
     }
-    for _ in range(2):  # what excludes it may have been settled in between
+    for _ in range(2):  # the row with the same bytes may have been settled in between
         if _insert(columns, auth):
             doorbell.ring(QUEUE, workspace_id)
             return True
@@ -82,7 +82,7 @@ def store(
 
 
 def _insert(columns: Mapping[str, Any], auth: CachedAuth | None) -> bool:
-    # A caller's transaction, where there is one, survives what is not taken.
+    # If the caller has a transaction, a refused INSERT must not break it.
     mine: AbstractContextManager[Any] = (
         transaction.atomic() if connection.in_atomic_block else nullcontext()
     )
@@ -120,11 +120,10 @@ def _settle_some(claims: Sequence[Claim[ReceivedEvent]], drain: Drain) -> list[s
 
 
 def apply_again(received_events: QuerySet[ReceivedEvent], *, now: datetime) -> int:
-    """Give those that are stuck to the worker once more, with all their tries, and ring.
+    """Make stuck received events due again, with all their attempts, and ring.
 
     Returns:
-        how many that were; a received event that was settled is left as it is, and so is one that
-        a worker has just now.
+        how many there were; one that was settled meanwhile, or that a worker holds, is left alone.
     """
     stuck = _stuck(received_events, now)
     workspaces = set(stuck.values_list("workspace_id", flat=True).distinct())
@@ -136,20 +135,20 @@ def apply_again(received_events: QuerySet[ReceivedEvent], *, now: datetime) -> i
 
 
 def set_aside(received_events: QuerySet[ReceivedEvent], *, now: datetime) -> int:
-    """Call stuck ones ignored, once a person has looked: their bytes and reasons stay.
+    """Set stuck received events to ignored; their bytes and reasons stay.
 
     Returns:
-        how many that were; one that a worker has just now is left to it.
+        how many there were; one that a worker holds is left alone.
     """
     columns = {"state": ReceivedEvent.State.IGNORED, "due_at": None}
     return _stuck(received_events, now).update(**columns, **due.RELEASED)
 
 
 def _stuck(received_events: QuerySet[ReceivedEvent], now: datetime) -> QuerySet[ReceivedEvent]:
-    """Return those that are stuck and that no worker has.
+    """Return those that are stuck and that no worker holds.
 
-    Whoever writes to them takes an expired lease away as well: a worker that comes back after its
-    end writes nothing, so its state never meets the due date of somebody else.
+    Callers must also remove an expired lease, so that a worker that comes back later writes nothing
+    and its state is never combined with another `due_at`.
     """
     return received_events.filter(due.unleased(now), state__in=STUCK).order_by()
 

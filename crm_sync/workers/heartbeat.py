@@ -1,6 +1,6 @@
-"""Who is alive: each worker and each beat keeps a row in the database that says so.
+"""The heartbeat: each worker and each beat writes to a row of its own when it was last alive.
 
-`beat` may be called from any thread as often as one likes.
+`beat` may be called from any thread, as often as you like.
 """
 
 import atexit
@@ -23,12 +23,12 @@ log = logging.getLogger(__name__)
 
 Kind = Heartbeat.Kind
 INTERVAL = timedelta(seconds=5)  # between two writes of one process
-MISSING_AFTER = timedelta(seconds=30)  # six of them: a database that is busy is no death
-GONE_AFTER = timedelta(hours=1)  # then the row of a process that was killed is of no use
-PROOF_LASTS = timedelta(seconds=1)  # whoever asks more often costs no commit
+MISSING_AFTER = timedelta(seconds=30)  # six intervals: a database may be busy
+GONE_AFTER = timedelta(hours=1)  # then the row of a process that was killed is removed
+PROOF_LASTS = timedelta(seconds=1)  # asking more often costs no commit
 EXPECTED = (Kind.WORKER, Kind.BEAT)  # an installation needs one of each
 
-# Of this process, which may keep several: since when, the last try, the last one that was written.
+# By kind and name, since a process may have several: start, last attempt, last successful write.
 _started: dict[tuple[str, str], datetime] = {}
 _tried: dict[tuple[str, str], datetime] = {}
 _written: dict[tuple[str, str], datetime] = {}
@@ -39,10 +39,10 @@ _ends = threading.Event()  # of this process
 
 @dataclass(frozen=True)
 class Presence:
-    """When a process of a kind was last alive, whichever it was.
+    """How long ago any process of a kind was last alive.
 
     Attributes:
-        silence: since then; None where none ever ran here.
+        silence: the time since then; None if none ever ran here.
     """
 
     kind: Heartbeat.Kind
@@ -50,12 +50,12 @@ class Presence:
 
     @property
     def is_missing(self) -> bool:
-        """Whether none is alive; a restart is no absence."""
+        """Whether none is alive; a restart takes less time than this allows."""
         return self.silence is None or self.silence > MISSING_AFTER
 
 
 def forget() -> None:
-    """Forget what this process has written, as one that has just begun."""
+    """Forget what this process has written, as if it had just started."""
     for known in (_started, _tried, _written, _failing):
         known.clear()
 
@@ -63,11 +63,11 @@ def forget() -> None:
 def beat(kind: str, name: str, now: datetime) -> bool:
     """Note that this process is alive; True when a row was written.
 
-    Writes at most once in `INTERVAL`, never inside a transaction of the caller. A database that
-    does not take it is said once in the log, and again when it does.
+    It writes at most once in `INTERVAL`, and never inside a transaction of the caller. If the
+    database fails, the log says so once, and once more when it works again.
 
     Args:
-        name: distinguishes it from others of its kind: Celery's hostname, or host and process id.
+        name: unique among processes of its kind: Celery's hostname, or host and process id.
     """
     key = (kind, name)
     if _is_early(_tried.get(key), now, INTERVAL) or _ends.is_set() or connection.in_atomic_block:
@@ -88,7 +88,7 @@ def beat(kind: str, name: str, now: datetime) -> bool:
 
 
 def prove(kind: str, name: str, now: datetime) -> None:
-    """Prove that this process can write; what was proved within `PROOF_LASTS` still holds.
+    """Prove that this process can write; a write within `PROOF_LASTS` is proof enough.
 
     Raises:
         django.db.Error: it cannot.
@@ -98,12 +98,12 @@ def prove(kind: str, name: str, now: datetime) -> None:
 
 
 def _is_early(last: datetime | None, now: datetime, pause: timedelta) -> bool:
-    # A clock that was set back counts as time to write.
+    # If the clock was set back, it is time to write.
     return last is not None and last <= now < last + pause
 
 
 def _write(key: tuple[str, str], now: datetime) -> None:
-    """Write our row, whether it is there or not, and at the first time remove old ones."""
+    """Insert or update our row; the first time also remove old rows."""
     kind, name = key
     is_first = key not in _written
     started_at = _started.setdefault(key, now)
@@ -120,7 +120,7 @@ def _write(key: tuple[str, str], now: datetime) -> None:
 
 
 def leave(kind: str, name: str, now: datetime) -> None:
-    """Note that this process ends by itself: nobody has to miss it."""
+    """Note that this process ends in the ordinary way, so that it is not reported as dead."""
     try:
         Heartbeat.objects.filter(kind=kind, name=name).update(stopped_at=now)
     except Error as error:
@@ -128,7 +128,7 @@ def leave(kind: str, name: str, now: datetime) -> None:
 
 
 def presences(now: datetime) -> list[Presence]:
-    """Return for each kind that an installation needs when it was last alive; one query."""
+    """Return for each kind that an installation needs how long ago it was alive; one query."""
     rows = Heartbeat.objects.values_list("kind").annotate(Max("seen_at")).order_by()
     seen: dict[str, datetime] = dict(rows)
     return [Presence(kind, _since(seen.get(kind), now)) for kind in EXPECTED]
@@ -139,7 +139,7 @@ def _since(last: datetime | None, now: datetime) -> timedelta | None:
 
 
 def died(now: datetime) -> list[Heartbeat]:
-    """Return the workers and beats of the last hour that died: no heartbeat, and no end."""
+    """Return the workers and beats of the last hour that died: silent, but not ended."""
     unended = Heartbeat.objects.filter(kind__in=EXPECTED, stopped_at=None)
     recent = unended.filter(seen_at__lt=now - MISSING_AFTER, seen_at__gte=now - GONE_AFTER)
     return list(recent.order_by("-seen_at", "pk"))

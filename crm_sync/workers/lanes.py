@@ -1,8 +1,8 @@
-"""One worker at a time drains a queue of a workspace, and one ring at a time waits for it.
+"""A lane lets one worker at a time drain a queue of a workspace, and one ring wait for it.
 
-So a workspace with a long backlog takes one place among the workers for each of its queues, and
-rings for it do not pile up before those for others. A power cut ends the holder of a lane as well,
-so taking it and giving it back do not wait for the disk.
+So a workspace with a long backlog has one drain for each of its queues, and its rings do not delay
+those of others. A power cut ends the holder of a lane too, so taking a lane and giving
+it back do not wait for the disk.
 """
 
 import uuid
@@ -18,19 +18,19 @@ from crm_sync.jobs import due
 from crm_sync.jobs.durability import relaxed
 from crm_sync.models import Lane
 
-# What a worker that was killed held comes free after this time. A holder that is suspended for
-# longer, in a call, may be overtaken: that costs a place among the workers, and nothing else.
+# The lane of a worker that was killed is free after this time. If a holder is suspended for longer,
+# a second worker may drain the queue too: that costs a thread, and nothing else.
 LEASE = timedelta(seconds=3)
-REMEMBERED = timedelta(seconds=60)  # a turn before that is long ago
-RING_LASTS = timedelta(seconds=60)  # a ring that waited for longer is thrown away by the worker
+REMEMBERED = timedelta(seconds=60)  # older turns do not count
+RING_LASTS = timedelta(seconds=60)  # a worker discards a ring that waited for longer
 
 
 def may_ring(queue: str, workspace_id: int, *, now: datetime) -> bool:
-    """Tell whether no ring for the queue waits, and note that one does from now on."""
+    """Return True, and note that a ring waits, unless one waits for the queue already."""
     mine = Lane.objects.filter(workspace_id=workspace_id, queue=queue)
-    # Much later than now was written by a clock that went ahead (I29).
+    # A time far ahead of now was written by a wrong clock (I29).
     waits = Q(rung_at__gt=now - RING_LASTS, rung_at__lt=now + RING_LASTS)
-    if mine.filter(waits).exists():  # an UPDATE takes SQLite's only lock though nothing changes
+    if mine.filter(waits).exists():  # even an UPDATE of no row takes SQLite's only lock
         return False
     if mine.filter(~waits | Q(rung_at=None)).update(rung_at=now):
         return True
@@ -41,18 +41,18 @@ def may_ring(queue: str, workspace_id: int, *, now: datetime) -> bool:
 
 
 def ring_taken(queue: str, workspace_id: int) -> None:
-    """Note that a worker has the ring, or that it could not be published: the next may follow."""
+    """Note that no ring waits any more: a worker has it, or it could not be published."""
     Lane.objects.filter(workspace_id=workspace_id, queue=queue).update(rung_at=None)
 
 
 def busy(now: datetime) -> set[tuple[str, int]]:
-    """Return (queue, workspace id) of what a worker is at."""
+    """Return (queue, workspace id) of the lanes that a worker holds."""
     return set(Lane.objects.filter(due.leased(now)).values_list("queue", "workspace_id"))
 
 
 def turns(now: datetime) -> dict[tuple[str, int], datetime]:
-    """Return (queue, workspace id) → when a drain of it last began, of those not long ago."""
-    # Much later than now was written by a clock that went ahead (I29).
+    """Return (queue, workspace id) → when a drain of it last began, within `REMEMBERED`."""
+    # A time far ahead of now was written by a wrong clock (I29).
     lately = Lane.objects.filter(begun_at__range=(now - REMEMBERED, now + REMEMBERED))
     columns = lately.values_list("queue", "workspace_id", "begun_at")
     return {(queue, workspace_id): at for queue, workspace_id, at in columns if at}
@@ -67,7 +67,7 @@ class HeldLane:
     is_left: bool = False
 
     def keep(self, now: datetime) -> bool:
-        """Hold it for longer where half of the time is over; False when it was lost."""
+        """Renew the lease once half of it is over; False when the lane was lost."""
         if self.until - now > LEASE / 2:
             return True
         self.until = now + LEASE
@@ -75,7 +75,7 @@ class HeldLane:
             return self.mine.update(lease_until=self.until) == 1
 
     def leave(self) -> bool:
-        """Give it back; False when it stays ours, since somebody rang while we were at it."""
+        """Give the lane back; False when we keep it, because more work came meanwhile."""
         with relaxed():
             self.is_left = bool(self.mine.filter(again=False).update(**due.RELEASED))
             return self.is_left or not self.mine.update(again=False)
@@ -83,10 +83,10 @@ class HeldLane:
 
 @contextmanager
 def enter(queue: str, workspace_id: int) -> Iterator[HeldLane | None]:
-    """Hold the lane of a queue; None where another worker has it, which then looks again."""
+    """Hold the lane of a queue; None if another worker has it, which then checks for more work."""
     lane = _enter(queue, workspace_id)
     if lane is None:
-        # Whoever holds it may have looked for the last time just before.
+        # The holder may just have checked the queue for the last time.
         Lane.objects.filter(workspace_id=workspace_id, queue=queue).update(again=True)
         lane = _enter(queue, workspace_id)
     try:

@@ -1,7 +1,7 @@
-"""At most so many requests under way in a workspace, for all workers together (A8).
+"""Slots limit the requests that all workers together have under way in a workspace (A8).
 
-A worker takes slots once for all that it drains, not for each call, so the limit costs nothing
-where calls are quick. What a worker that was killed held comes free when its last call is over.
+A worker takes its slots once for each drain, not for each call, so the limit costs little. Slots of
+a worker that was killed are free when its last call must be over.
 """
 
 import uuid
@@ -16,12 +16,12 @@ from crm_sync.jobs import due
 from crm_sync.jobs.durability import relaxed
 from crm_sync.models import Slot, Workspace
 
-LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)  # longer than one call to its hard end
+LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)  # longer than one call can last
 UPDATE_TRIES = 8  # while other workers take the same slots first
 
 
 class HeldSlots:
-    """Slots that this worker holds until `until`, all under one token."""
+    """Slots that this worker holds until `until`, all with one token."""
 
     def __init__(self, slots: "list[int]", token: uuid.UUID, until: datetime) -> None:
         self.count = len(slots)
@@ -29,7 +29,7 @@ class HeldSlots:
         self._mine = Slot.objects.filter(pk__in=slots, lease_token=token)
 
     def keep(self, now: datetime) -> bool:
-        """Hold them for longer where half of the time is over; False when they were lost."""
+        """Renew the leases once half of their time is over; False when a slot was lost."""
         if self.until - now > LEASE / 2:
             return True
         until = now + LEASE
@@ -70,10 +70,10 @@ def _take(workspace: Workspace, wanted: int, most: int, now: datetime) -> HeldSl
         if not found:
             break
         mine = Slot.objects.filter(pk__in=found)
-        with relaxed():  # a power cut ends those who held one as well
+        with relaxed():  # a power cut ends their holders too
             count = mine.filter(due.unleased(now)).update(lease_token=token, lease_until=until)
         if count:
-            # Of those another worker was faster with, we have none.
+            # Without those that another worker took first.
             taken = list(mine.filter(lease_token=token).values_list("pk", flat=True))
             break
     return HeldSlots(taken, token, until)
@@ -87,7 +87,7 @@ def _free(workspace: Workspace, wanted: int, most: int, now: datetime) -> list[i
         _make(workspace, {number for _, number, _ in slots})
         return _free(workspace, wanted, most, now)
     held = {number for _, number, until in slots if until is not None and until > now}
-    # Still held from before the limit was lowered.
+    # Slots may still be held from before the limit was lowered.
     beyond = sum(number >= workspace.max_under_way for number in held)
     free = [pk for pk, number, _ in slots if number < most and number not in held]
     return free[: max(0, min(wanted, len(free) - beyond))]

@@ -1,7 +1,7 @@
-"""The tick: each worker looks every second for what is due, and does it itself.
+"""The tick: every second each worker asks the database what is due, and does it.
 
-A ring over the broker is quicker, but may be lost, late, or behind many others. The tick asks only
-the database and works in threads of its own, so neither a broker that is away nor a backlog of
+A ring through the broker is faster, but may be lost, late, or behind many others. The tick needs
+only the database and has threads of its own, so neither a broker that is down nor the backlog of
 another workspace delays it (I12).
 """
 
@@ -21,22 +21,22 @@ from crm_sync.workers import lanes, queues
 
 log = logging.getLogger(__name__)
 
-EVERY = 1.0  # seconds between two looks
-GRACE = timedelta(seconds=1)  # for the ring to come first
-THREADS = 16  # drains of one process at one time
-OF_ONE = 4  # of these for one workspace, so that others find a place beside it
-BUDGET = 20.0  # seconds of one drain; a lease and a broker's visibility time-out are longer
+EVERY = 1.0  # seconds between two ticks
+GRACE = timedelta(seconds=1)  # in which the ring may come first
+THREADS = 16  # drains of one process at the same time
+OF_ONE = 4  # of these for one workspace, so that threads are left for others
+BUDGET = 20.0  # seconds of a drain; less than a lease and a broker's visibility time-out
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 Pair = tuple[str, int]  # a queue, and the id of a workspace
 
 
 class Ticker:
-    """Finds what is due and drains it, those first whose turn was longest ago.
+    """Finds the queues with due rows and drains them, the one drained longest ago first.
 
     Args:
-        grace: how long what is due is left to its ring.
-        report: called with each drain that did something; in the drain's thread.
+        grace: how long a due row is left to its ring.
+        report: called after each drain that handled a row, in the thread of the drain.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class Ticker:
         self._stopped = threading.Event()
         self._lock = threading.Lock()
         self._under_way: set[Pair] = set()
-        self._waiting: list[Pair] = []  # for a place, in its turn
+        self._waiting: list[Pair] = []  # for a thread, in their order
 
     def start(self) -> None:
         """Tick in a thread of its own."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Begin nothing more in this process, and wait for what is under way to end."""
+        """Start no more drains in this process, and wait for those in progress to end."""
         queues.ending.set()
         self._stopped.set()
         if self._thread.is_alive():
@@ -68,7 +68,7 @@ class Ticker:
         queues.crowded.clear()
 
     def run(self) -> None:
-        """Tick until this process is to end; a database that is away is waited for."""
+        """Tick until this process has to end; if the database is down, keep asking."""
         is_away = False
         while not queues.ending.is_set():
             try:
@@ -83,10 +83,10 @@ class Ticker:
         connection.close()
 
     def tick(self, now: datetime) -> int:
-        """Begin to drain what has been due for longer than the grace, as far as threads are free.
+        """Start draining what has been due for longer than the grace, as far as threads are free.
 
         Returns:
-            how many queues of workspaces have something due that nobody is at.
+            how many pairs of queue and workspace have a due row and no drain.
 
         Raises:
             DatabaseError: the database did not answer.
@@ -102,13 +102,13 @@ class Ticker:
         return len(found)
 
     def _work(self) -> None:
-        """Drain one after the other, over one connection, as long as somebody waits."""
+        """Drain one queue after the other, with one connection, as long as one waits."""
         while (pair := self._next()) is not None:
             self._drain(pair)
         connection.close()
 
     def _next(self) -> Pair | None:
-        """Take the first that waits and whose workspace has not its share of the places."""
+        """Take the first queue that waits, of a workspace that has not yet its share of threads."""
         with self._lock:
             taken = Counter(workspace_id for _, workspace_id in self._under_way)
             free = (pair for pair in self._waiting if taken[pair[1]] < OF_ONE)
@@ -127,9 +127,9 @@ class Ticker:
             if tally.counts:
                 self.report(queue, tally)
         except Exception:
-            # The rows stay due, so the next tick comes back to them.
+            # The rows stay due, so the next tick finds them again.
             log.exception("%s of workspace %s could not be drained", queue, workspace_id)
-            connection.close()  # it may be what failed
+            connection.close()  # it may be the cause
         finally:
             with self._lock:
                 self._under_way.discard(pair)
@@ -140,7 +140,7 @@ class Ticker:
         return THREADS - len(self._under_way)
 
     def _say_whether_crowded(self) -> None:
-        """Tell the drains of this process whether more wait than there are places."""
+        """Let the drains of this process know whether more of them wait than there are threads."""
         if len(self._waiting) > self._places():
             queues.crowded.set()
         else:

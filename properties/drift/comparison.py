@@ -1,8 +1,8 @@
-"""What differs between us and the platform now, and whether anything explains it.
+"""Finds what differs between us and the platform now, and whether anything explains it.
 
-A difference is *pending* while the row is due or held by a worker, *blocked* while it waits for a
-person, and else *unexplained*: the real drift. Comparing writes nothing; `make_due` hands what was
-found to the one path that reads, merges and pushes.
+A difference is *pending* while the row is due or leased, *blocked* while it waits for a person, and
+otherwise *unexplained*: the real drift. Comparing writes nothing; `make_due` hands the rows to the
+ordinary push, which reads, merges and sends.
 """
 
 import time
@@ -27,7 +27,7 @@ from properties.editing import QUEUE
 from properties.models import Property
 from properties.pull.reading import read
 
-SILENCES = 3  # calls in a row without a good answer, after which nobody asks further
+SILENCES = 3  # calls in a row without a good answer; then the comparison stops
 PATIENCE = 5.0  # seconds (A8)
 BATCH = 500  # keys in one UPDATE
 
@@ -37,7 +37,7 @@ class Stopped(Exception):
 
 
 def keys(workspace: Workspace, *, sample: int | None = None) -> list[int]:
-    """Return the keys of all properties of a workspace, or of so many chosen by chance."""
+    """Return the keys of all properties of a workspace, or of so many chosen at random."""
     mine = Property.objects.filter(workspace=workspace).values_list("pk", flat=True)
     return list(mine.order_by("pk") if sample is None else mine.order_by("?")[:sample])
 
@@ -53,13 +53,13 @@ def compare(
     """Read one property after the other on the platform and say how it differs from ours.
 
     Args:
-        chosen: keys of rows of this workspace; one that is deleted meanwhile is passed over.
+        chosen: keys of rows of this workspace; one that is deleted meanwhile is skipped.
         deadline: seconds for each call, by default those of the settings.
-        patience: seconds to wait for room among the calls of the workers.
+        patience: seconds to wait for a free slot.
 
     Raises:
-        Stopped: the workspace is paused, the platform does not answer, or the workers leave no
-            room; what was yielded before holds.
+        Stopped: the workspace is paused, the platform does not answer, or no slot becomes free.
+            What was yielded before is valid.
     """
     silent = 0
     for pk in chosen:
@@ -87,7 +87,7 @@ def compare(
 
 
 def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -> Finding:
-    """Say how a row differs from what a read of it brought, None where it is not there."""
+    """Return how a row differs from the document that was read; None if it is not there."""
     theirs = merge.leaves(document or {})
     ours, base = _ours(row), merge.leaves(row.observed)
     paths = [
@@ -97,7 +97,7 @@ def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -
     ]
     if document is not None and not paths:
         return Finding(row.pk, str(row), Verdict.SAME)
-    # Read again only now: an edit or a push while the read was under way explains it.
+    # The row is checked only now: an edit or a push during the read explains the difference.
     same = Property.objects.filter(pk=row.pk, revision=row.revision, read_at=row.read_at)
     is_busy, blocked = not same.filter(idle(now)).exists(), row.blocked
     if document is None:
@@ -117,14 +117,14 @@ def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -
 
 
 def idle(now: datetime) -> Q:
-    """Rows that nothing is due for and that no worker holds."""
+    """Select the rows that are not due and not leased."""
     return Q(due_at=None) & due.unleased(now)
 
 
 def forgotten(row: Property) -> set[str]:
-    """Return the leaves of an idle row that a push would act on, though nothing made it due (I7).
+    """Return the leaves of an idle row that a push would send, though nothing made it due (I7).
 
-    What waits for a person is left out; "" in a problem holds the whole row.
+    Leaves that wait for a person are left out; the leaf "" in a problem blocks the whole row.
     """
     if "" in row.blocked:
         return set()
@@ -148,7 +148,7 @@ def make_due(workspace: Workspace, chosen: Sequence[int], *, now: datetime) -> i
 
 
 def _ours(row: Property) -> merge.Leaves:
-    """Return what we want; where nobody here can want anything, what was last read."""
+    """Return what we want; for read-only leaves, what was last read."""
     wanted, read_last = merge.leaves(row.desired), merge.leaves(row.observed)
     return {path: value for path, value in wanted.items() if path not in READ_ONLY} | {
         path: value for path, value in read_last.items() if path in READ_ONLY
