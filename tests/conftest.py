@@ -159,8 +159,11 @@ def nothing_slow_on_purpose(settings) -> None:
 
 
 @pytest.fixture
-def box(settings) -> Sandbox:
-    """Return the platform, mounted under the real client; its callbacks reach our real view."""
+def box(settings, request: pytest.FixtureRequest) -> Sandbox:
+    """Return the platform, mounted under the real client; its callbacks reach our real view.
+
+    A test can be parametrized with the kind of platform, indirectly.
+    """
     from config.wsgi import application
 
     settings.PUBLIC_BASE_URL = OURS
@@ -173,7 +176,7 @@ def box(settings) -> Sandbox:
         client_secret="secret",
         now=lambda: datetime.now(UTC),
         http=to_us,
-        switches={"platform": KIND},
+        switches={"platform": getattr(request, "param", KIND)},
     )
     transport.MOUNTS[PLATFORM] = WsgiAdapter(sandbox)
     return sandbox

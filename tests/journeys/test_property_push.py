@@ -5,6 +5,9 @@ from django.utils.timezone import now
 
 from properties.editing import create, edit
 from properties.models import Change, Conflict, Property
+from sandbox.interface.switches import PLATFORMS
+
+pytestmark = pytest.mark.parametrize("box", PLATFORMS, indirect=True)
 
 
 def make(workspace, reference="A-1", **changes) -> Property:
