@@ -49,13 +49,13 @@ def observe(
     document = answer.cleaned
     if not isinstance(document, dict):
         raise TransientError(f"the detail of {before} is no JSON object", unclear=False)
-    look = Observation(answer.as_of, source, now)
+    observation = Observation(answer.as_of, source, now)
     with transaction.atomic():
-        _write(before, document, look, is_whole=_tells_products(document))
-    return look.contradicts
+        _write(before, document, observation, is_whole=_names_products(document))
+    return observation.contradicts
 
 
-def observe_item(before: Assignment, item: Item, look: Observation) -> bool:
+def observe_item(before: Assignment, item: Item, observation: Observation) -> bool:
     """Write what the detail of an order says of an assignment; what it leaves out stays.
 
     Args:
@@ -64,13 +64,13 @@ def observe_item(before: Assignment, item: Item, look: Observation) -> bool:
     Returns:
         True when the item is silent about something, so that the assignment itself is to be read.
     """
-    _write(before, item, look, is_whole=False)
+    _write(before, item, observation, is_whole=False)
     return _is_silent(before, item)
 
 
 def _is_silent(before: Assignment, item: Item) -> bool:
     """Tell whether an item lacks what each assignment has, or what is known of this one."""
-    if not _tells_products(item):
+    if not _names_products(item):
         return True
     person = _photographer(before.photographer, item.get("photographer"))
     is_new_name = person.keys() == {"id"} and person != before.photographer
@@ -78,22 +78,22 @@ def _is_silent(before: Assignment, item: Item) -> bool:
     return is_new_name or any(getattr(before, one.value) for one in untold)
 
 
-def _tells_products(item: Item) -> bool:
+def _names_products(item: Item) -> bool:
     return isinstance(item.get("products"), list)
 
 
-def _write(before: Assignment, item: Item, look: Observation, *, is_whole: bool) -> None:
+def _write(before: Assignment, item: Item, observation: Observation, *, is_whole: bool) -> None:
     kind = word(item, "assignmentType", 100) or before.assignment_type
     plain: dict[str, Any] = {"assignment_type": kind}
-    if _tells_products(item):
+    if _names_products(item):
         plain["products"] = [str(product) for product in item["products"]]
     Assignment.objects.filter(pk=before.pk).exclude(**plain).update(**plain)
     tables = statuses.assignment_tables(kind)
     if status := word(item, "status", 100):
         is_listed = statuses.is_reachable(before.status, status, *tables)
-        look.write(before, lww.STATUS, FACT_OF[lww.STATUS], status, is_listed=is_listed)
+        observation.write(before, lww.STATUS, FACT_OF[lww.STATUS], status, is_listed=is_listed)
     for lww_field, value in _facts(before, item, status, is_whole=is_whole):
-        look.write(before, lww_field, FACT_OF[lww_field], value)
+        observation.write(before, lww_field, FACT_OF[lww_field], value)
 
 
 def _facts(

@@ -51,12 +51,12 @@ def observe(before: Known, answer: Answer, *, source: StatusChange.Source, now: 
     order, document = before.order, answer.cleaned
     if not isinstance(document, dict):
         raise TransientError(f"the detail of {order} is no JSON object", unclear=False)
-    look = Observation(answer.as_of, source, now)
+    observation = Observation(answer.as_of, source, now)
     with transaction.atomic():
-        _observe_assignments(before, document, look)
-        _observe_status(order, word(document, "status", 100), look)
+        _observe_assignments(before, document, observation)
+        _observe_status(order, word(document, "status", 100), observation)
         _keep_detail(order, document, now)
-    return look.contradicts
+    return observation.contradicts
 
 
 def next_read(order: Order, *, contradicts: bool, now: datetime) -> datetime | None:
@@ -70,14 +70,14 @@ def next_read(order: Order, *, contradicts: bool, now: datetime) -> datetime | N
     )
 
 
-def _observe_status(order: Order, status: str, look: Observation) -> None:
+def _observe_status(order: Order, status: str, observation: Observation) -> None:
     if status:
         is_listed = statuses.is_reachable(order.status, status, statuses.ORDER_TRANSITIONS)
         fact = StatusChange.Fact.ORDER_STATUS
-        look.write(order, lww.STATUS, fact, status, is_listed=is_listed)
+        observation.write(order, lww.STATUS, fact, status, is_listed=is_listed)
 
 
-def _observe_assignments(before: Known, document: dict[str, Any], look: Observation) -> None:
+def _observe_assignments(before: Known, document: dict[str, Any], observation: Observation) -> None:
     """Write what is said of each, and make due for a read what the detail is silent about."""
     items = [item for item in _list(document, "assignments") if word(item, "id", 255)]
     silent = [] if items else [row.pk for row in before.assignments.values()]
@@ -85,12 +85,12 @@ def _observe_assignments(before: Known, document: dict[str, Any], look: Observat
         platform_id = word(item, "id", 255)
         row = before.assignments.get(platform_id)
         if row is None:
-            row = _first_seen(before.order, platform_id, now=look.now)
-        if observe_item(row, item, look):
+            row = _first_seen(before.order, platform_id, now=observation.now)
+        if observe_item(row, item, observation):
             silent.append(row.pk)
     if silent:
         rows = Assignment.objects.filter(pk__in=silent)
-        poller.ask(rows, ASSIGNMENTS, before.order.workspace_id, now=look.now)
+        poller.ask(rows, ASSIGNMENTS, before.order.workspace_id, now=observation.now)
 
 
 def _in_sequence(before: Known, item: dict[str, Any]) -> tuple[float, str]:

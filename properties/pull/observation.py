@@ -1,4 +1,4 @@
-"""Pure: what the platform says, merged into a row and never copied over it (I4)."""
+"""Pure: merges what the platform holds into a row, and never copies it over the row (I4)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from properties.models.property import ProblemKind, with_problem, without_proble
 
 @dataclass(frozen=True)
 class Observation:
-    """What a read or an answer means for one row.
+    """The result of merging a read or an answer into a row.
 
     Attributes:
-        policy: who won where both sides had changed a field.
-        at: when they said it.
-        columns: what to write, under the revision of the row that was merged.
+        policy: which side won when both had changed a field.
+        at: when it was read or answered.
+        columns: what to write, if the row still has the revision that was merged.
         adopted: leaves of theirs that become ours.
-        agreed: leaves that waited for a person and on which both sides agree by now.
+        agreed: leaves that waited for a person and that both sides now hold alike.
     """
 
     policy: str
@@ -48,30 +48,30 @@ def observe(
     inflight: Mapping[str, list[Any]],
     sent: Leaves | None = None,
 ) -> Observation:
-    """Merge what the platform says with what we want.
+    """Merge what the platform holds with what we want.
 
     Args:
         theirs: a full read; or, where `sent` is given, the answer to a PATCH or POST of these
             leaves, which speaks only of what it holds. Cleaned text.
-        policy: who wins where both sides changed a field.
-        inflight: leaf to values of ours that may have reached the platform (I2).
+        policy: which side wins when both changed a field.
+        inflight: by leaf, values of ours that may have reached the platform (I2).
     """
-    told = theirs if sent is None else _told_by_answer(row.observed, theirs, sent)
-    worded = _worded_by_them(row.desired, told)
+    shown = theirs if sent is None else _completed(row.observed, theirs, sent)
+    worded = _worded_by_them(row.desired, shown)
     ours = merge.changed(row.desired, worded) if worded else row.desired
-    # Where a person decides, she sees what is there now, even if an earlier call of ours set it.
+    # A person who decides sees what is there now, even if an earlier call of ours has set it.
     asked = row.problem.get(ProblemKind.CONFLICT, {})
     pending = {path: values for path, values in inflight.items() if path not in asked}
     merged = merge.three_way(
-        base=row.observed, ours=ours, theirs=told, inflight=pending, equal=equal
+        base=row.observed, ours=ours, theirs=shown, inflight=pending, equal=equal
     )
     theirs_win = policy == Workspace.ConflictPolicy.PLATFORM_WINS
     lost = {clash.path: clash.theirs for clash in merged.clashes if theirs_win}
     adopted = worded | merged.adopted | lost
-    agreed = _agreed(row.blocked, ours, told)
-    platform_id = row.platform_id if told.get("id") is None else str(told["id"])  # A7
+    agreed = _agreed(row.blocked, ours, shown)
+    platform_id = row.platform_id if shown.get("id") is None else str(shown["id"])  # A7
     columns: dict[str, Any] = {
-        "observed": told,
+        "observed": shown,
         "platform_id": platform_id,
         "read_at": now,
         "create_sent_at": None,
@@ -83,7 +83,7 @@ def observe(
 
 
 def _worded_by_them(ours: Document, theirs: Document) -> Leaves:
-    """Return the leaves that we cleared and that read as a PATCH says it: UNKNOWN (A12)."""
+    """Return the leaves that we cleared and that read as a PATCH clears them: UNKNOWN (A12)."""
     wanted = merge.leaves(ours)
     return {
         path: value
@@ -92,21 +92,21 @@ def _worded_by_them(ours: Document, theirs: Document) -> Leaves:
     }
 
 
-def _told_by_answer(base: Document, answer: Document, sent: Leaves) -> Document:
-    """Complete an answer with what we knew: only a full read may say that a value is gone.
+def _completed(base: Document, answer: Document, sent: Leaves) -> Document:
+    """Complete an answer with what we know: only a full read can show that a value is gone.
 
-    What we sent empty counts as empty when the answer leaves it out (§2: optional fields are
-    omitted when absent).
+    What we sent empty counts as empty if the answer leaves it out (§2: an optional field without a
+    value is left out).
     """
     emptied = {path: None for path, value in sent.items() if value in ([], {})}
     parts = merge.leaves(base) | emptied | merge.leaves(answer)
     return merge.document({path: value for path, value in parts.items() if value is not None})
 
 
-def _agreed(blocked: set[str], desired: Document, told: Document) -> set[str]:
+def _agreed(blocked: set[str], desired: Document, shown: Document) -> set[str]:
     if not blocked:
         return set()
-    ours, theirs = merge.leaves(desired), merge.leaves(told)
+    ours, theirs = merge.leaves(desired), merge.leaves(shown)
     return {path for path in blocked if equal(path, ours.get(path), theirs.get(path))}
 
 
@@ -114,10 +114,10 @@ def _problem(
     row: Property, agreed: set[str], clashes: tuple[Clash, ...], adopted: Leaves, policy: str
 ) -> dict[str, Any]:
     """Return what waits for a person after the merge."""
-    # Where their side moved, or both agree now, nothing waits for a person any more.
+    # If their side changed, or both agree now, the leaf no longer waits for a person.
     over = agreed | adopted.keys() | {clash.path for clash in clashes}
     problem = without_problems(row.problem, over) if over else row.problem
-    # Which of two properties a reference names is not told by a read of one of them (A44).
+    # A read of one of two properties does not show which of them the reference names (A44).
     twin = row.problem.get(ProblemKind.DUPLICATE)
     problem = problem | {ProblemKind.DUPLICATE.value: twin} if twin else problem
     if policy != Workspace.ConflictPolicy.ASK:
