@@ -1,4 +1,4 @@
-"""A person says whose value stands where both sides changed a field (I4)."""
+"""A person decides whose value stands if both sides changed a field (I4)."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class NextCall:
 
 
 def next_call(row: Property, conflicts: Collection[Conflict], decision: Decision) -> NextCall:
-    """Say what the next push of a property sends after a decision; nothing is changed."""
+    """Return what the next push of a property sends after a decision; nothing is changed."""
     before = merge.leaves(row.desired)
     theirs = {c.path: c.theirs for c in conflicts} if decision == Decision.THEIRS else {}
     faults = {path: new_faults(path, value, before.get(path)) for path, value in theirs.items()}
@@ -57,7 +57,7 @@ def decide(
     """Decide open conflicts of one property alike, so that one push sends what follows.
 
     Returns:
-        how many were decided, and those that stay open since their value cannot be ours.
+        how many were decided, and those that stay open because their value is not valid here.
     """
     answer = keep_ours if decision == Decision.OURS else take_theirs
     count, refused = 0, []

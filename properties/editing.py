@@ -1,7 +1,8 @@
-"""An edit of ours: the one way to change what we want of a property (I1, I7).
+"""An edit: the only way to change what we want of a property (I1, I7).
 
-It is one UPDATE under the revision that was read, repeated on the fresh row when somebody else was
-faster; so a form, a feed and a worker cannot overwrite each other.
+An edit is one UPDATE, on the condition that the revision is the one that was read. If somebody else
+was faster, it is repeated on the new row. So a form, a feed and a worker cannot overwrite each
+other.
 """
 
 from collections.abc import Mapping
@@ -48,16 +49,16 @@ def edit(
     """Change what we want of a property, and make it due for a push.
 
     Args:
-        property_: an instance however old; it is fresh afterwards.
-        changes: leaf to new value, changed fields only; None clears. "prices.rent" is a leaf,
+        property_: an instance, however old; it is refreshed.
+        changes: new values by leaf, changed fields only; None clears. "prices.rent" is a leaf,
             "prices" is not.
 
     Returns:
-        the leaves that really changed; empty when all values stood there already.
+        the leaves that really changed; empty if the property had all these values already.
 
     Raises:
-        Invalid: nothing was changed; the faults name each field, and the leaf in which a path lies
-            that is none.
+        Invalid: nothing was changed. The faults name each field; for a path that is no leaf, they
+            name the leaf that holds it.
     """
     cleaned = {path: clean(value)[0] for path, value in changes.items()}
     while True:
@@ -87,9 +88,9 @@ def edit(
 
 
 def faults(changes: Leaves, before: Leaves) -> list[Fault]:
-    """Return why `edit` refuses these changes of what stood there before: no leaves, no values.
+    """Return why `edit` refuses these changes: a path is no leaf, or a value is not valid.
 
-    What stands at a path that is no leaf was written past the product, and may be cleared.
+    A value at a path that is no leaf was written past the product, and may be cleared.
     """
     found: list[Fault] = []
     for path, value in changes.items():
@@ -111,11 +112,11 @@ def create(
     actor: AbstractBaseUser | None = None,
     note: str = "",
 ) -> Property:
-    """Make a property that the CRM has and we do not know yet; it is due for a push at once.
+    """Create a property that the CRM has and we do not know yet; it is due for a push at once.
 
     Raises:
-        Invalid: the reference cannot travel (A14), or a value that the platform would refuse.
-        IntegrityError: the reference is there already.
+        Invalid: the reference cannot be sent (A14), or the platform would refuse a value.
+        IntegrityError: a property has this reference already.
     """
     fault = references.fault(reference)
     if fault:
@@ -128,7 +129,7 @@ def create(
 
 
 def due_now(properties: QuerySet[Property], *, now: datetime | None = None) -> int:
-    """Make the properties due for a read and, where they differ, a push; returns how many."""
+    """Make the properties due for a read and, if they differ, a push; return how many."""
     count = properties.update(due_at=now or timezone.now())
     for workspace_id in properties.values_list("workspace_id", flat=True).distinct():
         doorbell.ring(QUEUE, workspace_id)

@@ -28,9 +28,9 @@ def record(
     actor: AbstractBaseUser | None = None,
     note: str = "",
 ) -> None:
-    """Write a Change for each leaf of `changes`, as of the revision after the present one.
+    """Write a Change for each leaf of `changes`, with the revision after the present one.
 
-    The first changes of a property, which held nothing before, are one Change: its creation.
+    The first changes of a property, which had no values before, are one Change: its creation.
     """
     begins = not property_.revision and not before
     entries = {Change.CREATION: merge.document(changes)} if begins and changes else changes
@@ -54,7 +54,7 @@ def note_conflicts(row: Property, clashes: Iterable[Clash], policy: str, *, now:
     """Write a Conflict for each clash, decided by the policy or open for a person."""
     decision = DECISIONS[Workspace.ConflictPolicy(policy)]
     for clash in clashes:
-        # One open question a field: when they changed it again, it is about their newer value.
+        # A field has one open conflict at most: a newer value of theirs replaces the older one.
         open_one = Conflict.objects.filter(real_estate_property=row, path=clash.path, decision="")
         columns = {"theirs": clash.theirs, "ours": clash.ours, "decision": decision}
         columns["decided_at"] = now if decision else None

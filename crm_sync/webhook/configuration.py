@@ -24,7 +24,7 @@ class NoneNotAllowed(Exception):
 
 
 class OnlyHere(Exception):
-    """Our own address is one that only this machine reaches: every callback would be lost."""
+    """Our own address can be reached from this machine only: every callback would be lost."""
 
 
 def configure(
@@ -32,15 +32,15 @@ def configure(
 ) -> Answer:
     """Set POST, our address, `auth_type` and a secret, and make the webhook deliver.
 
-    A secret that the platform holds already stays; a new one is generated where there is none.
-    POST is always said, because the platform's default is GET (A22).
+    A secret that the platform has already stays; if it has none, a new one is generated. POST is
+    always sent, because the platform's default is GET (A22).
 
     Args:
-        deadline: seconds for the call, where somebody waits for its answer.
+        deadline: seconds for the call, if somebody waits for its answer.
 
     Raises:
         NoneNotAllowed, OnlyHere: see above.
-        SyncError: the platform did not take it; what we accept still fits what it may hold.
+        SyncError: the platform did not accept it. We still accept the secret that it may have.
     """
     _check(workspace, auth_type)
     before = workspace.auth_type
@@ -59,10 +59,10 @@ def configure(
 def repair(workspace: Workspace, *, now: datetime) -> Answer:
     """Undo what somebody else changed: one PUT, never a DELETE, which erases the history (I26).
 
-    The secret that the platform holds stays (§4.1: left out, it is kept), unless there is none or
-    the platform's last call of us was refused for it. That is all that can be known of it: no
-    endpoint returns it, so somebody who changed it with the rest is noticed by the first callback
-    that we refuse; its event comes by the history, and the next repair sends our secret.
+    The platform keeps its secret (§4.1: it stays if it is left out), unless it has none or we have
+    refused its last call because of it. No endpoint returns the secret. So if somebody changed it
+    too, only the first callback that we refuse shows it; its event comes through the history, and
+    the next repair sends our secret (decision 7).
 
     Raises:
         NoneNotAllowed, OnlyHere, SyncError: as `configure`.
@@ -77,9 +77,9 @@ def repair(workspace: Workspace, *, now: datetime) -> Answer:
 def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None = None) -> Answer:
     """Replace the secret; the old one stays valid for ten minutes (S6).
 
-    Both are accepted before the platform hears of the new one, so no callback in between is
-    refused. After an unclear answer both stay valid until the next rotation that succeeds, which
-    sends the same new secret again: a third one would push out the one that the platform holds.
+    Both are accepted before the platform gets the new one, so no callback in between is refused.
+    After an unclear answer both stay valid until a rotation succeeds. That one sends the same new
+    secret again: with a third one, the secret that the platform has would no longer be accepted.
     """
     _check(workspace, workspace.auth_type)
     before = {name: getattr(workspace, name) for name in ROTATED}
@@ -101,7 +101,7 @@ def rotate_secret(workspace: Workspace, *, now: datetime, deadline: float | None
 
 
 def _is_unfinished(workspace: Workspace) -> bool:
-    """Tell whether nobody knows which of the two secrets the platform holds."""
+    """Tell whether it is unknown which of the two secrets the platform has."""
     return bool(workspace.previous_auth_secret) and workspace.previous_auth_secret_until is None
 
 

@@ -1,8 +1,8 @@
-"""At most so many reads of orders and assignments in any minute of a workspace (A8).
+"""A token bucket limits the reads of orders and assignments of a workspace, by all workers (A8).
 
-Each read pays for its share of time; a few may be paid in advance, so that an order which somebody
-waits for is read at once. With N reads a minute, N/6 come at once and the other 5/6 of N evenly:
-together never more than N within 60 seconds. One conditional UPDATE, no lock, on any database.
+A few reads may come at once, so that an order which somebody waits for is read immediately. With N
+reads a minute, N/6 may come at once and 5/6 of N come evenly: never more than N within 60 seconds.
+A read is one conditional UPDATE, without a lock, on any database.
 """
 
 from datetime import datetime, timedelta
@@ -12,25 +12,25 @@ from django.db.models import QuerySet
 
 from orders.models import RateLimit
 
-BEHIND = timedelta(minutes=2)  # who looks for stalled work asks about a moment of the past
+BEHIND = timedelta(minutes=2)  # the check for stalled work asks about a time in the past
 UPDATE_TRIES = 10  # while other workers take a read in between
 
 
 def limits() -> tuple[int, timedelta]:
-    """Return how many reads may come at once, and the time that each is worth."""
+    """Return how many reads may come at once, and the time after which one more may come."""
     most = max(1, settings.ORDER_READS_A_MINUTE)
     at_once = max(1, most // 6)
     return at_once, timedelta(seconds=60) / max(1, most - at_once)
 
 
 def take(workspace_id: int, *, now: datetime) -> bool:
-    """Pay for one read; False when there is none left for now."""
+    """Take one read from the bucket; False when none is left now."""
     at_once, share = limits()
     full = now + at_once * share
     for _ in range(UPDATE_TRIES):
         limit, _is_first = RateLimit.objects.get_or_create(workspace_id=workspace_id)
         paid_until = max(limit.paid_until, now) + share
-        # A time further ahead than the bucket allows was written by a clock that was ahead.
+        # A time further ahead than the bucket allows was written by a wrong clock.
         columns = {"paid_until": min(paid_until, full)}
         mine = RateLimit.objects.filter(pk=limit.pk, paid_until=limit.paid_until)
         if paid_until > full:
@@ -45,6 +45,6 @@ def exhausted(now: datetime) -> QuerySet[RateLimit]:
     """Return the rows of the workspaces in which no order may be read now."""
     at_once, share = limits()
     full = now + at_once * share
-    # Much further ahead was written by a clock that went ahead; `take` puts that right (I29).
+    # A time far ahead was written by a wrong clock; `take` corrects it (I29).
     mine = RateLimit.objects.filter(paid_until__gt=full - share)
     return mine.filter(paid_until__lte=full + BEHIND)

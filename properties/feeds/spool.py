@@ -1,4 +1,4 @@
-"""Records of a feed on disk, for as long as nobody knows whether the feed is whole."""
+"""Records of a feed on disk, until the whole feed is read."""
 
 import tempfile
 from collections.abc import Iterator

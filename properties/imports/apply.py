@@ -1,4 +1,4 @@
-"""What becomes of the records of a feed: made, revised, refused, or left as they are."""
+"""Applies the records of a feed: a property is created, changed, or left as it is."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class _Item:
 
 
 class Taking:
-    """Takes records, some at a time, and reports what became of each.
+    """Applies records, some at a time, and reports the outcome of each.
 
     Args:
         feed_format: the format of a full feed; None for a table.
@@ -56,7 +56,7 @@ class Taking:
         self._dry_run = dry_run
 
     def take(self, lines: list[Line]) -> Iterator[Report]:
-        """Take items of different references in their order; a run of new ones at once."""
+        """Apply items of different references in their order; neighbouring new ones at once."""
         known = self._known(lines)
         fresh: list[_Item] = []
         for line in lines:
@@ -77,12 +77,12 @@ class Taking:
         yield from self._take_fresh(fresh)
 
     def _known(self, lines: list[Line]) -> dict[str | None, Property]:
-        """Return the properties that are there already, by reference."""
+        """Return the properties that exist already, by reference."""
         references = [line.reference for line in lines if line.kind == "record"]
         if not references:
             return {}
-        # By a subquery, whose result no statistics name: of a workspace that had no row when they
-        # were made, PostgreSQL expects one row still, and would read all of it for each look.
+        # By a subquery, so that PostgreSQL uses no statistics of this workspace. If it had no
+        # row when they were made, PostgreSQL expects one row and would read all of it each time.
         here = Workspace.objects.filter(pk=self._workspace.pk).values("pk")[:1]
         rows = Property.objects.filter(workspace=here, object_reference_id__in=references)
         rows = rows.defer("observed", "inflight")
@@ -91,7 +91,7 @@ class Taking:
     def _take_fresh(self, items: list[_Item]) -> Iterator[Report]:
         good = []
         for one in items:
-            # Whole records were validated when they were read.
+            # Records without cells were validated when they were read.
             reference, is_whole = one.record.reference, not one.record.parts
             if found := [] if is_whole else bulk_create.faults(reference, one.alone):
                 self._refuse(one, found)
@@ -110,7 +110,7 @@ class Taking:
         return Property.objects.filter(workspace=self._workspace)
 
     def _make(self, items: list[_Item]) -> None:
-        """Make the properties of new records at once; one by one if somebody makes one as well."""
+        """Create the properties of new records at once; singly if another process creates one."""
         try:
             with transaction.atomic():
                 self._create(items)
@@ -134,10 +134,10 @@ class Taking:
             self._set_aside(one.line)
 
     def _revise(self, row: Property, item: _Item) -> None:
-        """Take a record of a property that is known."""
+        """Apply a record to a property that exists."""
         changes, changed = _changes(row, item.record)
         if changed and item.record.parts and not self._dry_run:
-            row.refresh_from_db()  # cells are laid over what stands there now
+            row.refresh_from_db()  # cells change the values that it has now
             changes, changed = _changes(row, item.record)
         try:
             if self._dry_run:
@@ -157,7 +157,7 @@ class Taking:
         self._set_aside(item.line)
 
     def _memory(self, item: _Item) -> dict[str, Any]:
-        """Return the columns that keep what a feed said last; a table is no part of them."""
+        """Return the columns that keep the last record of a full feed; none for a table."""
         if self._format is None:
             return {}
         return {

@@ -1,8 +1,8 @@
-"""An upload becomes edits, by the worker: slice by slice, with progress, cancelled at a record.
+"""A worker imports an upload in slices, with progress, and can be cancelled at any record.
 
-A slice lasts as long as the drain's budget. What was done stands in the row every half second, so
-the next slice, whoever has it, begins behind that. A worker that dies loses at most that half
-second, and doing it again changes nothing (I1): such a record then counts as unchanged.
+A slice lasts as long as the budget of the drain. The progress is written every half second, so the
+next slice, in whatever worker, goes on from there. A worker that dies loses at most that half
+second, and importing it again changes nothing (I1): such a record then counts as unchanged.
 """
 
 import logging
@@ -37,19 +37,19 @@ KEPT = timedelta(days=7)  # how long a file waits for a person
 
 @dataclass(frozen=True)
 class SliceLimits:
-    """How often a slice writes and looks up, and how long it works at least; in seconds."""
+    """How often a slice writes its progress, and how long it works at least; in seconds."""
 
     save: float = 0.5  # between two writes of the progress
-    least: float = 5.0  # in each slice, however long it took to get behind what was done
-    batch_size: int = CHUNK  # records between two looks at the clock and at a person's wish
+    least: float = 5.0  # in each slice, however long it took to skip what was done before
+    batch_size: int = CHUNK  # records between two checks of the clock and of a wish to cancel
 
 
 class GivenUp(Exception):
-    """It makes no sense to go on with this file; says why."""
+    """The import of this file cannot go on; the message says why."""
 
 
 class _Cancelled(Exception):
-    """A person asked for its end; `columns` are what was to be written."""
+    """A person has cancelled the import; `columns` are what was to be written."""
 
     def __init__(self, columns: dict[str, Any]) -> None:
         super().__init__()
@@ -57,9 +57,9 @@ class _Cancelled(Exception):
 
 
 def ready() -> QuerySet[Import]:
-    """Return what may be worked on: of the released imports of a workspace the first only.
+    """Return the imports that may be worked on: of the released ones, the first of each workspace.
 
-    Two files may hold the same property: the later release has the last word.
+    Two files may hold the same property; then the one that was released later must come later.
     """
     earlier = Import.objects.filter(
         Q(released_at__lt=OuterRef("released_at"))
@@ -89,7 +89,7 @@ def work(
     """Do the next slice of one upload.
 
     Args:
-        until: when to give it back unfinished, on the monotonic clock.
+        until: when to give it back unfinished, by the monotonic clock.
 
     Returns:
         what happened: the state that it came to, "goes on", "put off" or "file removed".
@@ -101,7 +101,7 @@ def work(
 
 
 def steps(row: Import, now: datetime, batch_size: int) -> Iterator[Report]:
-    """Yield the growing report of what is left of the file: the one call of `import_feed`."""
+    """Import the rest of the file, and yield the report as it grows."""
     dry_run = row.state == State.PREVIEWING
     return import_feed(
         row.workspace,
@@ -206,7 +206,7 @@ class _Slice:
         return self._end(_ending(columns[self.column]), **columns)
 
     def _progress(self) -> dict[str, Any]:
-        """Return the columns that say how far it is."""
+        """Return the columns with the progress."""
         summary = added(self.before, self.report)
         return {self.column: summary, "done": handled(summary)}
 
@@ -243,18 +243,18 @@ class _Slice:
 
     def _end(self, state: State, **columns: Any) -> str:
         now = self.clock()
-        # Due, since its file is to be removed.
+        # It is due, because its file has to be removed.
         ending = {"state": state, "ended_at": now, "due_at": now, **columns}
         if not self.claim.finish_if(ending, state=self.row.state):
             raise LeaseLost
         return state
 
     def _fail(self, reason: str) -> str:
-        """End it for good; what was imported until then stays."""
+        """End the import as failed; what was imported until then stays."""
         return self._end(State.FAILED, **self._progress(), problem=self._worded(reason))
 
     def _put_off(self, reason: str) -> str:
-        """Try again later, behind what is done; a few times."""
+        """Reschedule the rest of the import, at most `MAX_ATTEMPTS` times."""
         attempts = self.row.attempts + 1
         if attempts >= MAX_ATTEMPTS:
             return self._fail(reason)
@@ -265,7 +265,7 @@ class _Slice:
         return "put off"
 
     def _worded(self, reason: str) -> str:
-        """Return a reason with the file's name as people know it, as the database can keep it."""
+        """Return a reason with the name of the file as people know it, fit for the database."""
         text: str = clean(reason.replace(self.row.stored_as, self.row.name))[0]
         return text[:1000]
 

@@ -1,4 +1,4 @@
-"""What an import did, or would do: exact counts and the first of each, however many there are."""
+"""What an import did, or would do: exact counts, and the first records of each outcome."""
 
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @dataclass
 class Listed(Generic[T]):
-    """Counts all, and keeps the first ones."""
+    """Counts all items, and keeps the first ones."""
 
     limit: int = KEPT
     count: int = 0
@@ -28,11 +28,12 @@ class Listed(Generic[T]):
 
 @dataclass
 class Report:
-    """Records by outcome, and what found no home.
+    """Records by outcome, and the values that have no field.
 
-    `changed` and `aside` hold a reference and names: of the fields that changed, and of what has no
-    field. `stopped` says why the feed as a whole is refused, `missing` all that it lacks of the
-    stock, and `total` how many records it has: these are known once the file was read to its end.
+    `changed` and `aside` hold a reference and names: of the fields that changed, or of the values
+    that have no field. `stopped` says why the feed as a whole is refused, `missing` lists all
+    properties that it lacks, and `total` counts its records: these are known once the file was read
+    to its end.
     """
 
     new: Listed[str] = field(default_factory=Listed)
@@ -46,7 +47,7 @@ class Report:
 
     @property
     def accepted(self) -> int:
-        """How many records were taken."""
+        """How many records were accepted."""
         return self.new.count + self.changed.count + self.unchanged.count
 
     @property

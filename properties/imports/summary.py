@@ -1,4 +1,4 @@
-"""The report of an import as it is kept: counts exact, lists cut, texts bounded. Pure."""
+"""Pure: the report of an import as it is stored: exact counts, cut lists, bounded texts."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ REASONS, LENGTH = 8, 240  # reasons for one record, characters of a text that ca
 
 
 def added(summary: Summary, report: Report) -> Summary:
-    """Return a summary with what a report holds on top of it.
+    """Return a summary with the counts and lists of a report added.
 
     Returns:
         "counts": outcome to number; "new" and "missing": references; "changed" and "aside":
@@ -51,7 +51,7 @@ def count(summary: Summary, name: str) -> int:
 
 
 def accepted(summary: Summary) -> int:
-    """Return how many records were taken, or would be."""
+    """Return how many records were accepted, or would be."""
     return count(summary, "new") + count(summary, "changed") + count(summary, "unchanged")
 
 
