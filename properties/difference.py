@@ -1,4 +1,4 @@
-"""What of a row differs, in words for the wire and for people."""
+"""Which leaves of a row differ, and what that means in a PATCH and in words for people."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*(?:\[\d*\]|\.\w+)*")  # of a field, in a text
 
 
 def planned(row: Property) -> tuple[str, Leaves]:
-    """Return the call and its leaves that a push would send by what we know now, without a read."""
+    """Return the call that a push would make without a read, and the leaves that it would send."""
     patch = smallest_patch(row, inflight=row.inflight)
     if not patch.parts:
         return "nothing to send", {}
@@ -24,7 +24,7 @@ def planned(row: Property) -> tuple[str, Leaves]:
 def smallest_patch(
     row: Property, *, inflight: Collection[str] = (), blocked: Collection[str] | None = None
 ) -> Patch:
-    """Return what has to travel for a row: see `properties.merge.smallest_patch`.
+    """Return the smallest PATCH of a row: see `properties.merge.smallest_patch`.
 
     Args:
         blocked: the leaves to leave out; by default those that wait for a person.
@@ -40,7 +40,7 @@ def smallest_patch(
 
 
 def refused_leaf(path: str, row: Property) -> str:
-    """Return the leaf in which a refused path lies; "" where neither we nor the row know it."""
+    """Return the leaf that holds a refused path; "" if neither catalog nor row have such a leaf."""
     leaf = leaf_of(path)
     known = "." in leaf or find(leaf) is not None or leaf in merge.leaves(row.desired)
     return leaf if known else ""

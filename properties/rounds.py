@@ -1,7 +1,8 @@
-"""A scheduled task goes over all workspaces within one budget, and none keeps the others waiting.
+"""A scheduled task visits all workspaces within one budget, and none delays the others for long.
 
-First come those that were tried longest ago, and a try is noted before it begins: what was not
-reached is first next time, and a workspace that never answers is no more often first than others.
+The workspace that was tried longest ago comes first, and each attempt is noted before it begins. So
+a workspace that was not reached is first the next time, and one that never answers is not first
+more often than others.
 """
 
 import logging
@@ -22,7 +23,7 @@ from properties.models import Turn
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 8  # workspaces side by side: so many may hang before one that answers has to wait
+AT_ONCE = 8  # workspaces at the same time; so many may hang before others have to wait
 
 Step = Callable[[Workspace, float], str]
 

@@ -15,7 +15,7 @@ FIXED = frozenset({REFERENCE})  # the key of the property: chosen once, with its
 
 
 class ChangedSince(Exception):
-    """Another value stands there than the one that the person saw; `current` is it."""
+    """The field has another value, `current`, than the one that the person saw."""
 
     def __init__(self, current: Any) -> None:
         super().__init__("the field was changed since")
@@ -28,18 +28,18 @@ def can_undo(change: Change) -> bool:
 
 
 def undo(change: Change, *, seen: Any, actor: AbstractBaseUser, now: datetime) -> bool:
-    """Set the field back to what stood there before the change; None clears it.
+    """Set the field back to its value before the change; None clears it.
 
     Args:
-        change: of one leaf; of a creation a part of it.
-        seen: the value that the person takes to stand there now.
+        change: the change of one leaf, or one part of a creation.
+        seen: the value that the person has seen as the present one.
 
     Returns:
-        False when the old value stands there already, and nothing was changed.
+        False when the field has the old value already, and nothing was changed.
 
     Raises:
-        ChangedSince: another value stands there; nothing was changed.
-        Invalid: the old value is one that we may not set, such as UNKNOWN.
+        ChangedSince: the field has another value than `seen`; nothing was changed.
+        Invalid: the old value may not be set, such as UNKNOWN.
     """
     while True:
         row = Property.objects.get(pk=change.real_estate_property_id)
@@ -49,7 +49,7 @@ def undo(change: Change, *, seen: Any, actor: AbstractBaseUser, now: datetime) -
         if not equal(change.path, current, seen):
             raise ChangedSince(current)
         with transaction.atomic():
-            # Holds the row until the commit, so that nobody edits between the look and the edit.
+            # This locks the row until the commit, so that nobody edits it in between.
             same = Property.objects.filter(pk=row.pk, revision=row.revision)
             if same.update(revision=row.revision):
                 note = f"undo of change {change.pk}"

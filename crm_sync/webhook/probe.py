@@ -1,7 +1,8 @@
-"""Does our public address take callbacks: two calls of our own, of which nothing is stored.
+"""Tests with two calls whether our public address accepts callbacks; nothing is stored.
 
-As the platform calls, but without a body: with a wrong secret it must be 401, with ours 400. Both
-say a mark that only this installation can sign, so that they do not count as refused callbacks.
+The calls are like those of the platform, but without a body: the answer must be 401 to a wrong
+secret and 400 to ours. Both carry a mark that only this installation can sign, so that they are not
+counted as refused callbacks.
 """
 
 import json
@@ -26,7 +27,7 @@ AUTHENTICATED = (400, "empty body")
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that was tried, whether it is as it must be, and what was seen."""
+    """One thing that was tested, whether the result is right, and the result in words."""
 
     name: str
     is_good: bool
@@ -34,10 +35,10 @@ class Step:
 
 
 def probe(workspace: Workspace) -> list[Step]:
-    """Call our own callback address by the way that the platform takes, as far as we can go it.
+    """Call our own callback address like the platform, as far as that is possible from here.
 
     Returns:
-        what was seen, up to the step that says why no callback can arrive.
+        the steps; the last one says why no callback can arrive, if none can.
     """
     if workspace.auth_type == Workspace.AuthType.NONE:
         return [_step("A call without a secret is taken", _call(workspace, ""), AUTHENTICATED)]
@@ -52,7 +53,7 @@ def probe(workspace: Workspace) -> list[Step]:
 
 
 def _call(workspace: Workspace, secret: str) -> tuple[int, str] | Step:
-    """Call once; a step where no endpoint of ours answered."""
+    """Call once; return the answer, or a step if none of our endpoints answered."""
     carried, params = authentication.carrying(workspace, secret)
     headers = {"Content-Type": "application/json", TEST_HEADER: sign(), **carried}
     url = workspace.callback_url
@@ -71,7 +72,7 @@ def _unreachable(error: TransientError) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Take the innermost words: urllib3 wraps them in the address, three times over."""
+    """Return the innermost message: urllib3 wraps it three times, with the address."""
     text = str(error)
     _, found, tail = text.rpartition("certificate verify failed: ")
     return tail.split(" (")[0].strip("')") if found else type(error).__name__

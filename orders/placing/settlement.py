@@ -1,4 +1,4 @@
-"""How a placement ends: with its order, without, or uncertain until its order is heard of (I9)."""
+"""How a placement ends: with its order, without one, or uncertain until the order is read (I9)."""
 
 from datetime import datetime
 
@@ -20,14 +20,14 @@ ADVICE = (
 
 
 def end(placement: Placement, state: State, problem: str) -> None:
-    """Write how it ended, unless it has an order already."""
+    """Write how the placement ended, unless it has an order already."""
     mine = Placement.objects.filter(pk=placement.pk, order=None)
     mine.update(state=state, problem=problem[:2000])
     placement.state, placement.problem = state, problem[:2000]
 
 
 def uncertain(placement: Placement, reason: str) -> None:
-    """The order may exist: nobody repeats it; perhaps its order has been read already."""
+    """Mark it uncertain: the order may exist, and may have been read already; never repeat it."""
     end(placement, State.UNCERTAIN, f"{ADVICE} {reason}")
     settle(placement)
 
@@ -86,8 +86,8 @@ def settle(placement: Placement) -> bool:
     """Tie an UNCERTAIN placement to the one order that it can be.
 
     That is an order that was read, of the same property and user, created on the platform after
-    the sending, and tied to no placement. Two such orders, or two placements that one order could
-    belong to, are a question for a person.
+    the placement was sent, and tied to no placement. If two orders fit one placement, or two
+    placements one order, a person has to decide.
 
     Returns:
         True when it is settled now.
@@ -132,13 +132,13 @@ def _has_rival(placement: Placement, order: Order) -> bool:
 
 
 def settle_all(workspace_id: int) -> int:
-    """Settle what can be settled in a workspace; return how many were."""
+    """Settle the placements of a workspace that can be settled; return how many there were."""
     waiting = Placement.objects.filter(workspace_id=workspace_id, state=State.UNCERTAIN)
     return sum(settle(placement) for placement in waiting)
 
 
 def give_up_waiting(workspace_id: int, *, now: datetime) -> int:
-    """Call UNCERTAIN what has been SENDING for longer than a call can take: its sender died."""
+    """Mark as UNCERTAIN what has been SENDING for longer than a call can take: its sender died."""
     unanswered = _unanswered(now).filter(workspace_id=workspace_id)
     problem = f"{ADVICE} The process that sent it never came back."
     count = unanswered.update(state=State.UNCERTAIN, problem=problem)

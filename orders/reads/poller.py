@@ -1,4 +1,4 @@
-"""A row that waits for a read from the platform: asked for, read, given back."""
+"""Reads rows from the platform that are due for a read, one by one."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -17,13 +17,13 @@ from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain
 
 Row = TypeVar("Row", bound=DueModel)
-# Reads one row, writes what it found, and returns the columns that it leaves with, `due_at` among
-# them; raises the client's errors.
+# Reads one row from the platform and writes it; returns the columns of the end, with `due_at`.
+# Raises the client's errors.
 Reader = Callable[[Claim[Row], Client], dict[str, Any]]
 
 
 def ask(rows: "models.QuerySet[Row]", queue: str, workspace_id: int, *, now: datetime) -> None:
-    """Make the rows due for a read now, also while one is under way, and ring for a worker."""
+    """Make the rows due for a read now, even if one is in progress, and ring for a worker."""
     rows.update(due_at=now)
     doorbell.ring(queue, workspace_id)
 
@@ -31,10 +31,10 @@ def ask(rows: "models.QuerySet[Row]", queue: str, workspace_id: int, *, now: dat
 def one_by_one(
     read: Reader[Row], *, may_read: Callable[[int, datetime], bool] | None = None
 ) -> Callable[[Sequence[Claim[Row]], Drain], Sequence[str]]:
-    """Make a queue's `work` of a reader.
+    """Return the `work` of a queue that reads its rows by this reader.
 
     Args:
-        may_read: pays for one read in a workspace; where it has nothing left, rows stay due.
+        may_read: takes one read from the limit of a workspace; if none is left, rows stay due.
     """
 
     def work(claims: Sequence[Claim[Row]], drain: Drain) -> Sequence[str]:
@@ -46,11 +46,11 @@ def one_by_one(
 
 
 def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row]) -> str:
-    """Read one row and give it back; the outcome is the word that the tally counts."""
+    """Read one row and give it back; return the outcome."""
     try:
         columns = read(claim, workspace.client())
     except (NotFoundError, RejectedError) as error:
-        # Reading it again changes nothing: it waits for a person, or for the next event.
+        # Reading it again would not help: it waits for a person, or for the next event.
         claim.finish(due_at=None, problem=queues.error_text(error))
         return "not there" if isinstance(error, NotFoundError) else "refused"
     except (TransientError, AuthError) as error:

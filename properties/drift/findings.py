@@ -1,4 +1,4 @@
-"""Pure: what a comparison found, counted and named."""
+"""Pure: the findings of a comparison, counted and by name."""
 
 import enum
 from collections import Counter
@@ -10,7 +10,7 @@ NAMED = 20  # properties and fields that a stored check names
 
 
 class Verdict(enum.StrEnum):
-    """What a person needs to know of a difference; the last one that applies to a row counts."""
+    """Whether and why a leaf or a row differs; for a row, the last one that applies counts."""
 
     SAME = "same"
     BLOCKED = "blocked"
@@ -36,7 +36,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Finding:
-    """What came out for one property."""
+    """The result of comparing one property."""
 
     pk: int
     reference: str
@@ -48,7 +48,7 @@ class Finding:
 
 @dataclass
 class Report:
-    """All findings counted; those that are not the same are kept."""
+    """The counts of all findings; those that differ are kept."""
 
     compared: int = 0
     gone: int = 0

@@ -1,4 +1,4 @@
-"""The sample: a few properties of a workspace, chosen by chance, compared with the platform."""
+"""The sample: a few properties of a workspace, chosen at random, compared with the platform."""
 
 import time
 from datetime import timedelta
@@ -17,10 +17,10 @@ KEPT = timedelta(days=90)
 
 
 def take_sample(workspace: Workspace, *, seconds: float, size: int = SIZE) -> DriftCheck | None:
-    """Compare a sample for at most so many seconds, store what came out, make drift due.
+    """Compare a sample for at most so many seconds, store the result, make unexplained rows due.
 
     Returns:
-        None when not one property could be looked at.
+        None when not even one property could be compared.
     """
     started_at, end = timezone.now(), time.monotonic() + seconds
     report, deadline = Report(), min(DEADLINE, settings.CALL_DEADLINE)
@@ -54,7 +54,7 @@ def take_sample(workspace: Workspace, *, seconds: float, size: int = SIZE) -> Dr
 
 
 def forget_old() -> int:
-    """Delete the checks of more than 90 days ago (S23); returns how many."""
+    """Delete the checks that are older than 90 days (S23); return how many."""
     return DriftCheck.objects.filter(started_at__lt=timezone.now() - KEPT).delete()[0]
 
 

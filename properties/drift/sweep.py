@@ -1,7 +1,7 @@
-"""The sweep: all our rows once a day, without a call, for what nobody made due (I7).
+"""The sweep: once a day, without a call, find rows that differ and that nobody made due (I7).
 
-`desired` is written by `editing.edit` and the merge alone. What is written past them (`QuerySet.
-update`, a fixture, SQL) makes no row due and would never leave the house; here it is found.
+Only `editing.edit` and the merge write `desired`. A write past them (`QuerySet.update`, a fixture,
+SQL) makes no row due and would never reach the platform; the sweep finds it.
 """
 
 import logging
@@ -30,7 +30,7 @@ def sweep(
     clock: Callable[[], datetime] = timezone.now,
     chunk: int = CHUNK,
 ) -> Iterator[DriftCheck]:
-    """Go through the rows of a workspace, going on where an unfinished sweep stopped.
+    """Go through the rows of a workspace, or go on with an unfinished sweep.
 
     Yields after each chunk of rows; the last one yielded is finished.
     """
@@ -47,7 +47,7 @@ def sweep(
 
 
 def _take(check: DriftCheck, workspace: Workspace, chunk: int, now: datetime) -> None:
-    """Look at one chunk; a sweep that another worker took on meanwhile is left to that one."""
+    """Compare one chunk, unless another worker goes on with this sweep."""
     rows = Property.objects.filter(workspace=workspace, pk__gt=check.position).order_by("pk")
     pks = list(rows.values_list("pk", flat=True)[:chunk])
     untouched = Property.objects.filter(idle(now), pk__in=pks)

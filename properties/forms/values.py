@@ -1,7 +1,7 @@
-"""Pure: how a value of the wire looks in an input, and what an input says in values of the wire.
+"""Pure: converts a stored value to the text of an input, and the text of an input to a value.
 
-A stored value of a wrong shape (a number where the catalog wants a text) is shown as JSON, so that
-it can be seen and is kept as long as nobody touches it.
+A stored value of the wrong type (a number where the catalog wants a text) is shown as JSON, so that
+people see it, and it is kept as long as nobody changes the input.
 """
 
 import json
@@ -27,7 +27,7 @@ MONEY = "prices.currency"
 
 
 class Unreadable(Exception):
-    """What somebody typed is no value of the field; says what one looks like."""
+    """The text is no value of the field; the message gives an example of one."""
 
 
 def shown(kind: Kind, value: Any, zone: tzinfo) -> str | list[str]:
@@ -54,10 +54,10 @@ def same(kind: Kind, was: object, posted: object) -> bool:
 
 
 def read(kind: Kind, text: str, zone: tzinfo) -> Any:
-    """Return what somebody typed as a value of the wire; None for nothing.
+    """Return the value that the text of an input stands for; None for an empty text.
 
     Raises:
-        Unreadable: it is none.
+        Unreadable: it is no value of this kind.
     """
     text = _BREAK.sub("\n", text).strip()
     if not text:

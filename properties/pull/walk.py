@@ -1,10 +1,10 @@
-"""What the platform holds comes to us: a walk over its list, then full reads (I28).
+"""The pull: a walk over the platform's list of properties, then full reads (I28).
 
-The list shows few fields, so the walk only finds out which properties to read in full: the new
-ones, those whose few fields differ, those not read for a day, and, once the walk is complete, those
-that no page showed. The read itself, with its three-way merge, is that of the push. Pages may shift
-while somebody adds or removes properties: what is shown twice is read once, what is skipped is read
-by itself and so never called gone by mistake.
+The list has few fields, so the walk only finds which properties to read in full: new ones, those
+whose few fields differ, those not read for a day, and, once the walk is complete, those on no page.
+The read itself, with its three-way merge, is that of the push. Pages may shift while somebody adds
+or removes properties. A property on two pages is read once; one that was on no page is read by
+itself, so it is never called gone by mistake.
 """
 
 import logging
@@ -43,17 +43,17 @@ def pull(
     size: int = PAGE_SIZE,
     deadline: float | None = None,
 ) -> Iterator[Walk]:
-    """Walk the platform's list, going on where an unfinished walk stopped; yields after each page.
+    """Walk the platform's list, or go on with an unfinished walk; yield it after each page.
 
-    The last one yielded is finished. What is to be read is due afterwards, and read by whoever
-    drains the queue of properties.
+    The last one yielded is finished. Properties that have to be read are then due, and the ordinary
+    drain of the queue of properties reads them.
 
     Args:
         deadline: seconds for each page, by default those of the settings.
 
     Raises:
-        SyncError: the platform does not answer, or the workers leave no room for a call (A8); the
-            walk goes on at the same page next time.
+        SyncError: the platform does not answer, or no slot is free (A8). The walk goes on at the
+            same page next time.
     """
     client = workspace.client(deadline=deadline)
     walk, _ = Walk.objects.get_or_create(
@@ -119,7 +119,7 @@ def _take(walk: Walk, items: list[Item], *, is_last: bool, now: datetime) -> Non
 
 
 def _must_read(row: Property, item: Item, now: datetime) -> bool:
-    """Tell whether the list shows something else than we last read, or that was long ago."""
+    """Tell whether the list differs from our last full read, or that read is too old."""
     if row.read_at is None or row.read_at < now - FULL_READ or row.problem.get(ProblemKind.GONE):
         return True
     if not equal(REFERENCE, item.get(REFERENCE), row.observed.get(REFERENCE)):
@@ -159,7 +159,7 @@ def _add(walk: Walk, items: list[Item], *, now: datetime) -> int:
 
 
 def _ask_for_missing(walk: Walk, *, now: datetime) -> int:
-    """Make due for their own read what a complete walk did not show; only a 404 there is gone."""
+    """Make properties due that no page of a complete walk had; only a 404 means they are gone."""
     unseen = Property.objects.filter(workspace_id=walk.workspace_id, platform_id__isnull=False)
     unseen = unseen.filter(~Q(listed_in=walk) | Q(listed_in=None))
     count = unseen.count()
