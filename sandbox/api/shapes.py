@@ -70,7 +70,7 @@ def _ids(value: Any, names: set[str], turn: Callable[[Any], Any]) -> Any:
 
 
 def _number(key: Any) -> Any:
-    return int(key) if isinstance(key, str) and key.isdigit() else key
+    return int(key) if isinstance(key, str) and key.isdecimal() else key
 
 
 def _text(key: Any) -> Any:

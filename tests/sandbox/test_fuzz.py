@@ -205,6 +205,27 @@ def test_whatever_is_sent_the_answer_is_a_described_one_and_a_refusal_changes_no
         )
 
 
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(requests(), st.sampled_from(("strict", "brief", "odd")))
+def test_no_kind_of_platform_brings_a_500_and_a_refusal_changes_nothing(request, kind):
+    operation, path, query, body = request
+    box = Sandbox(
+        *("test-token", "id", "s"),
+        now=lambda: START,
+        workspace=Workspace.from_json(json.loads(STATE)),
+        switches={"platform": kind},
+    )
+    before = json.dumps(box.workspace.to_json())
+    status, content_type, content = call(box, operation.method, path, query, body)
+    assert status < 500, content
+    assert status != 204 or not content
+    if content and content_type == "application/json":
+        assert isinstance(json.loads(content), dict | list)
+    if status >= 400:
+        assert json.dumps(box.workspace.to_json()) == before
+
+
 HEADERS = ("HOST", "ORIGIN", "AUTHORIZATION", "CONTENT_LENGTH", "CONTENT_TYPE", "EXPECT", "COOKIE")
 ODD_HEADERS = (
     "http://[",
