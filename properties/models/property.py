@@ -207,6 +207,17 @@ def without_problems(problem: dict[str, Any], paths: set[str]) -> dict[str, Any]
     return {kind: fields for kind, fields in kept.items() if fields}
 
 
+def taken_reference(reference: str, other: Property) -> dict[str, str]:
+    """Return what is said at the reference of a property, which another row has (A44)."""
+    if other.platform_id is None:
+        text = (
+            f"the platform names it {reference}, and so is another one here that is not there yet"
+        )
+    else:
+        text = f"the platform has reference {reference} twice: also as id {other.platform_id}"
+    return {"objectReferenceId": text}
+
+
 def with_problem(
     problem: dict[str, Any], kind: ProblemKind, fields: dict[str, str]
 ) -> dict[str, Any]:

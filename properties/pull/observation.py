@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from crm_sync.models import Workspace
+from crm_sync.platform import references
 from properties import merge
 from properties.catalog import equal, is_empty, sendable
 from properties.difference import short
+from properties.editing import REFERENCE
 from properties.merge import Clash, Document, Leaves
 from properties.models import Property
 from properties.models.property import ProblemKind, with_problem, without_problems
@@ -62,6 +64,9 @@ def observe(
     # A person who decides sees what is there now, even if an earlier call of ours has set it.
     asked = row.problem.get(ProblemKind.CONFLICT, {})
     pending = {path: values for path, values in inflight.items() if path not in asked}
+    if row.fed_by and shown.get(REFERENCE):
+        # A feed names it each time it comes, so a change of theirs is no word against none.
+        pending[REFERENCE] = [row.object_reference_id]
     merged = merge.three_way(
         base=row.observed, ours=ours, theirs=shown, inflight=pending, equal=equal
     )
@@ -79,7 +84,18 @@ def observe(
     }
     if adopted:
         columns["desired"] = merge.changed(row.desired, adopted)
+    if _is_new_key(row, shown.get(REFERENCE), columns.get("desired", row.desired)):
+        columns["object_reference_id"] = shown[REFERENCE]
+        kinds = columns["problem"].items()
+        columns["problem"] = {kind: at for kind, at in kinds if kind != ProblemKind.DUPLICATE}
     return Observation(policy, now, columns, adopted, merged.clashes, agreed)
+
+
+def _is_new_key(row: Property, reference: Any, desired: Document) -> bool:
+    """Tell whether both sides name the property by another reference than its row (A44)."""
+    is_text = isinstance(reference, str) and 0 < len(reference) <= references.LIMIT
+    both = is_text and desired.get(REFERENCE) == reference
+    return both and reference != row.object_reference_id
 
 
 def _worded_by_them(ours: Document, theirs: Document) -> Leaves:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from crm_sync.platform import references
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, TransientError
 from crm_sync.platform.responses import Answer
@@ -18,7 +19,8 @@ class Read:
 
     Attributes:
         document: cleaned text; None when the platform has no such property (A2).
-        by_id: the reference names no property or another one, so calls go to the id (A44).
+        by_id: calls go to the id, since the reference names no property or another one (A44), or
+            cannot travel (A14).
     """
 
     document: Document | None
@@ -26,11 +28,15 @@ class Read:
 
 
 def goes_by_id(row: Property) -> bool:
-    """Tell whether the reference is still to be given to the property or changed (A44)."""
-    unnamed = row.object_reference_id is None or (
-        row.observed.get(REFERENCE) != row.object_reference_id
-    )
-    return row.platform_id is not None and unnamed
+    """Tell whether the property has an id, and no reference that names it in a path.
+
+    Its reference is still to be given or changed (A44), or cannot travel (A14).
+    """
+    reference = row.object_reference_id
+    if row.platform_id is None:
+        return False
+    unnamed = reference is None or row.observed.get(REFERENCE) != reference
+    return unnamed or references.fault(str(reference)) is not None
 
 
 def read(client: Client, row: Property) -> Read:

@@ -25,7 +25,7 @@ from crm_sync.workers import slots
 from properties.catalog import equal
 from properties.editing import QUEUE, REFERENCE
 from properties.models import Property, Walk
-from properties.models.property import ProblemKind
+from properties.models.property import ProblemKind, taken_reference
 
 FULL_READ = timedelta(hours=24)  # how old a full read may be
 LISTED = ("title", "propertyType", "address")  # what an item of the list shows besides its keys
@@ -148,8 +148,7 @@ def _add(walk: Walk, items: list[Item], *, now: datetime) -> int:
             new.object_reference_id = reference
         else:
             # A44: the by-reference read names the other one; this one is kept under its id.
-            text = f"the platform has reference {reference} twice: also as id {row.platform_id}"
-            new.problem = {ProblemKind.DUPLICATE.value: {REFERENCE: text}}
+            new.problem = {ProblemKind.DUPLICATE.value: taken_reference(str(reference), row)}
         if reference is not None:
             ours[reference] = new
         rows.append(new)

@@ -17,7 +17,7 @@ from properties import history, merge
 from properties.catalog import READ_ONLY
 from properties.models import Change, Property
 from properties.models.change import Origin
-from properties.models.property import ProblemKind
+from properties.models.property import ProblemKind, taken_reference, with_problem
 from properties.pull.observation import Observation
 from properties.push.plan import Columns, Plan, changed, with_columns
 
@@ -47,7 +47,7 @@ class Holder:
             plan = make(self.row)
             if plan.patch.parts and plan.is_written_in(self.row):
                 return plan
-            columns = _with_revision(self.row, plan.columns)
+            columns = _with_revision(self.row, _with_free_key(self.row, plan.columns))
             if self._write(plan, columns):
                 self.row = with_columns(self.row, columns)
                 return plan
@@ -118,6 +118,21 @@ def _duplicate_mirror(row: Property, columns: Columns) -> Property | None:
     if ProblemKind.DUPLICATE in twin.problem and not edits.exists():
         return twin
     raise RejectedError(f"property {platform_id} of the platform is {twin} here", status=409)
+
+
+def _with_free_key(row: Property, columns: Columns) -> Columns:
+    """Leave a reference to the row that has it, and say so at this one (A44)."""
+    reference = columns.get("object_reference_id")
+    if reference is None:
+        return columns
+    mine = Property.objects.filter(workspace=row.workspace_id, object_reference_id=reference)
+    other = mine.exclude(pk=row.pk).first()
+    if other is None:
+        return columns
+    said = taken_reference(reference, other)
+    problem = with_problem(columns["problem"], ProblemKind.DUPLICATE, said)
+    kept = {name: value for name, value in columns.items() if name != "object_reference_id"}
+    return kept | {"problem": problem}
 
 
 def _with_revision(row: Property, columns: Columns) -> Columns:

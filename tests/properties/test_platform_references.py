@@ -1,0 +1,127 @@
+"""References that the platform's people choose: odd ones, late ones, other ones (A14, A44)."""
+
+import pytest
+from django.utils.timezone import now
+
+from crm_sync.models import Workspace
+from properties.editing import due_now, edit
+from properties.imports.engine import import_feed
+from properties.models import Conflict, Property
+from properties.pull.walk import pull
+from tests.properties.test_full_feed_guard import EXAMPLES
+from tests.properties.test_pull import put
+
+
+@pytest.fixture
+def read_all(workspace, drain_all):
+    """Return a function that walks the list and reads what is to be read."""
+
+    def read() -> None:
+        list(pull(workspace))
+        due_now(Property.objects.all())
+        drain_all()
+
+    return read
+
+
+@pytest.fixture
+def load(workspace):
+    """Return a function that imports a feed."""
+
+    def load_(path):
+        return list(import_feed(workspace, path, now=now()))[-1]
+
+    return load_
+
+
+@pytest.mark.parametrize("reference", ["A/1", " A1", "100%", ".."])
+def test_a_property_whose_reference_cannot_travel_is_read_and_patched_by_id(
+    box, read_all, drain_all, reference
+):
+    key = put(box, 1, objectReferenceId=reference)
+    read_all()
+    row = Property.objects.get(platform_id=key)
+    assert (row.object_reference_id, row.problem, row.due_at) == (reference, {}, None)
+    edit(row, {"title": "Edited"}, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"pushed": 1}}
+    assert box.workspace.properties[key]["title"] == "Edited"
+    row.refresh_from_db()
+    assert (row.problem, row.due_at) == ({}, None)
+
+
+def test_the_key_of_a_row_follows_a_reference_that_the_platform_gives_or_changes(
+    box, read_all, drain_all
+):
+    key = put(box, 1, objectReferenceId=None)
+    read_all()
+    row = Property.objects.get(platform_id=key)
+    assert row.object_reference_id is None
+    for reference in ("GIVEN-1", "CHANGED-1"):
+        box.edit_property(key, {"objectReferenceId": reference})
+        read_all()
+        row.refresh_from_db()
+        assert (row.object_reference_id, row.problem) == (reference, {})
+        assert row.desired["objectReferenceId"] == reference
+    box.calls.clear()
+    edit(row, {"title": "Edited"}, origin="ADMIN", now=now())
+    drain_all()
+    assert [call[1] for call in box.calls if call[0] == "PATCH"] == [
+        "/v1/real-estate-properties/by-reference/CHANGED-1"
+    ]
+
+
+def test_a_feed_finds_the_row_by_the_reference_that_the_platform_gave(
+    box, read_all, drain_all, load, tmp_path
+):
+    key = put(box, 1, objectReferenceId=None)
+    read_all()
+    box.edit_property(key, {"objectReferenceId": "B-1"})
+    read_all()
+    table = tmp_path / "table.csv"
+    table.write_text("objectReferenceId,title\nB-1,From the feed\n")
+    report = load(table)
+    assert (report.new.count, report.changed.count) == (0, 1)
+    drain_all()
+    assert box.workspace.properties[key]["title"] == "From the feed"
+    assert Property.objects.filter(platform_id=key).get().object_reference_id == "B-1"
+
+
+@pytest.mark.parametrize(
+    ("policy", "ours", "theirs", "asked"),
+    [
+        ("crm_wins", "MH-1001", "MH-1001", 0),
+        ("platform_wins", "B-1", "B-1", 0),
+        ("ask", "MH-1001", "B-1", 1),
+    ],
+)
+def test_a_reference_that_a_feed_names_is_a_conflict_when_the_platform_changes_it(
+    box, read_all, drain_all, load, policy, ours, theirs, asked
+):
+    Workspace.objects.update(conflict_policy=policy)
+    load(EXAMPLES / "swissrets.xml")
+    drain_all()
+    row = Property.objects.get(object_reference_id="MH-1001")
+    box.edit_property(row.platform_id, {"objectReferenceId": "B-1"})
+    read_all()
+    row.refresh_from_db()
+    assert (row.object_reference_id, row.desired["objectReferenceId"]) == (ours, ours)
+    assert box.workspace.properties[row.platform_id]["objectReferenceId"] == theirs
+    (conflict,) = Conflict.objects.all()
+    assert (conflict.path, conflict.ours, conflict.theirs) == (
+        *("objectReferenceId", "MH-1001"),
+        "B-1",
+    )
+    assert Conflict.objects.filter(decision="").count() == asked
+
+
+def test_a_reference_that_another_row_has_stays_there_and_a_person_is_told(box, read_all):
+    first, second = put(box, 1), put(box, 2)
+    read_all()
+    box.edit_property(second, {"objectReferenceId": "P-1"})
+    read_all()
+    read_all()
+    rows = {row.platform_id: row for row in Property.objects.all()}
+    assert rows[first].object_reference_id == "P-1"
+    assert rows[second].object_reference_id == "P-2"
+    assert list(rows[second].problem) == ["DUPLICATE"]
+    assert "P-1" in rows[second].problem["DUPLICATE"]["objectReferenceId"]
