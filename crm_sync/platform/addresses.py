@@ -3,7 +3,7 @@
 import functools
 import re
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 LONGEST = 500  # characters
 # RFC 6761: no name under these leads to another machine, or to any.
@@ -24,6 +24,17 @@ def fault(address: str) -> str:
     if parts.scheme == "http" and not is_local(parts.hostname or ""):
         return "would send the token unencrypted: it must begin with https://"
     return ""
+
+
+def resolved(address: str, base_url: str) -> str:
+    """Return an address of the platform as an absolute one (A51).
+
+    One that is relative leads from the base address; "" and what is no address stay as they are.
+    """
+    try:
+        return urljoin(f"{base_url.rstrip('/')}/", address) if address else ""
+    except ValueError:
+        return address
 
 
 def is_local(host: str) -> bool:

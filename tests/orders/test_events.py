@@ -61,7 +61,7 @@ def test_visuals_that_are_ready_are_fetched(box, place, drain_all):
     for _ in range(4):
         box.advance(Assignment.objects.get().platform_id)
     hear(box, drain_all)
-    ready = MaterialSet.objects.get(assignment__isnull=False)
+    ready = MaterialSet.objects.get(visual_type="POST")
     assert (ready.product, ready.visual_type, ready.order) == ("GROUND_PHOTO", "POST", order)
     assert (ready.due_at, ready.problem) == (None, "")
     assert ready.fetched_at is not None

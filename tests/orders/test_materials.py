@@ -1,0 +1,248 @@
+"""What was delivered is fetched in every visual type, and its addresses lead somewhere (§4.5)."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from urllib.parse import parse_qs
+
+import pytest
+
+from crm_sync import registry
+from crm_sync.platform.addresses import resolved
+from orders.models import Material, MaterialSet, Order
+from sandbox.interface.switches import turned
+from tests.conftest import PLATFORM
+from tests.orders.conftest import now, tell
+from tests.platforms import Between
+
+Asked = list[tuple[str, dict[str, str]]]
+
+
+@pytest.fixture
+def asked(box) -> Asked:
+    """Return what is asked for materials: the first part of the path, and the query."""
+    found: Asked = []
+
+    def note(environ) -> None:
+        path, query = environ["PATH_INFO"], parse_qs(environ["QUERY_STRING"])
+        if "materials" in path:
+            told = {name: value for name, (value,) in query.items() if name != "product"}
+            found.append((path.split("/")[1], told))
+
+    Between(box, PLATFORM).before = note
+    return found
+
+
+@pytest.fixture
+def delivered(box, place, asked) -> Callable[[str], Order]:
+    """Return a function that orders a product and has it delivered, announced to nobody."""
+
+    def deliver(product: str) -> Order:
+        order = place(product)
+        box.faults.set({"rules": [{"fault": "LOST"}]})
+        box.set_status(order.assignments.get().platform_id, "DELIVERED")
+        box.deliver()
+        box.faults.set({})
+        return order
+
+    return deliver
+
+
+def announce(order: Order, visual_type: str, *, seconds: float = 0) -> None:
+    assignment = order.assignments.get()
+    tell(
+        order.workspace,
+        "VISUALS_READY",
+        timestamp=(now() + timedelta(seconds=seconds)).isoformat(),
+        orderId=order.platform_id,
+        assignmentId=assignment.platform_id,
+        visualType=visual_type,
+        product=order.placement.products[0]["product"],
+    )
+
+
+def fetch(order: Order) -> dict[str, int]:
+    return registry.queue("materials").drain(order.workspace_id, 20.0).counts
+
+
+def kept() -> dict[str, list[str]]:
+    """The types of what we hold, by the type of their set."""
+    sets = MaterialSet.objects.order_by("visual_type")
+    return {
+        one.visual_type: sorted(one.materials.values_list("visual_type", flat=True)) for one in sets
+    }
+
+
+def there(box, order: Order) -> list[dict]:
+    return box.workspace.materials[order.assignments.get().platform_id]
+
+
+def test_photos_come_for_print_and_for_the_web_though_one_was_announced(box, delivered, asked):
+    order = delivered("GROUND_PHOTO")
+    announce(order, "POST")
+    assert fetch(order) == {"read": 1}
+    assert kept() == {"POST": ["POST"], "POST_WEB": ["POST_WEB"]}
+    assert asked == [
+        ("v1", {"visualQuality": "WEB"}),
+        ("v1", {"visualQuality": "HD"}),
+        ("materials", {"visualType": "POST"}),
+    ]
+    assert {one.platform_id for one in Material.objects.all()} == {
+        one["id"] for one in there(box, order)
+    }
+    assert set(MaterialSet.objects.values_list("due_at", "problem")) == {(None, "")}
+
+
+@pytest.mark.parametrize("platform", ["rich", "strict", "brief", "odd"])
+@pytest.mark.parametrize(
+    ("product", "visual_type"),
+    [("FLOOR_PLAN", "POST"), ("ENERGY_CERTIFICATE", "DOCUMENT"), ("VIRTUAL_TOUR", "POST")],
+)
+def test_no_quality_is_asked_of_what_is_no_photo(
+    box, delivered, asked, product, visual_type, platform
+):
+    order = delivered(product)
+    box.switches = turned(box.switches, {"platform": platform})
+    announce(order, visual_type)
+    assert fetch(order) == {"read": 1}
+    assert kept() == {visual_type: [visual_type]}
+    assert asked == [("v1", {}), ("materials", {"visualType": visual_type})]
+
+
+def test_a_type_that_only_its_announcement_shows_is_fetched_by_it(box, delivered):
+    order = delivered("GROUND_PHOTO")
+    announce(order, "POST")
+    fetch(order)
+    raw = there(box, order)[0] | {"id": "raw-1", "visualType": "RAW"}
+    there(box, order).append(raw)
+    announce(order, "RAW", seconds=1)
+    assert fetch(order) == {"read": 1}
+    assert kept() == {"POST": ["POST"], "POST_WEB": ["POST_WEB"], "RAW": ["RAW"]}
+
+
+def test_what_nobody_announced_is_one_set(box, delivered, drain_all):
+    order = delivered("GROUND_PHOTO")
+    ready = MaterialSet.objects.create(
+        workspace=order.workspace,
+        order=order,
+        assignment=order.assignments.get(),
+        product="GROUND_PHOTO",
+        ready_at=now(),
+        due_at=now(),
+    )
+    assert fetch(order) == {"read": 1}
+    assert kept() == {"": ["POST", "POST_WEB"]}
+    assert ready.materials.count() == 2
+
+
+def test_a_second_time_only_what_is_newer_is_asked_for(box, delivered, asked):
+    order = delivered("GROUND_PHOTO")
+    announce(order, "POST")
+    fetch(order)
+    asked.clear()
+    before = Material.objects.get(visual_type="POST_WEB")
+    box.set_clock(now() + timedelta(days=2))
+    (changed,) = [one for one in there(box, order) if one["visualType"] == "POST_WEB"]
+    later = (now() + timedelta(days=2)).isoformat()
+    changed |= {"fileName": "better.png", "modifiedAt": later}
+    announce(order, "POST", seconds=1)
+    assert fetch(order) == {"read": 1}
+    since = (before.modified_at - timedelta(hours=1)).replace(microsecond=0)
+    told = {"modifiedSince": since.isoformat().replace("+00:00", "Z")}
+    assert asked == [
+        ("v1", {"visualQuality": "WEB"} | told),
+        ("v1", {"visualQuality": "HD"} | told),
+        ("materials", {"visualType": "POST"}),
+    ]
+    assert Material.objects.get(visual_type="POST_WEB").file_name == "better.png"
+    assert Material.objects.count() == 2
+
+
+def test_a_type_that_is_announced_after_it_was_fetched_is_fetched_again(box, delivered):
+    order = delivered("GROUND_PHOTO")
+    announce(order, "POST")
+    fetch(order)
+    web = MaterialSet.objects.get(visual_type="POST_WEB")
+    oldest = min(datetime.fromisoformat(one["modifiedAt"]) for one in there(box, order))
+    assert (web.ready_at, web.fetched_at is not None) == (oldest, True)
+    announce(order, "POST_WEB")
+    assert fetch(order) == {"read": 1}
+    assert kept() == {"POST": ["POST"], "POST_WEB": ["POST_WEB"]}
+
+
+def test_nothing_is_kept_of_a_fetch_that_breaks_off(box, delivered, asked):
+    order = delivered("GROUND_PHOTO")
+    between = Between(box, PLATFORM)
+    between.before = lambda environ: (
+        ("500 Broken", [], b"") if environ["PATH_INFO"].startswith("/materials/") else None
+    )
+    announce(order, "POST")
+    assert fetch(order) == {"put off": 1}
+    assert not Material.objects.exists()
+    between.before = lambda _: None
+    MaterialSet.objects.update(due_at=now())
+    assert fetch(order) == {"read": 1}
+    assert Material.objects.count() == 2
+
+
+def test_items_that_do_not_say_their_type_have_that_of_their_list(box, delivered):
+    order = delivered("GROUND_PHOTO")
+
+    def without_types(environ, answer):
+        status, _, body = answer
+        document = json.loads(body)
+        for one in document.get("materials", []):
+            one.pop("visualType")
+            one["id"] = "1"  # of a picture, whatever its quality
+        return status, [], json.dumps(document).encode()
+
+    Between(box, PLATFORM).reword = without_types
+    announce(order, "POST")
+    assert fetch(order) == {"read": 1}
+    assert kept() == {"POST": ["POST"], "POST_WEB": ["POST_WEB"]}
+    assert {one.url.split("/")[-2] for one in Material.objects.all()} == {"POST", "POST_WEB"}
+
+
+# --- addresses, A51
+
+
+@pytest.mark.parametrize("product", ["GROUND_PHOTO", "VIRTUAL_TOUR"])
+def test_relative_addresses_lead_from_the_platform(box, delivered, boss, product):
+    box.switches["addresses"] = "relative"
+    order = delivered(product)
+    announce(order, "POST")
+    fetch(order)
+    for one in Material.objects.all():
+        (said,) = [item for item in there(box, order) if item["id"] == one.platform_id]
+        assert one.url == f"{PLATFORM}{said['url']}"
+        thumbnail = said.get("thumbnailUrl")
+        assert one.thumbnail_url == (f"{PLATFORM}{thumbnail}" if thumbnail else "")
+    page = boss.get(f"/admin/orders/order/{order.pk}/change/").content.decode()
+    assert page.count(f'href="{PLATFORM}/') == Material.objects.count()
+
+
+def test_the_relative_address_of_marketing_material_leads_from_the_platform(box, home, drain_all):
+    box.switches["addresses"] = "relative"
+    box.marketing_ready("201", "INSTAGRAM")
+    box.deliver()
+    drain_all()
+    (said,) = box.workspace.marketing["201"]
+    assert Material.objects.get().url == f"{PLATFORM}{said['url']}"
+
+
+@pytest.mark.parametrize(
+    ("address", "absolute"),
+    [
+        ("", ""),
+        ("https://cdn.test/x.png?a=1#b", "https://cdn.test/x.png?a=1#b"),
+        ("/files/x.png", "https://p.test/files/x.png"),
+        ("files/x.png", "https://p.test/base/files/x.png"),
+        ("../x.png", "https://p.test/x.png"),
+        ("//cdn.test/x.png", "https://cdn.test/x.png"),
+        ("?key=1", "https://p.test/base/?key=1"),
+        ("javascript:alert(1)", "javascript:alert(1)"),  # which no page links (S18)
+        ("https://[x", "https://[x"),
+    ],
+)
+def test_an_address_is_resolved_as_a_browser_does(address, absolute):
+    assert resolved(address, "https://p.test/base") == absolute
