@@ -1,8 +1,8 @@
-"""What a read says of one assignment (A37), in the detail of its order or in its own (§4.5).
+"""Writes what a read shows of an assignment (A37), in its order's detail or in its own (§4.5).
 
-The interface promises neither which members an order's detail has nor how much it tells of its
-assignments. So silence in it erases nothing: where it is silent about something, the assignment
-itself is read, the source of photographer, schedule and products.
+The interface does not promise which members an order's detail has, nor how much of its assignments
+it shows. So a member that it leaves out erases nothing: the assignment itself is read, which is the
+source of photographer, schedule and products.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def observe(
 ) -> bool:
     """Write the detail of an assignment into the mirror.
 
-    What a whole one leaves out is not there; it is whole where it tells its products.
+    What a whole one leaves out is not there. It is whole if it has `products`.
 
     Args:
         before: as it was right before the call went out.
@@ -74,8 +74,8 @@ def _is_silent(before: Assignment, item: Item) -> bool:
         return True
     person = _photographer(before.photographer, item.get("photographer"))
     is_new_name = person.keys() == {"id"} and person != before.photographer
-    untold = (one for one, name in MEMBERS.items() if name not in item and one is not lww.ACTION)
-    return is_new_name or any(getattr(before, one.value) for one in untold)
+    missing = (one for one, name in MEMBERS.items() if name not in item and one is not lww.ACTION)
+    return is_new_name or any(getattr(before, one.value) for one in missing)
 
 
 def _names_products(item: Item) -> bool:
@@ -110,21 +110,21 @@ def _facts(
             continue  # the column keeps what it has
 
 
-def _value(before: Assignment, lww_field: LwwField, told: Any) -> Any:
+def _value(before: Assignment, lww_field: LwwField, value: Any) -> Any:
     if lww_field is lww.PHOTOGRAPHER:
-        return _photographer(before.photographer, told)
+        return _photographer(before.photographer, value)
     if lww_field is lww.ACTION:
-        return "" if told is None else str(told)[:100]
-    if told is None:
+        return "" if value is None else str(value)[:100]
+    if value is None:
         return None
     name = MEMBERS[lww_field]
-    return read_moment(name, told) if lww_field is lww.APPOINTMENT else read_day(name, told)
+    return read_moment(name, value) if lww_field is lww.APPOINTMENT else read_day(name, value)
 
 
-def _photographer(known: Item, told: Any) -> Item:
+def _photographer(known: Item, value: Any) -> Item:
     """Return who it is; the bare id of somebody whose name and contact we know erases neither."""
-    if not isinstance(told, dict):
+    if not isinstance(value, dict):
         return {}
-    person = told if told.get("id") is None else told | {"id": str(told["id"])}  # A7
+    person = value if value.get("id") is None else value | {"id": str(value["id"])}  # A7
     is_same = person.keys() == {"id"} and known.get("id") == person["id"]
     return known if is_same else person
