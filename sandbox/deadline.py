@@ -11,21 +11,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_thread = threading.local()
+
+class _Thread(threading.local):
+    until: float | None = None
+
+
+_thread = _Thread()
 
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
     """Let the reads of this thread from `Bounded` sockets end with TimeoutError after `seconds`."""
-    _thread.until = time.monotonic() + seconds
+    before, _thread.until = _thread.until, time.monotonic() + seconds
     try:
         yield
     finally:
-        del _thread.until
+        _thread.until = before  # whoever is called may call back, in this very thread
 
 
 def _bounded(self: socket.socket, read: Callable[..., Any], *arguments: Any) -> Any:
-    if hasattr(_thread, "until"):
+    if _thread.until is not None:
         left = _thread.until - time.monotonic()
         # A number by which gunicorn closes the connection without a word of its own.
         late = TimeoutError(errno.ECONNRESET, "it took too long")
@@ -46,7 +51,7 @@ class Bounded(socket.socket):
     def of(cls, connection: socket.socket) -> Bounded:
         """Take a connection over; what follows on it, a handshake too, ends in time."""
         seconds = connection.gettimeout()
-        if hasattr(_thread, "until"):
+        if _thread.until is not None:
             seconds = max(0.001, _thread.until - time.monotonic())
         taken = cls(fileno=connection.detach())
         taken.settimeout(seconds)

@@ -69,6 +69,17 @@ def test_a_callback_goes_over_the_connection_that_is_open(monkeypatch):
         assert [one["success"] for one in box.workspace.history] == [True] * 3
 
 
+def test_whoever_is_called_may_let_the_sandbox_call_on(box, hooked, callback):
+    callback.then = lambda: len(callback.requests) == 1 and ring(box)
+    ring(box)
+    assert [one["success"] for one in box.workspace.history] == [True, True]
+
+
+def ring(box) -> None:
+    box.marketing_ready("201", "LINKEDIN")
+    assert box.deliver() == 1
+
+
 HEAD = b"PATCH /v1/real-estate-properties/201 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\n"
 # How it begins, and what drips then.
 CALLING = (
