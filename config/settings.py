@@ -1,5 +1,6 @@
 """All settings, from the environment (see .env.example); the defaults need no server at all."""
 
+import gc
 import os
 import secrets
 from pathlib import Path
@@ -10,6 +11,10 @@ import environ
 from cryptography.fernet import Fernet
 
 from config import data_dir
+
+# Nearly all that a start loads stays: to look through it for garbage was a seventh of the start of
+# each process (`python -c "import config.wsgi"`: 1.11 s of processor time, now 0.94).
+gc.set_threshold(50_000, 20, 100)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()

@@ -64,7 +64,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over all that is imported by now: a tenth of the time."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
     gc.enable()
 
 
