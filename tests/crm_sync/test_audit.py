@@ -117,7 +117,7 @@ def test_a_system_in_which_much_has_happened_adds_up(lived):
     )
     assert parts(found, "properties") == {"in sync": 1, "with a person": 2}
     assert parts(found, "orders") == {"ended": 1}
-    assert parts(found, "materials") == {"fetched": 2}
+    assert parts(found, "materials") == {"fetched": 3}  # photos in HD and WEB, a brochure
     assert parts(found, "placements") == {"placed": 1}
 
 
