@@ -121,13 +121,17 @@ def _facts(platform: Platform) -> str:
 
 def _switches(platform: Platform) -> str:
     """A form for each switch, and one that sets all of them."""
-    kinds = _choice("platform", PLATFORMS, name="platform", label="All, for a platform that is")
-    forms = [_button("switches", "Set", kinds)]
+    every = _choice("platform", PLATFORMS, name="platform", label="All, for a platform that is")
+    rows = []
     for one in SWITCHES.values():
         now = platform.switches[one.name]
         choice = _choice(one.name, one.positions, name=one.name, label=one.name, now=now)
-        forms.append(_button("switches", "Set", choice))
-    return f'<details><summary>Switches</summary><div class="more">{"".join(forms)}</div></details>'
+        rows.append((_button("switches", "Set", choice), one.rule, escape(one.decides)))
+    table = _table(("Switch", "Rule", "Decides"), rows, "")
+    return (
+        "<details><summary>Switches</summary>"
+        f'<div class="more">{_button("switches", "Set", every)}</div>{table}</details>'
+    )
 
 
 def _pill(text: str, colour: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 
 import pytest
@@ -76,9 +77,11 @@ def test_a_reset_goes_back_to_the_kind_that_it_began_with():
     assert box.switches == USUAL | PLATFORMS["odd"]
 
 
-def test_the_page_has_a_form_for_each_switch(box):
+def test_the_page_has_a_form_for_each_switch_and_says_what_it_decides(box):
     nobody = Client(box, token=None)
     text = nobody.get("/_sandbox/").text
+    said = [f'<td class="decides">{html.escape(one.decides)}</td>' for one in SWITCHES.values()]
+    assert [one for one in said if one not in text] == []
     assert [one for one in SWITCHES if f'<select id="{one}" name="{one}">' not in text] == []
     nobody.post("/_sandbox/switches?from=page", data={"ids": "number"})
     assert "<option selected>number" in nobody.get("/_sandbox/").text
