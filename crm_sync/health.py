@@ -1,4 +1,4 @@
-"""Is this process alive, can it take callbacks, does anybody work: for monitors and people."""
+"""Health checks, for monitors and people: this process, the database, workers and beat."""
 
 import socket
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from crm_sync.text import span
 from crm_sync.workers import heartbeat, lanes, queues
 from crm_sync.workers.heartbeat import Kind, Presence
 
-LATE = timedelta(seconds=60)  # that a row is due and nobody takes it
+LATE = timedelta(seconds=60)  # a row that is due for longer, without a worker, is stalled
 COMMANDS = {Kind.WORKER: "celery -A config worker", Kind.BEAT: "celery -A config beat"}
 EFFECTS = {
     Kind.WORKER: "Nothing is pushed, read or applied; nothing is lost.",
@@ -23,7 +23,7 @@ EFFECTS = {
 
 @dataclass(frozen=True)
 class Report:
-    """What a person reads about a kind of process.
+    """The state of a kind of process, in words for people.
 
     Attributes:
         remedy: what to do; "" when one is alive.
@@ -37,7 +37,7 @@ class Report:
 
 
 def reports(now: datetime) -> list[Report]:
-    """Say of workers and beat whether one is alive, and what to do where none is; one query."""
+    """Return whether a worker and a beat are alive, and what to do if not; one query."""
     return [_report(one) for one in heartbeat.presences(now)]
 
 
@@ -55,27 +55,27 @@ def _report(one: Presence) -> Report:
 
 
 def stalled(now: datetime) -> list[tuple[str, int]]:
-    """Return (queue name, workspace id) with a row due for `LATE` that no worker is at.
+    """Return (queue name, workspace id) wherever a row is due for `LATE` and no worker drains it.
 
-    A backlog that a worker drains just now moves, however long it is.
+    A backlog that a worker is draining is not stalled, however long it is.
     """
     late = queues.waiting(now - LATE)
     if not late:
         return []
-    # Also due now: a row far ahead is due too (a clock was wrong), and further ahead of the past.
+    # It must be due now too: `waiting` counts a row far ahead of its `now` as due (a wrong clock).
     waiting = set(queues.waiting(now)) - lanes.busy(now)
     return [one for one in late if one in waiting]
 
 
 def healthz(_: HttpRequest) -> JsonResponse:
-    """Answer 200 as long as this process answers at all."""
+    """Answer 200, which shows that this process is alive."""
     return JsonResponse({"status": "ok"})
 
 
 def readyz(_: HttpRequest) -> JsonResponse:
-    """Answer 200 when this process can take callbacks: the database takes a row of it; else 503.
+    """Answer 200 if this process can store callbacks, tested by a write; else 503.
 
-    Workers do not matter: what is received without them is stored, and applied later.
+    It does not depend on workers: without them callbacks are stored, and applied later.
     """
     try:
         heartbeat.prove(Kind.WEB, socket.gethostname(), timezone.now())
@@ -85,7 +85,7 @@ def readyz(_: HttpRequest) -> JsonResponse:
 
 
 def workersz(_: HttpRequest) -> JsonResponse:
-    """Answer 200 when worker and beat are alive and every queue moves; else 503 with the names."""
+    """Answer 200 if a worker and a beat are alive and no queue is stalled; else 503 with names."""
     now = timezone.now()
     try:
         missing = [str(one.kind) for one in heartbeat.presences(now) if one.is_missing]

@@ -16,7 +16,7 @@ _MAY_BE_UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\xed[\xa0-\xbf]|\x
 def is_clean(body: bytes) -> bool:
     """Tell whether nothing in the JSON of this body is anything that `clean` takes out.
 
-    False where it would take a walk over the document to tell.
+    False also if only a walk over the document could show it.
     """
     return not _MAY_BE_UNSTORABLE.search(body)
 
@@ -24,7 +24,7 @@ def is_clean(body: bytes) -> bool:
 def holds_nothing_unstorable(value: Any) -> bool:
     """Tell whether `clean` would take nothing out of a JSON value; in a third of its time.
 
-    False where it would take a walk over the value to tell.
+    False also if only a walk over the value could show it.
     """
     try:
         return b"\\u0000" not in _PLAIN.encode(value).encode()

@@ -1,4 +1,4 @@
-"""Pure: why a received event is stuck, in the same words for all with the same trouble."""
+"""Pure: the cause of a stuck received event, the same text for all with the same cause."""
 
 import re
 
