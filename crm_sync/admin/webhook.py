@@ -4,7 +4,7 @@ A GET shows what is known here and calls nobody. What calls the platform, or our
 somebody who may change the workspace; its calls are short, and end in a message, never in an error.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -29,7 +29,7 @@ from crm_sync.inbox.masking import masked_text
 from crm_sync.models import Gap, WebhookMonitor, Workspace
 from crm_sync.platform.errors import NotFoundError, SyncError, TransientError
 from crm_sync.secrets import SecretUnreadable
-from crm_sync.webhook import configuration, history, probe, schedule
+from crm_sync.webhook import authentication, configuration, history, probe, schedule
 from crm_sync.webhook.attempts import Attempt, attempts
 from crm_sync.workers import slots
 
@@ -55,24 +55,30 @@ class NotNow(Exception):
 
 
 # What each button does, and says when it has worked.
-def _configure(workspace: Workspace, auth_type: str) -> str:
-    chosen = auth_type if auth_type in AuthType.values else workspace.auth_type
-    now = timezone.now()
-    configuration.configure(workspace, auth_type=chosen, now=now, deadline=DEADLINE)
+def _configure(workspace: Workspace, posted: Mapping[str, str]) -> str:
+    auth_type = posted.get("auth_type", "")
+    configuration.configure(
+        workspace,
+        auth_type=auth_type if auth_type in AuthType.values else workspace.auth_type,
+        header_name=posted.get("header_name", "").strip(),
+        parameter_name=posted.get("parameter_name", "").strip(),
+        now=timezone.now(),
+        deadline=DEADLINE,
+    )
     return "The webhook is configured: POST to our address, authenticated, enabled."
 
 
-def _rotate(workspace: Workspace, _: str) -> str:
+def _rotate(workspace: Workspace, _: Mapping[str, str]) -> str:
     configuration.rotate_secret(workspace, now=timezone.now(), deadline=DEADLINE)
     return "The platform has a new secret; the old one is taken for ten more minutes."
 
 
-def _enable(workspace: Workspace, _: str) -> str:
+def _enable(workspace: Workspace, _: Mapping[str, str]) -> str:
     _enable_it(workspace, enabled=True)
     return "The platform delivers events again."
 
 
-def _disable(workspace: Workspace, _: str) -> str:
+def _disable(workspace: Workspace, _: Mapping[str, str]) -> str:
     _enable_it(workspace, enabled=False)
     return "The platform delivers no events until the webhook is enabled again."
 
@@ -82,7 +88,7 @@ def _enable_it(workspace: Workspace, *, enabled: bool) -> None:
     schedule.ask(WebhookMonitor.objects.filter(workspace=workspace), now=timezone.now())
 
 
-CHANGES: dict[str, Callable[[Workspace, str], str]] = {
+CHANGES: dict[str, Callable[[Workspace, Mapping[str, str]], str]] = {
     "configure": _configure,
     "rotate": _rotate,
     "enable": _enable,
@@ -156,8 +162,8 @@ def _watched(request: HttpRequest, shown: Workspace) -> list[tuple[str, object]]
 
 # --- what a POST does ---
 def _change(request: HttpRequest, workspace_id: int, action: str) -> None:
-    auth_type = request.POST.get("auth_type", "")
-    text = _call(request, workspace_id, lambda mine: CHANGES[action](mine, auth_type))
+    posted = request.POST.dict()
+    text = _call(request, workspace_id, lambda mine: CHANGES[action](mine, posted))
     if text is not None:
         rows = Workspace.objects.filter(pk=workspace_id).only("pk", "slug")
         LogEntry.objects.log_actions(int(request.user.pk or 0), rows, CHANGE, f"Webhook: {action}.")
@@ -201,6 +207,7 @@ def _call(
         NotNow,
         configuration.NoneNotAllowed,
         configuration.OnlyHere,
+        authentication.BadName,
     ) as error:
         messages.error(request, str(error))
     except NotFoundError:

@@ -24,7 +24,11 @@ from crm_sync.models import Workspace
 NOT_NEEDED = ("fixed_token", "client_secret")  # to decrypt them would only take time
 # All columns that decide who may call and what is masked; secrets as the database holds them.
 SECRETS = ("auth_secret", "previous_auth_secret")
-PLAIN = ("auth_type", "auth_header_name", "auth_parameter_name", "previous_auth_secret_until")
+PLAIN = (
+    *("auth_type", "auth_header_name", "auth_parameter_name", "previous_auth_secret_until"),
+    *("previous_auth_names", "previous_auth_names_until"),
+)
+COMPARED = ("id", *SECRETS, *PLAIN)
 REMEMBERED = 100  # workspaces
 
 cache: dict[UUID, "CachedAuth"] = {}
@@ -51,11 +55,12 @@ class CachedAuth:
         if workspace.auth_type == Workspace.AuthType.NONE and settings.CALLBACK_ALLOW_NONE:
             return True
         scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
+        names = workspace.valid_auth_names(now)
         given = (
-            request.headers.get(workspace.auth_header_name, "").encode("latin-1", "replace"),
+            *(request.headers.get(name, "").encode("latin-1", "replace") for name in names),
+            *(_in_query(request, name).encode("utf-8", "replace") for name in names),
             # Blanks of HTTP alone: bytes of UTF-8 may look like others in Latin-1.
             bearer.strip(" \t").encode("latin-1", "replace") if scheme.lower() == "bearer" else b"",
-            _in_query(request, workspace.auth_parameter_name).encode("utf-8", "replace"),
         )
         valid = [secret.encode() for secret in workspace.valid_auth_secrets(now)]
         # Each is compared with each, so that the time says nothing about which one was near.
@@ -64,7 +69,7 @@ class CachedAuth:
     @functools.cached_property
     def unchanged(self) -> tuple[str, list[Any]]:
         """A FROM clause that yields one row as long as nothing has changed, and its values."""
-        names = tuple(name for name, value in self.columns.items() if value is not None)
+        names = tuple(name for name in COMPARED if self.columns[name] is not None)
         return _unchanged(names), [self.columns[name] for name in names]
 
     def is_unchanged(self) -> bool:
@@ -84,8 +89,7 @@ def _in_query(request: HttpRequest, name: str) -> str:
 def _unchanged(names: tuple[str, ...]) -> str:
     quoted = connection.ops.quote_name
     conditions = [
-        f"{quoted(name)} = %s" if name in names else f"{quoted(name)} IS NULL"
-        for name in ("id", *SECRETS, *PLAIN)
+        f"{quoted(name)} = %s" if name in names else f"{quoted(name)} IS NULL" for name in COMPARED
     ]
     return f"FROM {fast_sql.table(Workspace)} WHERE {' AND '.join(conditions)}"
 

@@ -26,6 +26,8 @@ class Migration(migrations.Migration):
                 ('auth_type', models.CharField(choices=[('NONE', 'None'), ('HEADER', 'Header'), ('QUERY_PARAMETER', 'Query parameter'), ('BEARER_TOKEN', 'Bearer token')], default='HEADER', max_length=20, verbose_name='callback authentication')),
                 ('auth_header_name', models.CharField(default='X-API-Key', max_length=100)),
                 ('auth_parameter_name', models.CharField(default='token', max_length=100)),
+                ('previous_auth_names', models.TextField(blank=True, default='', editable=False)),
+                ('previous_auth_names_until', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('auth_secret', crm_sync.secrets.EncryptedTextField(blank=True, default='', editable=False)),
                 ('previous_auth_secret', crm_sync.secrets.EncryptedTextField(blank=True, default='', editable=False)),
                 ('previous_auth_secret_until', models.DateTimeField(blank=True, editable=False, null=True)),

@@ -59,6 +59,10 @@ class Workspace(models.Model):
     )
     auth_header_name = models.CharField(max_length=100, default="X-API-Key")
     auth_parameter_name = models.CharField(max_length=100, default="token")
+    # While they are changed on the platform the names from before are valid too, separated by
+    # blanks; without an end when the platform's answer to a change never came.
+    previous_auth_names = models.TextField(blank=True, default="", editable=False)
+    previous_auth_names_until = models.DateTimeField(null=True, blank=True, editable=False)
     auth_secret = EncryptedTextField(blank=True, default="", editable=False)
     # While a rotation is under way both are valid (S6); without an end when the platform's answer
     # to it never came.
@@ -164,6 +168,12 @@ class Workspace(models.Model):
         until = self.previous_auth_secret_until
         previous = self.previous_auth_secret if until is None or now < until else ""
         return [secret for secret in (self.auth_secret, previous) if secret]
+
+    def valid_auth_names(self, now: datetime) -> list[str]:
+        """Return names under which a header or a parameter may carry the secret (§2.1, §5.2)."""
+        until = self.previous_auth_names_until
+        previous = self.previous_auth_names.split() if until is None or now < until else []
+        return [self.auth_header_name, self.auth_parameter_name, *previous]
 
     def is_paused(self, now: datetime) -> bool:
         """Tell whether all workers leave the platform alone for now (A8)."""

@@ -1,8 +1,38 @@
-"""Where the secret of a callback travels (§5.2), for calls of our own to our own address."""
+"""Where the secret of a callback travels (§5.2), and for calls of our own to our own address."""
+
+import re
 
 from crm_sync.models import Workspace
 
 AuthType = Workspace.AuthType
+LONGEST = 100  # characters of a name
+# Servers and proxies drop headers with an underscore, or treat it as a hyphen.
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^`|~-]+")
+_PARAMETER = re.compile(r"[A-Za-z0-9._~-]+")
+# A callback has these for another purpose (§6.1), or they are no longer there when it is read.
+_TAKEN = {
+    *("authorization", "content-type", "content-length", "content-encoding", "x-event-type"),
+    *("x-order-id", "host", "connection", "transfer-encoding", "expect", "te", "trailer"),
+    *("upgrade", "cookie", "proxy-authorization"),
+}
+
+
+class BadName(Exception):
+    """No callback could carry the secret under this name."""
+
+
+def check_names(header: str, parameter: str) -> None:
+    """Refuse a name of a header or of a parameter that cannot carry the secret (§2.1).
+
+    Raises:
+        BadName: says what is wrong.
+    """
+    if not _HEADER.fullmatch(header) or len(header) > LONGEST:
+        raise BadName(f"{header!r} is not the name of a header: letters, digits and hyphens")
+    if header.lower() in _TAKEN:
+        raise BadName(f"the header {header} of a callback says something else")
+    if not _PARAMETER.fullmatch(parameter) or len(parameter) > LONGEST:
+        raise BadName(f"{parameter!r} is not the name of a parameter: letters, digits, . _ ~ -")
 
 
 def carrying(workspace: Workspace, secret: str) -> tuple[dict[str, str], dict[str, str]]:

@@ -10,12 +10,16 @@ from django.conf import settings
 from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform.errors import SyncError, TransientError
 from crm_sync.platform.responses import Answer
-from crm_sync.webhook import schedule
+from crm_sync.webhook import authentication, schedule
 
 ROTATION_OVERLAP = timedelta(minutes=10)  # S6: callbacks under way still carry the old secret
 # Names under which a drift says that the platform holds no secret, or none of ours.
 GONE, NO_SECRET, OTHER_SECRET = "webhook", "hasAuthSecret", "authSecret"
 LOST_SECRET = {GONE, NO_SECRET, OTHER_SECRET}
+CONFIGURED = (
+    *("auth_type", "auth_header_name", "auth_parameter_name"),
+    *("previous_auth_names", "previous_auth_names_until"),
+)
 ROTATED = ("auth_secret", "previous_auth_secret", "previous_auth_secret_until")
 
 
@@ -28,7 +32,13 @@ class OnlyHere(Exception):
 
 
 def configure(
-    workspace: Workspace, *, auth_type: str, now: datetime, deadline: float | None = None
+    workspace: Workspace,
+    *,
+    auth_type: str,
+    header_name: str = "",
+    parameter_name: str = "",
+    now: datetime,
+    deadline: float | None = None,
 ) -> Answer:
     """Set POST, our address, `auth_type` and a secret, and make the webhook deliver.
 
@@ -36,15 +46,23 @@ def configure(
     always sent, because the platform's default is GET (A22).
 
     Args:
+        header_name, parameter_name: under which the secret travels (§2.1); "" leaves them. The old
+            names stay valid as long as the old secret does in a rotation (S6).
         deadline: seconds for the call, if somebody waits for its answer.
 
     Raises:
-        NoneNotAllowed, OnlyHere: see above.
-        SyncError: the platform did not accept it. We still accept the secret that it may have.
+        NoneNotAllowed, OnlyHere, BadName: nothing was sent.
+        SyncError: the platform did not accept it. We still accept the secret that it may have, and
+            under each name that it may use.
     """
     _check(workspace, auth_type)
-    before = workspace.auth_type
-    _keep(workspace, auth_type=auth_type)
+    names = (
+        header_name or workspace.auth_header_name,
+        parameter_name or workspace.auth_parameter_name,
+    )
+    authentication.check_names(*names)
+    before = {name: getattr(workspace, name) for name in CONFIGURED}
+    _keep(workspace, auth_type=auth_type, **_renamed(workspace, *names, now=now))
     try:
         has_secret = workspace.auth_secret and not _is_unfinished(workspace)
         if has_secret or auth_type == Workspace.AuthType.NONE:
@@ -52,8 +70,22 @@ def configure(
         return rotate_secret(workspace, now=now, deadline=deadline)
     except SyncError as error:
         if not _may_have_worked(error):
-            _keep(workspace, auth_type=before)
+            _keep(workspace, **before)
         raise
+
+
+def _renamed(workspace: Workspace, header: str, parameter: str, *, now: datetime) -> dict[str, Any]:
+    """Return the columns that set the names and keep valid what the platform may use until then."""
+    old = [workspace.auth_header_name, workspace.auth_parameter_name]
+    if old == [header, parameter]:
+        return {}
+    kept = [name for name in workspace.valid_auth_names(now) if name not in (header, parameter)]
+    return {
+        "auth_header_name": header,
+        "auth_parameter_name": parameter,
+        "previous_auth_names": " ".join(dict.fromkeys(kept)),
+        "previous_auth_names_until": None,
+    }
 
 
 def repair(workspace: Workspace, *, now: datetime) -> Answer:
@@ -127,6 +159,8 @@ def _put(
     if with_secret and workspace.auth_type != Workspace.AuthType.NONE:
         body["authSecret"] = workspace.auth_secret
     answer = workspace.client(deadline=deadline).put_webhook(body)
+    if workspace.previous_auth_names and workspace.previous_auth_names_until is None:
+        _keep(workspace, previous_auth_names_until=now + ROTATION_OVERLAP)
     WebhookMonitor.objects.filter(workspace=workspace).update(drift={}, drift_since=None)
     schedule.begin(workspace.pk, now=now)
     return answer

@@ -217,6 +217,16 @@ def test_configuring_sets_it_as_it_should_be_with_the_chosen_authentication(box,
     assert ReceivedEvent.objects.count() == 1
 
 
+def test_the_name_of_the_header_is_set_from_the_page(box, workspace, boss):
+    press(boss, workspace, "configure", auth_type="HEADER", header_name=" X-Our-Key ")
+    assert box.workspace.webhook["authHeaderName"] == "X-Our-Key"
+    text = boss.get(page(workspace)).content.decode()
+    assert 'name="header_name" class="cs-select" maxlength="100" value="X-Our-Key"' in text
+    response = press(boss, workspace, "configure", auth_type="HEADER", header_name="Host")
+    assert messages_of(response) == ["the header Host of a callback says something else"]
+    assert box.workspace.webhook["authHeaderName"] == "X-Our-Key"
+
+
 @pytest.mark.parametrize("auth_type", ["NONE", "ODD", ""])
 def test_no_other_authentication_can_be_posted(box, workspace, boss, auth_type):
     press(boss, workspace, "configure", auth_type=auth_type)

@@ -239,6 +239,21 @@ def test_the_webhook_is_disabled_enabled_rotated_and_deleted(box, workspace):
         )
 
 
+def test_the_names_under_which_the_secret_travels_can_be_set(box, workspace):
+    words = ("--auth", "QUERY_PARAMETER", "--parameter-name", "key")
+    plan = json.loads(run("configure_webhook", "main", *words, "--dry-run", "--json"))
+    assert plan["authParameterName"] == "key"
+    assert box.workspace.webhook["authType"] == "HEADER"
+    assert "authParameterName: key" in run("configure_webhook", "main", *words).splitlines()
+    words = ("--auth", "HEADER", "--header-name", "X-Our-Key")
+    assert "authHeaderName: X-Our-Key" in run("configure_webhook", "main", *words).splitlines()
+    code, line = failure("configure_webhook", "main", "--header-name", "X_Key")
+    assert (code, line) == (
+        USAGE,
+        "'X_Key' is not the name of a header: letters, digits and hyphens",
+    )
+
+
 def test_what_the_platform_holds_is_read_where_it_answers_without_a_body(box, workspace):
     box.switches["configured"] = "empty"
     for options in (["--disable"], ["--enable"], ["--auth", "BEARER_TOKEN"], ["--rotate-secret"]):
@@ -307,6 +322,7 @@ def test_a_dry_run_of_the_webhook_calls_nobody_and_changes_nothing(box, workspac
         "url": workspace.callback_url,
         "method": "POST",
         "authType": "HEADER",
+        "authHeaderName": "X-API-Key",
     }
     assert (list(box.calls), Workspace.objects.values().get()) == ([], before)
 

@@ -97,6 +97,8 @@ def test_a_bearer_token_may_end_in_any_letter(hook, secret, blanks):
         {"auth_type": "BEARER_TOKEN"},
         {"auth_header_name": "X-Other"},
         {"auth_parameter_name": "other"},
+        {"previous_auth_names": "other"},
+        {"previous_auth_names_until": timezone.now()},
     ],
 )
 def test_what_was_let_in_before_a_change_is_not_stored_after_it(hook, changed):

@@ -3,13 +3,19 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import time_machine
 
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
+from crm_sync.webhook.authentication import BadName
 from crm_sync.webhook.configuration import NoneNotAllowed, configure, rotate_secret
 from tests.conftest import PLATFORM, TOKEN
 from tests.platforms import Between, lost
 
+NAMES = {
+    "HEADER": ("header_name", "authHeaderName", "X-Our-Key"),
+    "QUERY_PARAMETER": ("parameter_name", "authParameterName", "key"),
+}
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 BROKEN = ("503 Unavailable", [], b"")
 BAD = ("400 Bad Request", [], b"")
@@ -185,3 +191,74 @@ def test_a_disabled_webhook_delivers_nothing_until_it_is_enabled(box, workspace)
 
 def test_the_address_carries_the_uuid_and_no_other_key(workspace):
     assert workspace.callback_url == f"http://crm.test/webhooks/{workspace.uuid}/"
+
+
+# --- the name of the header and of the parameter, §2.1
+
+
+@pytest.mark.parametrize("auth_type", list(NAMES))
+def test_the_name_can_be_chosen_and_callbacks_arrive_under_it(box, fresh, auth_type):
+    argument, member, name = NAMES[auth_type]
+    configure(fresh, auth_type=auth_type, now=NOW, **{argument: name})
+    assert box.workspace.webhook[member] == name
+    assert arrives(box)
+    configure(fresh, auth_type=auth_type, now=NOW)  # and stays as it is
+    assert box.workspace.webhook[member] == name
+    assert arrives(box)
+
+
+@pytest.mark.parametrize("auth_type", list(NAMES))
+@pytest.mark.parametrize("canned", [BROKEN, BAD, "before", "after"])
+def test_while_a_name_is_being_changed_no_callback_is_refused(box, fresh, auth_type, canned):
+    argument, member, name = NAMES[auth_type]
+    configure(fresh, auth_type=auth_type, now=datetime.now(UTC))
+    old = box.workspace.webhook[member]
+    between = Between(box, PLATFORM)
+    if canned == "after":
+        between.after = lost("PUT")
+    else:
+        between.before = lost("PUT") if canned == "before" else lambda _: canned
+    for tried in (name, "another"):
+        with pytest.raises((TransientError, RejectedError)):
+            configure(fresh, auth_type=auth_type, now=datetime.now(UTC), **{argument: tried})
+        assert box.workspace.webhook[member] == (name if canned == "after" else old)
+        assert arrives(box)
+        between.after = lambda _: None
+        between.before = lambda _: BROKEN
+    between.before = lambda _: None
+    configure(fresh, auth_type=auth_type, now=datetime.now(UTC))
+    assert arrives(box)
+
+
+def test_the_old_name_is_taken_for_ten_more_minutes(box, fresh):
+    began = datetime.now(UTC)
+    configure(fresh, auth_type="HEADER", now=began)
+    under_way = dict(box.workspace.webhook)
+    configure(fresh, auth_type="HEADER", now=began, header_name="X-Our-Key")
+    box.workspace.webhook = under_way
+    assert arrives(box)
+    with time_machine.travel(began + timedelta(minutes=11)):
+        assert not arrives(box)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"header_name": "X Key"},
+        {"header_name": "X_Key"},
+        {"header_name": "X-Key:"},
+        {"header_name": "Schlüssel"},
+        {"header_name": "content-type"},
+        {"header_name": "X-Event-Type"},
+        {"header_name": "x" * 101},
+        {"parameter_name": "a&b"},
+        {"parameter_name": "a b"},
+        {"parameter_name": "x" * 101},
+    ],
+)
+def test_a_name_that_cannot_carry_the_secret_is_refused_before_anything_is_sent(box, fresh, names):
+    before = Workspace.objects.values().get()
+    with pytest.raises(BadName):
+        configure(fresh, auth_type="HEADER", now=NOW, **names)
+    assert Workspace.objects.values().get() == before
+    assert box.workspace.webhook is None

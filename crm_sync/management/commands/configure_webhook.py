@@ -9,7 +9,7 @@ from crm_sync.management.base import USAGE, SyncCommand
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import NotFoundError, SyncError
 from crm_sync.platform.responses import Answer
-from crm_sync.webhook import configuration
+from crm_sync.webhook import authentication, configuration
 
 
 class Command(SyncCommand):
@@ -31,6 +31,12 @@ class Command(SyncCommand):
         )
         what.add_argument("--rotate-secret", action="store_true", help="generate a new secret")
         parser.add_argument("--auth", choices=Workspace.AuthType.values, help="default: as it is")
+        parser.add_argument(
+            "--header-name", default="", help="with HEADER: which one carries the secret"
+        )
+        parser.add_argument(
+            "--parameter-name", default="", help="with QUERY_PARAMETER: which one carries it"
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Do it, and print what the platform holds afterwards."""
@@ -42,7 +48,11 @@ class Command(SyncCommand):
             answer = self._do(workspace, options)
             if answer.document is None and not options["delete"]:  # A21
                 answer = workspace.client().get_webhook()
-        except (configuration.NoneNotAllowed, configuration.OnlyHere) as error:
+        except (
+            configuration.NoneNotAllowed,
+            configuration.OnlyHere,
+            authentication.BadName,
+        ) as error:
             self.fail(str(error), USAGE)
         except NotFoundError:
             self.fail(f"{workspace}: the platform has no webhook configured")
@@ -63,7 +73,13 @@ class Command(SyncCommand):
         if options["rotate_secret"]:
             return configuration.rotate_secret(workspace, now=timezone.now())
         auth_type = options["auth"] or workspace.auth_type
-        return configuration.configure(workspace, auth_type=auth_type, now=timezone.now())
+        return configuration.configure(
+            workspace,
+            auth_type=auth_type,
+            header_name=options["header_name"],
+            parameter_name=options["parameter_name"],
+            now=timezone.now(),
+        )
 
     def _plan(self, workspace: Workspace, options: dict[str, Any]) -> None:
         names = ("show", "enable", "disable", "delete", "rotate_secret")
@@ -75,4 +91,8 @@ class Command(SyncCommand):
             "method": "POST",
             "authType": auth_type,
         }
+        if auth_type == Workspace.AuthType.HEADER:
+            plan["authHeaderName"] = options["header_name"] or workspace.auth_header_name
+        if auth_type == Workspace.AuthType.QUERY_PARAMETER:
+            plan["authParameterName"] = options["parameter_name"] or workspace.auth_parameter_name
         self.emit(plan, [f"{key}: {value}" for key, value in plan.items()], as_json=options["json"])
