@@ -11,6 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import connection, connectionpool
+from urllib3.util.ssl_ import create_urllib3_context
+
 
 class _Thread(threading.local):
     until: float | None = None
@@ -69,3 +74,44 @@ class BoundedTls(ssl.SSLSocket):
 
     def recv_into(self, *arguments: Any) -> Any:
         return _bounded(self, super().recv_into, *arguments)
+
+
+class _Connection(connection.HTTPConnection):
+    def _new_conn(self) -> socket.socket:
+        return Bounded.of(super()._new_conn())
+
+
+class _TlsConnection(connection.HTTPSConnection):
+    def _new_conn(self) -> socket.socket:
+        return Bounded.of(super()._new_conn())
+
+
+# Error messages tell these names.
+class HTTPConnectionPool(connectionpool.HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class HTTPSConnectionPool(connectionpool.HTTPSConnectionPool):
+    ConnectionCls = _TlsConnection
+
+
+class _Adapter(HTTPAdapter):
+    """Makes connections that are `Bounded`."""
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        context = create_urllib3_context()
+        context.sslsocket_class = BoundedTls
+        super().init_poolmanager(*arguments, ssl_context=context, **options)
+        self.poolmanager.pool_classes_by_scheme = {
+            "http": HTTPConnectionPool,
+            "https": HTTPSConnectionPool,
+        }
+
+
+def session() -> requests.Session:
+    """Make HTTP calls that end within what `within` allows."""
+    made = requests.Session()
+    made.trust_env = False  # a proxy of the environment has no say in calls to the loopback
+    for scheme in "http://", "https://":
+        made.mount(scheme, _Adapter())
+    return made

@@ -10,17 +10,12 @@ import re
 import time
 import uuid
 from html import escape
-from socket import socket
-from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit, urlunsplit
 
 import requests
-from requests.adapters import HTTPAdapter
-from urllib3 import connection, connectionpool
 from urllib3.exceptions import HTTPError
-from urllib3.util.ssl_ import create_urllib3_context
 
-from sandbox.deadline import Bounded, BoundedTls, within
+from sandbox.deadline import within
 from sandbox.wire import Document, Request, bad, encode
 
 METHODS = ("GET", "POST", "PUT")  # A22
@@ -141,47 +136,6 @@ def authenticate(webhook: Document) -> tuple[str, dict[str, str]]:
 
 def _quoted(text: str) -> str:
     return quote(text, safe="", errors="replace")
-
-
-class _Connection(connection.HTTPConnection):
-    def _new_conn(self) -> socket:
-        return Bounded.of(super()._new_conn())
-
-
-class _TlsConnection(connection.HTTPSConnection):
-    def _new_conn(self) -> socket:
-        return Bounded.of(super()._new_conn())
-
-
-# Error messages tell these names.
-class HTTPConnectionPool(connectionpool.HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class HTTPSConnectionPool(connectionpool.HTTPSConnectionPool):
-    ConnectionCls = _TlsConnection
-
-
-class _Adapter(HTTPAdapter):
-    """Calls that are over after SECONDS, whatever drips (§8)."""
-
-    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-        context = create_urllib3_context()
-        context.sslsocket_class = BoundedTls
-        super().init_poolmanager(*arguments, ssl_context=context, **options)
-        self.poolmanager.pool_classes_by_scheme = {
-            "http": HTTPConnectionPool,
-            "https": HTTPSConnectionPool,
-        }
-
-
-def plain_session() -> requests.Session:
-    """What callbacks are sent with."""
-    session = requests.Session()
-    session.trust_env = False  # a proxy of the environment has no say in calls to the loopback
-    for scheme in "http://", "https://":
-        session.mount(scheme, _Adapter())
-    return session
 
 
 def call(http: requests.Session, webhook: Document, event: Document, at: str) -> Document:

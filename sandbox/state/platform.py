@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 import requests
 
+from sandbox import deadline
 from sandbox.faults import newer
 from sandbox.faults.rules import Faults, Rule
 from sandbox.interface import lifecycle
@@ -54,7 +55,7 @@ class Platform:
     ) -> None:
         self.workspace = workspace or Workspace.seeded()
         self.access = Access(token, client_id, client_secret)
-        self.http = http or callbacks.plain_session()
+        self.http = http or deadline.session()
         self._usual_switches = turned(USUAL, switches or {})
         self.switches = dict(self._usual_switches)
         self.calls: deque[Call] = deque(maxlen=CALLS_KEPT)
