@@ -14,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from crm_sync.hooks.handlers import EventHandler, Snapshot
 from crm_sync.hooks.invariants import CheckGroup
+from crm_sync.hooks.sections import Section
 from crm_sync.hooks.tiles import Attention, Tile
 from crm_sync.jobs.due import Queue
 
@@ -34,6 +35,7 @@ class AppHooks:
         integrity_checks: returns the checks of a workspace as of then, for `manage.py audit`.
         tiles: returns its tiles of the overview.
         attention: returns the newest few rows that wait for a person.
+        property_sections: returns what the app shows on the page of a property, whose row it gets.
     """
 
     app: str
@@ -47,6 +49,7 @@ class AppHooks:
     integrity_checks: Sequence[Callable[[int, datetime], list[CheckGroup]]] = ()
     tiles: Sequence[Callable[[], list[Tile]]] = ()
     attention: Sequence[Callable[[datetime], list[Attention]]] = ()
+    property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()
 
 
 _apps: tuple[str, ...] = ()
@@ -113,6 +116,7 @@ def _joined(known: AppHooks, new: AppHooks) -> AppHooks:
         integrity_checks=(*known.integrity_checks, *new.integrity_checks),
         tiles=(*known.tiles, *new.tiles),
         attention=(*known.attention, *new.attention),
+        property_sections=(*known.property_sections, *new.property_sections),
     )
 
 

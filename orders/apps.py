@@ -14,7 +14,7 @@ class OrdersConfig(AppConfig):
         """Register what needs the models, which are ready only now."""
         from crm_sync.registry import AppHooks, register  # noqa: PLC0415
         from orders import handlers, integrity, queues  # noqa: PLC0415
-        from orders.admin import tiles  # noqa: PLC0415
+        from orders.admin import materials, tiles  # noqa: PLC0415
         from orders.mirror import refresh, snapshot, timeline  # noqa: PLC0415
 
         register(
@@ -31,5 +31,6 @@ class OrdersConfig(AppConfig):
                 integrity_checks=[integrity.check_groups],
                 tiles=[tiles.tiles],
                 attention=[tiles.attention],
+                property_sections=[materials.sections],
             )
         )

@@ -5,10 +5,11 @@ from typing import Any
 
 from django.db.models import TextChoices
 
-from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, moment, outside_link, page_at
+from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, moment, page_at
 from orders.admin.cells import assignment_badge, order_badge, placement_badge, worded
+from orders.admin.materials import shown_set
 from orders.admin.steps import steps
-from orders.models import Assignment, MaterialSet, Placement, StatusChange
+from orders.models import Assignment, Placement, StatusChange
 from orders.statuses import AssignmentStatus, OrderStatus, shown
 
 LONGEST_TIMELINE = 200
@@ -37,7 +38,7 @@ def page(order: Any, *, now: datetime) -> dict[str, Any]:
         "assignments": [_card(assignment, now) for assignment in assignments],
         "timeline": [_line(line, now) for line in lines[:LONGEST_TIMELINE]],
         "is_cut": len(lines) > LONGEST_TIMELINE,
-        "sets": [_set(one, now) for one in sets],
+        "sets": [shown_set(one, now) for one in sets],
         "placement": placement and _placement(placement, now),
     }
 
@@ -95,43 +96,6 @@ def _line(line: StatusChange, now: datetime) -> dict[str, object]:
         "was_stale": line.was_stale,
         "received_event_id": line.received_event_id,
     }
-
-
-def _set(one: MaterialSet, now: datetime) -> dict[str, object]:
-    names = [one.product, one.visual_type, one.target_platform]
-    if one.fetched_at is not None:
-        state = "fetched"
-    else:
-        state = "will be fetched" if one.due_at is not None else "not fetched"
-    return {
-        "title": ", ".join(worded(name) for name in names if name) or "Materials",
-        "ready": moment(one.ready_at, now),
-        "state": state,
-        "problem": one.problem,
-        "materials": [
-            {
-                "name": outside_link(material.url, _name(material)),
-                "kind": material.mime_type or EMPTY,
-                "size": _size(material.size),
-                "modified": moment(material.modified_at, now),
-            }
-            for material in one.materials.all()
-        ],
-    }
-
-
-def _name(material: Any) -> str:
-    return material.file_name or worded(material.visual_type or "material") + (
-        f" {material.platform_id}" if len(material.platform_id) < 40 else ""
-    )
-
-
-def _size(count: int | None) -> str:
-    if count is None:
-        return EMPTY
-    if count < 1_000:
-        return f"{count} bytes"
-    return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{count / 1e3:.0f} kB"
 
 
 def _placement(placement: Placement, now: datetime) -> dict[str, object]:

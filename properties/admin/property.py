@@ -15,10 +15,12 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from crm_sync import registry
 from crm_sync.admin.ui.base import ModelAdmin, action, display
 from crm_sync.admin.ui.cells import EMPTY, moment, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.hooks.sections import Section
 from properties.admin.batch import ask, batch_page, batch_progress
 from properties.admin.exporting import EXPORTS, ExportActions
 from properties.admin.filters import ProblemFilter, StateFilter, TypeFilter
@@ -160,6 +162,7 @@ class PropertyAdmin(ExportActions, ModelAdmin):
     ) -> HttpResponse:
         form, row = context["adminform"].form, context["original"]
         context |= _page(form, row, timezone.now())
+        context["sections"] = _sections(row, request.user) if row else []
         response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
         return response
 
@@ -228,6 +231,13 @@ def _page(form: PropertyForm, row: Any, now: datetime) -> dict[str, Any]:
             "can_read": row.platform_id is not None and ProblemKind.GONE not in row.problem,
         }
     return context
+
+
+def _sections(row: Any, user: Any) -> list[Section]:
+    """Return what the other apps show of a property, as far as this person may see it (S17)."""
+    now = timezone.now()
+    found = [one for show in registry.hooks().property_sections for one in show(row, now)]
+    return [one for one in found if user.has_perm(one.permission)]
 
 
 def _named(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
