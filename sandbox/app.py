@@ -38,6 +38,7 @@ StartResponse = Callable[..., Any]
 BODY_METHODS = ("POST", "PUT", "PATCH")
 NOT_RECORDED = ("/files/", "/tours/", "/openapi.json", CONTROL)
 BODY_RECORDED = 64 * 1024  # of larger ones a list of 10,000 calls would fill the memory
+MASKED = ("authSecret", "secret")
 FROM_PAGE = "from=page"  # the query of the forms on the sandbox's own page
 
 
@@ -100,7 +101,8 @@ class Sandbox(Platform):
             body = parse_body(content)
         else:
             body = None
-        exchange.body = body if len(content) <= BODY_RECORDED else None
+        if body is not None and len(content) <= BODY_RECORDED:
+            exchange.body = _masked(body)
         request = Request(
             method=method,
             path=path,
@@ -158,6 +160,11 @@ class Sandbox(Platform):
             sent.append(("Content-Length", str(len(content))))
         start_response(f"{status.value} {status.phrase}", sent)
         return [content]
+
+
+def _masked(body: Document) -> Document:
+    """A body as it is recorded: of secrets only that they were sent."""
+    return {name: "***" if name in MASKED else value for name, value in body.items()}
 
 
 def _entry(exchange: _Exchange, status: int, environ: Environ) -> Document:

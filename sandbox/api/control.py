@@ -11,9 +11,8 @@ from sandbox.interface.switches import PLATFORMS, SWITCHES, turned
 from sandbox.page.render import POLICY, render
 from sandbox.state.callbacks import shown
 from sandbox.state.platform import Platform
-from sandbox.wire import Answer, Document, Request, bad, parse_timestamp, timestamp
+from sandbox.wire import Answer, Request, bad, parse_timestamp, timestamp
 
-MASKED = ("authSecret", "secret")
 _STATUS = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
 USER_FIELDS = ("userReferenceId", "email", "name", "language", "phone", "country")
 
@@ -43,16 +42,10 @@ def page(platform: Platform, request: Request) -> Answer:
 def calls(platform: Platform, request: Request) -> Answer:
     """What was called, the oldest first; of secrets only that they were sent."""
     served = [
-        {"method": method, "path": path, "body": _masked(body), "status": status}
+        {"method": method, "path": path, "body": body, "status": status}
         for method, path, body, status in platform.calls.copy()
     ]
     return Answer(200, {"calls": served})
-
-
-def _masked(body: Document | None) -> Any:
-    if body is None:
-        return None
-    return {name: "***" if name in MASKED else value for name, value in body.items()}
 
 
 def step(platform: Platform, request: Request) -> Answer:
