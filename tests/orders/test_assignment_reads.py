@@ -4,8 +4,10 @@ import json
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+import time_machine
 
 from crm_sync import registry
+from crm_sync.workers import lanes, queues
 from orders.models import Assignment, Order, RateLimit
 from orders.placing import changes
 from tests.orders.conftest import calls, now, tell, timeline
@@ -17,6 +19,7 @@ KNOWN = {
     "action_required": "",
     "products": ["GROUND_PHOTO"],
 }
+DAY = timedelta(days=1)
 WHOLE = {"products": ["GROUND_PHOTO"], "assignmentType": "PHOTO"}
 
 
@@ -299,6 +302,26 @@ def test_a_brief_order_with_many_assignments_takes_no_more_reads_than_any_other(
     RateLimit.objects.update(paid_until=now() + timedelta(seconds=6))  # one is left
     read(small)
     assert drain("assignments", large) == {}
+
+
+def test_orders_and_assignments_take_turns_where_reads_are_few(box, workspace, place, settings):
+    box.switches["orderDetail"] = "brief"
+    placed = [place("GROUND_PHOTO", "FLOOR_PLAN") for _ in range(8)]
+    settings.ORDER_READS_A_MINUTE = 12
+    RateLimit.objects.all().delete()
+    started = now()
+    Order.objects.update(due_at=started)
+    Assignment.objects.update(due_at=started)
+    reads = {"orders": 0, "assignments": 0}
+    for second in range(60):
+        with time_machine.travel(started + timedelta(seconds=second)):
+            turns = lanes.turns(now())  # as the tick does
+            waiting = [pair for pair in queues.waiting(now()) if pair[0] in reads]
+            for name, pk in sorted(waiting, key=lambda pair: turns.get(pair, started - DAY)):
+                reads[name] += registry.queue(name).drain(pk, 20.0).counts.get("read", 0)
+    assert len(placed) == 8
+    assert 10 <= sum(reads.values()) <= 12
+    assert min(reads.values()) >= 4
 
 
 def _moment(value: object) -> datetime | None:
