@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: help install demo smoke test postgresql kills scale mutants chaos check bench lock
+.PHONY: help install demo smoke test postgresql platforms kills scale mutants chaos check bench lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -23,6 +23,14 @@ test: .venv/development  ## run all tests, on SQLite
 
 postgresql: .venv/development  ## run what uses a database again, on the PostgreSQL at TEST_DATABASE_URL
 	$(BIN)/python -m tests.postgresql
+
+platforms: JOURNEYS := --numprocesses 3 --dist worksteal -m "not processes and not chaos" tests/journeys
+platforms: .venv/development  ## run the journeys on each other kind of platform, on both databases
+	for kind in strict brief odd; do \
+		export SANDBOX_PLATFORM=$$kind; echo "== $$kind"; \
+		$(BIN)/python -m pytest $(JOURNEYS) || exit 1; \
+		$(BIN)/python -m tests.postgresql --database-only $(JOURNEYS) || exit 1; \
+	done
 
 kills: .venv/development  ## kill and stop real workers and the web while both sides work, on both databases
 	$(BIN)/python -m tests.chaos --only kills --only web

@@ -6,7 +6,12 @@ import pytest
 
 from crm_sync.platform.client import Client
 from crm_sync.platform.credentials import FixedToken
-from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
+from crm_sync.platform.errors import (
+    AuthError,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+)
 from tests.conftest import PLATFORM, TOKEN
 from tests.crm_sync.sockets import answering, serving
 
@@ -278,3 +283,30 @@ def test_a_walk_ends_when_the_platform_gives_the_same_page_again():
         assert next(walk) == {"id": "1"}
         with pytest.raises(TransientError, match="page 1 repeats the one before"):
             next(walk)
+
+
+# --- 403, which a platform may say of an id and of a token (A5)
+
+
+@pytest.mark.parametrize("box", ["strict"], indirect=True)
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda client: client.get_order("9999"),
+        lambda client: client.get_assignment("9999"),
+        lambda client: client.get_property("9999"),
+        lambda client: client.get_marketing_materials("9999"),
+    ],
+)
+def test_a_403_for_one_id_is_not_there_while_the_token_may_list(box, client, read):
+    with pytest.raises(NotFoundError, match="403"):
+        read(client)
+    assert [status for _, _, status in calls(box)] == [403, 200]
+
+
+@pytest.mark.parametrize("box", ["strict"], indirect=True)
+def test_a_403_for_all_is_the_token_and_nothing_is_called_gone(box):
+    client = Client(PLATFORM, FixedToken("another-token"))
+    with pytest.raises(AuthError):
+        client.get_property("9999")
+    assert [status for _, _, status in calls(box)] == [403, 403]
