@@ -51,6 +51,45 @@ def document(parts: Mapping[str, Any]) -> Document:
     return whole
 
 
+def same_json(a: object, b: object) -> bool:
+    """Say whether two values are one and the same in JSON, which has no order of members.
+
+    PostgreSQL keeps a document with its members sorted. 1 and 1.0 are the same, 1 and True are not.
+    """
+    return a is b or (a == b and _same_truths(a, b))
+
+
+def _same_truths(a: Any, b: Any) -> bool:
+    """Say whether True and False stand in the same places of two equal values."""
+    if isinstance(a, dict):
+        return all(_same_truths(member, b[name]) for name, member in a.items())
+    if isinstance(a, list):
+        return all(map(_same_truths, a, b))
+    return isinstance(a, bool) == isinstance(b, bool)
+
+
+def _without_same(
+    one: Document, other: Document, kept: Collection[str] = ()
+) -> tuple[Document, Document, set[str]]:
+    """Leave out the fields that are one and the same in both, as nearly all are.
+
+    Args:
+        kept: leaves whose fields stay.
+
+    Returns:
+        both documents, and the names of the fields that are left in either.
+    """
+    stay = {path.partition(".")[0] for path in kept}
+    same = {
+        name
+        for name, value in one.items()
+        if name not in stay and name in other and same_json(value, other[name])
+    }
+    one_ = {name: value for name, value in one.items() if name not in same}
+    other_ = {name: value for name, value in other.items() if name not in same}
+    return one_, other_, one_.keys() | other_.keys()
+
+
 def changed(before: Document, changes: Mapping[str, Any]) -> Document:
     """Return `before` with the leaves of `changes` set, or removed if they are None."""
     parts = leaves(before) | dict(changes)
@@ -93,7 +132,9 @@ def three_way(
     Returns:
         what only they changed (None where they emptied it), and where both changed differently.
     """
-    base_, ours_, theirs_ = leaves(base), leaves(ours), leaves(theirs)
+    base, theirs, news = _without_same(base, theirs)
+    base_, theirs_ = leaves(base), leaves(theirs)
+    ours_ = leaves({name: value for name, value in ours.items() if name in news})
     adopted: Leaves = {}
     clashes = []
     for path in sorted(base_.keys() | ours_.keys() | theirs_.keys()):
@@ -149,6 +190,7 @@ def smallest_patch(
         sendable: returns the value as it may be sent, or UNSENDABLE (UNKNOWN, read-only, a cleared
             scalar).
     """
+    desired, observed, _ = _without_same(desired, observed, inflight)
     want, have = leaves(desired), leaves(observed)
     parts: Leaves = {}
     unsendable = []

@@ -10,7 +10,7 @@ lookup      find a field, name it for people           instants    read dates an
 json_values read the JSON of a field
 """
 
-from properties.catalog.comparison import equal, is_empty, same_json
+from properties.catalog.comparison import equal, is_empty
 from properties.catalog.field import SHORT_TEXT, Field, Kind, Source
 from properties.catalog.lookup import (
     FIELDS,
@@ -49,7 +49,6 @@ __all__ = [
     "members",
     "misplaced",
     "new_faults",
-    "same_json",
     "sendable",
     "validate",
     "validate_document",

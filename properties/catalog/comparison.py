@@ -6,7 +6,6 @@ equality is reflexive, symmetric and transitive by construction.
 
 from decimal import Decimal
 from types import NoneType
-from typing import Any
 
 from properties.catalog.field import Field, Kind
 from properties.catalog.instants import read_date, read_datetime
@@ -27,23 +26,6 @@ def equal(path: str, a: object, b: object) -> bool:
     if type(a) is type(b) and a == b and type(a) in _SCALARS:  # most leaves of a push
         return True
     return a is b or _alike(a, b) or normal(path, a) == normal(path, b)
-
-
-def same_json(a: object, b: object) -> bool:
-    """Say whether two values are one and the same in JSON, which has no order of members.
-
-    PostgreSQL keeps a document with its members sorted. 1 and 1.0 are the same, 1 and True are not.
-    """
-    return a is b or (a == b and _same_truths(a, b))
-
-
-def _same_truths(a: Any, b: Any) -> bool:
-    """Say whether True and False stand in the same places of two equal values."""
-    if isinstance(a, dict):
-        return all(_same_truths(member, b[name]) for name, member in a.items())
-    if isinstance(a, list):
-        return all(map(_same_truths, a, b))
-    return isinstance(a, bool) == isinstance(b, bool)
 
 
 def _alike(a: object, b: object) -> bool:

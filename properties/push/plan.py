@@ -15,7 +15,7 @@ from django.conf import settings
 from crm_sync.jobs import due
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError
 from properties import merge
-from properties.catalog import READ_ONLY, same_json
+from properties.catalog import READ_ONLY
 from properties.difference import (
     cannot_say,
     leaves_in_text,
@@ -368,5 +368,5 @@ def changed(row: Property, columns: Columns) -> Columns:
     return {
         name: value
         for name, value in columns.items()
-        if name == "due_at" or not same_json(getattr(row, name), value)
+        if name == "due_at" or not merge.same_json(getattr(row, name), value)
     }
