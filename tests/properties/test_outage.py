@@ -39,7 +39,8 @@ def test_an_outage_is_probed_seldom_and_everything_arrives_afterwards(world: Wor
     assert asked_at
     assert least_gap(asked_at) >= timedelta(seconds=120)
 
-    # A fifth of all calls fails: a PATCH that does costs its read again: 1.41 times as many.
+    # A fifth of all calls fails. A PATCH that does costs its read again, and later a read that
+    # verifies: 1.25 * (1.25 + 1) + 0.25 * 1.25 calls a row, 1.57 times as many as it needs.
     world.meets = lambda _: refuses("500 Internal Server Error") if rng.random() < 0.2 else None
     world.calls.clear()
     world.run(3600)
@@ -53,7 +54,7 @@ def test_an_outage_is_probed_seldom_and_everything_arrives_afterwards(world: Wor
         calls_at_20_percent_errors=calls,
         peak_a_second=peak,
     )
-    assert needed < calls <= 1.41 * needed + 7 * COUNT**0.5  # four deviations
+    assert needed < calls <= 1.57 * needed + 7 * COUNT**0.5  # four deviations
     assert peak <= 1.2 / CALL.total_seconds()
     assert not Property.objects.exclude(due_at=None).exists()
     titles = {p["title"] for p in world.box.workspace.properties.values()}
