@@ -31,4 +31,6 @@ class Command(OrderCommand):
                 self.emit_bodies({path: body}, as_json=options["json"])
                 return
             order = changes.cancel(order, now=timezone.now(), **wanted)
-        self.emit(order_document(order), [f"{order} is {order.status}"], as_json=options["json"])
+        # A platform may answer nothing (§4.4): then its next read brings the status.
+        line = f"{order} is asked to be cancelled; status: {order.status or 'not read yet'}"
+        self.emit(order_document(order), [line], as_json=options["json"])
