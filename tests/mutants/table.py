@@ -137,7 +137,7 @@ MUTANTS = (
         "Holder._write",
         "A(changed(B, C), revision=D)",
         "A(changed(B, C))",
-        (MACHINE,),  # alone: an edit that makes the row due would keep it due all the same
+        (PUSH,),
     ),
     Mutant(
         "an ending holds for a revision that it is not about (I1)",

@@ -310,6 +310,24 @@ def test_an_edit_between_the_claim_and_the_patch_goes_out_after_it(box, row, wor
     assert (remote(box)[0]["title"], row.inflight, row.due_at) == ("Edited again", {}, None)
 
 
+def test_an_edit_that_comes_with_the_read_is_not_written_over_by_what_the_read_brings(
+    box, row, between, drain_all
+):
+    box.edit_property(row.platform_id, {"numberOfRooms": 5})
+
+    def edited(environ):
+        between.after = lambda _: None
+        set_title(row, "Newest")
+
+    between.after = edited
+    due_now(Property.objects.all())
+    drain_all()
+    row.refresh_from_db()
+    assert (row.desired["title"], row.desired["numberOfRooms"]) == ("Newest", 5)
+    drain_all()
+    assert (remote(box)[0]["title"], remote(box)[0]["numberOfRooms"]) == ("Newest", 5)
+
+
 def test_an_open_conflict_shows_what_is_there_now_though_it_may_be_a_late_value_of_ours(
     box, row, drain_all
 ):
