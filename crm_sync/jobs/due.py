@@ -21,6 +21,7 @@ LEASE = timedelta(seconds=3 * settings.CALL_DEADLINE)  # time for three calls (I
 BACKOFF_BASE = 2.0  # seconds
 BACKOFF_LIMIT = 15 * 60.0  # seconds
 RELEASED = {"lease_token": None, "lease_until": None}
+LEASED = ("due_at", "lease_token", "lease_until")  # what a claim compares and writes
 UPDATE_TRIES = 8  # of a claim, while other workers claim the same rows first
 
 
@@ -170,7 +171,7 @@ def claim_some(
     before the claim.
 
     Args:
-        columns: the columns to load, the lease and `due_at` among them; all when none are named.
+        columns: the columns to load besides those of the lease; all when none are named.
         record: called with a row as it was read, with the lease of the holder before us if it is
             abandoned; returns what the row must hold before work on it begins, which is written
             with the claim.
@@ -179,7 +180,7 @@ def claim_some(
     # whole backlog at each claim.
     waiting = queryset.filter(free(now, wait=wait)).order_by("due_at")
     for _ in range(UPDATE_TRIES):
-        rows = list((waiting.only(*columns) if columns else waiting)[:limit])
+        rows = list((waiting.only(*columns, *LEASED) if columns else waiting)[:limit])
         if not rows:
             break
         rows.sort(key=lambda row: (row.due_at, row.pk))

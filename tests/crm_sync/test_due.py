@@ -99,6 +99,19 @@ def test_what_is_recorded_with_a_claim_is_taken_back_with_it(hook):
     assert list(rows.all()) == ["", "", ""]
 
 
+def test_a_claim_of_few_columns_reads_no_row_by_itself(hook, django_assert_num_queries):
+    for name in ("a", "b", "c"):
+        row(hook, name)
+    # The rows, and one UPDATE; on SQLite three of them in a transaction.
+    with django_assert_num_queries(6 if connection.vendor == "sqlite" else 2):
+        claims = due.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=3, columns=("digest",))
+        assert [(one.row.digest, one.abandoned) for one in claims] == [
+            ("a", False),
+            ("b", False),
+            ("c", False),
+        ]
+
+
 def test_a_row_that_another_worker_takes_after_it_was_read_is_left_to_that_one(hook):
     row(hook, "a")
     row(hook, "b")
