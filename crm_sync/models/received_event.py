@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, no_half_lease
+from crm_sync.jobs.due import DueModel, due_index, no_half_lease
 
 
 class ReceivedEventState(models.TextChoices):
@@ -117,12 +117,7 @@ class ReceivedEvent(DueModel):
             ),
         ]
         indexes = [
-            # The tick and the claim look for due rows among millions that are not.
-            models.Index(
-                fields=["workspace", "due_at"],
-                name="received_event_due",
-                condition=models.Q(due_at__isnull=False),
-            ),
+            due_index("received_event"),
             models.Index(fields=["workspace", "received_at"], name="received_event_received"),
             models.Index(fields=["canonical_digest"], name="received_event_canonical"),
             models.Index(

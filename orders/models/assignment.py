@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, no_half_lease
+from crm_sync.jobs.due import DueModel, due_index, no_half_lease
 from orders.models.order import EPOCH, Order
 from orders.statuses import AssignmentStatus, shown
 
@@ -54,12 +54,7 @@ class Assignment(DueModel):
             no_half_lease("assignment"),
         ]
         indexes = [
-            # The tick and the claim look for due rows among many that are not.
-            models.Index(
-                fields=["workspace", "due_at"],
-                name="assignment_due",
-                condition=models.Q(due_at__isnull=False),
-            ),
+            due_index("assignment"),
         ]
 
     def __str__(self) -> str:

@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, no_half_lease
+from crm_sync.jobs.due import DueModel, due_index, no_half_lease
 from orders.models.assignment import Assignment
 from orders.models.order import Order
 
@@ -55,12 +55,7 @@ class MaterialSet(DueModel):
             ),
         ]
         indexes = [
-            # The tick and the claim look for due rows among many that are not.
-            models.Index(
-                fields=["workspace", "due_at"],
-                name="material_set_due",
-                condition=models.Q(due_at__isnull=False),
-            ),
+            due_index("material_set"),
         ]
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, no_half_lease
+from crm_sync.jobs.due import DueModel, due_index, no_half_lease
 from orders.statuses import OrderStatus, shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of a fact that is not known yet
@@ -46,12 +46,7 @@ class Order(DueModel):
             no_half_lease("order"),
         ]
         indexes = [
-            # The tick and the claim look for due rows among many that are not.
-            models.Index(
-                fields=["workspace", "due_at"],
-                name="order_due",
-                condition=models.Q(due_at__isnull=False),
-            ),
+            due_index("order"),
             # A placement without a clear answer looks for the order that settles it.
             models.Index(
                 fields=["workspace", "property_platform_id", "user_platform_id"],

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, no_half_lease
+from crm_sync.jobs.due import DueModel, due_index, no_half_lease
 
 
 class ImportState(models.TextChoices):
@@ -84,12 +84,7 @@ class Import(DueModel):
             ),
         ]
         indexes = [
-            # The tick and the claim look for the few due rows among all.
-            models.Index(
-                fields=["workspace", "due_at"],
-                name="import_due",
-                condition=Q(due_at__isnull=False),
-            ),
+            due_index("import"),
             # Each tick asks what is released before those that are due.
             models.Index(fields=["state", "workspace"], name="import_state"),
         ]

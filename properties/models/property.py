@@ -8,7 +8,7 @@ from django.db.models import Case, Q, Value, When
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, no_half_lease
+from crm_sync.jobs.due import DueModel, due_index, no_half_lease
 from properties.models.documents import are_objects
 
 
@@ -158,12 +158,7 @@ class Property(DueModel):
             ),
         ]
         indexes = [
-            # The tick and the claim look for the few due rows among all.
-            models.Index(
-                fields=["workspace", "due_at"],
-                name="property_due",
-                condition=Q(due_at__isnull=False),
-            ),
+            due_index("property"),
             # How many calls a workspace has under way (A8).
             models.Index(
                 fields=["workspace", "lease_until"],
