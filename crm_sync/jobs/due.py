@@ -48,7 +48,7 @@ def no_half_lease(table: str) -> models.CheckConstraint:
 
 
 def due_index(table: str) -> models.Index:
-    """Return the index by which tick and claim find the due rows of a workspace among all others."""
+    """Return the index by which tick and claim find the due rows of a workspace among all."""
     due = models.Q(due_at__isnull=False)
     return models.Index(fields=["workspace", "due_at"], name=f"{table}_due", condition=due)
 
@@ -170,11 +170,11 @@ def claim_some(
 ) -> list[Claim[Row]]:
     """Claim up to `limit` due rows, the longest due first; an empty list when none is free.
 
-    It takes two statements, however many rows: they are read, and those that still stand as they
-    were read are leased, in one commit. Rows that another worker claims first, or that another
-    transaction has locked, are left out. In the database `due_at` is set to the end of the lease:
-    if it differs later, somebody has made the row due meanwhile. `row.due_at` is the value from
-    before the claim.
+    The rows are read, and those that still stand as they were read are leased, in one commit; those
+    that were abandoned are then read once more, all at one time. Rows that another worker claims
+    first, or that another transaction has locked, are left out. In the database `due_at` is set to
+    the end of the lease: if it differs later, somebody has made the row due meanwhile. `row.due_at`
+    is the value from before the claim.
 
     Args:
         columns: the columns to load besides those of the lease; all when none are named.
@@ -184,19 +184,31 @@ def claim_some(
     """
     # With a second column to sort by, or with conditions on two indexes, a planner may read the
     # whole backlog at each claim.
-    waiting = queryset.filter(free(now, wait=wait)).order_by("due_at")
+    everything = queryset.model._default_manager
+    chosen = (*columns, *LEASED) if columns else ()
+    waiting = queryset.filter(free(now, wait=wait)).order_by("due_at").only(*chosen)
     for _ in range(UPDATE_TRIES):
-        rows = list((waiting.only(*columns, *LEASED) if columns else waiting)[:limit])
+        rows = list(waiting[:limit])
         if not rows:
             break
         rows.sort(key=lambda row: (row.due_at, row.pk))
-        if claims := _lease(rows, now + LEASE, [record(row) for row in rows]):
+        records = [record(row) for row in rows]
+        if claims := _lease(rows, now + LEASE, records, everything.only(*chosen)):
             return claims
     return []
 
 
-def _lease(rows: Sequence[Row], until: datetime, records: Sequence[Columns]) -> list[Claim[Row]]:
-    """Lease the rows that nobody has claimed since they were read."""
+def _lease(
+    rows: Sequence[Row],
+    until: datetime,
+    records: Sequence[Columns],
+    loaded: "models.QuerySet[Row]",
+) -> list[Claim[Row]]:
+    """Lease the rows that nobody has claimed since they were read.
+
+    Args:
+        loaded: all rows, with the columns that are wanted.
+    """
     token = uuid.uuid4()
     lease = {"lease_token": token, "lease_until": until}
     changes = [
@@ -204,29 +216,22 @@ def _lease(rows: Sequence[Row], until: datetime, records: Sequence[Columns]) -> 
         Change({**lease, "due_at": until, **columns}, {"id": row.pk, "due_at": row.due_at})
         for row, columns in zip(rows, records, strict=True)
     ]
-    made = commits.update_each(type(rows[0]), changes)
+    ours = sorted(commits.update_each(type(rows[0]), changes))
+    # The last holder of an abandoned row may have written to it until now (I3).
+    abandoned = [rows[number].pk for number in ours if rows[number].lease_token]
+    fresh = loaded.in_bulk(abandoned) if abandoned else {}
     claims = []
-    for number in sorted(made):
-        row, columns = rows[number], records[number]
-        is_abandoned = row.lease_token is not None
-        if is_abandoned and not _reloaded(row):
-            continue
-        found = {name: getattr(row, name) for name in columns}
-        for name, value in {**lease, **columns}.items():
+    for number in ours:
+        read, columns = rows[number], records[number]
+        is_abandoned = read.lease_token is not None
+        row = fresh.get(read.pk) if is_abandoned else read
+        if row is None:
+            continue  # it was deleted
+        found = {name: getattr(read, name) for name in columns}
+        for name, value in {**lease, **columns, "due_at": read.due_at}.items():
             setattr(row, name, value)
         claims.append(Claim(row, token, until, is_abandoned, found))
     return claims
-
-
-def _reloaded(row: Row) -> bool:
-    """Read a row anew to which its last holder may have written until now (I3); False if gone."""
-    due_at = row.due_at
-    try:
-        row.refresh_from_db()
-    except type(row).DoesNotExist:
-        return False
-    row.due_at = due_at
-    return True
 
 
 def claim(

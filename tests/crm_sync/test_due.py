@@ -112,6 +112,19 @@ def test_a_claim_of_few_columns_reads_no_row_by_itself(hook, django_assert_num_q
         ]
 
 
+def test_rows_that_were_abandoned_are_read_once_more_all_at_one_time(
+    hook, django_assert_num_queries
+):
+    for n in range(20):
+        row(hook, str(n))
+    rows = ReceivedEvent.objects.all()
+    assert len(due.claim_some(rows, now=NOW, limit=20)) == 20  # and their worker dies
+    writes = 22 if connection.vendor == "sqlite" else 1  # there each, in a transaction
+    with django_assert_num_queries(writes + 2):
+        claims = due.claim_some(rows, now=NOW + due.LEASE, limit=20, columns=("digest",))
+    assert [one.abandoned for one in claims] == [True] * 20
+
+
 def test_a_row_that_another_worker_takes_after_it_was_read_is_left_to_that_one(hook):
     row(hook, "a")
     row(hook, "b")
