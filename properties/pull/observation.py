@@ -84,18 +84,20 @@ def observe(
     }
     if adopted:
         columns["desired"] = merge.changed(row.desired, adopted)
-    if _is_new_key(row, shown.get(REFERENCE), columns.get("desired", row.desired)):
-        columns["object_reference_id"] = shown[REFERENCE]
-        kinds = columns["problem"].items()
-        columns["problem"] = {kind: at for kind, at in kinds if kind != ProblemKind.DUPLICATE}
+    columns |= _new_key(row, columns)
     return Observation(policy, now, columns, adopted, merged.clashes, agreed)
 
 
-def _is_new_key(row: Property, reference: Any, desired: Document) -> bool:
-    """Tell whether both sides name the property by another reference than its row (A44)."""
-    is_text = isinstance(reference, str) and 0 < len(reference) <= references.LIMIT
-    both = is_text and desired.get(REFERENCE) == reference
-    return both and reference != row.object_reference_id
+def _new_key(row: Property, columns: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of another reference by which both sides name the property (A44)."""
+    reference = columns["observed"].get(REFERENCE)
+    ours = columns.get("desired", row.desired).get(REFERENCE)
+    if not isinstance(reference, str) or not 0 < len(reference) <= references.LIMIT:
+        return {}
+    if reference != ours or reference == row.object_reference_id:
+        return {}
+    kept = {k: at for k, at in columns["problem"].items() if k != ProblemKind.DUPLICATE}
+    return {"object_reference_id": reference, "problem": kept}
 
 
 def _worded_by_them(ours: Document, theirs: Document) -> Leaves:
