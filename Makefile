@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: help install demo smoke test postgresql platforms kills scale mutants chaos check bench lock
+.PHONY: help install demo smoke test browser postgresql platforms kills scale mutants chaos check bench lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -16,10 +16,13 @@ smoke: .venv/runtime  ## run the same processes to a finished order, and check b
 	@$(BIN)/python -m examples.demo --smoke
 
 # A hundred processes start, and each would compile all of it anew.
-test postgresql: export PYTHONDONTWRITEBYTECODE :=
+test browser postgresql: export PYTHONDONTWRITEBYTECODE :=
 # Three, since a third of the time is waiting: for processes that start, and for what is slow.
-test: .venv/development  ## run all tests, on SQLite
+test: .venv/development  ## run all tests but those in a browser, on SQLite
 	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal
+
+browser: .venv/development  ## use the admin in Chromium, and check each page with axe, wide and narrow, light and dark
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m browser tests/browser
 
 postgresql: .venv/development  ## run what uses a database again, on the PostgreSQL at TEST_DATABASE_URL
 	$(BIN)/python -m tests.postgresql

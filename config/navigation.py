@@ -1,17 +1,21 @@
 """The sidebar of the admin: the one place that names a screen of every app."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import ReceivedEvent
+from properties.models import Conflict
 
 MOST_COUNTED = 99  # beyond that the number says nothing more
 
-# Group, whether it folds, and its screens: title, icon (Material Symbols), model.
+# Group, whether it folds, and its screens: title, icon (Material Symbols), model, and behind a
+# slash the page of it that is not its list.
 SECTIONS = (
     (
         "",
@@ -22,7 +26,9 @@ SECTIONS = (
             ("Drift", "difference", "properties.driftcheck"),
             ("Imports", "upload_file", "properties.import"),
             ("Orders", "photo_camera", "orders.order"),
+            ("Calendar", "calendar_month", "orders.order/calendar"),
             ("Placements", "add_shopping_cart", "orders.placement"),
+            ("Platform users", "badge", "orders.platformuser"),
         ),
     ),
     (
@@ -42,6 +48,7 @@ SECTIONS = (
             ("Schedules", "schedule", "django_celery_beat.periodictask"),
             ("Intervals", "timer", "django_celery_beat.intervalschedule"),
             ("Crontabs", "calendar_month", "django_celery_beat.crontabschedule"),
+            ("Calendar addresses", "link", "orders.calendarfeed"),
             ("Users", "person", "auth.user"),
             ("Groups", "group", "auth.group"),
         ),
@@ -57,27 +64,45 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
         items = [
             _item(request, name, icon, label)
             for name, icon, label in screens
-            if label in models and models[label].has_view_permission(request)
+            if (model := label.partition("/")[0]) in models
+            and models[model].has_view_permission(request)
         ]
         groups.append(
             {"title": title, "collapsible": folds, "separator": bool(title), "items": items}
         )
     overview = {"title": "Overview", "icon": "dashboard", "link": reverse("admin:index")}
     groups[0]["items"].insert(0, overview)
+    _mark(request.path, [item for group in groups for item in group["items"]])
     return groups
 
 
+def _mark(path: str, items: list[dict[str, Any]]) -> None:
+    """Mark the one screen that is open: of two whose address the page begins with, the longer."""
+    index = reverse("admin:index")
+    longest = max((item["link"] for item in items if path.startswith(item["link"])), key=len)
+    for item in items:
+        item["active"] = item["link"] == longest and (longest != index or path == index)
+
+
 def _item(request: HttpRequest, title: str, icon: str, label: str) -> dict[str, Any]:
-    link = reverse(f"admin:{label.replace('.', '_')}_changelist")
+    model, _, page = label.partition("/")
+    link = reverse(f"admin:{model.replace('.', '_')}_{page or 'changelist'}")
     item = {"title": title, "icon": icon, "link": link}
-    if label == "crm_sync.receivedevent":
-        item |= _stuck_badge()
+    if label in WAITING:
+        item |= _badge(WAITING[label]())
     return item
 
 
-def _stuck_badge() -> dict[str, str]:
+# Screen, and its rows that wait for a person.
+WAITING: dict[str, Callable[[], QuerySet[Any]]] = {
+    "crm_sync.receivedevent": lambda: ReceivedEvent.objects.filter(state__in=STUCK),
+    "properties.conflict": lambda: Conflict.objects.filter(decision=""),
+}
+
+
+def _badge(waiting: QuerySet[Any]) -> dict[str, str]:
     """Count along an index, and no further than somebody would read."""
-    found = ReceivedEvent.objects.filter(state__in=STUCK).order_by()[: MOST_COUNTED + 1].count()
+    found = waiting.order_by()[: MOST_COUNTED + 1].count()
     if not found:
         return {}
     text = f"{MOST_COUNTED}+" if found > MOST_COUNTED else str(found)

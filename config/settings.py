@@ -76,6 +76,8 @@ HISTORY_POLL_IDLE = env.float("HISTORY_POLL_IDLE", default=60.0)
 HISTORY_ACTIVE_FOR = env.float("HISTORY_ACTIVE_FOR", default=600.0)
 # Reads of orders in a workspace: at most so many in any minute, all workers together.
 ORDER_READS_A_MINUTE = env.int("ORDER_READS_A_MINUTE", default=120)
+# Seconds from one read of the platform's list of users to the next.
+USERS_READ_EVERY = env.float("USERS_READ_EVERY", default=3600.0)
 # A full feed that lacks more than this share of the properties of the last one is refused.
 FEED_MISSING_SHARE = env.float("FEED_MISSING_SHARE", default=0.2)
 # Days after which the bytes and headers of what was received are removed, by what became of it
@@ -260,6 +262,7 @@ UNFOLD: dict[str, Any] = {
     "SHOW_BACK_BUTTON": True,
     "DASHBOARD_CALLBACK": "crm_sync.admin.dashboard.dashboard",
     "STYLES": ["crm_sync.admin.dashboard.stylesheet"],
+    "SCRIPTS": ["crm_sync.admin.dashboard.keyboard"],
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": "crm_sync.admin.dashboard.favicon"},
     ],

@@ -8,4 +8,5 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("", include("crm_sync.urls")),
+    path("", include("orders.urls")),
 ]

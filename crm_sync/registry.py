@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.core.exceptions import ImproperlyConfigured
 
+from crm_sync.hooks.actions import PropertyAction
 from crm_sync.hooks.handlers import EventHandler, Snapshot
 from crm_sync.hooks.invariants import CheckGroup
 from crm_sync.hooks.sections import Section
@@ -28,6 +29,7 @@ class AppHooks:
         queues: its due work, which the workers do; no two queues have the same name.
         event_handlers: event kind (§6.2) to the one function that applies events of this kind.
         snapshots: what the app knows about the rows that an event is about; see `Snapshot`.
+        after_connected: called when a workspace was given its address and credentials.
         after_applied: called when received events of a workspace were handled, whatever came of it.
         after_missed: called with the callback ids of callbacks that could not be stored.
         activity: returns whether anything of the app changed in a workspace since then.
@@ -36,12 +38,14 @@ class AppHooks:
         tiles: returns its tiles of the overview.
         attention: returns the newest few rows that wait for a person.
         property_sections: returns what the app shows on the page of a property, whose row it gets.
+        property_actions: what the app offers to do with properties.
     """
 
     app: str
     queues: Sequence[Queue] = ()
     event_handlers: Mapping[str, EventHandler] = field(default_factory=dict)
     snapshots: Sequence[Snapshot] = ()
+    after_connected: Sequence[Callable[[int, datetime], object]] = ()
     after_applied: Sequence[Callable[[int, datetime], object]] = ()
     after_missed: Sequence[Callable[[Collection[UUID], datetime], object]] = ()
     activity: Sequence[Callable[[int, datetime], bool]] = ()
@@ -50,6 +54,7 @@ class AppHooks:
     tiles: Sequence[Callable[[], list[Tile]]] = ()
     attention: Sequence[Callable[[datetime], list[Attention]]] = ()
     property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()
+    property_actions: Sequence[PropertyAction] = ()
 
 
 _apps: tuple[str, ...] = ()
@@ -109,6 +114,7 @@ def _joined(known: AppHooks, new: AppHooks) -> AppHooks:
         queues=(*known.queues, *new.queues),
         event_handlers={**known.event_handlers, **new.event_handlers},
         snapshots=(*known.snapshots, *new.snapshots),
+        after_connected=(*known.after_connected, *new.after_connected),
         after_applied=(*known.after_applied, *new.after_applied),
         after_missed=(*known.after_missed, *new.after_missed),
         activity=(*known.activity, *new.activity),
@@ -117,6 +123,7 @@ def _joined(known: AppHooks, new: AppHooks) -> AppHooks:
         tiles=(*known.tiles, *new.tiles),
         attention=(*known.attention, *new.attention),
         property_sections=(*known.property_sections, *new.property_sections),
+        property_actions=(*known.property_actions, *new.property_actions),
     )
 
 

@@ -14,23 +14,30 @@ class OrdersConfig(AppConfig):
         """Register what needs the models, which are ready only now."""
         from crm_sync.registry import AppHooks, register  # noqa: PLC0415
         from orders import handlers, integrity, queues  # noqa: PLC0415
-        from orders.admin import materials, tiles  # noqa: PLC0415
-        from orders.mirror import refresh, snapshot, timeline  # noqa: PLC0415
+        from orders.admin import (  # noqa: PLC0415
+            materials,
+            property_orders,
+            selecting,
+            tiles,
+        )
+        from orders.mirror import refresh, snapshot, timeline, user_list  # noqa: PLC0415
 
         register(
             AppHooks(
                 app=self.label,
                 queues=[
-                    *(queues.ORDERS, queues.ASSIGNMENTS, queues.MATERIALS),
-                    queues.Placements(),
+                    *(queues.ORDERS, queues.ASSIGNMENTS, queues.MATERIALS, queues.USERS),
+                    queues.PLACEMENTS,
                 ],
                 event_handlers=handlers.EVENT_HANDLERS,
                 snapshots=[snapshot.facts],
                 activity=[timeline.has_grown],
+                after_connected=[user_list.ask],
                 after_gap=[refresh.read_all_open],
                 integrity_checks=[integrity.check_groups],
                 tiles=[tiles.tiles],
                 attention=[tiles.attention],
-                property_sections=[materials.sections],
+                property_sections=[property_orders.sections, materials.sections],
+                property_actions=[selecting.ORDER],
             )
         )

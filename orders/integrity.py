@@ -7,11 +7,19 @@ from datetime import datetime
 from django.db.models import F, Q
 
 from crm_sync.hooks.invariants import CheckGroup, Invariant
-from crm_sync.integrity.audit import leased_too_long, never_left
+from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.models import ReceivedEvent
-from orders.mirror import lww
+from orders.mirror import lww, user_list
 from orders.mirror.observation import FACT_OF
-from orders.models import Assignment, MaterialSet, Order, Placement, StatusChange
+from orders.models import (
+    Assignment,
+    MaterialSet,
+    Order,
+    Placement,
+    PlatformUser,
+    StatusChange,
+    UserList,
+)
 from orders.statuses import ORDER_TERMINAL
 
 Fact, State = StatusChange.Fact, Placement.State
@@ -19,7 +27,7 @@ Fact, State = StatusChange.Fact, Placement.State
 
 def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
     """Return the checks on a workspace as of `now`."""
-    each = (orders, assignments, effects, timeline, announced, placements)
+    each = (orders, assignments, effects, timeline, announced, placements, users, user_lists)
     return [add(workspace_id, now) for add in each]
 
 
@@ -137,5 +145,32 @@ def placements(workspace_id: int, now: datetime) -> CheckGroup:
                 "has an order in another workspace",
                 has_order & ~Q(order__workspace=F("workspace")),
             ),
+            never_left(now),
+            leased_too_long(now),
         ],
+    )
+
+
+def users(workspace_id: int, now: datetime) -> CheckGroup:
+    """A user of the platform is there, or was missing in two complete walks."""
+    return CheckGroup(
+        "users",
+        PlatformUser.objects.filter(workspace=workspace_id),
+        {"there": Q(gone_at=None), "gone": Q(gone_at__isnull=False)},
+    )
+
+
+def user_lists(workspace_id: int, now: datetime) -> CheckGroup:
+    """The list of users is read again and again."""
+    is_well = Q(problem="")
+    too_late = Q(due_at__gt=now + user_list.LONGEST_WAIT + CLOCKS)
+    return CheckGroup(
+        "lists of users",
+        UserList.objects.filter(workspace=workspace_id).only("workspace"),
+        {
+            "read": is_well & Q(read_at__isnull=False),
+            "not read yet": is_well & Q(read_at=None),
+            "with a problem": ~is_well,
+        },
+        [Invariant("is read later than any wait", too_late), leased_too_long(now)],
     )

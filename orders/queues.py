@@ -1,21 +1,19 @@
-"""What the workers do for orders: read them and their assignments, fetch what is ready, look after
-placements.
-"""
+"""What the workers do for orders: place them, read them and the users, fetch what is ready."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crm_sync.jobs.due import Claim, Row, Tally
+from crm_sync.jobs.due import Claim, Row
 from crm_sync.platform.client import Client
 from crm_sync.workers.queues import RowQueue
 from orders.materials import announced, files
-from orders.mirror import refresh, rows, updates
-from orders.models import Assignment, MaterialSet, Order
-from orders.placing import settlement
+from orders.mirror import refresh, rows, updates, user_list
+from orders.models import Assignment, MaterialSet, Order, Placement, UserList
+from orders.placing import confirmation, due_placement, settlement
 from orders.reads import poller, rate_limit
 
 
@@ -40,23 +38,6 @@ def _settle(workspace_id: int) -> list[str]:
     return ["settled a placement"] * settlement.settle_all(workspace_id)
 
 
-class Placements:
-    """Calls placements uncertain whose sender never came back."""
-
-    name = "placements"
-
-    def workspaces(self, now: datetime) -> Iterable[int]:
-        """Return the ids of the workspaces with such a placement."""
-        return settlement.workspaces_waiting(now)
-
-    def drain(self, workspace_id: int, _budget: float) -> Tally:
-        """End them with one statement, whatever their number."""
-        tally = Tally()
-        for _ in range(settlement.give_up_waiting(workspace_id, now=timezone.now())):
-            tally.add("uncertain")
-        return tally
-
-
 ORDERS = RowQueue(
     name=updates.QUEUE,
     rows=lambda now: _may_be_read(Order.objects.all(), now),
@@ -75,4 +56,19 @@ MATERIALS = RowQueue(
     rows=lambda now: MaterialSet.objects.all(),
     work=poller.one_by_one(files.fetch),
     reason="problem",
+)
+USERS = RowQueue(
+    name=user_list.QUEUE,
+    rows=lambda now: UserList.objects.all(),
+    work=user_list.read_pages,
+    reason="problem",
+    wait=user_list.LONGEST_WAIT,
+)
+PLACEMENTS = RowQueue(
+    name=confirmation.QUEUE,
+    rows=lambda now: Placement.objects.all(),
+    work=due_placement.work,
+    reason="problem",
+    threads=lambda: int(settings.PUSH_THREADS),
+    leave=1,  # for the reads of orders, lists and the webhook
 )

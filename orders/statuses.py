@@ -82,6 +82,17 @@ def is_listed(previous: str, new: str, *tables: Table) -> bool:
     return any(new in table.get(previous, ()) for table in tables)
 
 
+def may_cancel(status: str) -> bool:
+    """Tell whether §3.1 lets an order in this status be cancelled."""
+    return OrderStatus.CANCELLED in ORDER_TRANSITIONS.get(status, ())
+
+
+def may_reschedule(status: str, assignment_type: str) -> bool:
+    """Tell whether §3.2 lets an assignment in this status be rescheduled (A49)."""
+    tables = assignment_tables(assignment_type)
+    return is_listed(status, AssignmentStatus.RESCHEDULE_IN_PROCESS, *tables)
+
+
 def is_nudge(previous: str, new: str) -> bool:
     """Tell whether an assignment's event repeats its status, to refresh logistics (§3.3 rule 3)."""
     return previous == new != START

@@ -1,6 +1,7 @@
 """The first page of the admin: what is due for a person, and how the connections are."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -45,7 +46,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "is_new": is_new,
         "groups": _groups(request),
         "attention": sorted(attention, key=lambda line: not line.is_urgent),
-        "is_stalled": any(line.is_urgent for line in attention),
+        "is_well": not attention and not any(report.remedy for report in reports),
         "reports": reports,
         "attention_has_reports": sees_workspaces and not is_new,
         "connections": [_connection(workspace, now) for workspace in workspaces],
@@ -58,18 +59,32 @@ def stylesheet(_: HttpRequest) -> str:
     return static("crm_sync/admin.css")
 
 
+def keyboard(_: HttpRequest) -> str:
+    """Return the address of what makes each control reachable by keyboard."""
+    return static("crm_sync/keyboard.js")
+
+
 def favicon(_: HttpRequest) -> str:
     """Return the address of the icon that a browser shows in its tab."""
     return static("crm_sync/favicon.svg")
 
 
-def _groups(request: HttpRequest) -> list[tuple[str, list[Tile]]]:
+@dataclass(frozen=True)
+class Tiles:
+    """The tiles of one app: those with something to count, and those at zero, which fold away."""
+
+    counted: list[Tile]
+    zero: list[Tile]
+
+
+def _groups(request: HttpRequest) -> list[tuple[str, Tiles]]:
     """Return the tiles under the name of the app that they come from."""
     groups = []
     for add in _platform_last(registry.hooks().tiles):
         shown = [tile for tile in add() if _may_see(request, tile.link)]
         if shown:
-            groups.append((_app_of(add), shown))
+            counted = [tile for tile in shown if tile.value]
+            groups.append((_app_of(add), Tiles(counted, [t for t in shown if not t.value])))
     return groups
 
 

@@ -84,6 +84,7 @@ def _without_webhook(workspaces: list[Any]) -> Iterable[Attention]:
             workspace.slug,
             link=page_of(workspace),
             remedy=f"manage.py configure_webhook {workspace.slug}",
+            act="Show the workspace",
             next_try="Not by itself",
             is_urgent=True,
         )

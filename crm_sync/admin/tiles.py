@@ -100,6 +100,7 @@ def _differing(seen: WebhookMonitor, now: datetime) -> Attention:
     return replace(
         line,
         remedy=f"Repair it on its page, or manage.py configure_webhook {slug}",
+        act="Repair",
         next_try=moment(seen.due_at, now) if seen.due_at else "",
         is_urgent=GONE in seen.drift,
     )

@@ -111,7 +111,7 @@ def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> 
         if action in CHANGES:
             _change(request, workspace_id, action)
             return HttpResponseRedirect(page(workspace_id))
-        extra = _ask(request, workspace_id) if action == "ask" else _try(request, workspace_id)
+        extra = LOOKS.get(action, _try)(request, workspace_id)
     context = admin.admin_site.each_context(request) | {
         "opts": admin.opts,
         "media": admin.media,
@@ -170,6 +170,11 @@ def _change(request: HttpRequest, workspace_id: int, action: str) -> None:
         messages.success(request, text)
 
 
+def _ask_first(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
+    """Disabling loses events, so the page asks whether that is meant."""
+    return {"asks_to_disable": True}
+
+
 def _ask(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
     held, now = _call(request, workspace_id, _platform_webhook), timezone.now()
     if held is None:
@@ -192,6 +197,10 @@ def _try(request: HttpRequest, workspace_id: int) -> dict[str, Any]:
         "probe": [(marks[step.is_good], step.name, step.text) for step in steps],
         "probe_works": all(step.is_good for step in steps),
     }
+
+
+# What a POST shows instead of changing anything.
+LOOKS = {"ask": _ask, "try": _try, "may-disable": _ask_first}
 
 
 def _call(

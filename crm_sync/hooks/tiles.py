@@ -28,6 +28,7 @@ class Attention:
     Attributes:
         link: the admin page of it; who may not open that page does not see the line (S17).
         remedy: what a person can do about it.
+        act: what the button says that leads to `link`.
         next_try: when it is tried again by itself; "" where nothing is.
         is_urgent: something is stalled as long as this is so; shown first.
     """
@@ -38,6 +39,7 @@ class Attention:
     since: SafeString | str = ""
     link: str = ""
     remedy: str = ""
+    act: str = "Open"
     next_try: SafeString | str = ""
     is_urgent: bool = False
 

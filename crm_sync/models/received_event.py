@@ -131,6 +131,12 @@ class ReceivedEvent(DueModel):
                 name="received_event_cause",
                 condition=models.Q(state__in=STUCK),
             ),
+            # A callback that is stored has none yet, so that the index costs the endpoint nothing.
+            models.Index(
+                fields=["order_platform_id"],
+                name="received_event_order",
+                condition=~models.Q(order_platform_id=""),
+            ),
             models.Index(
                 fields=["state", "received_at"],
                 name="received_event_uncleared",

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
-from crm_sync.platform import calls, references
+from crm_sync.platform import calls, lists, references
 from crm_sync.platform.clock import Reading
 from crm_sync.platform.credentials import Credentials, FixedToken
 from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
+from crm_sync.platform.lists import Document, Page
 from crm_sync.platform.redaction import Redactor
 from crm_sync.platform.responses import Answer
 
 DEADLINE = 20.0  # seconds for one call, first byte to last, where nobody says otherwise
 PAGE_SIZE = 100  # §8: at most 100
 
-Document = dict[str, Any]
 Body = dict[str, Any]
 
 
@@ -73,7 +73,7 @@ class Client:
     def get_triggers(self) -> list[Document]:
         """Read the last ten delivery attempts (§2.2); an answer without a body says none."""
         document = self._request("GET", "/v1/webhooks/triggers").document
-        return [] if document is None else _documents(document)
+        return [] if document is None else lists.documents(document)
 
     # --- from a session to an order, §4.3 ---
     def open_session(self, body: Body) -> Answer:
@@ -83,7 +83,7 @@ class Client:
     def get_products(self, session_id: str) -> list[Document]:
         """List what can be bought in the session (A31)."""
         answer = self._request("GET", f"/v1/sessions/{_segment(session_id)}/products")
-        return _items(answer.document, "products")
+        return lists.items(answer.document, "products")
 
     def get_instructions(self, session_id: str, products: list[Document]) -> Answer:
         """Ask which billing, organization and delivery options the products have (A32)."""
@@ -110,7 +110,7 @@ class Client:
     def get_order_assignments(self, order_id: str) -> list[Document]:
         """Read the assignments of one order (A36)."""
         answer = self._request("GET", f"/v1/orders/{_segment(order_id)}/assignments")
-        return _items(answer.document, "assignments")
+        return lists.items(answer.document, "assignments")
 
     def get_assignment(self, assignment_id: str) -> Answer:
         """Read one assignment: creative, schedule, products (A37)."""
@@ -122,7 +122,7 @@ class Client:
         """List the materials of a product; `visualQuality` HD or WEB, `modifiedSince` (A38)."""
         path = f"/v1/orders/{_segment(order_id)}/assignments/{_segment(assignment_id)}/materials"
         answer = self._request("GET", path, params={"product": product, **query})
-        return _items(answer.document, "materials")
+        return lists.items(answer.document, "materials")
 
     def get_ready_materials(
         self, order_id: str, assignment_id: str, *, product: str, visual_type: str
@@ -130,12 +130,12 @@ class Client:
         """List the materials that a VISUALS_READY event announced (§4.5)."""
         path = f"/materials/{_segment(order_id)}/{_segment(assignment_id)}"
         query = {"product": product, "visualType": visual_type}
-        return _items(self._request("GET", path, params=query).document, "materials")
+        return lists.items(self._request("GET", path, params=query).document, "materials")
 
     def get_marketing_materials(self, property_id: str) -> list[Document]:
         """List the generated marketing materials of a property (A40)."""
         path = f"/v1/real-estate-properties/{_segment(property_id)}/marketing-materials"
-        return _items(self._request("GET", path).document, "marketingMaterials")
+        return lists.items(self._request("GET", path).document, "marketingMaterials")
 
     # --- properties and users, §4.6 ---
     def create_property(self, body: Body) -> Answer:
@@ -167,19 +167,23 @@ class Client:
         """Walk all pages of the property list (id, title, type, address, reference)."""
         return self._pages("/v1/real-estate-properties", size)
 
-    def property_page(self, page: int, *, size: int = PAGE_SIZE) -> tuple[list[Document], bool]:
-        """Read one page of the property list, zero-based: its items, and whether it is the last."""
+    def property_page(self, page: int, *, size: int = PAGE_SIZE) -> Page:
+        """Read one page of the property list, zero-based."""
         return self._page("/v1/real-estate-properties", page, size)
 
     def users(self, *, size: int = PAGE_SIZE) -> Iterator[Document]:
         """Walk all pages of the workspace's users (§2.5)."""
         return self._pages("/v1/users", size)
 
+    def user_page(self, page: int, *, size: int = PAGE_SIZE) -> Page:
+        """Read one page of the workspace's users, zero-based (§2.5)."""
+        return self._page("/v1/users", page, size)
+
     # --- the mechanics ---
     def _pages(self, path: str, size: int) -> Iterator[Document]:
         page, before = 0, None
         while True:
-            items, is_last = self._page(path, page, size)
+            items, is_last, *_ = self._page(path, page, size)
             if items and items == before:  # a platform that does not know `page` would never end
                 raise TransientError(
                     f"GET {path}: page {page} repeats the one before", unclear=False
@@ -189,15 +193,9 @@ class Client:
                 return
             page, before = page + 1, items
 
-    def _page(
-        self, path: str, page: int, size: int, *, end: float | None = None
-    ) -> tuple[list[Document], bool]:
+    def _page(self, path: str, page: int, size: int, *, end: float | None = None) -> Page:
         query = {"page": page, "size": size}
-        document = self._request("GET", path, end=end, params=query).document
-        items = _items(document, "content")
-        # `last` may be missing, and an empty page is the end whatever it says (§2.6).
-        is_last = isinstance(document, dict) and document.get("last") is True
-        return items, is_last or not items
+        return lists.page(self._request("GET", path, end=end, params=query).document)
 
     def _request(
         self, method: str, path: str, *, end: float | None = None, **kwargs: Any
@@ -268,18 +266,3 @@ def _segment(key: str) -> str:
     if reason:
         raise RejectedError(f"the id {key!r} {reason}", status=400)
     return quote(str(key), safe="")
-
-
-def _items(document: Any, name: str) -> list[Document]:
-    """Return the list under `name`, or the document's only list under another name (A1)."""
-    if isinstance(document, dict):
-        lists = [value for value in document.values() if isinstance(value, list)]
-        named = document.get(name)
-        document = named if isinstance(named, list) else lists[0] if len(lists) == 1 else None
-    return _documents(document)
-
-
-def _documents(value: Any) -> list[Document]:
-    if not isinstance(value, list):
-        raise TransientError("the answer holds no list where one belongs", unclear=False)
-    return [item for item in value if isinstance(item, dict)]

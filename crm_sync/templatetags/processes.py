@@ -23,4 +23,5 @@ def processes(context: Context) -> dict[str, Any]:
     return {
         "alive": [one for one in reports if not one.remedy],
         "missing": [] if is_listed else missing,
+        "runs_it": user.has_perm("crm_sync.view_workspace"),
     }

@@ -1,6 +1,8 @@
 """The admin screens of the orders: what was ordered, how it stands, what was delivered."""
 
+from orders.admin.calendar import CalendarFeedAdmin
 from orders.admin.order import OrderAdmin
 from orders.admin.placement import PlacementAdmin
+from orders.admin.user import PlatformUserAdmin
 
-__all__ = ["OrderAdmin", "PlacementAdmin"]
+__all__ = ["CalendarFeedAdmin", "OrderAdmin", "PlacementAdmin", "PlatformUserAdmin"]

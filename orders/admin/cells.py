@@ -1,9 +1,15 @@
 """Statuses of orders, assignments and placements as badges: the text says what the colour says."""
 
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.cells import badge
+from crm_sync.admin.ui.cells import EMPTY, badge, link, page_at, shortened, two_lines
 from orders.models import Assignment, Order, Placement
+from orders.models.user import Who
 from orders.statuses import AssignmentStatus, OrderStatus
 
 # A status that we do not know is in neither table and stays grey.
@@ -32,6 +38,8 @@ PLACEMENT_TONES: dict[str, str] = {
     Placement.State.UNCERTAIN: "warning",
     Placement.State.FAILED: "danger",
 }
+LONGEST_NAME = 28  # characters, in a list
+NOTE_TONES = {"gone": "warning", "not known here": "muted"}
 
 
 def order_badge(order: Order) -> SafeString:
@@ -53,3 +61,36 @@ def placement_badge(placement: Placement) -> SafeString:
 def worded(value: object) -> str:
     """Return a code of the platform as words: GROUND_PHOTO becomes "Ground photo"."""
     return str(value).replace("_", " ").capitalize()
+
+
+def assignment_names(assignments: Iterable[Assignment]) -> dict[int, str]:
+    """Return what each assignment of an order is called, by key: its products, not its id.
+
+    Of two with the same products each says which one it is.
+    """
+    rows = sorted(assignments, key=lambda one: one.pk)
+    plain = {one.pk: ", ".join(map(worded, one.products)) or "Assignment" for one in rows}
+    twins, seen = Counter(plain.values()), Counter[str]()
+    names = {}
+    for key, name in plain.items():
+        seen[name] += 1
+        names[key] = f"{name} ({seen[name]} of {twins[name]})" if twins[name] > 1 else name
+    return names
+
+
+def who_fact(who: Who) -> SafeString | str:
+    """Name a user of the platform on a page: linked to its own, and said so if it is gone."""
+    if not who.key:
+        return EMPTY
+    address = page_at("orders.platformuser", who.pk) if who.pk else ""
+    name = link(address, replace(who, note=""))
+    note = badge(who.note.capitalize(), NOTE_TONES[who.note]) if who.note else ""
+    return format_html("{} {}", name, note) if note else name
+
+
+def who_lines(who: Who) -> SafeString | str:
+    """Name a user of the platform in a list."""
+    if not who.key:
+        return EMPTY
+    quiet = who.note.capitalize() or (who.key if who.name else "")
+    return two_lines(shortened(who.name or who.key, LONGEST_NAME), quiet)

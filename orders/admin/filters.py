@@ -1,15 +1,41 @@
 """What the list of orders can be narrowed to."""
 
-from typing import Any
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, cast
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 
 from crm_sync.admin.ui.base import DropdownFilter
-from orders.models import Assignment, MaterialSet, Order
-from orders.statuses import ORDER_TERMINAL, AssignmentStatus, OrderStatus
+from orders import lists
+from orders.models import Order, PlatformUser
+from orders.statuses import OrderStatus
 
-OTHER = "other"
+OTHER, ME = "other", "me"
+KEY = re.compile(r"[0-9]{1,18}\Z")
+ALL = ("", "All")
+LISTS = (
+    ("action", "Needs action"),
+    ("week", "Appointment this week"),
+    ("overdue", "Overdue"),
+    ("new", "Delivered, not looked at"),
+)
+FURTHER = (("open", "Open"), ("problem", "With a problem"), ("delivered", "With materials"))
+CONDITIONS: dict[str, Callable[[User, date], Q]] = {
+    "action": lambda person, today: lists.needs_action(),
+    "week": lambda person, today: lists.appointment_in_week_of(today),
+    "overdue": lambda person, today: lists.overdue(today),
+    # To a new colleague what was delivered before is no news.
+    "new": lambda person, today: lists.not_looked_at(person, person.date_joined),
+    "open": lambda person, today: lists.still_open(),
+    "problem": lambda person, today: ~Q(problem=""),
+    "delivered": lambda person, today: lists.delivered(),
+}
 
 
 class StatusFilter(DropdownFilter):
@@ -31,6 +57,30 @@ class StatusFilter(DropdownFilter):
         return queryset.filter(status=chosen)
 
 
+class OrderedByFilter(DropdownFilter):
+    """By who ordered: the users that are tied to whoever looks, or the one that a link names."""
+
+    title = "ordered by"
+    parameter_name = "by"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        chosen = self.value() or ""
+        is_tied = PlatformUser.objects.filter(account=request.user.pk).exists()
+        found = [(ME, "Me")] if is_tied or chosen == ME else []
+        if chosen in ("", ME):
+            return found
+        self.user = PlatformUser.objects.filter(pk=chosen).first() if KEY.match(chosen) else None
+        return [*found, (chosen, str(self.user or "Nobody whom we know"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        chosen = self.value()
+        if not chosen:
+            return queryset
+        if chosen == ME:
+            return queryset.filter(user__account=request.user.pk)
+        return queryset.filter(user__pk=self.user.pk) if self.user else queryset.none()
+
+
 class WhatFilter(DropdownFilter):
     """By what a person looks for."""
 
@@ -38,24 +88,52 @@ class WhatFilter(DropdownFilter):
     parameter_name = "what"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [
-            ("open", "Open"),
-            ("action", "Action required"),
-            ("problem", "With a problem"),
-            ("delivered", "With materials"),
-        ]
+        return [*LISTS, *FURTHER]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
-        mine = Assignment.objects.filter(order=OuterRef("pk"))
-        sets = MaterialSet.objects.filter(order=OuterRef("pk")).exclude(fetched_at=None)
-        match self.value():
-            case "open":
-                return queryset.exclude(status__in=ORDER_TERMINAL)
-            case "action":
-                waiting = mine.filter(status=AssignmentStatus.ACTION_REQUIRED)
-                return queryset.filter(Exists(waiting)).exclude(status__in=ORDER_TERMINAL)
-            case "problem":
-                return queryset.exclude(problem="")
-            case "delivered":
-                return queryset.filter(Exists(sets))
-        return queryset
+        condition = CONDITIONS.get(self.value() or "")
+        if condition is None:
+            return queryset
+        return queryset.filter(condition(cast("User", request.user), timezone.localdate()))
+
+
+class WhoseFilter(DropdownFilter):
+    """By who ordered."""
+
+    title = "whose"
+    parameter_name = "whose"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("mine", "Mine")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
+        if self.value() != "mine":
+            return queryset
+        return queryset.filter(lists.mine(cast("User", request.user)))
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A list that one click opens, or a switch that narrows each of them."""
+
+    title: str
+    address: str
+    is_on: bool
+
+
+def tabs(request: HttpRequest) -> tuple[list[Tab], Tab]:
+    """Return the lists, and the switch to the orders of whoever looks."""
+    here = request.GET.get("what", "")
+    found = [Tab(title, _with(request, "what", key), key == here) for key, title in (ALL, *LISTS)]
+    is_mine = request.GET.get("whose") == "mine"
+    return found, Tab("Only mine", _with(request, "whose", "" if is_mine else "mine"), is_mine)
+
+
+def _with(request: HttpRequest, name: str, value: str) -> str:
+    """Return the query of this list with another value, from its first page on."""
+    query = request.GET.copy()
+    for gone in (name, "p"):
+        query.pop(gone, None)
+    if value:
+        query[name] = value
+    return f"?{query.urlencode()}"

@@ -1,10 +1,16 @@
 """The list of orders and the page of one: a mirror, to look at and to ask for again."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial, update_wrapper
+from typing import Any, cast
 
 from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db.models import F, Max, OuterRef, QuerySet, Subquery
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -14,9 +20,13 @@ from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened, two_lines, 
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
-from orders.admin.cells import assignment_badge, order_badge
-from orders.admin.filters import StatusFilter, WhatFilter
+from orders.admin.calendar import address_page, calendar_page
+from orders.admin.cells import assignment_badge, order_badge, who_lines
+from orders.admin.changing import CHANGES, change_page, change_view, offered
+from orders.admin.filters import OrderedByFilter, StatusFilter, WhatFilter, WhoseFilter, tabs
 from orders.admin.page import page
+from orders.admin.start import StartsOrders
+from orders.lists import note_look
 from orders.mirror import updates
 from orders.models import Assignment, Order, StatusChange
 from orders.reads import poller
@@ -26,26 +36,32 @@ MOST_BADGES = 3  # assignments shown in a row of the list
 
 
 @admin.register(Order)
-class OrderAdmin(ReadOnlyAdmin):
+class OrderAdmin(StartsOrders, ReadOnlyAdmin):
     """Every order that we know of, whoever placed it."""
 
     empty = Empty(
         "No order is known yet",
-        "Orders appear here when they are placed, by us or by somebody else: the platform's"
+        "Choose Order… here or on a property. Orders of others appear here too: the platform's"
         " callbacks announce them.",
-        ("manage.py place_order main --reference R-100 --user AGENT-1 --product GROUND_PHOTO",),
     )
     change_form_template = "orders/order.html"
-    list_display = ("name", "property_", "status_", "work", "appointment", "last_event")
-    list_filter = (WhatFilter, StatusFilter, WorkspaceFilter)
-    list_per_page = 50
-    search_fields = ("platform_id", "object_reference_id", "real_estate_property__title")
-    search_help_text = "Order id, reference or title"
+    list_display = ("name", "property_", "who", "status_", "work", "appointment", "last_event")
+    list_filter = (WhatFilter, WhoseFilter, StatusFilter, OrderedByFilter, WorkspaceFilter)
+    list_before_template = "orders/lists.html"
+    search_fields = (
+        *("platform_id", "object_reference_id", "real_estate_property__title"),
+        *("user__name", "user__user_reference_id"),
+    )
+    search_help_text = "Order, reference, title or who ordered"
     ordering = ("-created_at", "-pk")
     actions = ("read_again",)
 
+    class Media:
+        css = {"all": ("orders/calendar.css",)}
+        js = ("crm_sync/follow.js",)
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
-        """Load what a row shows, with three queries for any number of them."""
+        """Load what a row shows, with a constant number of queries."""
         mine = StatusChange.objects.filter(order=OuterRef("pk")).order_by().values("order")
         last = mine.annotate(last=Max("occurred_at")).values("last")
         orders: QuerySet[Order] = super().get_queryset(request).defer("observed")
@@ -54,7 +70,16 @@ class OrderAdmin(ReadOnlyAdmin):
             title=F("real_estate_property__title"),
             locality=F("real_estate_property__locality"),
             last_event_at=Subquery(last),
-        ).prefetch_related("assignments")
+        ).prefetch_related("assignments", "user")
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Put the lists of an agent above the orders."""
+        listed, only_mine = tabs(request)
+        context = (extra_context or {}) | {"tabs": listed, "only_mine": only_mine}
+        response: HttpResponse = super().changelist_view(request, context)
+        return response
 
     name = column(
         "order",
@@ -68,6 +93,8 @@ class OrderAdmin(ReadOnlyAdmin):
         if order.real_estate_property_id is None:
             return badge("Not ours")
         return two_lines(shortened(order.title or "No title", 40), order.locality)
+
+    who = column("ordered by", lambda row: who_lines(row.who), "user__name")
 
     @display(description="status", ordering="status")
     def status_(self, order: Order) -> SafeString:
@@ -106,9 +133,45 @@ class OrderAdmin(ReadOnlyAdmin):
         self.note(request, chosen, "Asked for a read from the platform.")
         messages.success(request, f"A worker reads them again now: {chosen.count()}.")
 
+    def get_urls(self) -> list[URLPattern]:
+        """Add the calendar, the changes, and what a page asks for while it is open."""
+        pages: list[tuple[str, str, Callable[..., HttpResponse]]] = [
+            ("calendar/", "calendar", partial(calendar_page, self)),
+            ("calendar/address/", "calendar_address", partial(address_page, self)),
+            ("<int:pk>/live/", "live", self.live_view),
+        ]
+        for kind in CHANGES:
+            name = kind.lower()
+            pages.append((f"<int:pk>/{name}/", name, partial(change_view, self, kind=kind)))
+        own = [
+            path(route, self.admin_site.admin_view(_named(view)), name=f"orders_order_{name}")
+            for route, name, view in pages
+        ]
+        return [*own, *super().get_urls()]
+
     def page_context(self, request: HttpRequest, order: Any) -> dict[str, Any]:
-        sees_received_events = request.user.has_perm("crm_sync.view_receivedevent")
-        return page(order, now=timezone.now()) | {"sees_received_events": sees_received_events}
+        note_look(order, cast("User", request.user), now=timezone.now())
+        kinds = offered(order) if self.has_act_permission(request) else []
+        return page(order, now=timezone.now()) | {
+            "sees_received_events": request.user.has_perm("crm_sync.view_receivedevent"),
+            "changes": [(CHANGES[kind].link, change_page(order, kind)) for kind in kinds],
+        }
+
+    def live_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Return what moves on the page of an order, for whoever may view it (S17)."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        order = self.get_queryset(request).filter(pk=pk).first()
+        if order is None:
+            raise Http404
+        context = {"original": order, "can_act": self.has_act_permission(request)}
+        context |= self.page_context(request, order)
+        return render(request, "orders/order_live.html", context)
+
+
+def _named(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Give a partial the name that Django's view wrapper copies."""
+    return update_wrapper(view, view.func) if isinstance(view, partial) else view
 
 
 def _sorted(order: Order) -> list[Assignment]:

@@ -3,40 +3,37 @@
 from datetime import datetime
 from typing import Any
 
-from django.db.models import TextChoices
-
-from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, moment, page_at
-from orders.admin.cells import assignment_badge, order_badge, placement_badge, worded
+from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at
+from orders.admin import timeline
+from orders.admin.cards import card
+from orders.admin.cells import assignment_names, order_badge, placement_badge, who_fact, worded
 from orders.admin.materials import shown_set
+from orders.admin.people import user_names
 from orders.admin.steps import steps
-from orders.models import Assignment, Placement, StatusChange
-from orders.statuses import AssignmentStatus, OrderStatus, shown
+from orders.models import ChangeRequest, Order, Placement
 
 LONGEST_TIMELINE = 200
-REACHED_BY = ("phone", "email")
-Fact = StatusChange.Fact
-CHOICES: dict[str, type[TextChoices]] = {
-    Fact.ORDER_STATUS: OrderStatus,
-    Fact.ASSIGNMENT_STATUS: AssignmentStatus,
-}
 
 
 def page(order: Any, *, now: datetime) -> dict[str, Any]:
     """Return everything that the template needs."""
-    lines = list(
-        order.changes.select_related("assignment").order_by("-occurred_at", "-pk")[
-            : LONGEST_TIMELINE + 1
-        ]
-    )
+    newest = order.changes.order_by("-occurred_at", "-pk")
+    lines = list(newest[: LONGEST_TIMELINE + 1])
     sets = order.material_sets.prefetch_related("materials").order_by("ready_at", "pk")
-    placement = Placement.objects.filter(order=order).first()
-    assignments = sorted(order.assignments.all(), key=lambda assignment: assignment.pk)
+    placement = Placement.objects.select_related("created_by").filter(order=order).first()
+    asked = order.change_requests.select_related("asked_by").order_by("-sent_at", "-pk")
+    wishes = list(asked[:LONGEST_TIMELINE])
+    assignments = {one.pk: one for one in order.assignments.all()}
+    names = assignment_names(assignments.values())
+    users = user_names(order, [one.body for one in wishes])
+    told = timeline.groups(lines[:LONGEST_TIMELINE], assignments, names, now)
     return {
         "badge": order_badge(order),
         "steps": steps(order, lines, now=now),
         "facts": _facts(order, now),
-        "assignments": [_card(assignment, now) for assignment in assignments],
-        "timeline": [_line(line, now) for line in lines[:LONGEST_TIMELINE]],
+        "notice": _notice(order, wishes[0], now) if wishes else "",
+        "assignments": [card(order, assignments[key], names[key], now) for key in names],
+        "timeline": timeline.with_wishes(told, wishes, placement, users, now),
         "is_cut": len(lines) > LONGEST_TIMELINE,
         "sets": [shown_set(one, now) for one in sets],
         "placement": placement and _placement(placement, now),
@@ -51,51 +48,27 @@ def _facts(order: Any, now: datetime) -> list[tuple[str, object]]:
         ("Property", link(address, property_name or "Not known yet")),
         ("Reference", order.object_reference_id or EMPTY),
         ("Workspace", order.workspace_slug),
-        ("User", order.user_platform_id or EMPTY),
+        ("Ordered by", who_fact(order.who)),
         ("Placed", exact_moment(order.placed_at, now)),
         ("Last read", exact_moment(order.read_at, now)),
         ("Next read", exact_moment(order.due_at, now) if order.due_at else "Not planned"),
     ]
 
 
-def _card(assignment: Assignment, now: datetime) -> dict[str, object]:
-    needs_action = assignment.status == AssignmentStatus.ACTION_REQUIRED
-    person = assignment.photographer if isinstance(assignment.photographer, dict) else {}
-    estimate = assignment.estimated_delivery_date
-    facts = [
-        ("Photographer", person.get("name") or person.get("id")),
-        ("Reached at", ", ".join(str(person[key]) for key in REACHED_BY if person.get(key))),
-        ("Appointment", assignment.scheduled_at and exact_moment(assignment.scheduled_at, now)),
-        ("Estimated delivery", estimate and estimate.isoformat()),
-    ]
-    return {
-        "id": assignment.platform_id,
-        "title": ", ".join(worded(product) for product in assignment.products) or "Assignment",
-        "badge": assignment_badge(assignment),
-        "needs_action": needs_action,
-        "reason": worded(assignment.action_required) if assignment.action_required else "",
-        "facts": [(name, value) for name, value in facts if value],
-        "problem": assignment.problem,
-    }
-
-
-def _line(line: StatusChange, now: datetime) -> dict[str, object]:
-    choices = CHOICES.get(line.fact)
-    before, after = line.previous, line.new
-    if choices is not None:
-        before = shown(before, choices) if before else ""
-        after = shown(after, choices)
-    return {
-        "fact": line.get_fact_display(),
-        "about": line.assignment.platform_id if line.assignment else "",
-        "before": before,
-        "after": after or "None",
-        "when": moment(line.occurred_at, now),
-        "source": line.get_source_display(),
-        "is_listed": line.is_listed,
-        "was_stale": line.was_stale,
-        "received_event_id": line.received_event_id,
-    }
+def _notice(order: Order, newest: ChangeRequest, now: datetime) -> str:
+    """Say what is not known yet of the last change that somebody asked for."""
+    what = newest.get_kind_display().lower()
+    has_ended = newest.outcome != ChangeRequest.Outcome.SENT
+    if not has_ended and now - newest.sent_at < timeline.LONGEST_CALL:
+        return f"The platform is asked to {what} the order. There is no answer yet."
+    if has_ended and newest.outcome != ChangeRequest.Outcome.UNCLEAR:
+        return ""
+    if order.read_at is not None and order.read_at > (newest.ended_at or newest.sent_at):
+        return ""  # what was read since shows how it ended
+    return (
+        f"The platform was asked to {what} the order and gave no clear answer. The order is being"
+        " read again; this page then shows how it stands."
+    )
 
 
 def _placement(placement: Placement, now: datetime) -> dict[str, object]:

@@ -1,41 +1,66 @@
 """The orders that were placed from here, first of all those whose outcome is not known (I9)."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import URLPattern, path
 from django.utils import timezone
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action
-from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at, shortened, two_lines
+from crm_sync.admin.ui.cells import EMPTY, page_of, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
-from orders.admin.cells import placement_badge
+from orders.admin import placing, selecting
+from orders.admin.cells import placement_badge, who_lines
+from orders.admin.filters import OrderedByFilter
 from orders.admin.page import ordered
+from orders.admin.placement_page import placement_page
+from orders.admin.start import StartsOrders, search_view, start_view
 from orders.models import Placement
 from orders.placing import settlement
 
 
 @admin.register(Placement)
-class PlacementAdmin(ReadOnlyAdmin):
+class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
     """At most once: nothing here sends an order again."""
 
     empty = Empty(
         "Nothing was ordered from here yet",
-        "Each order that is placed from this side leaves a line here, with every step it took.",
-        ("manage.py place_order main --reference R-100 --user AGENT-1 --product GROUND_PHOTO",),
+        "Choose Order… on a property. Each order that is placed from this side leaves a line here,"
+        " with every step it took.",
     )
     change_form_template = "orders/placement.html"
-    list_display = ("name", "state_", "what", "order_", "sent", "why")
-    list_filter = (("state", ChoicesDropdownFilter), WorkspaceFilter)
-    list_per_page = 50
-    search_fields = ("object_reference_id", "order__platform_id", "user_reference_id")
-    search_help_text = "Reference, order id or user reference"
+
+    class Media:
+        css = {"all": ("orders/placing.css",)}
+        js = ("crm_sync/follow.js",)
+
+    list_display = ("name", "state_", "what", "who", "order_", "sent", "why")
+    list_filter = (("state", ChoicesDropdownFilter), OrderedByFilter, WorkspaceFilter)
+    search_fields = (
+        *("object_reference_id", "order__platform_id"),
+        *("user_reference_id", "user__name", "user__user_reference_id"),
+    )
+    search_help_text = "Reference, order or who ordered"
     ordering = ("-created_at", "-pk")
-    annotations = {"workspace_slug": F("workspace__slug"), "order_name": F("order__platform_id")}
+    annotations = {
+        "workspace_slug": F("workspace__slug"),
+        "order_name": F("order__platform_id"),
+        "beginner": F("created_by__username"),
+    }
     actions = ("not_placed",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Placement]:
+        """Load who ordered with one query for any number of rows."""
+        return super().get_queryset(request).prefetch_related("user")
 
     name = column(
         "reference",
@@ -44,6 +69,7 @@ class PlacementAdmin(ReadOnlyAdmin):
     )
     state_ = column("state", placement_badge, "state")
     what = column("ordered", lambda row: shortened(ordered(row), 60))
+    who = column("ordered by", lambda row: who_lines(row.who), "user__name")
     order_ = column("order", lambda row: row.order_name or EMPTY, "order_name")
     sent = moment_column("sent", "sent_at")
     why = column("problem", lambda row: shortened(row.problem, 70))
@@ -60,22 +86,52 @@ class PlacementAdmin(ReadOnlyAdmin):
         else:
             messages.warning(request, "Nothing here is uncertain.")
 
+    def get_urls(self) -> list[URLPattern]:
+        """Add the pages on which an order is put together and placed."""
+        pages: tuple[tuple[str, Callable[..., HttpResponse], str], ...] = (
+            ("start/", partial(start_view, self), "start"),
+            ("search/", search_view, "search"),
+            ("begin/", placing.begin_view, "begin"),
+            ("group/<uuid:group>/", partial(selecting.group_view, self), "group"),
+            ("group/<uuid:group>/live/", partial(selecting.group_live, self), "group_live"),
+            ("<int:pk>/choose/", partial(placing.choose_view, self), "choose"),
+            ("<int:pk>/review/", partial(placing.review_view, self), "review"),
+            ("<int:pk>/take-back/", placing.take_back_view, "take_back"),
+            ("<int:pk>/progress/", partial(placing.progress_view, self), "progress"),
+            ("<int:pk>/live/", self.live_view, "live"),
+            ("<int:pk>/settle/", self.settle_view, "settle"),
+        )
+        own = [
+            path(route, self.admin_site.admin_view(named(view)), name=f"orders_placement_{name}")
+            for route, view, name in pages
+        ]
+        return [*own, *super().get_urls()]
+
+    def settle_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Tie an uncertain placement to the order that a person found on the platform (POST)."""
+        placement = get_object_or_404(Placement, pk=pk)
+        if not self.has_act_permission(request):
+            raise PermissionDenied
+        order_id = request.POST.get("order", "").strip()[:255]
+        if request.method == "POST" and order_id:
+            if settlement.decide(placement, order_id=order_id, now=timezone.now()):
+                self.note(request, Placement.objects.filter(pk=pk), f"Settled: order {order_id}.")
+                messages.success(request, f"Settled: it became order {order_id}.")
+            else:
+                text = f"It is not uncertain any more, or order {order_id} belongs to another one."
+                messages.warning(request, text)
+        return HttpResponseRedirect(page_of(placement))
+
+    def live_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Return what moves on the page, for whoever may view placements (S17)."""
+        row = self.get_object(request, str(pk))
+        if not self.has_view_permission(request, row):
+            raise PermissionDenied
+        if row is None:
+            raise Http404
+        context = {"original": row, "can_act": self.has_act_permission(request)}
+        context |= self.page_context(request, row)
+        return render(request, "orders/placement_live.html", context)
+
     def page_context(self, request: HttpRequest, placement: Any) -> dict[str, Any]:
-        now = timezone.now()
-        order = page_at("orders.order", placement.order_id) if placement.order_id else ""
-        parts = ", ".join(f"{part} {key}" for part, key in placement.instructions.items())
-        return {
-            "badge": placement_badge(placement),
-            "is_uncertain": placement.state == Placement.State.UNCERTAIN,
-            "facts": [
-                ("Number", str(placement.pk)),
-                ("Ordered", ordered(placement)),
-                ("Order", link(order, placement.order_name or EMPTY)),
-                ("Workspace", placement.workspace_slug),
-                ("User", placement.user_reference_id or placement.user_platform_id),
-                ("Instructions", parts or EMPTY),
-                ("Session", placement.session_id or EMPTY),
-                ("Begun", exact_moment(placement.created_at, now)),
-                ("Sent", exact_moment(placement.sent_at, now)),
-            ],
-        }
+        return placement_page(placement, request.user, now=timezone.now())

@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
-from orders.models import Assignment, MaterialSet, Order, Placement
+from orders.models import Assignment, MaterialSet, Order, Placement, UserList
 from orders.statuses import ORDER_TERMINAL, AssignmentStatus
 
 
@@ -55,8 +55,8 @@ def tiles() -> list[Tile]:
 
 
 def attention(now: datetime) -> list[Attention]:
-    """Return the orders for whose answer the platform waits, and those with a problem."""
-    return [*_acting(now), *_troubled(now)]
+    """Return the orders for whose answer the platform waits, and what has a problem."""
+    return [*_acting(now), *_troubled(now), *_unread(now)]
 
 
 def _acting(now: datetime) -> list[Attention]:
@@ -76,7 +76,8 @@ def _acting(now: datetime) -> list[Attention]:
             one.order.workspace.slug,
             moment(one.status_at, now),
             page_of(one.order),
-            remedy="Give a new date or cancel it: manage.py reschedule_order, cancel_order",
+            remedy="Its page says what the platform needs",
+            act="Show it",
             next_try=moment(one.order.due_at, now) if one.order.due_at else "",
             is_urgent=True,
         )
@@ -104,9 +105,28 @@ def _troubled(now: datetime) -> list[Attention]:
             moment(row.created_at, now),
             page_of(row),
             remedy=REMEDIES[word],
+            act=ACTS[word],
             next_try=_next_try(row, now),
         )
         for word, row in found
+    ]
+
+
+def _unread(now: datetime) -> list[Attention]:
+    """Return the lists of users that could not be read several times in a row."""
+    failed = UserList.objects.filter(attempts__gte=FAILED_READS).exclude(problem="")
+    rows = failed.values_list("workspace__slug", "problem", "read_at", "due_at")
+    return [
+        Attention(
+            badge("Not read", "warning"),
+            shortened(f"users of the platform: {problem}", 140),
+            slug,
+            moment(read_at, now),
+            list_of("orders.platformuser"),
+            remedy="Nothing, if the platform is away; else tell an operator",
+            next_try=moment(due_at, now),
+        )
+        for slug, problem, read_at, due_at in rows.order_by("-attempts", "pk")[:NEWEST]
     ]
 
 
@@ -129,7 +149,9 @@ KEYS: dict[type[Any], tuple[str, ...]] = {
     Placement: ("object_reference_id", "state"),
 }
 
+FAILED_READS = 3
 ACTING = ("platform_id", "due_at", "workspace__slug")
+ACTS = {"Uncertain": "Settle it", "Problem": "Read again"}
 REMEDIES = {
     "Uncertain": "Look on the platform, then say here whether it was placed",
     "Problem": "Read again on its page, once the cause is removed",

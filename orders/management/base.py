@@ -9,7 +9,9 @@ from crm_sync.management.base import FAILED, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError
 from orders.models import Order
+from orders.models.user import Who
 from orders.placing.errors import AlreadySent, NoSuchChoice, OutcomeUnknown
+from orders.placing.users import who_acts
 
 
 class OrderCommand(SyncCommand):
@@ -24,10 +26,17 @@ class OrderCommand(SyncCommand):
             self.fail(f"no order {platform_id!r} is known in workspace {workspace.slug}", USAGE)
         return found
 
-    def emit_bodies(self, bodies: dict[str, Any], *, as_json: bool) -> None:
-        """Print the bodies that a call without --dry-run would send, by method and path."""
+    def emit_bodies(self, bodies: dict[str, Any], who: Who, *, as_json: bool, **more: Any) -> None:
+        """Print the bodies that a call without --dry-run would send, and in whose name.
+
+        Args:
+            bodies: by method and path.
+            more: other members of the JSON document.
+        """
         lines = [f"{call} {json.dumps(body, ensure_ascii=False)}" for call, body in bodies.items()]
-        self.emit({"dryRun": True, **bodies}, lines, as_json=as_json)
+        lines.append(f"in the name of {who}")
+        document = {"dryRun": True, "user": str(who), **bodies, **more}
+        self.emit(document, lines, as_json=as_json)
 
     @contextmanager
     def errors_as_exit_codes(self) -> Iterator[None]:
@@ -42,6 +51,11 @@ class OrderCommand(SyncCommand):
             self.fail(str(error), FAILED)
 
 
+def who_changed(order: Order) -> Who:
+    """Return in whose name the last change of an order was asked for."""
+    return who_acts(order.workspace_id, order.change_requests.latest("pk").body)
+
+
 def order_document(order: Order) -> dict[str, Any]:
     """Return what `--json` prints of an order."""
     assignments = order.assignments.order_by("pk")
@@ -49,6 +63,8 @@ def order_document(order: Order) -> dict[str, Any]:
         "order": order.platform_id,
         "status": order.status,
         "reference": order.object_reference_id,
+        "userId": order.user_platform_id,
+        "user": str(who_acts(order.workspace_id, {"userId": order.user_platform_id})),
         "assignments": [
             {
                 "assignment": one.platform_id,

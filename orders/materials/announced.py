@@ -24,6 +24,7 @@ def announce_visuals(
     Returns:
         False when the same or a later announcement is known already.
     """
+    is_named = _name_unannounced(assignment, product=product, visual_type=visual_type, at=at)
     ready, is_first = MaterialSet.objects.get_or_create(
         assignment=assignment,
         product=product,
@@ -38,7 +39,23 @@ def announce_visuals(
             "due_at": now,
         },
     )
-    return _announce(ready, is_first=is_first, at=at, now=now)
+    return _announce(ready, is_first=is_first or is_named, at=at, now=now)
+
+
+def _name_unannounced(
+    assignment: Assignment, *, product: str, visual_type: str, at: datetime
+) -> bool:
+    """Make the set that was fetched unannounced (`expect`) the one that is announced now.
+
+    Returns:
+        True when there was one. It is to be fetched anew: what it holds of other visual types goes
+        into their sets then.
+    """
+    mine = MaterialSet.objects.filter(assignment=assignment, product=product)
+    if not visual_type or mine.filter(visual_type=visual_type).exists():
+        return False
+    columns = {"visual_type": visual_type, "ready_at": at, "fetched_at": None, "due_at": at}
+    return mine.filter(visual_type="").update(**columns, attempts=0) == 1
 
 
 def announce_marketing(

@@ -1,6 +1,6 @@
 """What was announced as ready is fetched: the list of it, not the files (§4.5, A38, A40)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -152,12 +152,19 @@ def _set_of(
     return found
 
 
-def _keep(into: MaterialSet, materials: Iterable[Material]) -> None:
+def _keep(into: MaterialSet, materials: Collection[Material]) -> None:
     for one in materials:
         one.material_set = into
     Material.objects.bulk_create(
         materials, update_conflicts=True, unique_fields=UNIQUE, update_fields=COLUMNS
     )
+    if into.assignment is not None:  # of its visual type nothing stays in another set
+        others = MaterialSet.objects.filter(assignment=into.assignment, product=into.product)
+        Material.objects.filter(
+            material_set__in=others.exclude(pk=into.pk),
+            visual_type=into.visual_type,
+            platform_id__in=[one.platform_id for one in materials],
+        ).delete()
 
 
 def _material(

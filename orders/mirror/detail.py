@@ -11,6 +11,7 @@ from django.db import transaction
 from crm_sync.platform.errors import TransientError
 from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.platform.responses import Answer
+from crm_sync.text import clean
 from orders import statuses
 from orders.mirror import lww, timeline
 from orders.mirror.assignment import observe_item
@@ -56,6 +57,23 @@ def observe(before: Known, answer: Answer, *, source: StatusChange.Source, now: 
         _observe_assignments(before, document, observation)
         _observe_status(order, word(document, "status", 100), observation)
         _keep_detail(order, document, now)
+    return observation.contradicts
+
+
+def observe_list(
+    order: Order, items: list[dict[str, Any]], *, as_of: datetime | None, now: datetime
+) -> bool:
+    """Write the list of an order's assignments (A36) into the mirror, which knows none of them.
+
+    Args:
+        as_of: the platform's clock when it was asked, or before.
+
+    Returns:
+        True when it should be read again soon, because it contradicts something young.
+    """
+    observation = Observation(as_of, StatusChange.Source.READ, now)
+    with transaction.atomic():
+        _observe_assignments(Known(order), {"assignments": clean(items)[0]}, observation)
     return observation.contradicts
 
 

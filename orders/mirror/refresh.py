@@ -10,8 +10,9 @@ from django.utils import timezone
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim
 from crm_sync.platform.client import Client
+from crm_sync.platform.errors import NotFoundError, RejectedError
 from orders.mirror import assignment
-from orders.mirror.detail import known, next_read, observe
+from orders.mirror.detail import known, next_read, observe, observe_list
 from orders.mirror.updates import QUEUE
 from orders.models import Assignment, Order, StatusChange
 from orders.reads.schedule import SOON
@@ -25,7 +26,18 @@ def read(claim: Claim[Order], client: Client) -> dict[str, Any]:
     now = timezone.now()
     contradicts = observe(before, answer, source=StatusChange.Source.READ, now=now)
     order = Order.objects.get(pk=claim.row.pk)
+    if not order.assignments.exists():
+        contradicts |= _read_list(order, client, as_of=answer.as_of, now=now)
     return {"due_at": next_read(order, contradicts=contradicts, now=now)}
+
+
+def _read_list(order: Order, client: Client, *, as_of: datetime | None, now: datetime) -> bool:
+    """Read the list of the assignments, of which the detail names none (A36)."""
+    try:
+        items = client.get_order_assignments(order.platform_id)
+    except (NotFoundError, RejectedError):
+        return False  # §4.5 does not have this list; the first event of each makes it known
+    return observe_list(order, items, as_of=as_of, now=now)
 
 
 def read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]:

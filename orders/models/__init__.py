@@ -1,20 +1,29 @@
 """Orders, their assignments and timeline, what is being placed, and what was delivered."""
 
 from orders.models.assignment import Assignment
+from orders.models.calendar_feed import CalendarFeed
+from orders.models.change_request import ChangeRequest
+from orders.models.look import Look
 from orders.models.material import Material, MaterialSet
 from orders.models.order import EPOCH, Order
 from orders.models.placement import Placement, PlacementState
 from orders.models.rate_limit import RateLimit
 from orders.models.status_change import StatusChange
+from orders.models.user import PlatformUser, UserList
 
 __all__ = [
     "EPOCH",
     "Assignment",
+    "CalendarFeed",
+    "ChangeRequest",
+    "Look",
     "Material",
     "MaterialSet",
     "Order",
     "Placement",
     "PlacementState",
+    "PlatformUser",
     "RateLimit",
     "StatusChange",
+    "UserList",
 ]

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from crm_sync.jobs.due import DueModel, due_index, no_half_lease
 from orders.models.order import EPOCH, Order
-from orders.statuses import AssignmentStatus, shown
+from orders.statuses import ASSIGNMENT_TERMINAL, AssignmentStatus, shown
 
 
 class Assignment(DueModel):
@@ -55,6 +55,18 @@ class Assignment(DueModel):
         ]
         indexes = [
             due_index("assignment"),
+            # The lists of an agent and the calendar.
+            models.Index(fields=["scheduled_at"], name="assignment_appointment"),
+            models.Index(
+                fields=["estimated_delivery_date"],
+                condition=~models.Q(status__in=sorted(ASSIGNMENT_TERMINAL)),
+                name="assignment_estimate",
+            ),
+            models.Index(
+                fields=["order"],
+                condition=models.Q(status=AssignmentStatus.ACTION_REQUIRED),
+                name="assignment_needs_action",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from crm_sync.jobs.due import DueModel, due_index, no_half_lease
+from orders.models.user import Who, named_user
 from orders.statuses import OrderStatus, shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of a fact that is not known yet
@@ -30,6 +31,7 @@ class Order(DueModel):
         verbose_name="property",
     )
     user_platform_id = models.CharField("user", max_length=255, blank=True, default="")
+    user = named_user("orders")
     # No choices: a status that we do not know is stored as it came (A28).
     status = models.CharField(max_length=100, blank=True, default="")
     status_at = models.DateTimeField(default=EPOCH)
@@ -52,12 +54,19 @@ class Order(DueModel):
                 fields=["workspace", "property_platform_id", "user_platform_id"],
                 name="order_of_property_and_user",
             ),
+            # The list of orders begins with the newest.
+            models.Index(fields=["-created_at", "-id"], name="order_newest"),
             # The list of orders searches by our reference.
             models.Index(fields=["workspace", "object_reference_id"], name="order_reference"),
         ]
 
     def __str__(self) -> str:
         return f"order {self.platform_id}"
+
+    @property
+    def who(self) -> Who:
+        """Who ordered; load the row with `prefetch_related("user")`."""
+        return Who.of(self.user, self.user_platform_id)
 
     @property
     def status_shown(self) -> str:

@@ -4,11 +4,13 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from crm_sync.jobs.due import DueModel, due_index, no_half_lease
 from orders.models.order import Order
+from orders.models.user import Who, acting, named_user
 
 
 class PlacementState(models.TextChoices):
-    """Where a placement stands; only READY may be sent, and only once."""
+    """Where a placement stands; only READY may be sent, only once, and only when confirmed."""
 
     DRAFT = "DRAFT", "Draft"
     READY = "READY", "Ready to send"
@@ -18,8 +20,12 @@ class PlacementState(models.TextChoices):
     FAILED = "FAILED", "Failed: nothing was ordered"
 
 
-class Placement(models.Model):
-    """Remembers each step from the session to the order (A30-A33)."""
+class Placement(DueModel):
+    """Remembers each step from the session to the order (A30-A33).
+
+    `due_at` says when a worker takes it up: to prepare a DRAFT of a selection, to send a READY one
+    that a person has confirmed, or to call one uncertain whose sender died.
+    """
 
     State = PlacementState
 
@@ -33,10 +39,17 @@ class Placement(models.Model):
     )
     object_reference_id = models.CharField("reference", max_length=255)
     property_platform_id = models.CharField(max_length=255, blank=True, default="")
-    user_platform_id = models.CharField("user", max_length=255)
+    # "" where the platform has told neither in its list nor with the session who has the reference.
+    user_platform_id = models.CharField("user", max_length=255, blank=True, default="")
     user_reference_id = models.CharField(max_length=255, blank=True, default="")
+    user = named_user("placements")
+    # What the session lists to choose from, as it was last read (A31, A32).
+    offered = models.JSONField(default=list, editable=False)
+    options = models.JSONField(default=dict, editable=False)
     products = models.JSONField(default=list, help_text="As the session lists them, and quantity")
     instructions = models.JSONField(default=dict, help_text="billing, organization, delivery: ids")
+    # Each change of a choice adds one: what somebody confirms is what she has seen.
+    revision = models.PositiveIntegerField(default=0, editable=False)
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     session_id = models.CharField(max_length=255, blank=True, default="")
     # One to one: an order belongs to at most one placement.
@@ -50,11 +63,46 @@ class Placement(models.Model):
     problem = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="placements",
     )
+    # Who said, after the review, that it is to be placed; what nobody confirmed is never sent.
+    confirmed_at = models.DateTimeField(null=True, blank=True)
+    confirmed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="confirmed_placements",
+    )
+    # The same in all placements that one person makes together.
+    group = models.UUIDField(null=True, blank=True, editable=False)
 
     class Meta:
         constraints = [
+            no_half_lease("placement"),
+            models.UniqueConstraint(
+                fields=["real_estate_property", "created_by"],
+                name="one_draft_per_property_and_person",
+                condition=models.Q(
+                    state=PlacementState.DRAFT, group__isnull=True, created_by__isnull=False
+                ),
+            ),
+            models.CheckConstraint(
+                condition=models.Q(confirmed_at__isnull=False)
+                | ~models.Q(state=PlacementState.SENDING)
+                & (~models.Q(state=PlacementState.READY) | models.Q(due_at__isnull=True)),
+                name="placement_to_be_sent_is_confirmed",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(due_at__isnull=False)
+                | ~models.Q(state=PlacementState.SENDING)
+                & (~models.Q(state=PlacementState.READY) | models.Q(confirmed_at__isnull=True)),
+                name="confirmed_placement_is_due",
+            ),
             models.CheckConstraint(
                 condition=models.Q(state__in=PlacementState.values),
                 name="placement_has_a_known_state",
@@ -73,9 +121,23 @@ class Placement(models.Model):
             ),
         ]
         indexes = [
-            # Each tick and each read order ask for the few that are not settled yet.
+            due_index("placement"),
+            models.Index(
+                fields=["group"], name="placement_group", condition=models.Q(group__isnull=False)
+            ),
+            # Each order that was read asks for the few that are not settled yet.
             models.Index(fields=["state", "workspace"], name="placement_state"),
         ]
+
+    @property
+    def who(self) -> Who:
+        """Who orders; load the row with `prefetch_related("user")`."""
+        return Who.of(self.user, self.user_platform_id, self.user_reference_id)
+
+    @property
+    def acting(self) -> dict[str, str]:
+        """The one member by which a body names who orders (A30)."""
+        return acting(self.user_platform_id, self.user_reference_id)
 
     def __str__(self) -> str:
         return f"placement {self.pk} of {self.object_reference_id}"

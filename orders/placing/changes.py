@@ -1,19 +1,37 @@
-"""Reschedule and cancel an order, as a user of the platform (§4.4, A34)."""
+"""Reschedule and cancel an order, as a user of the platform (§4.4, A34).
+
+Each call is written to a `ChangeRequest` before it goes out, and its outcome afterwards.
+"""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID, uuid4
 
-from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from crm_sync.platform.errors import (
+    AuthError,
+    NotFoundError,
+    RejectedError,
+    SyncError,
+    TransientError,
+)
 from crm_sync.platform.responses import Answer
 from crm_sync.webhook import schedule
 from orders.mirror.detail import known, observe
 from orders.mirror.updates import ask_for
-from orders.models import Assignment, Order, StatusChange
-from orders.placing.errors import NoSuchChoice, OutcomeUnknown
+from orders.models import Assignment, ChangeRequest, Order, StatusChange
+from orders.placing.errors import AlreadySent, NoSuchChoice, OutcomeUnknown
 from orders.placing.users import find_user
+from orders.reads.schedule import SOON
 
-READ_DEADLINE = 8.0  # seconds to find the user: a person waits
+Kind, Outcome = ChangeRequest.Kind, ChangeRequest.Outcome
+WORDS = 2000  # characters of an answer that are kept
 
 
 def reschedule(
@@ -23,6 +41,8 @@ def reschedule(
     assignment: str | None = None,
     proposed_at: datetime | None = None,
     reason: str = "",
+    actor: AbstractBaseUser | None = None,
+    token: UUID | None = None,
     now: datetime,
 ) -> Order:
     """Ask for another appointment: of one assignment, or of all that can be moved (A49).
@@ -30,12 +50,15 @@ def reschedule(
     Args:
         user: a platform user id or a userReferenceId.
         assignment: the platform's id of the assignment.
+        actor: who of our people asks for it.
+        token: names this wish; a second call with the same one sends nothing.
 
     Returns:
         the order as the mirror has it after the platform's answer.
 
     Raises:
         NoSuchChoice: no such user or assignment; nothing was sent.
+        AlreadySent: a call with this token went out before.
         OutcomeUnknown: no clear answer; the order is due for a read, which shows the outcome.
         SyncError: the platform refused it (409: the state does not allow it), or is not there.
     """
@@ -43,14 +66,26 @@ def reschedule(
         order, user=user, assignment=assignment, proposed_at=proposed_at, reason=reason
     )
     client = order.workspace.client()
-    return _send(order, lambda: client.reschedule_order(order.platform_id, body), now=now)
+    request = _remember(
+        order, ChangeRequest.Kind.RESCHEDULE, body, actor=actor, token=token, now=now
+    )
+    return _send(request, lambda: client.reschedule_order(order.platform_id, body), now=now)
 
 
-def cancel(order: Order, *, user: str, reason: str = "", now: datetime) -> Order:
+def cancel(
+    order: Order,
+    *,
+    user: str,
+    reason: str = "",
+    actor: AbstractBaseUser | None = None,
+    token: UUID | None = None,
+    now: datetime,
+) -> Order:
     """Cancel the order; arguments, result and errors as for `reschedule`."""
     body = cancel_body(order, user=user, reason=reason)
     client = order.workspace.client()
-    return _send(order, lambda: client.cancel_order(order.platform_id, body), now=now)
+    request = _remember(order, Kind.CANCEL, body, actor=actor, token=token, now=now)
+    return _send(request, lambda: client.cancel_order(order.platform_id, body), now=now)
 
 
 def reschedule_body(
@@ -73,8 +108,7 @@ def reschedule_body(
 
 def cancel_body(order: Order, *, user: str, reason: str = "") -> dict[str, Any]:
     """The body of PUT /v1/orders/{id}/cancel: exactly one of the two user fields (A34)."""
-    person = find_user(order.workspace.client(deadline=READ_DEADLINE), user)
-    return {"userId": str(person["id"])} | ({"reason": reason} if reason else {})
+    return find_user(order.workspace, user).acting | ({"reason": reason} if reason else {})
 
 
 def _check_assignment(order: Order, assignment: str | None) -> None:
@@ -85,8 +119,36 @@ def _check_assignment(order: Order, assignment: str | None) -> None:
         raise NoSuchChoice(f"{order} has no assignment {assignment!r}; there is: {', '.join(ids)}")
 
 
-def _send(order: Order, call: Callable[[], Answer], *, now: datetime) -> Order:
+def _remember(
+    order: Order,
+    kind: str,
+    body: dict[str, Any],
+    *,
+    actor: AbstractBaseUser | None,
+    token: UUID | None,
+    now: datetime,
+) -> ChangeRequest:
+    """Write down what is sent, and that the order is read soon even if this process ends.
+
+    Of two that come with one token at one moment the unique column lets one through, on both
+    databases; the state of the order would let both, as long as neither has an answer.
+    """
+    soon = now + timedelta(seconds=settings.CALL_DEADLINE) + SOON
+    columns = {"order": order, "kind": kind, "body": body, "asked_by": actor, "sent_at": now}
+    with transaction.atomic():
+        request, is_first = ChangeRequest.objects.get_or_create(
+            token=token or uuid4(), defaults=columns
+        )
+        if not is_first:
+            raise AlreadySent(f"this was sent before: {request.get_outcome_display().lower()}")
+        later = Q(due_at=None) | Q(due_at__gt=soon)
+        Order.objects.filter(later, pk=order.pk).update(due_at=soon)
+    return request
+
+
+def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) -> Order:
     """Make the call and mirror its answer; never repeated by a machine."""
+    order = request.order
     schedule.poll_soon(order.workspace_id, now=now)
     before = known(order)
     try:
@@ -94,17 +156,29 @@ def _send(order: Order, call: Callable[[], Answer], *, now: datetime) -> Order:
     except TransientError as error:
         order.workspace.pause_for(error, now)
         if not error.unclear:
+            _end(request, Outcome.NOT_DONE, error)
             raise
+        _end(request, Outcome.UNCLEAR, error)
         ask_for(order, now=now)
         raise OutcomeUnknown(f"it is not known whether {order} was changed: {error}") from error
-    except (RejectedError, NotFoundError):
+    except (RejectedError, NotFoundError) as error:
+        _end(request, Outcome.REFUSED, error)
         ask_for(order, now=now)  # what we show of it may be out of date
         raise
     except AuthError as error:
+        _end(request, Outcome.NOT_DONE, error)
         order.workspace.pause_for(error, now)
         raise
+    _end(request, Outcome.DONE)
     if isinstance(answer.document, dict):
         observe(before, answer, source=StatusChange.Source.LOCAL, now=now)
     else:
         ask_for(order, now=now)  # done, but the answer does not say how the order stands now
     return Order.objects.get(pk=order.pk)
+
+
+def _end(request: ChangeRequest, outcome: str, error: SyncError | None = None) -> None:
+    """Write what came of it; of a refusal the platform's own words where it said some."""
+    words = getattr(error, "words", "") or (str(error) if error else "")
+    mine = ChangeRequest.objects.filter(pk=request.pk)
+    mine.update(outcome=outcome, words=words[:WORDS], ended_at=timezone.now())

@@ -1,6 +1,7 @@
 """What can go wrong with an order that a person wants to place or change.
 
     NoSuchChoice     what was named does not exist; nothing was sent
+    ChangedMeanwhile another window changed the placement; nothing was saved
     AlreadySent      the placement is not ready to be sent; it is sent at most once (I9)
     OutcomeUnknown   the platform may have done it; a read of the order shows it
 
@@ -10,6 +11,10 @@ What the platform itself answers are the errors of `crm_sync.platform.errors`.
 
 class NoSuchChoice(Exception):
     """A user, property, product, instruction or assignment that is not there; says what is."""
+
+
+class ChangedMeanwhile(Exception):
+    """The placement is not as this window has seen it."""
 
 
 class AlreadySent(Exception):

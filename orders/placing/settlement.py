@@ -4,7 +4,6 @@ from datetime import datetime
 
 from django.db import IntegrityError, models, transaction
 
-from crm_sync.jobs.due import LEASE
 from crm_sync.platform.responses import Answer
 from orders.mirror.detail import Known, next_read, observe
 from orders.mirror.updates import ask_for, tie_to_property
@@ -108,7 +107,7 @@ def settle(placement: Placement) -> bool:
 
 
 def _candidates(placement: Placement) -> models.QuerySet[Order]:
-    if not placement.property_platform_id:
+    if not placement.property_platform_id or not placement.user_platform_id:
         return Order.objects.none()
     return Order.objects.filter(
         workspace_id=placement.workspace_id,
@@ -124,7 +123,7 @@ def _has_rival(placement: Placement, order: Order) -> bool:
     others = Placement.objects.filter(
         workspace_id=placement.workspace_id,
         property_platform_id=placement.property_platform_id,
-        user_platform_id=placement.user_platform_id,
+        user_platform_id__in=(placement.user_platform_id, ""),
         state__in=UNSETTLED,
         not_before__lte=order.placed_at,
     )
@@ -135,24 +134,6 @@ def settle_all(workspace_id: int) -> int:
     """Settle the placements of a workspace that can be settled; return how many there were."""
     waiting = Placement.objects.filter(workspace_id=workspace_id, state=State.UNCERTAIN)
     return sum(settle(placement) for placement in waiting)
-
-
-def give_up_waiting(workspace_id: int, *, now: datetime) -> int:
-    """Mark as UNCERTAIN what has been SENDING for longer than a call can take: its sender died."""
-    unanswered = _unanswered(now).filter(workspace_id=workspace_id)
-    problem = f"{ADVICE} The process that sent it never came back."
-    count = unanswered.update(state=State.UNCERTAIN, problem=problem)
-    settle_all(workspace_id)
-    return count
-
-
-def workspaces_waiting(now: datetime) -> set[int]:
-    """Return the ids of the workspaces with a placement whose sender died."""
-    return set(_unanswered(now).values_list("workspace_id", flat=True).distinct())
-
-
-def _unanswered(now: datetime) -> models.QuerySet[Placement]:
-    return Placement.objects.filter(state=State.SENDING, sent_at__lte=now - LEASE)
 
 
 def decide(placement: Placement, *, order_id: str | None, now: datetime) -> bool:

@@ -1,33 +1,98 @@
 """Which user of the platform acts: named by platform id or by our own reference (§2.5, A34)."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crm_sync.platform.client import Client
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from crm_sync.models import Workspace
+from crm_sync.platform.client import PAGE_SIZE
+from crm_sync.platform.errors import AuthError, NotFoundError
+from orders.mirror import users
+from orders.models import PlatformUser
+from orders.models.user import Who
 from orders.placing.errors import NoSuchChoice
+from orders.placing.session import READ_DEADLINE
 
 SHOWN = 5
+Item = dict[str, Any]
 
 
-def find_user(client: Client, name: str) -> dict[str, Any]:
+def proposed_user(workspace: Workspace, account: User) -> PlatformUser | None:
+    """Return who acts for an account of ours: the user that is tied to it and is not gone.
+
+    Of several the one that a person tied comes first, then the one that we know for longest. Where
+    none is tied to it, and the workspace has one user only, it is that one.
+    """
+    there = PlatformUser.objects.filter(workspace=workspace, gone_at=None)
+    tied = there.filter(account=account).order_by("-is_tied_by_hand", "pk").first()
+    if tied is not None:
+        return tied
+    some = there[:2]
+    return some[0] if len(some) == 1 else None
+
+
+def find_user(workspace: Workspace, name: str) -> PlatformUser:
     """Return the user whose platform id, or else whose `userReferenceId`, is `name`.
 
-    Walks all pages: the list cannot be filtered (§4.6).
+    The mirror is asked first. Only where it does not know the name, or knows it as gone, the list
+    of the platform is read: all pages, since it cannot be filtered (§4.6). What was read is kept.
+
+    Returns:
+        the user; one of which only the reference is known is not stored. Where the platform does
+        not let us read the list, the name is taken for a reference: the platform decides (A34).
 
     Raises:
         NoSuchChoice: nobody has that id or reference.
         SyncError: the platform did not answer well.
     """
-    users = list(client.users())
-    for key in ("id", "userReferenceId"):
-        for user in users:
-            if name and str(user.get(key) or "") == name:
-                return user
-    raise NoSuchChoice(f"no user {name!r} on the platform; {_known(users)}")
+    known = _known(workspace, name, gone_at=None)
+    if known is not None:
+        return known
+    try:
+        items = list(workspace.client(deadline=READ_DEADLINE).users())
+    except (AuthError, NotFoundError) as error:
+        if not name or (isinstance(error, AuthError) and error.expired):
+            raise
+        return PlatformUser(workspace=workspace, user_reference_id=name)
+    for first in range(0, len(items), PAGE_SIZE):
+        users.keep_found(workspace.pk, items[first : first + PAGE_SIZE], now=timezone.now())
+    return _known(workspace, name, gone_at=None) or _without_id(workspace, name, items)
 
 
-def _known(users: list[dict[str, Any]]) -> str:
-    if not users:
+def who_acts(workspace_id: int, body: Mapping[str, Any]) -> Who:
+    """Return whom a body or a document names by `userId` or `userReferenceId`, from the mirror."""
+    platform_id, reference = (str(body.get(key) or "") for key in ("userId", "userReferenceId"))
+    mine = PlatformUser.objects.filter(workspace_id=workspace_id, platform_id=platform_id)
+    return Who.of(mine.first(), platform_id, reference)
+
+
+def _known(workspace: Workspace, name: str, **where: Any) -> PlatformUser | None:
+    if not name:
+        return None
+    mine = PlatformUser.objects.filter(workspace=workspace, **where).order_by("pk")
+    return mine.filter(platform_id=name).first() or mine.filter(user_reference_id=name).first()
+
+
+def _without_id(workspace: Workspace, name: str, items: Sequence[Item]) -> PlatformUser:
+    """Return a user of which the list tells the reference and no id that we can keep.
+
+    Raises:
+        NoSuchChoice: the list has no such user.
+    """
+    for item in items:
+        if name and str(item.get("userReferenceId") or "") == name:
+            columns = users.read_item(item)[1]
+            return PlatformUser(workspace=workspace, **columns)
+    gone = _known(workspace, name)
+    lacks = f"{gone} is gone from the platform" if gone else f"no user {name!r} on the platform"
+    raise NoSuchChoice(f"{lacks}; {_offer(items)}")
+
+
+def _offer(items: Sequence[Item]) -> str:
+    if not items:
         return "the workspace has no users"
-    names = [str(user.get("userReferenceId") or user.get("id")) for user in users[:SHOWN]]
-    more = f" and {len(users) - SHOWN} more" if len(users) > SHOWN else ""
+    names = [str(item.get("userReferenceId") or item.get("id")) for item in items[:SHOWN]]
+    more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
     return f"there is: {', '.join(names)}{more}"

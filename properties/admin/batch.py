@@ -1,13 +1,13 @@
 """Push or read many properties: the plan before, the progress after."""
 
-from dataclasses import asdict
 from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
@@ -47,10 +47,11 @@ def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpRe
     return page(admin, request, "properties/batch_progress.html", context | _progress(batch))
 
 
-def batch_progress(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> JsonResponse:
-    """Return the counts that the page of a running batch asks for once a second."""
-    progress = batches.progress(_batch(admin, request, batch_id), now=timezone.now())
-    return JsonResponse(asdict(progress) | {"is_finished": progress.is_finished})
+def batch_progress(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpResponse:
+    """Return what the page of a running batch asks for once a second."""
+    batch = _batch(admin, request, batch_id)
+    context = {"batch": batch, **_progress(batch)}
+    return render(request, "properties/batch_live.html", context)
 
 
 def _page(batch: Batch) -> str:

@@ -35,7 +35,6 @@ class ConflictAdmin(ReadOnlyAdmin):
     list_display = ("field", "ours_", "theirs_", "base_", "decision_", "since")
     list_display_links = None
     list_filter = (("decision", ChoicesDropdownFilter),)
-    list_per_page = 50
     search_fields = ("path", "real_estate_property__object_reference_id")
     search_help_text = "Reference or field"
     ordering = ("decision", "-created_at", "-pk")  # the open ones first: their decision is ""
@@ -52,11 +51,9 @@ class ConflictAdmin(ReadOnlyAdmin):
 
     @display(description="field", ordering="path")
     def field(self, conflict: Any) -> SafeString:
-        """Show the property and the field; lead to the decision, or to the property."""
-        address = page_at("properties.property", conflict.real_estate_property_id)
-        if not conflict.decision:
-            address = _decide_page(conflict.real_estate_property_id)
-        return link(address, f"{conflict.reference or 'without reference'}: {label(conflict.path)}")
+        """Show the property and the field; lead to where it is decided, or to the property."""
+        text = f"{conflict.reference or 'without reference'}: {label(conflict.path)}"
+        return link(_page_of(conflict), text)
 
     ours_ = column("ours", lambda row: shortened(in_one_line(row.path, row.ours), 60))
     theirs_ = column("theirs", lambda row: shortened(in_one_line(row.path, row.theirs), 60))
@@ -109,6 +106,16 @@ class ConflictAdmin(ReadOnlyAdmin):
         }
         return page(self, request, "properties/decide.html", context)
 
+    def change_view(
+        self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Lead to the page of its property: a conflict has none of its own."""
+        conflict = self.get_object(request, object_id)
+        if conflict is None:
+            response: HttpResponse = super().change_view(request, object_id, *args, **kwargs)
+            return response
+        return HttpResponseRedirect(_page_of(conflict))
+
     def decide_view(self, request: HttpRequest, property_id: int) -> HttpResponse:
         """Show the open conflicts of a property, or one (`?conflict=`), and decide them (POST)."""
         row = Property.objects.filter(pk=property_id).first()
@@ -158,8 +165,12 @@ def _open(queryset: QuerySet[Conflict]) -> list[Conflict]:
     return list(found[: decision.MOST + 1])
 
 
-def _decide_page(property_id: int) -> str:
-    return reverse("admin:properties_conflict_decide", args=[property_id])
+def _page_of(conflict: Any) -> str:
+    """Return where it is decided; once it is, the page of its property."""
+    row = conflict.real_estate_property_id
+    if conflict.decision:
+        return page_at("properties.property", row)
+    return reverse("admin:properties_conflict_decide", args=[row])
 
 
 def _button(answer: Decision, count: int) -> str:

@@ -56,7 +56,6 @@ class DriftCheckAdmin(ReadOnlyAdmin):
     change_form_template = "properties/drift.html"
     list_display = ("what", "result", "differ", "where", "when")
     list_filter = (("kind", ChoicesDropdownFilter), WorkspaceFilter)
-    list_per_page = 50
     ordering = ("-started_at", "-pk")
     annotations = {"workspace_slug": F("workspace__slug")}
 

@@ -76,7 +76,6 @@ class ImportAdmin(ReadOnlyAdmin):
     add_form_template = "properties/import_add.html"
     list_display = ("file_", "state_", "outcome", "uploaded", "ended")
     list_filter = (("state", ChoicesDropdownFilter), WorkspaceFilter)
-    list_per_page = 50
     search_fields = ("name", "workspace__slug")
     search_help_text = "File or workspace"
     ordering = ("-uploaded_at", "-pk")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial, update_wrapper
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
@@ -11,6 +11,7 @@ from django.db import IntegrityError
 from django.db.models import F, QuerySet
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -20,6 +21,9 @@ from crm_sync.admin.ui.base import ModelAdmin, action, display
 from crm_sync.admin.ui.cells import EMPTY, moment, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.page import named
+from crm_sync.admin.ui.readonly import ROWS
+from crm_sync.hooks.actions import PropertyAction
 from crm_sync.hooks.sections import Section
 from properties.admin.batch import ask, batch_page, batch_progress
 from properties.admin.exporting import EXPORTS, ExportActions
@@ -45,7 +49,7 @@ class PropertyAdmin(ExportActions, ModelAdmin):
     list_display = ("reference", "shown_title", "kind", "place", "state", "waiting", "pushed")
     list_filter = (StateFilter, ProblemFilter, TypeFilter, WorkspaceFilter)
     list_filter_submit = True
-    list_per_page = 100
+    list_per_page = ROWS
     search_fields = ("object_reference_id", "platform_id", "title", "locality")
     search_help_text = "Reference, platform id, title or locality"
     ordering = ("object_reference_id", "pk")
@@ -53,7 +57,7 @@ class PropertyAdmin(ExportActions, ModelAdmin):
 
     class Media:
         css = {"all": ("properties/property.css",)}
-        js = ("properties/counter.js",)
+        js = ("properties/counter.js", "crm_sync/follow.js")
 
     def get_urls(self) -> list[URLPattern]:
         """Add the pages that Django's admin does not have; its history page becomes ours."""
@@ -62,11 +66,10 @@ class PropertyAdmin(ExportActions, ModelAdmin):
             ("batch/<int:batch_id>/progress/", partial(batch_progress, self), "batch_progress"),
             ("<path:object_id>/history/<int:change_id>/undo/", self.undo_view, "undo"),
             ("<path:object_id>/read/", self.read_view, "read"),
+            ("<path:object_id>/live/", self.live_view, "live"),
         )
         own = [
-            path(
-                route, self.admin_site.admin_view(_named(view)), name=f"properties_property_{name}"
-            )
+            path(route, self.admin_site.admin_view(named(view)), name=f"properties_property_{name}")
             for route, view, name in pages
         ]
         return [*own, *super().get_urls()]
@@ -116,6 +119,13 @@ class PropertyAdmin(ExportActions, ModelAdmin):
         """Show what a read of the chosen properties means, before anything is due."""
         return ask(request, queryset, Batch.Kind.READ)
 
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Add what the other apps offer, as far as this person may do it (S17)."""
+        actions: dict[str, Any] = super().get_actions(request)
+        for one in _actions(request.user):
+            actions[one.name] = (_run(one), one.name, one.label_of_many)
+        return actions
+
     # --- the page ---
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
@@ -161,8 +171,9 @@ class PropertyAdmin(ExportActions, ModelAdmin):
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
         form, row = context["adminform"].form, context["original"]
-        context |= _page(form, row, timezone.now())
-        context["sections"] = _sections(row, request.user) if row else []
+        context |= _page(form)
+        if row is not None:
+            context |= _moving(row, request.user, timezone.now())
         response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
         return response
 
@@ -191,6 +202,18 @@ class PropertyAdmin(ExportActions, ModelAdmin):
                 self.message_user(request, text, messages.WARNING)
         return HttpResponseRedirect("../change/")
 
+    def live_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Return what moves on the page, for whoever may view the property (S17)."""
+        row = self._row(request, object_id)
+        may_change = self.has_change_permission(request, row)
+        context = {
+            "original": row,
+            "has_change_permission": may_change,
+            "is_newer": request.GET.get("revision", "") not in ("", str(row.revision)),
+        }
+        context |= _moving(row, request.user, timezone.now())
+        return render(request, "properties/live.html", context)
+
     def _row(self, request: HttpRequest, object_id: str) -> Property:
         row = self.get_object(request, object_id)
         if not self.has_view_permission(request, row):
@@ -213,24 +236,28 @@ class PropertyAdmin(ExportActions, ModelAdmin):
         return False
 
 
-def _page(form: PropertyForm, row: Any, now: datetime) -> dict[str, Any]:
-    """Return what the template of the page needs besides Django's own."""
+def _page(form: PropertyForm) -> dict[str, Any]:
+    """Return what the template of the page needs of the form."""
     tabs = page_tabs(form)
     wrong = [tab for tab in tabs if tab.error_count]
-    context: dict[str, Any] = {
+    return {
         "tabs": tabs,
         "shown_input": form["shown"] if "shown" in form.fields else None,
         "first_wrong_tab": wrong[0].slug if wrong else "",
         "general_problems": general_problems(form),
     }
-    if row is not None:
-        context |= {
-            "sync": sync_tab(row, now),
-            "state": state_badge(row.sync_state),
-            "in_step_as_of": moment(row.read_at, now),
-            "can_read": row.platform_id is not None and ProblemKind.GONE not in row.problem,
-        }
-    return context
+
+
+def _moving(row: Any, user: Any, now: datetime) -> dict[str, Any]:
+    """Return what the templates need of the state of a property, which moves by itself."""
+    return {
+        "sync": sync_tab(row, now),
+        "state": state_badge(row.sync_state),
+        "in_step_as_of": moment(row.read_at, now),
+        "can_read": row.platform_id is not None and ProblemKind.GONE not in row.problem,
+        "sections": _sections(row, user),
+        "offered_actions": _actions(user),
+    }
 
 
 def _sections(row: Any, user: Any) -> list[Section]:
@@ -240,6 +267,14 @@ def _sections(row: Any, user: Any) -> list[Section]:
     return [one for one in found if user.has_perm(one.permission)]
 
 
-def _named(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Give a partial the name that Django's view wrapper copies."""
-    return update_wrapper(view, view.func) if isinstance(view, partial) else view
+def _actions(user: Any) -> list[PropertyAction]:
+    return [one for one in registry.hooks().property_actions if user.has_perm(one.permission)]
+
+
+def _run(offered: PropertyAction) -> Callable[..., HttpResponse]:
+    """Return the function that Django's list calls for an action."""
+
+    def run(_: Any, request: HttpRequest, queryset: QuerySet[Property]) -> HttpResponse:
+        return offered.run(request, queryset)
+
+    return run

@@ -90,6 +90,7 @@ def swept(now: datetime) -> list[Attention]:
             check.workspace_slug,
             moment(check.started_at, now),
             page_of(check),
+            act="Compare",
         )
         for check in found.annotate(workspace_slug=F("workspace__slug"))[:NEWEST]
     ]
@@ -116,6 +117,7 @@ def attention(now: datetime) -> list[Attention]:
             moment(row.read_at, now),
             page_of(row),
             remedy=REMEDIES.get(row.sync_state, "Edit the field"),
+            act="Decide" if row.sync_state == SyncState.CONFLICT else "Edit",
             next_try=moment(row.due_at, now) if row.due_at else "With the next edit",
         )
         for row in waiting

@@ -9,7 +9,10 @@ GROUP = "Agents"
 # No workspace, no received event: those hold how the platform is reached.
 PERMISSIONS = {
     "properties": ("view_property", "add_property", "change_property", "view_conflict", "change_conflict"),
-    "orders": ("view_order", "change_order", "view_placement", "change_placement"),
+    "orders": (
+        *("view_order", "change_order", "view_placement", "add_placement", "change_placement"),
+        "view_platformuser",
+    ),
 }
 
 

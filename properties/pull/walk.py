@@ -79,7 +79,7 @@ def _page(workspace: Workspace, client: Client, walk: Walk, size: int) -> tuple[
             raise TransientError(
                 "the workers use all calls that the workspace allows", unclear=False
             )
-        items, is_last = client.property_page(walk.page, size=size)
+        items, is_last, *_ = client.property_page(walk.page, size=size)
     return [item for item in clean(items)[0] if _fits(item, workspace)], is_last
 
 

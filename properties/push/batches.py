@@ -77,6 +77,11 @@ class Progress:
     person: int
 
     @property
+    def handled(self) -> int:
+        """How many have come to their end, good or bad."""
+        return self.done + self.person
+
+    @property
     def is_finished(self) -> bool:
         """Whether no property is still to be handled."""
         return not (self.waiting or self.under_way)

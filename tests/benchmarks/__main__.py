@@ -10,11 +10,22 @@ from types import ModuleType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tests.benchmarks import claims, drain, events, feeds, imports, many, sandbox, tick
+from tests.benchmarks import (
+    claims,
+    drain,
+    events,
+    feeds,
+    imports,
+    lists,
+    many,
+    pages,
+    sandbox,
+    tick,
+)
 from tests.benchmarks.figures import Figure
 
 BENCHMARKS: tuple[ModuleType, ...] = (sandbox, tick, claims, many, drain, events, imports)
-BY_NAME: tuple[ModuleType, ...] = (feeds,)  # too long for all of them together
+BY_NAME: tuple[ModuleType, ...] = (feeds, lists, pages)  # too long for all of them together
 LIMIT = 600  # seconds, for all of them
 
 

@@ -1,15 +1,21 @@
 """What an agent does in the admin, in a real browser."""
 
 import json
+from datetime import timedelta
+from uuid import uuid4
 
 import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.test import RequestFactory
 from django.urls import reverse
 from django.utils.timezone import now
 
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
-from orders.models import Order
+from orders.calendar.periods import VIEWS
+from orders.models import Order, Placement
 from properties.editing import edit
 from properties.models import Batch, Change, Conflict, Property
 
@@ -171,6 +177,9 @@ def test_the_counter_counts_like_the_server(visit, stock):
 
 
 def every_page() -> list[str]:
+    """Return the addresses of the lists, forms and pages of the admin."""
+    boss = RequestFactory().get("/admin/")
+    boss.user = User.objects.get(is_superuser=True)
     row = Property.objects.get(object_reference_id="MH-1001")
     change = Change.objects.get(real_estate_property=row)
     Conflict.objects.create(real_estate_property=row, path="title", ours="a" * 200, theirs="b")
@@ -183,17 +192,57 @@ def every_page() -> list[str]:
         reverse("admin:properties_conflict_decide", args=[row.pk]),
         reverse("admin:properties_property_batch", args=[plan.pk]),
         reverse("admin:properties_property_batch", args=[running.pk]),
+        reverse("admin:orders_order_reschedule", args=[Order.objects.get().pk]),
+        reverse("admin:orders_order_cancel", args=[Order.objects.get().pk]),
+        *(f"{reverse('admin:orders_order_calendar')}?view={view}" for view in VIEWS),
     ]
-    lists = (
-        *("properties_property", "properties_conflict", "orders_order", "orders_placement"),
-        *("crm_sync_receivedevent", "crm_sync_workspace"),
-    )
-    pages = [reverse("admin:index"), reverse("admin:properties_property_add")]
-    pages += [reverse(f"admin:{name}_changelist") for name in lists]
-    for row in (Property, Order, ReceivedEvent, Workspace):
-        name = row._meta.label_lower.replace(".", "_")
-        pages.append(reverse(f"admin:{name}_change", args=[row.objects.order_by("pk").first().pk]))
-    return pages + own
+    pages = [reverse("admin:index"), reverse("admin:password_change")]
+    for model, screen in admin.site._registry.items():
+        name = model._meta.label_lower.replace(".", "_")
+        pages.append(reverse(f"admin:{name}_changelist"))
+        if screen.has_add_permission(boss):
+            pages.append(reverse(f"admin:{name}_add"))
+        if first := model._default_manager.order_by("pk").first():
+            pages.append(reverse(f"admin:{name}_change", args=[first.pk]))
+    return pages + own + placing_pages(boss.user)
+
+
+def placing_pages(account: User) -> list[str]:
+    """Return the steps of an order, of one property and of two."""
+    product = {"id": "11", "product": "GROUND_PHOTO", "name": "Ground photos", "kind": "PHOTO"}
+    product |= {"price": {"amount": 249.0, "currency": "EUR"}}
+    group = uuid4()
+
+    def begun(state: str, **columns) -> Placement:
+        return Placement.objects.create(
+            workspace=Workspace.objects.get(),
+            object_reference_id="MH-1002",
+            real_estate_property=Property.objects.get(object_reference_id="MH-1002"),
+            user_platform_id="101",
+            session_id="s",
+            offered=[product],
+            options={"billing": [{"id": "21", "label": "Invoice"}]},
+            products=[product | {"quantity": 2}],
+            instructions={"billing": "21"},
+            state=state,
+            created_by=account,
+            **columns,
+        )
+
+    sent = {"confirmed_at": now(), "due_at": now() + timedelta(hours=1)}
+    steps = {
+        "choose": begun("DRAFT"),
+        "review": begun("READY", problem="The price has changed."),
+        "change": begun("UNCERTAIN", problem="It is not known."),
+    }
+    pages = [
+        reverse(f"admin:orders_placement_{name}", args=[row.pk]) for name, row in steps.items()
+    ]
+    for state, columns in (("READY", {}), ("READY", sent), ("FAILED", {"problem": "No."})):
+        row = begun(state, group=group, **columns)
+        pages.append(reverse("admin:orders_placement_change", args=[row.pk]))
+    group_page = reverse("admin:orders_placement_group", args=[group])
+    return [*pages, group_page, reverse("admin:orders_placement_start")]
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (390, "dark")])

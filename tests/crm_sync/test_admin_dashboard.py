@@ -16,8 +16,8 @@ State = ReceivedEvent.State
 
 
 def platform_tiles(client: Client) -> dict[str, tuple[int, str]]:
-    groups = dict(client.get("/admin/").context["groups"])
-    return {tile.title: (tile.value, tile.tone) for tile in groups["Platform"]}
+    tiles = dict(client.get("/admin/").context["groups"])["Platform"]
+    return {tile.title: (tile.value, tile.tone) for tile in (*tiles.counted, *tiles.zero)}
 
 
 def test_before_the_first_workspace_it_says_what_to_do(boss):
@@ -47,10 +47,18 @@ def test_the_tiles_count_what_they_say(boss):
     }
 
 
+def test_tiles_at_zero_fold_away_under_their_names(boss):
+    make_received_event(make_workspace(), state=State.FAILED)
+    text = boss.get("/admin/").content.decode()
+    folded = text[text.index("<details") :]
+    assert text.index(">Failed<") < text.index("<details", text.index(">Failed<"))
+    assert "At zero: not understood, refused callbacks, failed attempts" in folded
+
+
 def test_every_tile_leads_to_a_page_that_opens(boss):
     make_workspace()
     for _, tiles in boss.get("/admin/").context["groups"]:
-        for tile in tiles:
+        for tile in (*tiles.counted, *tiles.zero):
             assert (tile.title, boss.get(tile.link).status_code) == (tile.title, 200)
 
 
@@ -71,6 +79,19 @@ def test_what_waits_for_a_person_is_listed_newest_first(boss):
         ("paused", "429 slow down"),
         ("refusing", "1 callbacks, last GET: 405 a body is needed"),
     ]
+
+
+def test_each_line_has_a_button_to_where_it_is_settled(boss):
+    row = make_received_event(make_workspace(), state=State.FAILED)
+    link = f"/admin/crm_sync/receivedevent/{row.pk}/change/"
+    assert f'<a class="cs-quiet" href="{link}">Open</a>' in boss.get("/admin/").content.decode()
+
+
+def test_commands_are_shown_to_operators_alone(boss):
+    page = "/admin/properties/conflict/", "/admin/orders/placement/", "/admin/"
+    agent = client_of("properties.view_conflict", "orders.view_placement")
+    assert [path for path in page if "manage.py" in agent.get(path).content.decode()] == []
+    assert "manage.py" in boss.get("/admin/").content.decode()
 
 
 def test_it_takes_as_many_queries_for_a_hundred_rows_as_for_one(boss):

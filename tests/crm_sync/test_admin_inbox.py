@@ -163,11 +163,11 @@ def test_the_payload_is_shown_pretty_and_as_it_came(main, boss):
         ("age=older", [4]),
         ("age=odd", [4, 3, 2, 1, 0]),
         ("q=5002", [2]),
-        ("q=visuals", [4, 3]),
+        ("kind=VISUALS_READY", [4, 3]),
         ("cause=a+…", [1]),
     ],
 )
-def test_the_list_is_narrowed_by_age_and_cause_and_searched_by_order_and_event(
+def test_the_list_is_narrowed_by_age_cause_and_event_and_searched_by_order(
     main, boss, query, found
 ):
     ages = [0.01, 0.5, 3, 20, 40]

@@ -191,6 +191,15 @@ def test_delivery_is_switched_on_and_off(box, workspace, boss, action, enabled):
     )
 
 
+def test_disabling_asks_first_and_changes_nothing_until_it_is_confirmed(box, workspace, boss):
+    box.calls.clear()
+    text = press(boss, workspace, "may-disable").content.decode()
+    assert "never comes as an event, not even later" in text
+    assert 'name="action" value="disable"' in text
+    assert (len(box.calls), box.workspace.webhook["enabled"]) == (0, True)
+    assert 'value="disable"' not in boss.get(page(workspace)).content.decode()
+
+
 def test_rotating_keeps_both_secrets_valid_for_a_while(box, workspace, boss):
     old = workspace.auth_secret
     press(boss, workspace, "rotate")

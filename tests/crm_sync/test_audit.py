@@ -18,7 +18,16 @@ from crm_sync.hooks.invariants import CheckGroup
 from crm_sync.inbox import store as inbox_store
 from crm_sync.integrity import audit as audit_module
 from crm_sync.models import ReceivedEvent, Slot, WebhookMonitor, Workspace
-from orders.models import EPOCH, Assignment, MaterialSet, Order, Placement, StatusChange
+from orders.mirror import user_list
+from orders.models import (
+    EPOCH,
+    Assignment,
+    MaterialSet,
+    Order,
+    Placement,
+    StatusChange,
+    UserList,
+)
 from properties.editing import create, edit
 from properties.models import Conflict, Import, Property
 from sandbox.app import Sandbox
@@ -79,6 +88,7 @@ def lived(box: Sandbox, workspace: Workspace, drain_all) -> Workspace:
     workspace.save()
     for n in range(3):
         create(workspace, f"H-{n}", {"title": f"House {n}"}, origin="API", now=now())
+    user_list.ask(workspace.pk, now())
     drain_all()
     words = ("--reference", "H-0", "--user", "AGENT-1", "--product", "GROUND_PHOTO")
     call_command("place_order", "main", *words, stdout=StringIO())
@@ -119,6 +129,8 @@ def test_a_system_in_which_much_has_happened_adds_up(lived):
     assert parts(found, "orders") == {"ended": 1}
     assert parts(found, "materials") == {"fetched": 3}  # photos in HD and WEB, a brochure
     assert parts(found, "placements") == {"placed": 1}
+    assert parts(found, "users") == {"there": 3}
+    assert parts(found, "lists of users") == {"read": 1}
 
 
 def first(model: Any, **where: Any) -> Any:
@@ -278,6 +290,10 @@ PLANTED = [
 PLANTED += [
     (MAT, "belongs to an order in another workspace", foreign_order(MaterialSet)),
     (PLA, "has an order in another workspace", foreign_order(Placement)),
+    ("lists of users", "is read later than any wait", row_of(UserList, due_at=FAR)),
+    ("lists of users", TOO_LONG, row_of(UserList, **ENDLESS)),
+    (PLA, NOBODY, row_of(Placement, **EXPIRED)),
+    (PLA, TOO_LONG, row_of(Placement, due_at=LONG_AGO, **ENDLESS)),
 ]
 NEWER = [
     ("ORDER_STATUS", "status_at"),

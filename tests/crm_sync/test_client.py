@@ -245,6 +245,14 @@ def test_an_answer_without_a_list_is_a_passing_fault_and_no_empty_list(body):
     assert str(caught.value) == "the answer holds no list where one belongs"
 
 
+@pytest.mark.parametrize("base", ["", "/", "/tenant", "/tenant/"])
+def test_every_path_comes_behind_the_base_address(base):
+    with serving(answering(b'{"content": []}')) as server:
+        list(Client(f"{server.url}{base}", FixedToken("t")).users())
+    path = f"{base.rstrip('/')}/v1/users?page=0&size=100"
+    assert server.requests[0].startswith(f"GET {path} HTTP/1.1\r\n".encode())
+
+
 # --- ids in paths, A14
 
 BAD_IDS = ["", ".", "..", "a/b", "a?b", "a#b", "%2e%2e", "a\\b", "a\0", "a\n", "x" * 256, " a"]

@@ -9,7 +9,15 @@ from django.apps import apps
 from django.db import IntegrityError, models, transaction
 
 from crm_sync.models import Lane, ReceivedEvent, Slot, WebhookMonitor, Workspace
-from orders.models import Assignment, MaterialSet, Order, Placement
+from orders.models import (
+    Assignment,
+    ChangeRequest,
+    MaterialSet,
+    Order,
+    Placement,
+    PlatformUser,
+    UserList,
+)
 from properties.models import Import, Property
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -54,6 +62,9 @@ CONSTRAINTS: list[tuple[str, type[models.Model], Columns, Columns]] = [
     (HAS_DIGEST, ReceivedEvent, DUE, {"state": "EARLY", "canonical_digest": DIGEST}),
     (HAS_DIGEST, ReceivedEvent, DUE, {"state": "FAILED", "canonical_digest": DIGEST}),
     (HAS_DIGEST, ReceivedEvent, SETTLED, {"state": "QUARANTINED", "canonical_digest": DIGEST}),
+    ("user_list_has_no_half_lease", UserList, DUE, {"lease_token": TOKEN}),
+    ("user_list_is_read_again", UserList, DUE, {"due_at": None}),
+    ("user_of_the_platform_has_an_id", PlatformUser, {"platform_id": "1"}, {"platform_id": ""}),
     ("webhook_is_polled_again", WebhookMonitor, DUE, {"due_at": None}),
     ("property_to_be_read_once_more_is_due", Property, {}, {"verify_at": NOW}),
     ("documents_of_a_property_are_objects", Property, {}, {"desired": []}),
@@ -64,7 +75,21 @@ CONSTRAINTS: list[tuple[str, type[models.Model], Columns, Columns]] = [
     ("announced_materials_are_fetched_or_say_why_not", MaterialSet, SET, {"fetched_at": None}),
     ("placement_has_a_known_state", Placement, DRAFT, {"state": "LOST"}),
     ("placed_placement_has_an_order", Placement, DRAFT, {"state": "PLACED"}),
-    ("placement_that_is_sent_says_since_when", Placement, DRAFT, {"state": "SENDING"}),
+    (
+        *("placement_that_is_sent_says_since_when", Placement, DRAFT),
+        {"state": "SENDING", "confirmed_at": NOW, "due_at": NOW},
+    ),
+    ("placement_to_be_sent_is_confirmed", Placement, DRAFT, {"state": "READY", "due_at": NOW}),
+    (
+        *("placement_to_be_sent_is_confirmed", Placement, DRAFT),
+        {"state": "SENDING", "sent_at": NOW, "due_at": NOW},
+    ),
+    ("confirmed_placement_is_due", Placement, DRAFT, {"state": "READY", "confirmed_at": NOW}),
+    (
+        *("confirmed_placement_is_due", Placement, DRAFT),
+        {"state": "SENDING", "sent_at": NOW, "confirmed_at": NOW},
+    ),
+    ("placement_has_no_half_lease", Placement, DRAFT, {"lease_token": TOKEN}),
 ]
 
 
@@ -101,6 +126,13 @@ def test_an_assignment_has_no_half_lease(workspace):
     assert "assignment_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
 
 
+def test_a_change_of_an_order_ends_with_its_outcome(workspace):
+    order = Order.objects.create(workspace=workspace, platform_id="1")
+    row = ChangeRequest.objects.create(order=order, kind="CANCEL", token=TOKEN, sent_at=NOW)
+    assert "change_request_ends_with_its_outcome" in refused(row, {"outcome": "DONE"})
+    assert "change_request_ends_with_its_outcome" in refused(row, {"ended_at": NOW})
+
+
 @pytest.mark.once
 def test_each_constraint_of_the_database_is_tried(db):
     ours = [
@@ -112,4 +144,5 @@ def test_each_constraint_of_the_database_is_tried(db):
     ]
     tried = {name for name, *_ in CONSTRAINTS}
     tried |= {"placement_with_an_order_is_placed", "assignment_has_no_half_lease"}
+    tried |= {"change_request_ends_with_its_outcome"}
     assert set(ours) - tried == set()

@@ -99,6 +99,14 @@ def test_another_scheme_than_bearer_is_refused(hook, scheme):
     assert call(hook, None, headers={"Authorization": value}) == REFUSED
 
 
+@pytest.mark.parametrize("auth_type", TYPES)
+def test_the_token_of_our_calls_lets_nobody_in(hook, auth_type):
+    Workspace.objects.update(auth_type=auth_type, fixed_token="our-own-token", client_secret="ours")
+    hook.refresh_from_db()
+    assert [call(hook, word) for word in ("our-own-token", "ours")] == [REFUSED, REFUSED]
+    assert not ReceivedEvent.objects.exists()
+
+
 @pytest.mark.parametrize("allowed", [True, False])
 def test_none_lets_everybody_in_only_with_the_setting(hook, settings, allowed):
     settings.CALLBACK_ALLOW_NONE = allowed

@@ -124,16 +124,23 @@ def test_a_worker_that_is_missing_stands_before_what_follows_from_it(boss):
     ]
 
 
-def test_what_is_stalled_stands_before_the_figures_and_else_behind_them(boss):
-    def order() -> list[str]:
+def test_the_overview_begins_with_what_waits_for_a_person_or_says_that_all_is_well(boss):
+    def first() -> str:
         page = boss.get("/admin/").content.decode()
-        places = {name: page.index(name) for name in ("<h3>Needs attention", 'class="cs-tiles"')}
-        return sorted(places, key=lambda name: places[name])
+        return page[: page.index('class="cs-folded"')]
 
     connected()
-    assert order() == ["<h3>Needs attention", 'class="cs-tiles"']
+    assert ">Needs attention</h2>" in first()
     all_run()
-    assert order() == ['class="cs-tiles"', "<h3>Needs attention"]
+    assert ">All is well</h2>" in first()
+
+
+def test_all_is_not_well_for_an_agent_while_no_worker_runs():
+    connected()
+    page = client_of("properties.view_property").get("/admin/").content.decode()
+    assert ">All is well<" not in page
+    assert "Tell the person who runs this installation" in page
+    assert "celery" not in page
 
 
 def test_one_line_tells_of_a_queue_that_stands_still_in_many_workspaces(boss):
@@ -222,7 +229,7 @@ def test_an_order_for_whose_answer_the_platform_waits_is_urgent_until_it_has_end
             "Action required",
             "order 1: the platform waits for an answer: customer not reached",
             "main",
-            "Give a new date or cancel it: manage.py reschedule_order, cancel_order",
+            "Its page says what the platform needs",
             "in 7 min",
         )
     ]

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 
+from crm_sync import registry
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
 from crm_sync.webhook.authentication import BadName
@@ -97,6 +98,7 @@ def test_none_is_refused_without_the_setting_and_nothing_changes(box, fresh):
 
 def test_none_with_the_setting_sends_no_secret(box, fresh, settings):
     settings.CALLBACK_ALLOW_NONE = True
+    fresh.auth_secret = "of an earlier way"
     configure(fresh, auth_type="NONE", now=NOW)
     assert (box.workspace.webhook["authType"], "authSecret" in box.workspace.webhook) == (
         "NONE",
@@ -191,6 +193,20 @@ def test_a_disabled_webhook_delivers_nothing_until_it_is_enabled(box, workspace)
 
 def test_the_address_carries_the_uuid_and_no_other_key(workspace):
     assert workspace.callback_url == f"http://crm.test/webhooks/{workspace.uuid}/"
+
+
+def test_after_the_day_on_which_the_old_paths_go_all_of_it_works(box, workspace):
+    day = datetime(2026, 9, 11, 12, tzinfo=UTC)  # §9 rule 2: they are removed on the day before
+    box.set_clock(day)
+    with time_machine.travel(day, tick=True):
+        configure(workspace, auth_type="BEARER_TOKEN", now=day)
+        rotate_secret(workspace, now=day)
+        assert arrives(box)
+        assert registry.queue("webhooks").drain(workspace.pk, 20.0).counts == {"polled": 1}
+        workspace.client().enable_webhook(enabled=False)
+        workspace.client().delete_webhook()
+    assert box.workspace.webhook is None
+    assert {path for _, path, _, _ in box.calls} == {"/v1/webhooks", "/v1/webhooks/triggers"}
 
 
 # --- the name of the header and of the parameter, §2.1

@@ -9,6 +9,7 @@ from django.db import connection
 from crm_sync.inbox import store
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.platform.events import canonical_digest
+from sandbox.state import callbacks
 from tests.crm_sync.polls import (
     CONFIGURATION,
     HISTORY,
@@ -127,6 +128,17 @@ def test_failures_are_counted_once_with_their_status(box, workspace):
     assert (watch.failed, watch.last_failure) == (2, "answered 401: The callback answered 401")
     assert watch.last_failure_at == datetime.fromisoformat(box.workspace.history[-1]["triggeredAt"])
     assert sources() == ["HISTORY"] * 2
+
+
+def test_an_attempt_that_timed_out_is_told_and_its_event_is_one(box, workspace, monkeypatch):
+    monkeypatch.setattr(callbacks, "SECONDS", 0)  # stored here, but answered too late (A25)
+    happen(box, 1)
+    assert "statusCode" not in box.workspace.history[-1]
+    poll_now(workspace)
+    watch = monitor_of(workspace)
+    assert (watch.failed, watch.recovered, sources()) == (1, 0, ["CALLBACK"])
+    assert watch.last_failure == "no answer: Time-out: no answer within 0 seconds"
+    assert apply(workspace) == {"APPLIED": 1}
 
 
 # --- outage and blackout, I15, I19, I20

@@ -17,7 +17,8 @@ from crm_sync.jobs import due
 from crm_sync.models import Lane, ReceivedEvent, Slot, WebhookMonitor, Workspace
 from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain, RowQueue
-from orders.models import Assignment, MaterialSet, Order
+from orders.mirror import user_list
+from orders.models import Assignment, MaterialSet, Order, Placement, UserList
 from properties.editing import create
 from properties.models import Import, Property
 from tests.properties.uploaded import table, upload
@@ -79,6 +80,24 @@ def fill_imports(workspace, user) -> None:
         upload(workspace, user, table([f"U-{n}"]), name=f"{n}.csv")
 
 
+def fill_users(workspace, _) -> None:
+    user_list.ask(workspace.pk, timezone.now())
+
+
+def fill_placements(workspace, _) -> None:
+    now = timezone.now()
+    for n in range(BACKLOG):
+        Placement.objects.create(
+            workspace=workspace,
+            object_reference_id=f"P-{n}",
+            user_platform_id="101",
+            state=Placement.State.READY,
+            products=[{"id": "1", "product": "GROUND_PHOTO", "quantity": 1}],
+            confirmed_at=now,
+            due_at=now,
+        )
+
+
 FILL = {
     "properties": (Property, fill_properties),
     "received_events": (ReceivedEvent, fill_received_events),
@@ -86,6 +105,8 @@ FILL = {
     "assignments": (Assignment, fill_assignments),
     "materials": (MaterialSet, fill_materials),
     "webhooks": (WebhookMonitor, fill_webhooks),
+    "users": (UserList, fill_users),
+    "placements": (Placement, fill_placements),
     "imports": (Import, fill_imports),
 }
 

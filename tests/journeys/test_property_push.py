@@ -163,3 +163,16 @@ def test_an_emptied_list_travels_as_an_empty_list(box, workspace, drain_all):
     assert [one[2] for one in box.calls if one[0] == "PATCH"] == [{"videoLinks": []}]
     assert (row.problem, row.due_at) == ({}, None)
     assert not remote(box).get("videoLinks")
+
+
+def test_a_map_travels_whole_and_an_emptied_one_as_an_empty_map(box, workspace, drain_all):
+    row = make(workspace, title="Flat", customFields={"crm": "1", "old": "x"})
+    drain_all()
+    for wanted in ({"crm": "2"}, {}):
+        edit(row, {"customFields": wanted}, origin="ADMIN", now=now())
+        drain_all()
+        assert (remote(box).get("customFields") or {}) == wanted
+    row.refresh_from_db()
+    sent = [one[2] for one in box.calls if one[0] == "PATCH"]
+    assert sent == [{"customFields": {"crm": "2"}}, {"customFields": {}}]
+    assert (row.problem, row.due_at) == ({}, None)

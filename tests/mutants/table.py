@@ -14,8 +14,10 @@ DRAINS = "tests/journeys/test_drain_laws.py"
 LANES = "tests/crm_sync/test_lanes.py"
 RUNNER = "tests/crm_sync/test_runner.py"
 TICKER = "tests/crm_sync/test_ticker.py"
+CHANGES = "tests/orders/test_order_changes_admin.py"
 CREATIONS = "tests/properties/test_creation_storm.py"
 OUTAGE = "tests/properties/test_outage.py"
+PLACING = "tests/orders/test_placement_queue.py"
 POISON = "tests/properties/test_poison.py"
 
 
@@ -326,6 +328,38 @@ MUTANTS = (
         ("tests/properties/test_leaves.py",),
     ),
     Mutant(
+        "a person confirms what she has not seen (I9)",
+        "orders/placing/confirmation.py",
+        "confirm",
+        "Placement.objects.filter(pk=A, state=B, confirmed_at=None, revision=C)",
+        "Placement.objects.filter(pk=A, state=B, confirmed_at=None)",
+        (PLACING,),
+    ),
+    Mutant(
+        "an order is sent that another worker is sending (I9)",
+        "orders/placing/sending.py",
+        "_send",
+        "A.update(state=B, sent_at=C, **D) != 1",
+        "A.update(state=B, sent_at=C, **D) > 1",
+        (PLACING,),
+    ),
+    Mutant(
+        "a sender that died sends its order again (I9)",
+        "orders/placing/due_placement.py",
+        "_give_up",
+        "settlement.uncertain(A, B)",
+        "settlement.end(A, State.READY, B)",
+        (PLACING,),
+    ),
+    Mutant(
+        "an order is sent at another price than the one of the review",
+        "orders/placing/due_placement.py",
+        "_place",
+        "changed_prices(A, B)",
+        "[]",
+        (PLACING,),
+    ),
+    Mutant(
         "a slow read overwrites a newer event (I23)",
         "orders/mirror",
         "observe",
@@ -340,6 +374,22 @@ MUTANTS = (
         "name not in item and not A",
         "False",
         ("tests/orders/test_assignment_reads.py",),
+    ),
+    Mutant(
+        "who is missing in one walk over the users is gone (I32)",
+        "orders/mirror",
+        "_is_due_again",
+        "there.filter(seen_in__lt=row.complete)",
+        "there.filter(seen_in__lt=row.walk)",
+        ("tests/orders/test_users.py",),
+    ),
+    Mutant(
+        "a pull changes the account that a person chose (I32)",
+        "orders/mirror",
+        "_fill",
+        "not row.is_tied_by_hand",
+        "True",
+        ("tests/orders/test_users.py",),
     ),
     Mutant(
         "an answer without a document shows that a list was emptied (§4.6)",
@@ -431,5 +481,13 @@ MUTANTS = (
         "A or self.silence > MISSING_AFTER",
         "False",
         ("tests/crm_sync/test_stalled.py", "tests/crm_sync/test_health.py"),
+    ),
+    Mutant(
+        "a form that arrives twice sends twice (§4.4)",
+        "orders/placing",
+        "_remember",
+        "token or uuid4()",
+        "uuid4()",
+        (CHANGES,),
     ),
 )

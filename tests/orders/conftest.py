@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.timezone import now
 
@@ -13,11 +14,13 @@ from crm_sync.hooks.handlers import Batch, Effect
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
 from crm_sync.platform.events import Event, parse
-from orders.models import Assignment, MaterialSet, Order, StatusChange
+from orders.mirror import user_list
+from orders.models import Assignment, MaterialSet, Order, PlatformUser, StatusChange
 from orders.placing import placement
 from properties.models import Property
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM
+from tests.crm_sync.admin_pages import client_of
 from tests.wsgi import WsgiAdapter
 
 MIRROR = {
@@ -155,3 +158,19 @@ def wire(box: Sandbox) -> Wire:
     transport.MOUNTS[PLATFORM] = WsgiAdapter(between)
     transport._local.adapter = None
     return between
+
+
+@pytest.fixture
+def agent(workspace, home, drain_all, box):
+    """Return an agent who is a user of the platform, too."""
+    from tests.orders.placing_agent import Agent
+
+    user_list.ask(workspace.pk, now())
+    drain_all()
+    client = client_of(
+        *("properties.view_property", "properties.change_property", "orders.view_order"),
+        *("orders.view_placement", "orders.add_placement", "orders.change_placement"),
+    )
+    PlatformUser.objects.filter(platform_id="101").update(account=User.objects.get())
+    box.calls.clear()
+    return Agent(client)

@@ -5,11 +5,8 @@ from datetime import date
 import pytest
 
 from orders.models import Material, MaterialSet, Order, Placement
-from tests.crm_sync.admin_pages import (
-    client_of,
-    make_received_event,
-    queries_of,
-)
+from orders.statuses import AssignmentStatus
+from tests.crm_sync.admin_pages import queries_of
 from tests.orders.admin_rows import (
     NOW,
     Fact,
@@ -61,60 +58,71 @@ def test_an_assignment_shows_its_photographer_dates_and_what_is_required(main, b
     make_assignment(
         make_order(main),
         status="ACTION_REQUIRED",
-        action_required="MISSING_DOCUMENT",
+        action_required="DOCUMENT_UPLOAD_REQUIRED",
         products=["GROUND_PHOTO", "FLOOR_PLAN"],
-        photographer={"id": "9", "name": "Ada", "phone": "+41", "email": "ada@example.org"},
+        photographer={"id": "9", "name": "Ada", "phone": "+41 44 1", "email": "ada@example.org"},
         scheduled_at=NOW,
-        estimated_delivery_date=date(2026, 3, 4),
+        estimated_delivery_date=date(2199, 3, 4),
     )
     (card,) = context_of(boss, Order.objects.get())["assignments"]
-    assert (card["title"], card["needs_action"], card["reason"]) == (
+    assert (card["title"], card["meaning"], card["need"]) == (
         "Ground photo, Floor plan",
-        True,
-        "Missing document",
+        "The platform cannot go on without something from you.",
+        "documents that you upload",
     )
+    assert "on the platform's own pages, at order 5000" in card["bring"]
     facts = dict(card["facts"])
-    assert "2026-03-01 12:00:00 UTC" in facts.pop("Appointment")
+    assert facts.pop("Appointment").startswith("Sun 1 Mar 2026, 12:00 UTC <span")
     assert facts == {
+        "Estimated delivery": "Mon 4 Mar 2199",
         "Photographer": "Ada",
-        "Reached at": "+41, ada@example.org",
-        "Estimated delivery": "2026-03-04",
+        "Phone": '<a class="cs-link" href="tel:+41441">+41 44 1</a>',
+        "Mail": '<a class="cs-link" href="mailto:ada@example.org">ada@example.org</a>',
     }
 
 
-def test_the_timeline_is_newest_first_and_flags_what_is_odd(main, boss):
-    order = make_order(main)
-    received_event = make_received_event(main)
-    assignment = make_assignment(order)
-    note(order, "PLACED", minutes=1)
-    note(
-        order,
-        "COMPLETED",
-        previous="PLACED",
-        minutes=3,
-        is_listed=False,
-        received_event=received_event,
-    )
-    note(
-        order, "ODD", minutes=2, fact=Fact.ASSIGNMENT_STATUS, assignment=assignment, was_stale=True
-    )
-    response = boss.get(page(order))
-    keys = ("about", "before", "after", "is_listed", "was_stale")
-    assert [tuple(line[key] for key in keys) for line in response.context["timeline"]] == [
-        ("", "Placed", "Completed", False, False),
-        ("a1", "", "Unknown (ODD)", True, True),
-        ("", "", "Placed", True, False),
-    ]
-    text = response.content.decode()
-    assert (text.count("Unlisted step"), text.count("Came late")) == (1, 1)
-    assert f'href="/admin/crm_sync/receivedevent/{received_event.pk}/change/"' in text
+@pytest.mark.parametrize("status", AssignmentStatus.values)
+def test_every_status_of_an_assignment_is_said_in_a_sentence(main, boss, status):
+    make_assignment(make_order(main), status=status)
+    (card,) = context_of(boss, Order.objects.get())["assignments"]
+    assert (card["meaning"].endswith("."), status) != (status == "UNKNOWN", status)
 
 
-def test_who_may_not_see_deliveries_gets_no_link_to_one(main):
-    order = make_order(main)
-    note(order, "PLACED", received_event=make_received_event(main))
-    text = client_of("orders.view_order").get(page(order)).content.decode()
-    assert "/admin/crm_sync/receivedevent/" not in text
+@pytest.mark.parametrize(
+    ("code", "need"),
+    [
+        ("POWER_OF_ATTORNEY_REQUIRED", "a signed power of attorney"),
+        ("SOMETHING_NEW", "something new"),
+        ("", "an answer, but it does not say to what"),
+    ],
+)
+def test_what_the_platform_needs_is_said_also_where_we_do_not_know_it(main, boss, code, need):
+    make_assignment(make_order(main), status="ACTION_REQUIRED", action_required=code)
+    (card,) = context_of(boss, Order.objects.get())["assignments"]
+    assert card["need"] == need
+
+
+@pytest.mark.parametrize(
+    ("order_status", "status", "is_overdue"),
+    [
+        ("IN_PROGRESS", "IN_PRODUCTION", True),
+        ("IN_PROGRESS", "DELIVERED", False),
+        ("CANCELLED", "IN_PRODUCTION", False),
+    ],
+)
+def test_an_estimate_that_is_over_is_marked(main, boss, order_status, status, is_overdue):
+    order = make_order(main, status=order_status)
+    make_assignment(order, status=status, estimated_delivery_date=date(2026, 3, 4))
+    (card,) = context_of(boss, order)["assignments"]
+    assert ("Overdue" in dict(card["facts"])["Estimated delivery"]) is is_overdue
+
+
+@pytest.mark.parametrize("number", ["javascript:alert(1)", "call me", "1\n2", "+4144%0d"])
+def test_only_a_number_of_a_phone_can_be_called(main, boss, number):
+    make_assignment(make_order(main), photographer={"phone": number, "email": f"{number}@x"})
+    (card,) = context_of(boss, Order.objects.get())["assignments"]
+    assert dict(card["facts"])["Phone"] == number
+    assert dict(card["facts"])["Mail"] == f"{number}@x"
 
 
 def test_only_web_addresses_of_materials_are_linked(main, boss):
@@ -160,9 +168,12 @@ def test_the_page_of_an_uncertain_placement_says_what_to_do(main, boss):
     )
     text = boss.get(page(placement)).content.decode()
     for shown in (
-        "Uncertain: a person must look",
+        "It is never sent a second time by itself.",
         "Look at the platform before you place it again.",
-        "Ground photo, Floor plan (2)",
+        "It became this order",
+        "It was not placed",
+        "Ground photo",
+        "Floor plan",
         "AGENT-1",
     ):
         assert shown in text

@@ -55,7 +55,7 @@ def test_nothing_that_the_platform_sends_becomes_markup(main, boss):
         workspace=main,
         object_reference_id=CANARY,
         user_platform_id=CANARY,
-        products=[{"product": CANARY}],
+        products=[{"id": CANARY, "product": CANARY, "name": CANARY, "quantity": 1}],
         instructions={CANARY: CANARY},
         session_id=CANARY,
         problem=CANARY,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from crm_sync.platform.errors import RejectedError, TransientError
-from orders.models import Assignment
+from orders.models import Assignment, StatusChange
 from orders.placing import changes
 from orders.placing.errors import NoSuchChoice, OutcomeUnknown
 from tests.orders.conftest import calls, is_due, lost, mirror, now, set_aside
@@ -17,7 +17,7 @@ def put(box) -> list[tuple[str, dict]]:
     return [(path, body) for method, path, body, _ in box.calls if method == "PUT"]
 
 
-def test_an_order_is_cancelled(box, place, drain_all):
+def test_an_order_is_cancelled_in_the_name_of_a_user(box, place, drain_all):
     order = place("GROUND_PHOTO", "FLOOR_PLAN")
     done = changes.cancel(order, user="AGENT-2", reason="sold", now=now())
     assert (done.pk, done.status) == (order.pk, "CANCELLED")
@@ -28,6 +28,15 @@ def test_an_order_is_cancelled(box, place, drain_all):
     drain_all()
     order.refresh_from_db()
     assert (order.status, order.due_at > now() + timedelta(hours=23)) == ("CANCELLED", True)
+
+
+def test_a_user_on_the_last_page_is_found(box, place):
+    order = place()
+    for number in range(250):  # the list can neither be filtered nor sorted (§4.6)
+        user = {"id": f"9{number:03}", "userReferenceId": f"AGENT-9{number:03}"}
+        box.workspace.users[user["id"]] = user
+    changes.cancel(order, user="AGENT-9249", now=now())
+    assert put(box)[-1][1] == {"userId": "9249"}
 
 
 def test_an_assignment_is_rescheduled(box, place, drain_all):
@@ -58,6 +67,10 @@ def test_an_assignment_is_rescheduled(box, place, drain_all):
     drain_all()
     first.refresh_from_db()
     assert (first.status, first.scheduled_at) == ("SCHEDULED", WHEN)
+    changes.reschedule(order, user="AGENT-1", assignment=first.platform_id, now=now())
+    first.refresh_from_db()
+    assert first.status == "RESCHEDULE_IN_PROCESS"
+    assert StatusChange.objects.filter(is_listed=False).count() == 0
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from tests.orders.conftest import calls, lost, mirror
 
 WISH = ("--reference", "SEED-1", "--user", "AGENT-1", "--product", "GROUND_PHOTO")
 
+BY = "in the name of Agent One (AGENT-1)"
+
 
 def run(name: str, *words: str) -> str:
     out = StringIO()
@@ -27,7 +29,37 @@ def failure(name: str, *words: str) -> tuple[int, str]:
 def test_an_order_is_placed_and_told(box, workspace, home):
     text = run("place_order", "main", *WISH, "--product", "13")
     order = Order.objects.get()
-    assert text == f"order {order.platform_id} placed for SEED-1: GROUND_PHOTO, FLOOR_PLAN\n"
+    assert text.splitlines() == [
+        "GROUND_PHOTO: 249.00 EUR",
+        "FLOOR_PLAN: 89.00 EUR",
+        "sum: 338.00 EUR",
+        f"order {order.platform_id} placed for SEED-1 {BY}: GROUND_PHOTO, FLOOR_PLAN",
+    ]
+
+
+def test_an_open_order_with_the_same_product_is_named_before_the_next_one(
+    box, workspace, home, capsys
+):
+    run("place_order", "main", *WISH, "--product", "13")
+    (there,) = box.workspace.orders.values()
+    assert "warning" not in capsys.readouterr().err
+    wish = (*WISH, "--product", "GROUND_PHOTO")
+    warning = (
+        f"SEED-1 has an open order with the same product: order {there['id']}"
+        f" of {there['createdAt'][:10]} (GROUND_PHOTO)"
+    )
+    text = run("place_order", "main", *wish, "--dry-run")
+    assert text.splitlines()[:2] == ["GROUND_PHOTO: 2 x 249.00 EUR = 498.00 EUR", "sum: 498.00 EUR"]
+    assert capsys.readouterr().err == f"warning: {warning}\n"
+    printed = json.loads(run("place_order", "main", *wish, "--json"))
+    assert printed["warnings"] == [warning]
+    assert printed["sum"] == {
+        "amounts": [{"amount": "498.0", "currency": "EUR"}],
+        "unpriced": 0,
+    }
+    Order.objects.update(status="COMPLETED")
+    run("place_order", "main", *WISH)
+    assert capsys.readouterr().err.splitlines() == [f"warning: {warning}"]
 
 
 def test_an_order_is_placed_and_told_as_json(box, workspace, home):
@@ -94,7 +126,7 @@ def test_an_uncertain_order_exits_with_3(box, workspace, home, wire):
 def test_an_order_is_cancelled(box, place):
     order = place()
     text = run("cancel_order", "main", order.platform_id, "--user", "AGENT-1")
-    assert text == f"order {order.platform_id} is asked to be cancelled; status: CANCELLED\n"
+    assert text == f"order {order.platform_id} is asked to be cancelled {BY}; status: CANCELLED\n"
     assert box.workspace.orders[order.platform_id]["status"] == "CANCELLED"
 
 
@@ -102,7 +134,9 @@ def test_an_order_is_cancelled(box, place):
 def test_an_order_is_cancelled_where_the_platform_answers_with_nothing(box, place):
     order = place()
     text = run("cancel_order", "main", order.platform_id, "--user", "AGENT-1")
-    assert text == f"order {order.platform_id} is asked to be cancelled; status: not read yet\n"
+    assert (
+        text == f"order {order.platform_id} is asked to be cancelled {BY}; status: not read yet\n"
+    )
     assert box.workspace.orders[order.platform_id]["status"] == "CANCELLED"
 
 
@@ -133,8 +167,8 @@ def test_a_dry_run_of_a_change_reads_only(box, place, name, more, shown):
     before = mirror()
     box.calls.clear()
     words = ("main", order.platform_id, "--user", "AGENT-1", "--dry-run", *more)
-    assert run(name, *words) == f"PUT /v1/orders/{order.platform_id}{shown}\n"
-    assert calls(box) == [("GET", "/v1/users")]
+    assert run(name, *words) == f"PUT /v1/orders/{order.platform_id}{shown}\n{BY}\n"
+    assert calls(box) == []  # the user is known
     assert mirror() == before
 
 

@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from crm_sync import registry
 from crm_sync.models import ReceivedEvent
 from orders.models import Assignment, Material, MaterialSet, Order, StatusChange
 from tests.orders.conftest import effects, mirror, timeline
@@ -134,6 +135,11 @@ def test_a_document_order_asks_for_input_and_goes_on(box, place, drain_all):
     hear(box, drain_all)
     assignment.refresh_from_db()
     assert (assignment.status, assignment.action_required) == ("CREATED", "")
+    for status in ("IN_PROCESS", "DELIVERED"):
+        box.advance(assignment.platform_id)
+        hear(box, drain_all)
+        assignment.refresh_from_db()
+        assert assignment.status == status
     assert StatusChange.objects.filter(is_listed=False).count() == 0
 
 
@@ -163,6 +169,30 @@ def test_a_move_that_is_not_listed_is_applied_and_flagged(box, place, drain_all,
     assert (flagged.previous, flagged.new) == ("CREATED", status)
     if status == "IN_REVIEW":
         assert assignment.status_shown == "Unknown (IN_REVIEW)"
+
+
+@pytest.mark.parametrize("header", ["VISUALS_READY", "SOMETHING_NEW", None])
+def test_the_body_says_which_event_it_is_whatever_its_header_says(
+    box, workspace, place, client, drain_all, header
+):
+    order = place()
+    payload = {
+        "event": "ORDER_STATUS_UPDATED",
+        "occurredAt": datetime.now(UTC).isoformat(),
+        "orderId": order.platform_id,
+        "previousStatus": "PLACED",
+        "newStatus": "IN_PROGRESS",
+    }
+    headers = {"X-API-Key": workspace.auth_secret, "X-Something-New": "x"}
+    headers |= {"X-Event-Type": header} if header else {}
+    path = f"/webhooks/{workspace.uuid}/"
+    answer = client.post(path, payload, "application/json", headers=headers)
+    assert answer.status_code == 200
+    registry.queue("received_events").drain(workspace.pk, 20.0)
+    order.refresh_from_db()
+    assert order.status == "IN_PROGRESS"
+    stored = ReceivedEvent.objects.get()
+    assert (stored.kind, stored.headers.get("X-Event-Type")) == ("ORDER_STATUS_UPDATED", header)
 
 
 def test_a_history_that_comes_once_more_changes_nothing(box, workspace, place, drain_all):

@@ -8,8 +8,10 @@ from urllib.parse import parse_qs
 import pytest
 
 from crm_sync import registry
+from crm_sync.hooks.handlers import Outcome
 from crm_sync.platform.addresses import resolved
-from orders.models import Material, MaterialSet, Order
+from orders.materials.announced import expect
+from orders.models import Assignment, Material, MaterialSet, Order
 from sandbox.interface.switches import turned
 from tests.conftest import PLATFORM
 from tests.orders.conftest import now, tell
@@ -48,9 +50,9 @@ def delivered(box, place, asked) -> Callable[[str], Order]:
     return deliver
 
 
-def announce(order: Order, visual_type: str, *, seconds: float = 0) -> None:
+def announce(order: Order, visual_type: str, *, seconds: float = 0) -> Outcome:
     assignment = order.assignments.get()
-    tell(
+    effect = tell(
         order.workspace,
         "VISUALS_READY",
         timestamp=(now() + timedelta(seconds=seconds)).isoformat(),
@@ -59,6 +61,7 @@ def announce(order: Order, visual_type: str, *, seconds: float = 0) -> None:
         visualType=visual_type,
         product=order.placement.products[0]["product"],
     )
+    return effect.outcome
 
 
 def fetch(order: Order) -> dict[str, int]:
@@ -133,6 +136,50 @@ def test_what_nobody_announced_is_one_set(box, delivered, drain_all):
     assert fetch(order) == {"read": 1}
     assert kept() == {"": ["POST", "POST_WEB"]}
     assert ready.materials.count() == 2
+
+
+@pytest.mark.parametrize("seconds", [0, -90_000])  # the announcement may come very late
+@pytest.mark.parametrize(
+    ("product", "sets"),
+    [
+        ("GROUND_PHOTO", {"POST": ["POST"], "POST_WEB": ["POST_WEB"]}),
+        ("FLOOR_PLAN", {"POST": ["POST"]}),
+    ],
+)
+def test_what_was_fetched_before_its_announcement_came_stands_once(
+    box, delivered, boss, product, sets, seconds
+):
+    order = delivered(product)
+    there(box, order)[-1]["modifiedAt"] = (now() - timedelta(days=1)).isoformat()
+    Assignment.objects.update(status="DELIVERED")
+    expect(order, now=now())
+    assert fetch(order) == {"read": 1}
+    assert list(kept()) == [""]
+    assert announce(order, "POST", seconds=seconds) is Outcome.APPLIED
+    assert fetch(order) == {"read": 1}
+    assert kept() == sets
+    assert set(MaterialSet.objects.values_list("due_at", "problem")) == {(None, "")}
+    page = boss.get(f"/admin/orders/order/{order.pk}/change/").content.decode()
+    links = [f'href="{PLATFORM}{one["url"]}"' for one in there(box, order)]
+    assert [page.count(link) for link in links] == [1] * len(sets)
+
+
+def test_an_announcement_during_the_fetch_of_what_nobody_announced_leaves_each_once(box, delivered):
+    order = delivered("GROUND_PHOTO")
+    Assignment.objects.update(status="DELIVERED")
+    expect(order, now=now())
+    said: list[int] = []
+
+    def announced_meanwhile(environ) -> None:
+        if not said:
+            said.append(1)
+            announce(order, "POST")
+
+    Between(box, PLATFORM).after = announced_meanwhile
+    assert fetch(order) == {"read": 2}
+    announce(order, "POST_WEB", seconds=1)
+    assert fetch(order) == {"read": 1}
+    assert kept() == {"POST": ["POST"], "POST_WEB": ["POST_WEB"]}
 
 
 def test_a_second_time_only_what_is_newer_is_asked_for(box, delivered, asked):

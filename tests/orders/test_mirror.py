@@ -180,6 +180,18 @@ def test_every_fact_of_an_assignment_has_a_clock_of_its_own(workspace, order):
     assert row.estimated_delivery_date == date(2026, 2, 5)
 
 
+@pytest.mark.parametrize("first", ["DOCUMENT", ""])
+def test_an_assignment_is_of_the_type_that_its_events_say(workspace, first):
+    said = {"assignmentType": first} if first else {}
+    move(workspace, 1, "", "CREATED", **said)
+    assert Assignment.objects.get().assignment_type == first
+    move(workspace, 2, "CREATED", "ACTION_REQUIRED", assignmentType="DOCUMENT")
+    assert Assignment.objects.get().assignment_type == "DOCUMENT"
+    assert not StatusChange.objects.filter(is_listed=False).exists()
+    move(workspace, 3, "ACTION_REQUIRED", "SCHEDULED")  # a step of photos alone
+    assert StatusChange.objects.get(is_listed=False).new == "SCHEDULED"
+
+
 def test_a_required_action_ends_with_its_status(workspace, order):
     move(workspace, 1, "CREATED", "ACTION_REQUIRED", actionRequired="POWER_OF_ATTORNEY_REQUIRED")
     move(workspace, 2, "ACTION_REQUIRED", "ACTION_REQUIRED")

@@ -11,7 +11,9 @@ from crm_sync import registry
 from crm_sync.platform.errors import AuthError, TransientError
 from orders.models import Assignment, Order, Placement
 from orders.placing import placement, settlement
+from orders.placing.choices import PARTS
 from orders.placing.errors import AlreadySent, NoSuchChoice
+from orders.placing.sending import send
 from tests.orders.conftest import calls, lost, now, tell, timeline
 
 State = Placement.State
@@ -20,7 +22,8 @@ POSTED = ("POST", "/v1/orders")
 
 def order_one(workspace, **wishes) -> Placement:
     standard = {"reference": "SEED-1", "user": "AGENT-1", "products": ["GROUND_PHOTO"]}
-    return placement.place(workspace, now=now(), **(standard | wishes))
+    instructions = {part: wishes.pop(part) for part in PARTS if part in wishes}
+    return placement.place(workspace, now=now(), instructions=instructions, **(standard | wishes))
 
 
 def test_an_order_is_placed_and_mirrored(box, workspace, home):
@@ -118,9 +121,9 @@ def test_an_unclear_outcome_is_uncertain_and_never_repeated(
     assert (done.state, done.order) == (State.UNCERTAIN, None)
     assert done.problem.startswith("It is not known whether the order was placed.")
     with pytest.raises(AlreadySent):
-        placement.send(done, now=now())
+        send(done, now=now())
     drain_all()
-    assert settlement.give_up_waiting(workspace.pk, now=now() + timedelta(hours=1)) == 0
+    assert registry.queue("placements").workspaces(now() + timedelta(hours=1)) == set()
     done.refresh_from_db()
     assert done.state == State.UNCERTAIN
     sent = [call for call in calls(box) if call == POSTED]
@@ -131,7 +134,7 @@ def test_an_unclear_outcome_is_uncertain_and_never_repeated(
 def test_a_placement_is_sent_once_whoever_tries(box, workspace, home):
     done = order_one(workspace)
     with pytest.raises(AlreadySent):
-        placement.send(done, now=now())
+        send(done, now=now())
     assert calls(box).count(POSTED) == 1
 
 
@@ -216,7 +219,8 @@ def test_an_order_of_something_else_settles_nothing(box, workspace, home, wire, 
 
 def test_a_sender_that_died_leaves_an_uncertain_placement(box, workspace, home):
     done = order_one(workspace)
-    Placement.objects.update(state=State.SENDING, order=None, sent_at=now() - timedelta(seconds=61))
+    ago = now() - timedelta(seconds=61)
+    Placement.objects.update(state=State.SENDING, order=None, sent_at=ago, due_at=now())
     assert registry.queue("placements").workspaces(now()) == {workspace.pk}
     Order.objects.update(read_at=None)
     assert registry.queue("placements").drain(workspace.pk, 20.0).counts == {"uncertain": 1}
@@ -226,11 +230,19 @@ def test_a_sender_that_died_leaves_an_uncertain_placement(box, workspace, home):
     assert calls(box).count(POSTED) == 1
 
 
-def test_a_sender_that_may_still_be_waiting_is_left_alone(box, workspace, home):
+def test_a_sender_that_may_still_be_waiting_is_left_alone(box, workspace, home, wire):
+    seen = []
+
+    def look() -> None:
+        done = Placement.objects.get()
+        for later in (59, 61):
+            there = registry.queue("placements").workspaces(now() + timedelta(seconds=later))
+            seen.append((done.state, there))
+
+    wire.before["POST /v1/orders"] = look
     order_one(workspace)
-    Placement.objects.update(state=State.SENDING, order=None, sent_at=now())
-    assert settlement.give_up_waiting(workspace.pk, now=now()) == 0
-    assert Placement.objects.get().state == State.SENDING
+    assert seen == [(State.SENDING, set()), (State.SENDING, {workspace.pk})]
+    assert registry.queue("placements").workspaces(now() + timedelta(hours=1)) == set()
 
 
 def test_a_callback_that_comes_before_the_answer_counts(box, workspace, home, wire, drain_all):

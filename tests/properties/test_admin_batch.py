@@ -1,6 +1,7 @@
 """Push and read in bulk: a plan first, then a progress that comes to an end."""
 
 import uuid
+from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
@@ -26,7 +27,8 @@ def choose(client, action: str, *rows: Property, query: str = "", **more) -> str
 
 
 def progress(client, page: str) -> dict:
-    return client.get(f"{page}progress/").json()
+    found = client.get(f"{page}progress/").context["progress"]
+    return asdict(found) | {"is_finished": found.is_finished}
 
 
 def due(*rows: Property) -> list[bool]:

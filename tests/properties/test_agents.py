@@ -14,10 +14,12 @@ def test_a_fresh_database_has_a_group_for_agents(db):
     group = Group.objects.get(name="Agents")
     names = group.permissions.order_by("content_type__app_label", "codename")
     assert list(names.values_list("content_type__app_label", "codename")) == [
+        ("orders", "add_placement"),
         ("orders", "change_order"),
         ("orders", "change_placement"),
         ("orders", "view_order"),
         ("orders", "view_placement"),
+        ("orders", "view_platformuser"),
         ("properties", "add_property"),
         ("properties", "change_conflict"),
         ("properties", "change_property"),

@@ -815,6 +815,11 @@ def test_unknown_and_rooms_are_never_sent(box, row, drain_all):
     assert list(box.calls)[-1][2] == {"characteristics": {"hasElevator": "UNKNOWN"}}
     assert row.desired["rooms"] == [{"name": "Kitchen"}]
     assert (row.problem, row.due_at) == ({}, None)
+    wanted = {"title": "Kept", "developmentState": "UNKNOWN", "rooms": [{"name": "Attic"}]}
+    Property.objects.update(desired=row.desired | wanted, due_at=now())  # past the product
+    box.calls.clear()
+    drain_all()
+    assert [body for method, _, body, _ in box.calls if method == "PATCH"] == [{"title": "Kept"}]
 
 
 def test_a_reference_that_changes_travels_by_platform_id(box, row, drain_all):

@@ -21,6 +21,7 @@ QUEUES = {
     "orders": ("orders_order", True),
     "assignments": ("orders_assignment", True),
     "materials": ("orders_materialset", True),
+    "users": ("orders_userlist", True),
     "webhooks": ("crm_sync_webhookmonitor", True),
 }
 AWAKE = (

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     RelatedDropdownFilter: TypeAlias = admin.RelatedFieldListFilter
     AutocompleteSelectFilter: TypeAlias = admin.RelatedFieldListFilter
     RangeDateTimeFilter: TypeAlias = admin.FieldListFilter
+    UnfoldAdminAutocompleteWidget: TypeAlias = forms.Select
 else:
     from django.forms import ModelForm
     from unfold.admin import ModelAdmin, StackedInline, TabularInline
@@ -30,13 +31,17 @@ else:
         RelatedDropdownFilter,
     )
     from unfold.decorators import action, display
+    from unfold.widgets import UnfoldAdminAutocompleteWidget
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.views import UnfoldModelAdminViewMixin
 from unfold.widgets import (
     UnfoldAdminExpandableTextareaWidget,
     UnfoldAdminFileFieldWidget,
+    UnfoldAdminIntegerFieldWidget,
     UnfoldAdminSelect2MultipleWidget,
+    UnfoldAdminSelect2Widget,
     UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanWidget,
 )
@@ -52,11 +57,15 @@ __all__ = [
     "RelatedDropdownFilter",
     "StackedInline",
     "TabularInline",
+    "UnfoldAdminAutocompleteWidget",
     "UnfoldAdminExpandableTextareaWidget",
     "UnfoldAdminFileFieldWidget",
+    "UnfoldAdminIntegerFieldWidget",
     "UnfoldAdminSelect2MultipleWidget",
+    "UnfoldAdminSelect2Widget",
     "UnfoldAdminSelectWidget",
     "UnfoldAdminTextInputWidget",
+    "UnfoldAdminTextareaWidget",
     "UnfoldBooleanWidget",
     "UnfoldModelAdminViewMixin",
     "UserChangeForm",

@@ -1,10 +1,11 @@
 """What stands in a cell of an admin screen: badges, moments, links; everything escaped (S18)."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlsplit
 
 from django.db.models import Model
 from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -46,6 +47,17 @@ def exact_moment(at: datetime | None, now: datetime) -> SafeString | str:
         text,
         _relative(at, now),
     )
+
+
+def local_time(at: datetime) -> str:
+    """Write a moment as people arrange one, in the zone of the installation, which it names."""
+    there = timezone.localtime(at)
+    return f"{local_day(there)}, {there:%H:%M %Z}"
+
+
+def local_day(day: date) -> str:
+    """Write a day as people name one."""
+    return f"{day:%a} {day.day} {day:%b %Y}"
 
 
 def _relative(at: datetime, now: datetime) -> str:

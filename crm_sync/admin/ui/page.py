@@ -1,8 +1,10 @@
 """A page of our own within the admin."""
 
+from collections.abc import Callable
+from functools import partial, update_wrapper
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from crm_sync.admin.ui.base import ModelAdmin
@@ -15,3 +17,8 @@ def page(
     shared = {"opts": admin.opts, "media": admin.media}
     whole = admin.admin_site.each_context(request) | shared | context
     return TemplateResponse(request, template, whole)
+
+
+def named(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Give a partial the name that Django's view wrapper copies."""
+    return update_wrapper(view, view.func) if isinstance(view, partial) else view

@@ -6,7 +6,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 from django.core.validators import validate_slug
+from django.utils import timezone
 
+from crm_sync import registry
 from crm_sync.management.base import USAGE, SyncCommand
 from crm_sync.models import Workspace
 from crm_sync.platform import addresses
@@ -62,6 +64,8 @@ class Command(SyncCommand):
             workspace.save(update_fields=["base_url", *CREDENTIALS] if known else None)
             self._forget_unreadable(workspace)
             workspace.answered()
+            for begin in registry.hooks().after_connected:
+                begin(workspace.pk, timezone.now())
         done = "would be " if options["dry_run"] else ""
         done += "changed" if known else "added"
         how = "not checked against" if options["no_check"] else "connected to"

@@ -5,8 +5,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from orders.management.base import OrderCommand, order_document
+from orders.management.base import OrderCommand, order_document, who_changed
 from orders.placing import changes
+from orders.placing.users import who_acts
 
 
 class Command(OrderCommand):
@@ -28,9 +29,11 @@ class Command(OrderCommand):
             if options["dry_run"]:
                 body = changes.cancel_body(order, **wanted)
                 path = f"PUT /v1/orders/{order.platform_id}/cancel"
-                self.emit_bodies({path: body}, as_json=options["json"])
+                who = who_acts(order.workspace_id, body)
+                self.emit_bodies({path: body}, who, as_json=options["json"])
                 return
             order = changes.cancel(order, now=timezone.now(), **wanted)
         # A platform may answer nothing (§4.4): then its next read brings the status.
-        line = f"{order} is asked to be cancelled; status: {order.status or 'not read yet'}"
-        self.emit(order_document(order), [line], as_json=options["json"])
+        status = order.status or "not read yet"
+        line = f"{order} is asked to be cancelled in the name of {who_changed(order)}"
+        self.emit(order_document(order), [f"{line}; status: {status}"], as_json=options["json"])

@@ -1,4 +1,4 @@
-"""Place an order: at most once, and say clearly how it ended."""
+"""Place an order: at most once, and say clearly what it costs and how it ended."""
 
 from typing import Any
 
@@ -6,10 +6,14 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from crm_sync.management.base import FAILED, PARTLY
-from crm_sync.models import Workspace
 from orders.management.base import OrderCommand
 from orders.models import Placement
 from orders.placing import placement
+from orders.placing.already_ordered import already_ordered
+from orders.placing.choices import PARTS, order_body, session_body
+from orders.placing.prices import NO_PRICE, cost_of, name_of, price_of, total
+from orders.placing.sending import send
+from orders.placing.users import who_acts
 
 EXIT = {Placement.State.FAILED: FAILED, Placement.State.UNCERTAIN: PARTLY}
 
@@ -34,27 +38,36 @@ class Command(OrderCommand):
             dest="products",
             help="product id or value such as GROUND_PHOTO; several times for several",
         )
-        for part in placement.PARTS:
+        for part in PARTS:
             parser.add_argument(f"--{part}", help=f"id of the {part} instruction (default: first)")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        workspace = self.workspace(options["slug"])
-        if options["dry_run"]:
-            self._show(workspace, options)
-            return
-        chosen = {part: options[part] for part in placement.PARTS}
+        workspace, as_json = self.workspace(options["slug"]), options["json"]
+        now = timezone.now()
         with self.errors_as_exit_codes():
-            done = placement.place(
+            ready = placement.prepare(
                 workspace,
                 reference=options["reference"],
                 user=options["user"],
                 products=options["products"],
-                now=timezone.now(),
-                **chosen,
+                instructions={part: options[part] for part in PARTS},
+                now=now,
+                is_kept=not options["dry_run"],
             )
-        self._report(done, as_json=options["json"])
+        warnings = [str(one) for one in already_ordered([ready])[0]]
+        for warning in warnings:
+            self.stderr.write(f"warning: {warning}")
+        if not as_json:
+            self.stdout.write("\n".join(_prices(ready)))
+        if options["dry_run"]:
+            self._show_bodies(ready, warnings, as_json=as_json)
+            return
+        with self.errors_as_exit_codes():
+            done = send(ready, now=now)
+        self._report(done, warnings, as_json=as_json)
 
-    def _report(self, done: Placement, *, as_json: bool) -> None:
+    def _report(self, done: Placement, warnings: list[str], *, as_json: bool) -> None:
+        who = who_acts(done.workspace_id, done.acting)
         document = {
             "placement": done.pk,
             "state": done.state,
@@ -62,28 +75,36 @@ class Command(OrderCommand):
             "status": done.order.status if done.order else None,
             "reference": done.object_reference_id,
             "userId": done.user_platform_id,
+            "user": str(who),
             "products": done.products,
+            "sum": total(done.products).document,
             "instructions": done.instructions,
+            "warnings": warnings,
             "problem": done.problem,
         }
         failed = done.state in EXIT
-        names = ", ".join(str(item.get("product") or item["id"]) for item in done.products)
-        lines = [f"{done.order} placed for {done.object_reference_id}: {names}"]
+        names = ", ".join(name_of(item) for item in done.products)
+        lines = [
+            f"{done.order} placed for {done.object_reference_id} in the name of {who}: {names}"
+        ]
         self.emit(document, [] if failed else lines, as_json=as_json)
         if failed:
             self.fail(f"{done.state}: {done.problem}", EXIT[Placement.State(done.state)])
 
-    def _show(self, workspace: Workspace, options: dict[str, Any]) -> None:
-        now = timezone.now()
-        chosen = {part: options[part] for part in placement.PARTS}
-        with self.errors_as_exit_codes():
-            shown = placement.draft(
-                workspace, reference=options["reference"], user=options["user"], now=now
-            )
-            placement.add_products(shown, options["products"])
-            placement.add_instructions(shown, chosen, now=now)
+    def _show_bodies(self, shown: Placement, warnings: list[str], *, as_json: bool) -> None:
         bodies = {
-            "POST /v1/sessions": placement.session_body(shown),
-            "POST /v1/orders": placement.order_body(shown),
+            "POST /v1/sessions": session_body(shown),
+            "POST /v1/orders": order_body(shown),
         }
-        self.emit_bodies(bodies, as_json=options["json"])
+        who, price = who_acts(shown.workspace_id, shown.acting), total(shown.products).document
+        self.emit_bodies(bodies, who, as_json=as_json, sum=price, warnings=warnings)
+
+
+def _prices(placement: Placement) -> list[str]:
+    """Return a line for each product, and one for the sum."""
+    lines = []
+    for product in placement.products:
+        each, count = price_of(product) or NO_PRICE, product["quantity"]
+        times = f"{count} x {each} = {cost_of(product)}" if count > 1 else f"{each}"
+        lines.append(f"{name_of(product)}: {times}")
+    return [*lines, f"sum: {total(placement.products)}"]

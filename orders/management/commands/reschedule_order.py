@@ -8,8 +8,9 @@ from django.utils import timezone
 
 from crm_sync.management.base import USAGE
 from crm_sync.platform.events import NotUnderstood, read_moment
-from orders.management.base import OrderCommand, order_document
+from orders.management.base import OrderCommand, order_document, who_changed
 from orders.placing import changes
+from orders.placing.users import who_acts
 
 
 class Command(OrderCommand):
@@ -38,13 +39,14 @@ class Command(OrderCommand):
             if options["dry_run"]:
                 body = changes.reschedule_body(order, **wanted)
                 path = f"PUT /v1/orders/{order.platform_id}/reschedule"
-                self.emit_bodies({path: body}, as_json=options["json"])
+                who = who_acts(order.workspace_id, body)
+                self.emit_bodies({path: body}, who, as_json=options["json"])
                 return
             order = changes.reschedule(order, now=timezone.now(), **wanted)
         document = order_document(order)
         moved = [f"{one['assignment']} {one['status']}" for one in document["assignments"]]
-        lines = [f"{order} is asked to be rescheduled; assignments: {', '.join(moved)}"]
-        self.emit(document, lines, as_json=options["json"])
+        line = f"{order} is asked to be rescheduled in the name of {who_changed(order)}"
+        self.emit(document, [f"{line}; assignments: {', '.join(moved)}"], as_json=options["json"])
 
     def _moment(self, text: str | None) -> datetime | None:
         try:

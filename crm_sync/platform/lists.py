@@ -1,0 +1,66 @@
+"""Pure: the lists in the platform's answers, with or without an envelope around them (§2.6, A1)."""
+
+from typing import Any, NamedTuple
+
+from crm_sync.platform.errors import TransientError
+
+Document = dict[str, Any]
+
+
+class Page(NamedTuple):
+    """One page of a list.
+
+    Attributes:
+        items: its entries.
+        is_last: no page follows.
+        total: how many entries all pages have together; None where the platform does not say.
+        dropped: how many entries of this page were left out, since they are no JSON objects.
+    """
+
+    items: list[Document]
+    is_last: bool
+    total: int | None
+    dropped: int
+
+
+def page(document: Any) -> Page:
+    """Return what a page says.
+
+    Raises:
+        TransientError: it holds no list.
+    """
+    listed = _named(document, "content")
+    items = documents(listed)
+    envelope = document if isinstance(document, dict) else {}
+    total = envelope.get("totalElements")
+    # `last` may be missing, and an empty page is the end whatever it says.
+    is_last = envelope.get("last") is True or not items
+    return Page(items, is_last, total if type(total) is int else None, len(listed) - len(items))
+
+
+def items(document: Any, name: str) -> list[Document]:
+    """Return the list under `name`, or the document's only list under another name.
+
+    Raises:
+        TransientError: there is none.
+    """
+    return documents(_named(document, name))
+
+
+def documents(value: Any) -> list[Document]:
+    """Return the JSON objects of a list.
+
+    Raises:
+        TransientError: the value is no list.
+    """
+    if not isinstance(value, list):
+        raise TransientError("the answer holds no list where one belongs", unclear=False)
+    return [item for item in value if isinstance(item, dict)]
+
+
+def _named(document: Any, name: str) -> Any:
+    if not isinstance(document, dict):
+        return document
+    lists = [value for value in document.values() if isinstance(value, list)]
+    named = document.get(name)
+    return named if isinstance(named, list) else lists[0] if len(lists) == 1 else None

@@ -1,0 +1,90 @@
+/* A page that moves by itself. What bears `data-part` is asked for anew at the address in
+   `data-follow`, and only what differs is written: what stays keeps its focus, its selection, its
+   scroll and whether it is folded. Nothing is asked while nobody looks. */
+(() => {
+    "use strict";
+
+    const EVERY = 3000; // milliseconds
+    const AFTER_SILENCE = 10000;
+    const NOT_OURS = new Set(["open"]); // what a person unfolded
+
+    const isLike = (one, other) =>
+        one.nodeType === other.nodeType &&
+        one.nodeName === other.nodeName &&
+        one.dataset?.key === other.dataset?.key;
+
+    function update(old, fresh) {
+        if (old.nodeType !== Node.ELEMENT_NODE) {
+            if (old.data !== fresh.data) old.data = fresh.data;
+            return;
+        }
+        for (const { name } of [...old.attributes]) {
+            if (!NOT_OURS.has(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
+        }
+        for (const { name, value } of fresh.attributes) {
+            if (!NOT_OURS.has(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
+        }
+        updateChildren(old, fresh);
+    }
+
+    function updateChildren(old, fresh) {
+        let at = old.firstChild;
+        for (const wanted of [...fresh.childNodes]) {
+            let found = at;
+            while (found && !isLike(found, wanted)) found = found.nextSibling;
+            if (!found) {
+                old.insertBefore(wanted, at);
+                continue;
+            }
+            while (at !== found) {
+                const gone = at;
+                at = at.nextSibling;
+                gone.remove();
+            }
+            update(found, wanted);
+            at = found.nextSibling;
+        }
+        while (at) {
+            const gone = at;
+            at = at.nextSibling;
+            gone.remove();
+        }
+    }
+
+    async function ask(address) {
+        const answer = await fetch(address, { redirect: "error" });
+        if (!answer.ok) throw new Error(String(answer.status));
+        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+        for (const part of fresh.querySelectorAll("[data-part]")) {
+            const name = CSS.escape(part.dataset.part);
+            const old = document.querySelector(`[data-part="${name}"]`);
+            if (old) update(old, part);
+        }
+    }
+
+    async function follow(box) {
+        const note = document.createElement("p");
+        note.className = "cs-silent";
+        note.textContent = "No answer at the moment; asking again.";
+        note.setAttribute("role", "status");
+        note.hidden = true;
+        document.body.append(note);
+        let pause = Number(box.dataset.every) || EVERY;
+        while (!document.querySelector("[data-finished]")) {
+            await new Promise((resolve) => setTimeout(resolve, pause));
+            if (document.hidden) continue;
+            pause = Number(box.dataset.every) || EVERY;
+            try {
+                await ask(box.dataset.follow);
+                note.hidden = true;
+            } catch (error) {
+                note.hidden = false;
+                pause = AFTER_SILENCE;
+            }
+        }
+    }
+
+    document.addEventListener("DOMContentLoaded", () => {
+        document.querySelectorAll("[data-follow]").forEach(follow);
+    });
+})();

@@ -1,0 +1,178 @@
+"""The calendar of appointments, and the private address of a person's own."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import date, datetime
+from typing import Any, cast
+
+from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db.models import F, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+
+from crm_sync.admin.ui.base import ModelAdmin, action
+from crm_sync.admin.ui.cells import exact_moment, local_day, local_time, page_at
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.models import Workspace
+from orders.admin.cells import ASSIGNMENT_TONES
+from orders.calendar import feed
+from orders.calendar.appointments import MOST, Appointment, appointments
+from orders.calendar.ics import what
+from orders.calendar.periods import VIEWS, Period, period
+from orders.lists import beginning
+from orders.models import CalendarFeed
+from orders.statuses import AssignmentStatus, shown
+
+SHOWN = 4  # appointments in one day of a month; the others are on the page of that week
+EARLIEST, LATEST = date(2000, 1, 1), date(2100, 1, 1)
+
+
+def calendar_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
+    """Show a month, a week or a list; on a phone each of them is a list."""
+    if not orders.has_view_permission(request):
+        raise PermissionDenied
+    person = cast("User", request.user)
+    now, asked = timezone.now(), request.GET
+    view = asked.get("view", "") if asked.get("view") in VIEWS else "month"
+    shown_days = period(view, _day(asked.get("on", "")))
+    workspace, who = asked.get("workspace", ""), asked.get("photographer", "")
+    only_mine = asked.get("whose") == "mine"
+    every = appointments(
+        beginning(shown_days.first),
+        beginning(shown_days.end),
+        person=person,
+        only_mine=only_mine,
+        workspace=workspace,
+    )
+    chosen = [one for one in every if who in ("", one.photographer_name)]
+    context = {
+        "title": "Calendar",
+        "period": shown_days,
+        "view": view,
+        "views": [(name.capitalize(), _at(request, view=name), name == view) for name in VIEWS],
+        "before": _at(request, on=shown_days.before),
+        "after": _at(request, on=shown_days.after),
+        "today": _at(request, on=""),
+        "days": _days(shown_days, chosen, view, timezone.localdate(now), request),
+        "count": len(chosen),
+        "is_cut": len(every) == MOST,
+        "workspaces": list(Workspace.objects.order_by("slug").values_list("slug", flat=True)),
+        "workspace": workspace,
+        "photographers": sorted({one.photographer_name for one in every} - {""} | {who} - {""}),
+        "photographer": who,
+        "only_mine": only_mine,
+        "on": asked.get("on", ""),
+        "zone": timezone.get_current_timezone_name(),
+        "feed": _feed(person, now),
+    }
+    return page(orders, request, "orders/calendar.html", context)
+
+
+def address_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
+    """Make or renew the private address, shown once, or take it away (POST only)."""
+    if not orders.has_view_permission(request):
+        raise PermissionDenied
+    person, back = cast("User", request.user), reverse("admin:orders_order_calendar")
+    if request.method != "POST":
+        return HttpResponseRedirect(back)
+    if request.POST.get("do") == "revoke":
+        if feed.revoke(person):
+            messages.success(request, "The address leads nowhere any more.")
+        return HttpResponseRedirect(back)
+    only_mine = request.POST.get("only_mine") == "on"
+    address = feed.renew(person, only_mine=only_mine, now=timezone.now())
+    context = {"title": "Calendar address", "address": address, "back": back}
+    return page(orders, request, "orders/calendar_address.html", context)
+
+
+def _day(text: str) -> date:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return timezone.localdate()
+    return min(max(day, EARLIEST), LATEST)
+
+
+def _at(request: HttpRequest, **changed: object) -> str:
+    """Return the address of this page with other values; "" takes one away."""
+    query = request.GET.dict() | {name: str(value) for name, value in changed.items()}
+    return f"?{urlencode({name: value for name, value in query.items() if value})}"
+
+
+def _days(
+    days: Period, found: Iterable[Appointment], view: str, today: date, request: HttpRequest
+) -> list[dict[str, Any]]:
+    by_day: dict[date, list[Appointment]] = defaultdict(list)
+    for one in found:
+        by_day[timezone.localtime(one.at).date()].append(one)
+    limit = SHOWN if view == "month" else MOST
+    return [
+        {
+            "day": day,
+            "name": local_day(day),
+            "is_today": day == today,
+            "is_outside": days.month not in (0, day.month),
+            "entries": [_entry(one) for one in by_day[day][:limit]],
+            "more": max(0, len(by_day[day]) - limit),
+            "all": _at(request, view="week", on=day),
+        }
+        for day in days.days
+        if view != "list" or by_day[day]
+    ]
+
+
+def _entry(one: Appointment) -> dict[str, str]:
+    status = shown(one.status, AssignmentStatus)
+    return {
+        "key": str(one.key),
+        "time": f"{timezone.localtime(one.at):%H:%M}",
+        "what": what(one),
+        "where": one.title or one.reference or f"Order {one.order}",
+        "who": one.photographer_name,
+        "tone": ASSIGNMENT_TONES.get(one.status, "muted"),
+        "status": status,
+        "address": page_at("orders.order", one.order_key),
+        "hint": f"{local_time(one.at)}, {status}",
+    }
+
+
+def _feed(person: User, now: datetime) -> dict[str, object] | None:
+    row = CalendarFeed.objects.filter(person=person).first()
+    if row is None:
+        return None
+    return {"made": exact_moment(row.created_at, now), "only_mine": row.only_mine}
+
+
+@admin.register(CalendarFeed)
+class CalendarFeedAdmin(ReadOnlyAdmin):
+    """Who has a calendar address; no address is shown, and each can be taken away."""
+
+    empty = Empty(
+        "Nobody has a calendar address",
+        "Whoever may see orders makes one on the page of the calendar.",
+    )
+    list_display = ("who", "range_", "made")
+    list_display_links = None
+    search_fields = ("person__username",)
+    search_help_text = "Account"
+    ordering = ("person__username",)
+    annotations = {"username": F("person__username")}
+    actions = ("revoke",)
+
+    who = column("account", lambda row: row.username, "person__username")
+    range_ = column("shows", lambda row: "Only own orders" if row.only_mine else "All orders")
+    made = moment_column("made", "created_at")
+
+    @action(description="Revoke", permissions=["act"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[CalendarFeed]) -> None:
+        """Let the addresses lead nowhere (POST only)."""
+        self.note(request, queryset, "Revoked.")
+        count = queryset.count()
+        CalendarFeed.objects.filter(pk__in=[row.pk for row in queryset]).delete()
+        messages.success(request, f"Revoked: {count}.")

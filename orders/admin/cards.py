@@ -1,0 +1,102 @@
+"""An assignment as a card: how it stands in words, who comes when, and what the platform needs."""
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.cells import badge, local_day, local_time, moment
+from orders.admin.cells import assignment_badge, worded
+from orders.models import Assignment, Order
+from orders.statuses import ASSIGNMENT_TERMINAL, ORDER_TERMINAL, AssignmentStatus
+
+MEANINGS: dict[str, str] = {  # §3.2
+    AssignmentStatus.CREATED: "Ordered. The work has not started yet.",
+    AssignmentStatus.PHOTOGRAPHER_ASSIGNED: "A photographer has taken it. The date is being set.",
+    AssignmentStatus.SCHEDULED: "Date and time are set.",
+    AssignmentStatus.IN_PRODUCTION: "The shoot is done. The material is being edited.",
+    AssignmentStatus.RESCHEDULE_IN_PROCESS: "Photographer and date are being arranged anew.",
+    AssignmentStatus.ACTION_REQUIRED: "The platform cannot go on without something from you.",
+    AssignmentStatus.IN_PROCESS: "The documents are being prepared.",
+    AssignmentStatus.DELIVERED: "It was delivered.",
+    AssignmentStatus.CANCELLED: "It was cancelled.",
+}
+NEEDS = {  # §3.2, what may be required of the client
+    "POWER_OF_ATTORNEY_REQUIRED": "a signed power of attorney",
+    "DOCUMENT_UPLOAD_REQUIRED": "documents that you upload",
+}
+# §4 has no call that takes a file.
+BRING = (
+    "It cannot be handed in from here: do it on the platform's own pages, at order {}. This page"
+    " goes on by itself when the platform has it."
+)
+PHONE = re.compile(r"\+?[\d ()/.-]{4,30}")
+MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(\.[\w-]+)+")
+
+
+def card(order: Order, assignment: Assignment, name: str, now: datetime) -> dict[str, object]:
+    """Return what the page shows of one assignment, whose row was loaded with its order."""
+    is_waiting = assignment.status == AssignmentStatus.ACTION_REQUIRED
+    return {
+        "key": assignment.pk,
+        "title": name,
+        "id": assignment.platform_id,
+        "badge": assignment_badge(assignment),
+        "meaning": MEANINGS.get(assignment.status, ""),
+        "need": _need(assignment) if is_waiting else "",
+        "bring": BRING.format(order.platform_id),
+        "facts": [(title, value) for title, value in _facts(order, assignment, now) if value],
+        "problem": assignment.problem,
+    }
+
+
+def _need(assignment: Assignment) -> str:
+    code = assignment.action_required
+    return NEEDS.get(code) or worded(code).lower() or "an answer, but it does not say to what"
+
+
+def _facts(order: Order, assignment: Assignment, now: datetime) -> list[tuple[str, object]]:
+    found = assignment.photographer
+    person: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    at = assignment.scheduled_at
+    return [
+        ("Appointment", at and appointment(at, now)),
+        ("Estimated delivery", _estimate(order, assignment)),
+        ("Photographer", person.get("name") or ("Not named yet" if person.get("id") else "")),
+        ("Phone", _reached("tel", person.get("phone"), PHONE)),
+        ("Mail", _reached("mailto", person.get("email"), MAIL)),
+    ]
+
+
+def appointment(at: datetime, now: datetime) -> SafeString:
+    """Show when somebody comes, and how long it is until then."""
+    return format_html('{} <span class="cs-subtle">({})</span>', local_time(at), moment(at, now))
+
+
+def _estimate(order: Order, assignment: Assignment) -> SafeString | str:
+    day = assignment.estimated_delivery_date
+    if day is None:
+        return ""
+    if is_overdue(order, assignment, timezone.localdate()):
+        return format_html("{} {}", local_day(day), badge("Overdue", "danger"))
+    return local_day(day)
+
+
+def is_overdue(order: Order, assignment: Assignment, today: date) -> bool:
+    """Tell whether it should have been delivered before today, and neither is nor was given up."""
+    day = assignment.estimated_delivery_date
+    is_open = order.status not in ORDER_TERMINAL and assignment.status not in ASSIGNMENT_TERMINAL
+    return is_open and day is not None and day < today
+
+
+def _reached(scheme: str, value: Any, form: re.Pattern[str]) -> SafeString | str:
+    """Link a number or an address that looks like one, so that a phone can call it (S18)."""
+    text = str(value or "").strip()
+    if not form.fullmatch(text):
+        return text
+    there = text if scheme == "mailto" else re.sub(r"[^\d+]", "", text)
+    return format_html('<a class="cs-link" href="{}:{}">{}</a>', scheme, there, text)

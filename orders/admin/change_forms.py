@@ -1,0 +1,129 @@
+"""What a person fills in to reschedule or cancel an order (§4.4, A34)."""
+
+import http.client
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from crm_sync.admin.ui.base import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
+from crm_sync.models import Workspace
+from crm_sync.platform.errors import RejectedError
+from orders.admin.cells import assignment_names
+from orders.admin.user_field import user_field
+from orders.models import Assignment, Order
+from orders.placing.users import proposed_user
+from orders.statuses import may_reschedule
+
+LONGEST_REASON = 1000
+# Where the sentence of a 400 stands that names a member of the body.
+FIELDS = {
+    "userId": "user",
+    "userReferenceId": "user",
+    "assignmentId": "assignment",
+    "proposedAt": "proposed_at",
+    "reason": "reason",
+}
+
+
+class CancelForm(forms.Form):
+    """Who acts, and why."""
+
+    reason = forms.CharField(
+        required=False,
+        max_length=LONGEST_REASON,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+        help_text="May stay empty. It goes to the platform.",
+    )
+
+    field_order: tuple[str, ...] = ("user", "reason")
+
+    def __init__(
+        self, order: Order, *args: Any, account: User, now: datetime, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.order, self.now = order, now
+        workspace = Workspace.objects.only("pk").get(pk=order.workspace_id)  # no secret (S5)
+        mine = proposed_user(workspace, account)
+        self.fields["user"] = user_field(workspace.pk, initial=mine.platform_id if mine else "")
+        self.order_fields(self.field_order)
+
+    def wishes(self) -> dict[str, Any]:
+        """Return the arguments of `changes.cancel` or `changes.reschedule`."""
+        return {"user": self.cleaned_data["user"], "reason": self.cleaned_data["reason"]}
+
+    def add_refusal(self, error: RejectedError) -> None:
+        """Put each sentence of a 400 at its field, and what names none of ours above them."""
+        for fault in error.fields:
+            name = FIELDS.get(fault.path)
+            known = name in self.fields
+            self.add_error(name if known else None, _sentence(fault.message))
+        if not self.errors:
+            self.add_error(None, _sentence(said(error)))
+
+
+class RescheduleForm(CancelForm):
+    """Also of what, and to when."""
+
+    assignment = forms.ChoiceField(
+        label="What", required=False, widget=UnfoldAdminSelectWidget, choices=()
+    )
+    proposed_at = forms.DateTimeField(
+        required=False,
+        widget=UnfoldAdminTextInputWidget(attrs={"type": "datetime-local"}),
+        help_text="May stay empty. The platform may arrange another one.",
+    )
+    field_order = ("assignment", "proposed_at", "user", "reason")
+
+    def __init__(self, order: Order, *args: Any, **kwargs: Any) -> None:
+        super().__init__(order, *args, **kwargs)
+        self.names = assignment_names(order.assignments.all())
+        movable = [(one.platform_id, self.names[one.pk]) for one in movable_assignments(order)]
+        every = (
+            [("", f"All assignments that can be moved ({len(movable)})")]
+            if len(movable) != 1
+            else []
+        )
+        self.fields["assignment"].choices = [*every, *movable]  # type: ignore[attr-defined]
+        zone = timezone.get_current_timezone_name()
+        self.fields["proposed_at"].label = f"Proposed time ({zone})"
+
+    def clean_proposed_at(self) -> datetime | None:
+        """Refuse a time that is over: it is a slip."""
+        at: datetime | None = self.cleaned_data["proposed_at"]
+        if at is not None and at <= self.now:
+            raise ValidationError("This time is over already.")
+        return at
+
+    def wishes(self) -> dict[str, Any]:
+        """Add the assignment, None for all, and the time."""
+        return super().wishes() | {
+            "assignment": self.cleaned_data["assignment"] or None,
+            "proposed_at": self.cleaned_data["proposed_at"],
+        }
+
+
+def movable_assignments(order: Order) -> list[Assignment]:
+    """Return the assignments that §3.2 lets be rescheduled, in their order (A49)."""
+    rows = sorted(order.assignments.all(), key=lambda one: one.pk)
+    return [one for one in rows if may_reschedule(one.status, one.assignment_type)]
+
+
+def said(error: RejectedError) -> str:
+    """Return the platform's words, without the name that HTTP gives to the status anyway."""
+    name = http.client.responses.get(error.status, "")
+    words = "; ".join(part for part in error.words.split("; ") if part != name)
+    return words or str(error)
+
+
+def _sentence(words: str) -> str:
+    """Return what the platform said as a sentence."""
+    text = words.strip().rstrip(".")
+    return f"The platform says: {text}."

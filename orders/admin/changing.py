@@ -1,0 +1,249 @@
+"""Reschedule and cancel on the page of an order: fill in, look at what is sent, send it once."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+from uuid import UUID, uuid4
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+
+from crm_sync.admin.ui.cells import local_time, page_of
+from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.readonly import ReadOnlyAdmin
+from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, SyncError
+from orders.admin.change_forms import CancelForm, RescheduleForm, movable_assignments, said
+from orders.models import ChangeRequest, Order
+from orders.placing import changes
+from orders.placing.errors import AlreadySent, NoSuchChoice, OutcomeUnknown
+from orders.placing.users import who_acts
+from orders.statuses import ORDER_TERMINAL, OrderStatus, may_cancel
+
+Result = TypeVar("Result")
+Kind = ChangeRequest.Kind
+
+
+@dataclass(frozen=True)
+class Change:
+    """One of the two calls.
+
+    Attributes:
+        body: reads the users of the platform and returns what would be sent.
+        send: sends it, once.
+        means: what it means, for whoever decides.
+    """
+
+    form: type[CancelForm]
+    body: Callable[..., dict[str, Any]]
+    send: Callable[..., Order]
+    title: str
+    link: str
+    button: str
+    means: str
+    tone: str = ""
+
+
+CHANGES: dict[str, Change] = {
+    Kind.RESCHEDULE: Change(
+        RescheduleForm,
+        changes.reschedule_body,
+        changes.reschedule,
+        "Reschedule",
+        "Reschedule…",
+        "Ask for another appointment",
+        "The photographer and the appointment are given up, and arranged anew.",
+    ),
+    Kind.CANCEL: Change(
+        CancelForm,
+        changes.cancel_body,
+        changes.cancel,
+        "Cancel",
+        "Cancel the order…",
+        "Cancel the order",
+        "The order ends with all of its assignments. Nobody can take that back.",
+        "cs-danger",
+    ),
+}
+
+
+def offered(order: Order) -> list[str]:
+    """Return which changes §3 allows, as far as we know the order and its assignments."""
+    found = [Kind.RESCHEDULE] if may_be_moved(order) else []
+    return [*found, Kind.CANCEL] if may_cancel(order.status) else [*found]
+
+
+def may_be_moved(order: Order) -> bool:
+    """Tell whether it is not over, and one of its assignments can be moved."""
+    return order.status not in ORDER_TERMINAL and bool(movable_assignments(order))
+
+
+def change_page(order: Order, kind: str) -> str:
+    """Return the address of the form."""
+    return reverse(f"admin:orders_order_{kind.lower()}", args=[order.pk])
+
+
+def change_view(admin: ReadOnlyAdmin, request: HttpRequest, pk: int, kind: str) -> HttpResponse:
+    """Show the form; show what it would send (POST); send that (POST with the token of the look).
+
+    Only the two POST steps ask the platform anything.
+    """
+    if not admin.has_act_permission(request):
+        raise PermissionDenied
+    order = Order.objects.filter(pk=pk).first()
+    if order is None:
+        raise Http404
+    step, token = request.POST.get("step", ""), _token(request.POST.get("token", ""))
+    if token is not None and ChangeRequest.objects.filter(token=token).exists():
+        messages.info(request, "This was sent before, and only once.")
+        return HttpResponseRedirect(page_of(order))
+    if kind not in offered(order):
+        messages.warning(request, _not_offered(order, kind))
+        return HttpResponseRedirect(page_of(order))
+    change = CHANGES[kind]
+    account = cast("User", request.user)
+    form = change.form(order, request.POST or None, account=account, now=timezone.now())
+    if step == "send" and token is not None and form.is_valid():
+        done = _send(admin, request, form, change, token)
+        if done is not None:
+            return done
+    elif step in ("check", "send") and form.is_valid():
+        body = _asked(form, lambda: change.body(order, **form.wishes()))
+        if body is not None:
+            return _confirm(admin, request, form, change, body)
+    return page(admin, request, "orders/change.html", _shared(order, form, change))
+
+
+def _token(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _not_offered(order: Order, kind: str) -> str:
+    if order.status in ORDER_TERMINAL or kind == Kind.CANCEL:
+        return f"The order is {order.status_shown.lower()}: it cannot be changed any more."
+    return "None of its assignments can be rescheduled as they stand now."
+
+
+def _shared(order: Order, form: CancelForm, change: Change) -> dict[str, Any]:
+    return {
+        "title": f"{change.title} order {order.platform_id}",
+        "order": order,
+        "form": form,
+        "change": change,
+        "back": page_of(order),
+    }
+
+
+def _confirm(
+    admin: ReadOnlyAdmin,
+    request: HttpRequest,
+    form: CancelForm,
+    change: Change,
+    body: dict[str, Any],
+) -> HttpResponse:
+    """Show in words, and folded as it goes out, what the next POST sends."""
+    order = form.order
+    verb = change.title.lower()
+    context = _shared(order, form, change) | {
+        "facts": _in_words(form, body),
+        "call": f"PUT /v1/orders/{order.platform_id}/{verb}",
+        "body": json.dumps(body, indent=2, ensure_ascii=False),
+        "token": uuid4(),
+    }
+    return page(admin, request, "orders/change_confirm.html", context)
+
+
+def _in_words(form: CancelForm, body: dict[str, Any]) -> list[tuple[str, object]]:
+    order, chosen = form.order, form.cleaned_data
+    facts: list[tuple[str, object]] = [
+        ("Order", order.platform_id),
+        ("Property", order.object_reference_id or "Not known"),
+        ("In the name of", str(who_acts(order.workspace_id, body))),
+    ]
+    if isinstance(form, RescheduleForm):
+        wanted = chosen["assignment"]
+        moved = [one for one in movable_assignments(order) if wanted in ("", one.platform_id)]
+        now_at = [
+            f"{form.names[one.pk]}, now "
+            + (local_time(one.scheduled_at) if one.scheduled_at else "without an appointment")
+            for one in moved
+        ]
+        at = chosen["proposed_at"]
+        facts[2:2] = [
+            ("What", "; ".join(now_at)),
+            ("Proposed time", local_time(at) if at else "None: whenever it suits"),
+        ]
+    return [*facts, ("Reason", chosen["reason"] or "None")]
+
+
+def _send(
+    admin: ReadOnlyAdmin, request: HttpRequest, form: CancelForm, change: Change, token: UUID
+) -> HttpResponse | None:
+    """Send it and lead back to the order; None where the form has to say what is wrong."""
+    order = form.order
+    wishes = form.wishes() | {"actor": request.user, "token": token, "now": timezone.now()}
+    try:
+        done = _asked(form, lambda: change.send(order, **wishes))
+    except AlreadySent:
+        messages.info(request, "This was sent before, and only once.")
+    except OutcomeUnknown as error:
+        messages.warning(request, f"{UNKNOWN} ({error.__cause__})")
+    except RejectedError as error:
+        text = f"The platform did not allow it: {said(error)}. The order is read again."
+        messages.error(request, text)
+    else:
+        if done is None:
+            return None
+        admin.note(request, Order.objects.filter(pk=order.pk), f"{change.title}: sent.")
+        messages.success(request, _success(done, change))
+    return HttpResponseRedirect(page_of(order))
+
+
+UNKNOWN = (
+    "The platform gave no clear answer, so it is not known whether this was done. The order is read"
+    " again now, and this page shows how it stands then. Do not send it a second time before that."
+)
+
+
+def _success(order: Order, change: Change) -> str:
+    if change is CHANGES[Kind.RESCHEDULE]:
+        return "The platform was asked for another appointment."
+    if order.status == OrderStatus.CANCELLED:
+        return "The order is cancelled."
+    return "The platform was asked to cancel the order, which is read again now."
+
+
+def _asked(form: CancelForm, call: Callable[[], Result]) -> Result | None:
+    """Return what the call returns; None where the form now says what is wrong.
+
+    Raises:
+        RejectedError: 409, which no other input would change.
+        AlreadySent, OutcomeUnknown: as the call did.
+    """
+    try:
+        return call()
+    except NoSuchChoice as error:
+        text = str(error)
+        form.add_error("user", f"{text[:1].upper()}{text[1:]}")
+    except RejectedError as error:
+        if error.status == 409:
+            raise
+        form.add_refusal(error)
+    except NotFoundError as error:
+        form.add_error(None, f"The platform does not know it: {error}")
+    except AuthError:
+        text = "The platform does not take our credentials. Nothing was changed; tell an operator."
+        form.add_error(None, text)
+    except SyncError as error:
+        form.add_error(None, f"{BUSY} ({error})")
+    return None
+
+
+BUSY = "The platform cannot be asked just now. Nothing was changed: try again in a minute."

@@ -1,0 +1,120 @@
+"""What a person fills in for an order: who orders, how many of what, which instructions."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from crm_sync.admin.ui.base import (
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelectWidget,
+)
+from crm_sync.platform.errors import SyncError
+from orders.admin.cells import worded
+from orders.admin.user_field import user_field
+from orders.models import Placement, PlatformUser
+from orders.placing.choices import PARTS, Document, labels
+from orders.placing.drafts import Choices
+from orders.placing.errors import NoSuchChoice
+from orders.placing.prices import NO_PRICE, price_of
+from orders.placing.users import find_user
+
+MOST_OF_ONE = 100
+QUANTITY = "quantity-"
+
+
+class ChoiceForm(forms.Form):
+    """The choices of one placement; without products as long as no session is open."""
+
+    user = forms.CharField()
+    revision = forms.IntegerField(widget=forms.HiddenInput)  # as this window has seen it
+
+    def __init__(self, placement: Placement, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.placement = placement
+        key = placement.user_platform_id or placement.user_reference_id
+        self.fields["user"] = user_field(placement.workspace_id, initial=key)
+        self.fields["revision"].initial = placement.revision
+        if placement.session_id:
+            self._add_products(placement)
+            for part in PARTS:
+                self._add_part(part, placement)
+
+    def _add_products(self, placement: Placement) -> None:
+        chosen = {str(one["id"]): one["quantity"] for one in placement.products}
+        for product in placement.offered:
+            key = str(product.get("id"))
+            self.fields[f"{QUANTITY}{key}"] = forms.IntegerField(
+                label=product_name(product),
+                min_value=0,
+                max_value=MOST_OF_ONE,
+                required=False,
+                initial=chosen.get(key, 0),
+                widget=UnfoldAdminIntegerFieldWidget(attrs={"inputmode": "numeric"}),
+            )
+
+    def _add_part(self, part: str, placement: Placement) -> None:
+        options = labels(placement.options.get(part))
+        if options:
+            self.fields[part] = forms.ChoiceField(
+                label=part.capitalize(),
+                choices=[(key, label or key) for key, label in options.items()],
+                initial=placement.instructions.get(part),
+                widget=UnfoldAdminSelectWidget,
+            )
+
+    def clean_user(self) -> PlatformUser:
+        """Find the user, in the list of the platform where we do not know the name."""
+        try:
+            return find_user(self.placement.workspace, self.cleaned_data["user"])
+        except NoSuchChoice as error:
+            text = str(error)
+            raise ValidationError(f"{text[:1].upper()}{text[1:]}") from error
+        except SyncError as error:
+            text = f"The users of the platform cannot be read just now: try again. ({error})"
+            raise ValidationError(text) from error
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse an order of nothing, once there is something to choose from."""
+        cleaned = super().clean() or {}
+        has_products = any(name.startswith(QUANTITY) for name in self.fields)
+        if has_products and not self.errors and not any(self.quantities(cleaned).values()):
+            raise ValidationError("Choose at least one product.")
+        return cleaned
+
+    @staticmethod
+    def quantities(cleaned: dict[str, Any]) -> dict[str, int]:
+        """Return product id to quantity."""
+        return {
+            name.removeprefix(QUANTITY): value or 0
+            for name, value in cleaned.items()
+            if name.startswith(QUANTITY)
+        }
+
+    def choices(self) -> Choices:
+        """Return what was chosen, once the form is valid."""
+        cleaned = self.cleaned_data
+        instructions = {part: cleaned[part] for part in PARTS if cleaned.get(part)}
+        return Choices(cleaned["user"], self.quantities(cleaned), instructions)
+
+    def product_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield each product with its input and its price."""
+        for product in self.placement.offered if self.placement.session_id else ():
+            price = price_of(product)
+            yield {
+                "field": self[f"{QUANTITY}{product.get('id')}"],
+                "kind": worded(product["kind"]) if product.get("kind") else "",
+                "price": price or NO_PRICE,
+                "amount": price.amount if price else "",
+                "currency": price.currency if price else "",
+            }
+
+    def part_fields(self) -> list[forms.BoundField]:
+        """Return the inputs of the instructions."""
+        return [self[part] for part in PARTS if part in self.fields]
+
+
+def product_name(product: Document) -> str:
+    """Return the name of a product for people."""
+    return str(product.get("name") or worded(product.get("product") or product.get("id") or "?"))

@@ -1,0 +1,75 @@
+"""What the page of one placement shows: how it stands, and what a person can do now."""
+
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+
+from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at
+from orders.admin.cells import placement_badge, who_fact
+from orders.admin.placing import ADD, is_open_for, step_page
+from orders.admin.review import calls, instructions_in_words, lines
+from orders.models import Placement
+from orders.placing.prices import total
+
+State = Placement.State
+SAYS = {
+    State.DRAFT: "Nothing is chosen for good yet, and nothing was ordered.",
+    State.READY: "It can be reviewed. Nothing was ordered.",
+    State.SENDING: "A worker sends it to the platform now.",
+    State.PLACED: "It was placed.",
+    State.UNCERTAIN: "The platform may have the order. It is never sent a second time by itself.",
+    State.FAILED: "Nothing was ordered.",
+}
+CONFIRMED = "A worker places it now. This page follows by itself, and may be closed."
+TRIED_AGAIN = "Nothing was ordered yet; it is tried again soon. "
+
+
+def placement_page(placement: Any, user: Any, *, now: datetime) -> dict[str, Any]:
+    """Return what the template needs.
+
+    Args:
+        placement: annotated with `workspace_slug` and `order_name`.
+    """
+    state = State(placement.state)
+    waits = state == State.READY and placement.confirmed_at is not None
+    may_order = user.has_perm(ADD)
+    order = page_at("orders.order", placement.order_id) if placement.order_id else ""
+    return {
+        "badge": placement_badge(placement),
+        "says": CONFIRMED if waits else SAYS[state],
+        "is_uncertain": state == State.UNCERTAIN,
+        "order_url": order,
+        "go_on": step_page(placement) if is_open_for(placement, user) else "",
+        "again": may_order and state == State.FAILED and placement.real_estate_property_id,
+        "can_take_back": waits and may_order and placement.created_by_id == user.pk,
+        "is_under_way": waits or state == State.SENDING,
+        "waits_because": TRIED_AGAIN + placement.problem if waits and placement.problem else "",
+        "facts": [(name, value) for name, value in _facts(placement, order, now) if value],
+        "lines": lines(placement) if state != State.DRAFT else [],
+        "sum": total(placement.products),
+        "calls": calls(placement),
+    }
+
+
+def _facts(placement: Any, order: str, now: datetime) -> list[tuple[str, object]]:
+    ours = placement.real_estate_property_id
+    address = page_at("properties.property", ours) if ours else ""
+    return [
+        ("Property", link(address, placement.object_reference_id or EMPTY)),
+        ("Ordered by", who_fact(placement.who)),
+        ("Order", placement.order_name and link(order, placement.order_name)),
+        *instructions_in_words(placement),
+        ("Ordered together", placement.group and link(_group_page(placement), "All of them")),
+        ("Workspace", placement.workspace_slug),
+        ("Number", str(placement.pk)),
+        ("Session", placement.session_id),
+        ("Begun", exact_moment(placement.created_at, now)),
+        ("Begun by", placement.beginner),
+        ("Confirmed", placement.confirmed_at and exact_moment(placement.confirmed_at, now)),
+        ("Sent", placement.sent_at and exact_moment(placement.sent_at, now)),
+    ]
+
+
+def _group_page(placement: Any) -> str:
+    return reverse("admin:orders_placement_group", args=[placement.group])

@@ -1,0 +1,192 @@
+"""An order from the admin: choose, review, place; each step is saved, and only POST does anything.
+
+What is sent is sent by a worker, see `orders.placing.confirmation`.
+"""
+
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
+
+from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.cells import link, page_of
+from crm_sync.admin.ui.page import page
+from orders.admin.choice_form import ChoiceForm
+from orders.admin.review import review
+from orders.models import Placement
+from orders.placing import confirmation, drafts, selection
+from orders.placing.errors import ChangedMeanwhile
+from properties.models import Property
+
+ADD = "orders.add_placement"
+State = Placement.State
+
+
+def begin(request: HttpRequest, property_: Property) -> HttpResponse:
+    """Open the draft of this person for a property, or go on with it (POST only)."""
+    account, now = account_of(request), timezone.now()
+    draft = drafts.begin(property_, account=account, now=now)
+    if draft.state == State.DRAFT:
+        drafts.load(draft, now=now)
+    return HttpResponseRedirect(step_page(draft))
+
+
+def begin_view(request: HttpRequest) -> HttpResponse:
+    """Open or go on with the draft for the property that is named (POST)."""
+    key = request.POST.get("property", "")
+    if request.method != "POST" or not key.isdecimal():
+        return HttpResponseRedirect(reverse("admin:orders_placement_changelist"))
+    return begin(request, get_object_or_404(Property, pk=int(key)))
+
+
+def step_page(placement: Placement) -> str:
+    """Return the address at which a person goes on with a placement."""
+    is_open = placement.state in drafts.OPEN and placement.confirmed_at is None
+    if is_open and placement.group is not None:
+        return reverse("admin:orders_placement_group", args=[placement.group])
+    if placement.state == State.DRAFT:
+        return reverse("admin:orders_placement_choose", args=[placement.pk])
+    if placement.state == State.READY and placement.confirmed_at is None:
+        return reverse("admin:orders_placement_review", args=[placement.pk])
+    return page_of(placement)
+
+
+def is_open_for(placement: Placement, user: Any) -> bool:
+    """Tell whether this person may go on with it: her own, and not confirmed."""
+    is_mine = placement.created_by_id is not None and placement.created_by_id == user.pk
+    is_open = placement.state in drafts.OPEN and placement.confirmed_at is None
+    return is_mine and is_open and user.has_perm(ADD)
+
+
+def choose_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpResponse:
+    """Show what can be chosen; read it again, or save the choices (POST)."""
+    placement = _own(request, pk)
+    is_alone = placement.group is None
+    if not is_open_for(placement, request.user) or not (is_alone or selection.is_lead(placement)):
+        return HttpResponseRedirect(step_page(placement))
+    form = ChoiceForm(placement)
+    if request.method == "POST":
+        now = timezone.now()
+        is_load = request.POST.get("step") == "load"
+        form = form if is_load else ChoiceForm(placement, request.POST)
+        try:
+            if is_load:
+                drafts.load(placement, now=now)
+            elif form.is_valid():
+                placement.revision = form.cleaned_data["revision"]
+                if drafts.choose(placement, form.choices(), now=now):
+                    selection.spread(placement, now=now)
+        except ChangedMeanwhile:
+            messages.warning(request, "This was changed in another window: look at it again.")
+        except IntegrityError:
+            text = f"You have begun another order for {placement.object_reference_id}: go on there."
+            messages.warning(request, text)
+        if is_load or form.is_valid():
+            placement.refresh_from_db()
+            is_chosen = placement.state == State.READY
+            again = HttpResponseRedirect(request.path)
+            return HttpResponseRedirect(step_page(placement)) if is_chosen else again
+    property_ = placement.real_estate_property
+    is_new = property_ is not None and property_.platform_id is None
+    others = 0 if placement.group is None else selection.members(placement.group).count() - 1
+    context = _shared(placement) | {
+        "others": others,
+        "form": form,
+        "waits": is_new and not placement.problem,
+        "is_refused": is_new,
+        "progress_url": reverse("admin:orders_placement_progress", args=[placement.pk]),
+        "state": push_state(property_),
+    }
+    return page(admin, request, "orders/choose.html", context)
+
+
+def review_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpResponse:
+    """Show what would be ordered; let a worker place it (POST with the revision that was seen)."""
+    placement = _own(request, pk)
+    if request.method == "POST" and placement.group is None:
+        _confirm(request, placement)
+        placement.refresh_from_db()
+        return HttpResponseRedirect(step_page(placement))
+    is_ready = placement.state == State.READY and placement.group is None
+    if not is_open_for(placement, request.user) or not is_ready:
+        return HttpResponseRedirect(step_page(placement))
+    context = _shared(placement) | review(placement)
+    return page(admin, request, "orders/review.html", context)
+
+
+def _confirm(request: HttpRequest, placement: Placement) -> None:
+    seen = request.POST.get("revision", "")
+    if not is_open_for(placement, request.user) or not seen.isdecimal():
+        return
+    account = account_of(request)
+    if not confirmation.confirm(placement, revision=int(seen), account=account, now=timezone.now()):
+        messages.warning(request, "It is not as you have seen it any more: look at it again.")
+
+
+def take_back_view(request: HttpRequest, pk: int) -> HttpResponse:
+    """Withdraw what was confirmed, as long as no worker has sent it (POST)."""
+    placement = _own(request, pk)
+    if request.method == "POST" and placement.created_by_id == request.user.pk:
+        if confirmation.take_back(placement):
+            messages.success(request, "Nothing was ordered.")
+        else:
+            messages.warning(request, "It is too late: it was sent already.")
+        placement.refresh_from_db()
+    return HttpResponseRedirect(step_page(placement))
+
+
+def progress_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> JsonResponse:
+    """Answer whether the property is on the platform by now, for the page that waits for that."""
+    if not admin.has_view_permission(request):
+        raise PermissionDenied
+    answer = JsonResponse({"state": push_state(_placement(pk).real_estate_property)})
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def push_state(property_: Property | None) -> str:
+    """Return "there" once a property is on the platform; "push" or "refused" before."""
+    if property_ is None or property_.platform_id is not None:
+        return "there"
+    return "refused" if property_.due_at is None and property_.problem else "push"
+
+
+def _shared(placement: Placement) -> dict[str, Any]:
+    property_ = placement.real_estate_property
+    name = placement.object_reference_id or placement.property_platform_id
+    return {
+        "title": f"Order for {name}",
+        "placement": placement,
+        "name": name,
+        "property": link(page_of(property_), name),
+        "property_title": (property_.title or "") if property_ else "",
+        "back": page_of(property_) or page_of(placement),
+    }
+
+
+def account_of(request: HttpRequest) -> User:
+    """Return who asks, if this person may place orders.
+
+    Raises:
+        PermissionDenied: she may not.
+    """
+    if not request.user.has_perm(ADD):
+        raise PermissionDenied
+    return cast("User", request.user)
+
+
+def _own(request: HttpRequest, pk: int) -> Placement:
+    if not request.user.has_perm(ADD):
+        raise PermissionDenied
+    return _placement(pk)
+
+
+def _placement(pk: int) -> Placement:
+    rows = Placement.objects.select_related("real_estate_property").prefetch_related("user")
+    return get_object_or_404(rows, pk=pk)

@@ -1,0 +1,75 @@
+"""What a person sees before she places an order: in words, and exactly as it goes out."""
+
+import json
+from typing import Any
+
+from crm_sync.admin.ui.cells import link, page_of
+from orders.admin.cells import who_fact, worded
+from orders.admin.choice_form import product_name
+from orders.models import Placement
+from orders.placing.already_ordered import AlreadyOrdered, already_ordered
+from orders.placing.choices import PARTS, labels, order_body, session_body
+from orders.placing.prices import NO_PRICE, cost_of, price_of, total
+
+
+def review(placement: Placement) -> dict[str, Any]:
+    """Return what the template needs to show the order before it is placed."""
+    cost = total(placement.products)
+    return {
+        "facts": _facts(placement),
+        "lines": lines(placement),
+        "sum": cost,
+        "button": f"Place this order for {cost}" if cost.amounts else "Place this order",
+        "warnings": [warned(one) for one in already_ordered([placement])[0]],
+        "calls": calls(placement),
+    }
+
+
+def calls(placement: Placement) -> list[tuple[str, str]]:
+    """Return the two bodies as they go out, once everything is chosen."""
+    if not placement.products or not placement.session_id:
+        return []
+    return [
+        ("POST /v1/sessions", _shown(session_body(placement))),
+        ("POST /v1/orders", _shown(order_body(placement))),
+    ]
+
+
+def lines(placement: Placement) -> list[dict[str, Any]]:
+    """Return the products in words: name, quantity, price of one, and cost."""
+    return [
+        {
+            "name": product_name(product),
+            "quantity": product.get("quantity") or 1,
+            "price": price_of(product) or NO_PRICE,
+            "cost": cost_of(product),
+        }
+        for product in placement.products
+    ]
+
+
+def warned(found: AlreadyOrdered) -> tuple[str, Any]:
+    """Return a warning in words, and a link to what it names."""
+    return found.told(worded), link(page_of(found.subject), "Look at it")
+
+
+def instructions_in_words(placement: Placement) -> list[tuple[str, str]]:
+    """Return each part of the instructions with the label of what was chosen."""
+    chosen = placement.instructions
+    return [
+        (part.capitalize(), labels(placement.options.get(part)).get(chosen[part]) or chosen[part])
+        for part in PARTS
+        if part in chosen
+    ]
+
+
+def _facts(placement: Placement) -> list[tuple[str, object]]:
+    return [
+        ("Property", link(page_of(placement.real_estate_property), placement.object_reference_id)),
+        ("Ordered by", who_fact(placement.who)),
+        *instructions_in_words(placement),
+    ]
+
+
+def _shown(body: dict[str, Any]) -> str:
+    return json.dumps(body, indent=2, ensure_ascii=False)

@@ -1,0 +1,177 @@
+"""Orders for chosen properties: one set of choices, a review of all, and a table of what came."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import F, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.cells import badge, link, list_of, page_at, page_of
+from crm_sync.admin.ui.page import page
+from crm_sync.hooks.actions import PropertyAction
+from orders.admin import placing
+from orders.admin.cells import placement_badge
+from orders.admin.page import ordered
+from orders.admin.review import instructions_in_words, warned
+from orders.models import Placement
+from orders.placing import drafts, selection
+from orders.placing.already_ordered import already_ordered
+from orders.placing.errors import NoSuchChoice
+from orders.placing.prices import Total, total
+from properties.models import Property
+
+State = Placement.State
+ON_A_PAGE = 50
+WIDE = ("offered", "options")  # no row shows them
+
+
+def order(request: HttpRequest, properties: QuerySet[Property]) -> HttpResponse:
+    """Begin an order for each of the chosen properties (POST only)."""
+    account, now = placing.account_of(request), timezone.now()
+    if properties.order_by().count() == 1:
+        return placing.begin(request, properties.get())
+    try:
+        lead = selection.begin(properties, account=account, now=now)
+    except NoSuchChoice as error:
+        text = str(error)
+        messages.warning(request, f"{text[:1].upper()}{text[1:]}.")
+        return HttpResponseRedirect(request.get_full_path())
+    drafts.load(lead, now=now)
+    return HttpResponseRedirect(reverse("admin:orders_placement_choose", args=[lead.pk]))
+
+
+ORDER = PropertyAction("order", "Order…", "Order for these…", placing.ADD, order)
+
+
+def group_view(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResponse:
+    """Show all placements of a group; place, leave out or take back (POST)."""
+    lead = _lead(admin, request, group)
+    if request.method == "POST":
+        if not _may_act(lead, request):
+            raise PermissionDenied
+        _act(request, group)
+        if not selection.members(group).exists():  # all were left out
+            return HttpResponseRedirect(list_of("properties.property"))
+        return HttpResponseRedirect(reverse("admin:orders_placement_group", args=[group]))
+    if _may_act(lead, request) and not selection.is_chosen(lead):
+        return HttpResponseRedirect(reverse("admin:orders_placement_choose", args=[lead.pk]))
+    context = _context(request, group, lead) | {"title": "Orders for chosen properties"}
+    return page(admin, request, "orders/group.html", context)
+
+
+def group_live(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResponse:
+    """Return what moves on the page of a group."""
+    lead = _lead(admin, request, group)
+    return render(request, "orders/group_live.html", _context(request, group, lead))
+
+
+def _lead(admin: ModelAdmin, request: HttpRequest, group: UUID) -> Placement:
+    if not admin.has_view_permission(request):
+        raise PermissionDenied
+    lead = selection.members(group).prefetch_related("user").first()
+    if lead is None:
+        raise Http404
+    return lead
+
+
+def _may_act(lead: Placement, request: HttpRequest) -> bool:
+    is_mine = lead.created_by_id is not None and lead.created_by_id == request.user.pk
+    return is_mine and request.user.has_perm(placing.ADD)
+
+
+def _act(request: HttpRequest, group: UUID) -> None:
+    step, out = request.POST.get("step", ""), request.POST.get("leave_out", "")
+    if step == "place":
+        account, seen = placing.account_of(request), request.POST.get("seen", "")
+        if not selection.confirm(group, seen=seen, account=account, now=timezone.now()):
+            messages.warning(request, "It is not as you have seen it any more: look at it again.")
+    elif step == "take_back":
+        count = selection.take_back(group)
+        messages.success(request, f"Taken back, and not ordered: {count}.")
+    elif out == "warned":
+        to_review = _to_review(group)
+        found = already_ordered(to_review)
+        keys = [one.pk for one, some in zip(to_review, found, strict=True) if some]
+        messages.success(request, f"Left out: {selection.leave_out(group, keys)}.")
+    elif out.isdecimal():
+        selection.leave_out(group, [int(out)])
+        lead = selection.members(group).first()
+        if lead is not None and not selection.is_chosen(lead):
+            drafts.load(lead, now=timezone.now())
+
+
+def _to_review(group: UUID) -> list[Placement]:
+    return list(selection.members(group).filter(selection.TO_REVIEW).defer(*WIDE))
+
+
+def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, Any]:
+    counts, to_review = selection.counts(group), _to_review(group)
+    found = zip(to_review, already_ordered(to_review), strict=True)
+    warnings = {one.pk: [warned(some) for some in several] for one, several in found if several}
+    cost = sum((total(one.products) for one in to_review), Total())
+    rows = selection.members(group).defer(*WIDE)
+    names = {"title": F("real_estate_property__title"), "order_name": F("order__platform_id")}
+    pages = Paginator(rows.annotate(**names), ON_A_PAGE)
+    shown = pages.get_page(request.GET.get("page"))
+    may_act = _may_act(lead, request)
+    return {
+        "lead": lead,
+        "counts": counts,
+        "sum": cost,
+        "button": _button(counts.to_review, cost),
+        "seen": selection.fingerprint(group),
+        "warned": len(warnings),
+        "rows": [_row(row, warnings.get(row.pk, []), may_act=may_act) for row in shown],
+        "page": shown,
+        "pages": list(pages.get_elided_page_range(shown.number)),
+        "may_act": may_act,
+        "may_change": placing.is_open_for(lead, request.user),
+        "choices": [
+            ("Products", ordered(lead)),
+            ("Ordered by", str(lead.who)),
+            *instructions_in_words(lead),
+        ],
+    }
+
+
+def _button(count: int, cost: Total) -> str:
+    orders = "1 order" if count == 1 else f"{count:,} orders"
+    return f"Place {orders} for {cost}" if cost.amounts else f"Place {orders}"
+
+
+def _row(row: Any, warnings: list[tuple[str, Any]], *, may_act: bool) -> dict[str, Any]:
+    """Return one placement for the table; `row` has its title and the id of its order."""
+    is_open = row.state in drafts.OPEN and row.confirmed_at is None
+    ours = row.real_estate_property_id
+    name = row.object_reference_id or row.property_platform_id
+    return {
+        "pk": row.pk,
+        "property": link(page_at("properties.property", ours) if ours else "", name),
+        "title": row.title or "",
+        "badge": _badge(row),
+        "sum": total(row.products) if row.state != State.DRAFT else "",
+        "order": link(page_at("orders.order", row.order_id), row.order_name)
+        if row.order_id
+        else "",
+        "placement": link(page_of(row), "Details"),
+        "problem": row.problem,
+        "warnings": warnings,
+        "has_remarks": bool(row.order_id or row.problem or warnings),
+        "may_leave_out": may_act and is_open,
+    }
+
+
+def _badge(row: Placement) -> Any:
+    if row.state == State.DRAFT:
+        return badge("Being prepared", "info") if row.due_at else badge("Not ready", "warning")
+    if row.state == State.READY:
+        waits = row.confirmed_at is not None
+        return badge("Waits for a worker", "info") if waits else badge("To be placed", "muted")
+    return placement_badge(row)

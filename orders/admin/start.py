@@ -1,0 +1,94 @@
+"""An order from the list of orders: choose the property first."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.urls import reverse, reverse_lazy
+
+from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminAutocompleteWidget, action
+from crm_sync.admin.ui.page import page
+from orders.admin import placing
+from properties.models import Property
+
+FOUND = 20  # properties in one answer of the search
+SEARCHED = ("object_reference_id", "platform_id", "title", "locality")
+
+
+class PropertyWidget(UnfoldAdminAutocompleteWidget):
+    """A choice that shows no more than the property that is chosen already."""
+
+    def __init__(self) -> None:
+        super().__init__(attrs={"data-ajax--url": reverse_lazy("admin:orders_placement_search")})
+
+    def optgroups(self, name: str, value: list[str], attrs: Any = None) -> Any:
+        """Leave all others to the search."""
+        chosen = Property.objects.filter(pk__in=[key for key in value if key.isdecimal()])
+        self.choices = [("", ""), *((one.pk, str(one)) for one in chosen)]
+        return super().optgroups(name, value, attrs)
+
+
+class StartForm(forms.Form):
+    """Which property."""
+
+    property = forms.ModelChoiceField(
+        Property.objects.all(),
+        widget=PropertyWidget,
+        help_text="Search by reference, title or locality.",
+        error_messages={"required": "Choose a property."},
+    )
+
+
+class StartsOrders:
+    """Puts the button on top of a list."""
+
+    actions_list = ("start",)
+
+    @action(description="Order…", permissions=["order"])
+    def start(self, request: HttpRequest) -> HttpResponse:
+        """Lead to the choice of the property."""
+        return HttpResponseRedirect(reverse("admin:orders_placement_start"))
+
+    def has_order_permission(self, request: HttpRequest) -> bool:
+        """Tell whether this person may place orders (S17)."""
+        return _may_start(request)
+
+
+def start_view(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
+    """Show the choice of the property; begin its order (POST)."""
+    if not _may_start(request):
+        raise PermissionDenied
+    form = StartForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        return placing.begin(request, form.cleaned_data["property"])
+    context = {"title": "Order", "form": form, "form_media": form.media}
+    return page(admin, request, "orders/start.html", context)
+
+
+def search_view(request: HttpRequest) -> JsonResponse:
+    """Answer the search of the widget: properties by reference, with their title and place."""
+    if not _may_start(request):
+        raise PermissionDenied
+    term = request.GET.get("term", "").strip().replace("\0", "")
+    number = request.GET.get("page", "1")
+    first = (max(1, int(number[:4])) - 1) * FOUND if number.isdecimal() else 0
+    words = Q()
+    for column in SEARCHED:
+        words |= Q(**{f"{column}__icontains": term})
+    rows = Property.objects.filter(words) if term else Property.objects.all()
+    columns = ("pk", "object_reference_id", "platform_id", "title", "locality", "workspace__slug")
+    found = list(
+        rows.order_by("object_reference_id", "pk").values_list(*columns)[first : first + FOUND + 1]
+    )
+    results = [
+        {"id": str(pk), "text": ", ".join(part for part in (ref or key, *rest) if part)}
+        for pk, ref, key, *rest in found[:FOUND]
+    ]
+    return JsonResponse({"results": results, "pagination": {"more": len(found) > FOUND}})
+
+
+def _may_start(request: HttpRequest) -> bool:
+    user: Any = request.user
+    return bool(user.has_perm(placing.ADD) and user.has_perm("properties.view_property"))

@@ -1,0 +1,189 @@
+"""The timeline of an order as people read it: newest first, and what came at one time together."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import TextChoices
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.cells import local_day, local_time, moment
+from orders.admin.cells import worded
+from orders.admin.people import acting_key
+from orders.models import Assignment, ChangeRequest, Placement, StatusChange
+from orders.statuses import AssignmentStatus, OrderStatus, shown
+
+Fact = StatusChange.Fact
+CHOICES: dict[str, type[TextChoices]] = {
+    Fact.ORDER_STATUS: OrderStatus,
+    Fact.ASSIGNMENT_STATUS: AssignmentStatus,
+}
+Outcome = ChangeRequest.Outcome
+LONGEST_CALL = timedelta(minutes=1)  # who has no answer by then has ended with its process
+NAMELESS = "somebody not named yet"
+FROM_HERE: dict[str, int | None] = {"From here": None}
+ASKED: dict[str, str] = {
+    ChangeRequest.Kind.RESCHEDULE: "asked for another appointment",
+    ChangeRequest.Kind.CANCEL: "asked to cancel the order",
+}
+
+
+@dataclass
+class Line:
+    """One thing that changed, of one assignment or of several in the same way."""
+
+    fact: str
+    about: list[str]
+    before: str
+    after: str
+    is_listed: bool = True
+    was_stale: bool = False
+
+    def is_like(self, other: "Line") -> bool:
+        """Tell whether it says the same of another assignment."""
+        flags = (self.is_listed, self.was_stale) == (other.is_listed, other.was_stale)
+        text = (self.fact, self.before, self.after) == (other.fact, other.before, other.after)
+        return bool(self.about) and bool(other.about) and flags and text
+
+
+@dataclass
+class Group:
+    """What came at one time: its lines, and from where, with received events that can be opened."""
+
+    key: str
+    at: datetime
+    when: SafeString | str
+    lines: list[Line] = field(default_factory=list)
+    sources: dict[str, int | None] = field(default_factory=dict)
+
+
+def groups(
+    lines: Iterable[StatusChange],
+    assignments: Mapping[int, Assignment],
+    names: Mapping[int, str],
+    now: datetime,
+) -> list[Group]:
+    """Return the lines of an order, newest first, grouped by the second in which they happened.
+
+    Args:
+        lines: newest first.
+        assignments, names: of the order, by key.
+    """
+    changes = list(lines)
+    people = _people(changes, assignments.values())
+    found: list[Group] = []
+    for change in changes:
+        line = _line(change, names, people)
+        if line is None:
+            continue
+        second = change.occurred_at.replace(microsecond=0)
+        if not found or found[-1].at != second:
+            found.append(Group(f"t{second.timestamp():.0f}", second, moment(second, now)))
+        _add(found[-1], line)
+        event = change.received_event_id
+        found[-1].sources.setdefault(change.get_source_display(), event)
+    return found
+
+
+def with_wishes(
+    found: Iterable[Group],
+    asked: Iterable[ChangeRequest],
+    placement: Placement | None,
+    users: Mapping[str, str],
+    now: datetime,
+) -> list[Group]:
+    """Add what our own people did: who placed the order, and who asked to change it.
+
+    Args:
+        users: names of the users of the platform, see `people.user_names`.
+    """
+    mine = [_wish(one, users, now) for one in asked]
+    if placement is not None and placement.sent_at is not None:
+        line = Line(f"{_name(placement.created_by)} placed the order", [], "", "")
+        at = placement.sent_at
+        mine.append(Group("placed", at, moment(at, now), [line], dict(FROM_HERE)))
+    return sorted((*found, *mine), key=lambda one: one.at, reverse=True)
+
+
+def _wish(asked: ChangeRequest, users: Mapping[str, str], now: datetime) -> Group:
+    who, acting = _name(asked.asked_by), users.get(acting_key(asked.body), "")
+    as_whom = f", as {acting}" if acting not in ("", who) else ""
+    text = f"{who} {ASKED[asked.kind]}{as_whom}"
+    reason = str(asked.body.get("reason") or "")
+    is_lost = asked.outcome == Outcome.SENT and now - asked.sent_at > LONGEST_CALL
+    outcome = Outcome(Outcome.UNCLEAR if is_lost else asked.outcome).label
+    answer = f"{outcome}: {asked.words}" if asked.words else str(outcome)
+    line = Line(text, [f"“{reason}”"] if reason else [], "", answer)
+    return Group(
+        f"c{asked.pk}", asked.sent_at, moment(asked.sent_at, now), [line], {"From here": None}
+    )
+
+
+def _name(account: AbstractBaseUser | None) -> str:
+    """Return the name of one of our people; a command has none."""
+    if account is None:
+        return "Somebody"
+    full = getattr(account, "get_full_name", str)()
+    return full or account.get_username()
+
+
+def _add(group: Group, line: Line) -> None:
+    for known in group.lines:
+        if known.is_like(line):
+            known.about = sorted({*known.about, *line.about})
+            return
+    group.lines.append(line)
+
+
+def _line(change: StatusChange, names: Mapping[int, str], people: Mapping[str, str]) -> Line | None:
+    """Return a line in words; None where only the name of a person became known."""
+    name = names.get(change.assignment_id or 0)
+    before, after = (_value(change, value, people) for value in (change.previous, change.new))
+    if change.fact == Fact.PHOTOGRAPHER and before == after != NAMELESS:
+        return None
+    return Line(
+        change.get_fact_display(),
+        [name] if name else [],
+        before if change.previous else "",
+        after,
+        change.is_listed,
+        change.was_stale,
+    )
+
+
+def _value(change: StatusChange, value: str, people: Mapping[str, str]) -> str:
+    if change.fact in CHOICES:
+        return shown(value, CHOICES[change.fact])
+    if not value:
+        return "None"
+    if change.fact == Fact.PHOTOGRAPHER:
+        return people.get(value, value)
+    if change.fact in (Fact.ACTION, Fact.MATERIALS):
+        return ", ".join(map(worded, value.split()))
+    return _date(value)
+
+
+def _date(value: str) -> str:
+    """Return a moment or a day, as `timeline.worded` writes them, for a person."""
+    try:
+        return local_time(datetime.strptime(value, "%Y-%m-%d %H:%M UTC").replace(tzinfo=UTC))
+    except ValueError:
+        pass
+    try:
+        return local_day(date.fromisoformat(value))
+    except ValueError:
+        return value
+
+
+def _people(changes: Iterable[StatusChange], assignments: Iterable[Assignment]) -> dict[str, str]:
+    """Return the names of the photographers by their ids; an event names them by the id (§6.3)."""
+    known: list[Any] = [one.photographer for one in assignments]
+    booked = [one for one in changes if one.fact == Fact.PHOTOGRAPHER]
+    ids = {one.new for one in booked if one.source == StatusChange.Source.CALLBACK}
+    return dict.fromkeys(ids - {""}, NAMELESS) | {
+        str(person["id"]): str(person["name"])
+        for person in known
+        if isinstance(person, dict) and person.get("id") and person.get("name")
+    }

@@ -1,0 +1,132 @@
+"""The users of the platform: who they are there, and which account here is the same person."""
+
+from functools import partial, update_wrapper
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import F
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
+
+from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, two_lines
+from crm_sync.admin.ui.columns import column
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.models import Workspace
+from orders.admin.user_account import AccountForm, account_view
+from orders.admin.user_filters import AccountFilter, CountryFilter, GoneFilter, LanguageFilter
+from orders.admin.user_reads import reads
+from orders.mirror import user_list
+from orders.models import PlatformUser
+
+BY_HAND, BY_EMAIL = "chosen here", "by e-mail"
+
+
+def tie(user: PlatformUser) -> str:
+    """Say how a user came to its account; "" where it has none, and nobody chose that."""
+    if user.is_tied_by_hand:
+        return BY_HAND
+    return BY_EMAIL if user.account_id else ""
+
+
+def account_cell(user: Any) -> SafeString | str:
+    """Name the account; nobody is a choice too."""
+    how = tie(user)
+    return two_lines(user.account_name or "Nobody", how) if how else EMPTY
+
+
+def last_seen(user: PlatformUser) -> SafeString | str:
+    """Show when the list named a user last, and whether it is gone."""
+    when = moment(user.seen_at, timezone.now())
+    return two_lines(badge("Gone", "warning"), when) if user.gone_at else when
+
+
+@admin.register(PlatformUser)
+class PlatformUserAdmin(ReadOnlyAdmin):
+    """A mirror, but for the account: that is ours to choose."""
+
+    empty = Empty(
+        "No user of the platform is known yet",
+        "They are read from the platform as soon as a workspace is connected, and then every hour.",
+    )
+    list_before_template = "orders/user_reads.html"
+    change_form_template = "orders/user.html"
+    list_display = ("person", "reached_at", "speaks", "workspace_", "account_", "seen")
+    list_filter = (GoneFilter, AccountFilter, LanguageFilter, CountryFilter, WorkspaceFilter)
+    search_fields = (
+        *("name", "user_reference_id", "platform_id", "email", "phone"),
+        "account__username",
+    )
+    search_help_text = "Name, reference, id, e-mail, phone or account"
+    ordering = ("name", "pk")
+    annotations = {"workspace_slug": F("workspace__slug"), "account_name": F("account__username")}
+
+    person = column(
+        "user",
+        lambda row: two_lines(row.name or row.platform_id, row.user_reference_id),
+        "name",
+    )
+    reached_at = column("e-mail", lambda row: two_lines(row.email or EMPTY, row.phone), "email")
+    speaks = column(
+        "language", lambda row: two_lines(row.language or EMPTY, row.country), "language"
+    )
+    workspace_ = column("workspace", lambda row: row.workspace_slug, "workspace_slug")
+    account_ = column("account", account_cell, "account_name")
+    seen = column("last seen", last_seen, "seen_at")
+
+    def get_urls(self) -> list[URLPattern]:
+        pages = (("read/", read_view, "read"), ("<int:pk>/account/", account_view, "account"))
+        own = [
+            path(
+                place,
+                self.admin_site.admin_view(require_POST(update_wrapper(partial(view, self), view))),
+                name=f"orders_platformuser_{name}",
+            )
+            for place, view, name in pages
+        ]
+        return [*own, *super().get_urls()]
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show above the list when it was read, and what failed."""
+        more = {"reads": reads(timezone.now()), "can_act": self.has_act_permission(request)}
+        return super().changelist_view(request, (extra_context or {}) | more)
+
+    def page_context(self, request: HttpRequest, user: Any) -> dict[str, Any]:
+        now = timezone.now()
+        orders = f"{list_of('orders.order')}?by={user.pk}"
+        return {
+            "title": str(user),
+            "badge": badge("Gone", "warning") if user.gone_at else "",
+            "orders": link(orders, "Orders of this user"),
+            "form": AccountForm(user) if self.has_act_permission(request) else None,
+            "facts": [
+                ("Name", user.name or EMPTY),
+                ("Reference", user.user_reference_id or EMPTY),
+                ("Id on the platform", user.platform_id),
+                ("E-mail", user.email or EMPTY),
+                ("Phone", user.phone or EMPTY),
+                ("Language", user.language or EMPTY),
+                ("Country", user.country or EMPTY),
+                ("Workspace", user.workspace_slug),
+                ("Account here", account_cell(user)),
+                ("Last seen", exact_moment(user.seen_at, now)),
+                *([("Gone since", exact_moment(user.gone_at, now))] if user.gone_at else []),
+            ],
+        }
+
+
+def read_view(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
+    """Have the users of every workspace read at once."""
+    if not admin.has_act_permission(request):
+        raise PermissionDenied
+    now = timezone.now()
+    for workspace_id in Workspace.objects.values_list("pk", flat=True):
+        user_list.ask(workspace_id, now)
+    messages.success(request, "A worker reads the users from the platform now.")
+    return HttpResponseRedirect(reverse("admin:orders_platformuser_changelist"))

@@ -1,0 +1,54 @@
+"""The choice of who acts, for every form that changes something on the platform (A34)."""
+
+from typing import Any
+
+from django import forms
+
+from crm_sync.admin.ui.base import (
+    UnfoldAdminSelect2Widget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
+from orders.models import PlatformUser
+
+FEW = 50  # users in a list without a search
+
+
+class UserField(forms.ChoiceField):
+    """One of the users of a workspace, by id; also one whom the last step knew by the reference."""
+
+    def __init__(self, users: list[PlatformUser], **kwargs: Any) -> None:
+        choices = [("", "Choose"), *((one.platform_id, str(one)) for one in users)]
+        super().__init__(choices=choices, **kwargs)
+        self.ids = {one.user_reference_id: one.platform_id for one in users}
+
+    def to_python(self, value: Any) -> str:
+        text: str = super().to_python(value)
+        return self.ids.get(text, text) if text else text
+
+
+def user_field(workspace_id: int, *, initial: str) -> forms.Field:
+    """Return the choice among the users of a workspace that are there.
+
+    Where none is known yet, one is named, and looked for on the platform.
+
+    Args:
+        initial: an id, or a reference where no user is known.
+    """
+    known = PlatformUser.objects.filter(workspace=workspace_id, gone_at=None).order_by("name", "pk")
+    users = list(known)
+    if not users:
+        return forms.CharField(
+            label="Acting user",
+            initial=initial,
+            max_length=255,
+            widget=UnfoldAdminTextInputWidget,
+            help_text="The platform does it in the name of this user: an id or a reference.",
+        )
+    return UserField(
+        users,
+        label="Acting user",
+        initial=initial,
+        widget=UnfoldAdminSelectWidget if len(users) <= FEW else UnfoldAdminSelect2Widget,
+        help_text="The platform does it in the name of this user.",
+    )

@@ -1,0 +1,60 @@
+"""When the users of each workspace were read, for the top of their list."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Case, F, QuerySet, Value, When
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.cells import moment
+from crm_sync.models import Workspace
+from orders.models import UserList
+
+SHOWN = 5  # workspaces; those with a problem first
+
+
+@dataclass(frozen=True)
+class Read:
+    """One workspace.
+
+    Attributes:
+        at: when its users were read to the end; "" where they never were.
+        problem: why the last read failed; "" where it did not.
+        set_aside: entries of the list that cannot be kept.
+    """
+
+    workspace: str
+    at: SafeString | str
+    due: SafeString | str
+    problem: str
+    set_aside: int
+
+
+@dataclass(frozen=True)
+class Reads:
+    """The first few workspaces, how many more there are, and which were never asked."""
+
+    shown: list[Read]
+    more: int
+    unasked: list[str]
+
+
+def reads(now: datetime) -> Reads:
+    """Return what is known of the reads, with three queries for any number of workspaces."""
+    is_well = Case(When(problem="", then=Value(1)), default=Value(0))
+    rows = UserList.objects.annotate(slug=F("workspace__slug"), is_well=is_well)
+    unasked: QuerySet[Workspace, str] = Workspace.objects.filter(user_list=None).values_list(
+        "slug", flat=True
+    )
+    return Reads(
+        [_read(row, now) for row in rows.order_by("is_well", "slug")[:SHOWN]],
+        max(0, rows.count() - SHOWN),
+        list(unasked.order_by("slug")[:SHOWN]),
+    )
+
+
+def _read(row: UserList, now: datetime) -> Read:
+    slug = getattr(row, "slug", "")
+    due = moment(row.due_at, now) if row.due_at and row.due_at > now else "now"
+    at = moment(row.read_at, now) if row.read_at else ""
+    return Read(slug, at, due, row.problem, row.set_aside)

@@ -1,0 +1,1 @@
+"""The appointments of the assignments, for the calendar of the admin and for calendar programs."""

@@ -1,0 +1,97 @@
+"""Which appointments a person sees, as plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import F
+
+from orders import lists
+from orders.models import Assignment, Order
+from orders.statuses import AssignmentStatus
+
+MOST = 2_000  # appointments at one time
+
+
+@dataclass(frozen=True)
+class Appointment:
+    """When somebody comes, to what, for which order.
+
+    Attributes:
+        set_at: when the platform set it, by its clock.
+        photographer: id, name, email, phone as given.
+        address: of the property, as its document has it.
+    """
+
+    key: int
+    at: datetime
+    set_at: datetime
+    status: str
+    products: list[str]
+    photographer: Mapping[str, Any]
+    order_key: int
+    order: str
+    reference: str
+    title: str
+    address: Mapping[str, Any]
+    workspace: str
+
+    @property
+    def photographer_name(self) -> str:
+        """The name, "" where it is not known."""
+        return str(self.photographer.get("name") or "")
+
+
+def appointments(
+    first: datetime, end: datetime, *, person: User, only_mine: bool, workspace: str = ""
+) -> list[Appointment]:
+    """Return the appointments from `first` until before `end` that were not given up, by time.
+
+    One query; at most `MOST`. Nothing for who may not see orders (S17).
+    """
+    if not person.has_perm("orders.view_order"):
+        return []
+    held = Assignment.objects.filter(scheduled_at__gte=first, scheduled_at__lt=end)
+    rows = held.exclude(status=AssignmentStatus.CANCELLED)
+    if workspace:
+        rows = rows.filter(workspace__slug=workspace)
+    if only_mine:
+        rows = rows.filter(order__in=Order.objects.filter(lists.mine(person)))
+    found = rows.order_by("scheduled_at", "pk").values(
+        "pk",
+        "scheduled_at",
+        "scheduled_watermark",
+        "status",
+        "products",
+        "photographer",
+        "order_id",
+        order_name=F("order__platform_id"),
+        reference=F("order__object_reference_id"),
+        title=F("order__real_estate_property__title"),
+        address=F("order__real_estate_property__desired__address"),
+        slug=F("workspace__slug"),
+    )
+    return [_appointment(row) for row in found[:MOST]]
+
+
+def _appointment(row: Mapping[str, Any]) -> Appointment:
+    return Appointment(
+        key=row["pk"],
+        at=row["scheduled_at"],
+        set_at=row["scheduled_watermark"],
+        status=row["status"],
+        products=[str(one) for one in row["products"]],
+        photographer=_object(row["photographer"]),
+        order_key=row["order_id"],
+        order=row["order_name"],
+        reference=row["reference"],
+        title=row["title"] or "",
+        address=_object(row["address"]),
+        workspace=row["slug"],
+    )
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,59 @@
+"""The private address of a person's appointments: made, found, revoked."""
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.utils.crypto import constant_time_compare
+
+from orders.calendar.appointments import appointments
+from orders.calendar.ics import calendar
+from orders.models import CalendarFeed
+
+PATH = "/calendar.ics"
+BACK, AHEAD = timedelta(days=30), timedelta(days=365)
+
+
+def renew(person: User, *, only_mine: bool, now: datetime) -> str:
+    """Give the person a new address and return it; the one before leads nowhere from now on.
+
+    It stands in no table: who loses it makes another one. The key is in the query, which no log of
+    ours has (S3).
+    """
+    key = secrets.token_urlsafe(32)
+    columns = {"digest": _digest(key), "only_mine": only_mine, "created_at": now}
+    CalendarFeed.objects.update_or_create(person=person, defaults=columns)
+    return f"{settings.PUBLIC_BASE_URL}{PATH}?key={key}"
+
+
+def revoke(person: User) -> bool:
+    """Take the address away; tell whether there was one."""
+    return CalendarFeed.objects.filter(person=person).delete()[0] > 0
+
+
+def find(key: str) -> CalendarFeed | None:
+    """Return the feed with this key, None where it has none or its person may not see it (S17).
+
+    What is looked up is the digest of the key: how long that takes says nothing about a key.
+    """
+    digest = _digest(key)
+    feed = CalendarFeed.objects.select_related("person").filter(digest=digest).first()
+    if feed is None or not constant_time_compare(feed.digest, digest):
+        return None
+    person = feed.person
+    may_see = person.is_staff and person.has_perm("orders.view_order")
+    return feed if may_see else None
+
+
+def written(feed: CalendarFeed, *, now: datetime) -> bytes:
+    """Return the appointments of the feed, from a month ago to a year ahead."""
+    found = appointments(now - BACK, now + AHEAD, person=feed.person, only_mine=feed.only_mine)
+    base_url = settings.PUBLIC_BASE_URL
+    return calendar(found, host=urlsplit(base_url).hostname or "localhost", base_url=base_url)
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,54 @@
+"""Pure: which days a calendar shows, and what comes before and after them."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+WEEK = timedelta(days=7)
+LIST = timedelta(days=30)
+VIEWS = ("month", "week", "list")
+
+
+@dataclass(frozen=True)
+class Period:
+    """Some days.
+
+    Attributes:
+        first, end: the days that are shown, `end` not among them; of a month whole weeks.
+        title: what they are called.
+        before, after: a day of the period before, and of the one after.
+        month: the month that is meant, 0 for all days.
+    """
+
+    first: date
+    end: date
+    title: str
+    before: date
+    after: date
+    month: int = 0
+
+    @property
+    def days(self) -> list[date]:
+        """All days, in their order."""
+        return [self.first + timedelta(days=n) for n in range((self.end - self.first).days)]
+
+
+def period(view: str, on: date) -> Period:
+    """Return the month, the week from Monday, or the thirty days from a day on."""
+    if view == "list":
+        end = on + LIST
+        return Period(on, end, f"From {_named(on)}", on - LIST, end)
+    monday = on - timedelta(days=on.weekday())
+    if view == "week":
+        sunday = monday + WEEK - timedelta(days=1)
+        title = f"{_named(monday)} to {_named(sunday)}"
+        return Period(monday, monday + WEEK, title, monday - WEEK, monday + WEEK)
+    first = on.replace(day=1)
+    following = (first + timedelta(days=31)).replace(day=1)
+    begins = first - timedelta(days=first.weekday())
+    ends = following + timedelta(days=-following.weekday() % 7)
+    before = first - timedelta(days=1)
+    return Period(begins, ends, f"{first:%B %Y}", before, following, first.month)
+
+
+def _named(day: date) -> str:
+    return f"{day.day} {day:%b %Y}"

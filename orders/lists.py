@@ -1,0 +1,80 @@
+"""The lists of orders that an agent works through, each as one condition on the orders."""
+
+from datetime import date, datetime, time, timedelta
+
+from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from orders.models import Assignment, Look, MaterialSet, Order, Placement
+from orders.statuses import ASSIGNMENT_TERMINAL, ORDER_TERMINAL, AssignmentStatus
+
+
+def mine(person: User) -> Q:
+    """Orders that this person placed or confirmed here, or a user who is tied to the account."""
+    placed = Placement.objects.filter(
+        Q(created_by=person) | Q(confirmed_by=person), order__isnull=False
+    )
+    return Q(pk__in=placed.values("order")) | Q(user__account=person)
+
+
+def still_open() -> Q:
+    """Orders that have not ended (§3.1)."""
+    return ~Q(status__in=ORDER_TERMINAL)
+
+
+def needs_action() -> Q:
+    """Open orders for which the platform waits for somebody here (§3.2)."""
+    waiting = Assignment.objects.filter(status=AssignmentStatus.ACTION_REQUIRED)
+    return still_open() & Q(pk__in=waiting.values("order"))
+
+
+def appointment_in_week_of(day: date) -> Q:
+    """Orders with an appointment from Monday to Sunday, in our zone, that was not given up."""
+    first, end = week_of(day)
+    there = Assignment.objects.filter(scheduled_at__gte=first, scheduled_at__lt=end)
+    held = there.exclude(status=AssignmentStatus.CANCELLED)
+    return Q(pk__in=held.values("order"))
+
+
+def week_of(day: date) -> tuple[datetime, datetime]:
+    """Return the beginning of the Monday before or at a day, and of the next one."""
+    monday = day - timedelta(days=day.weekday())
+    return beginning(monday), beginning(monday + timedelta(days=7))
+
+
+def beginning(day: date) -> datetime:
+    """Return midnight in the zone of the installation, whose days may have 23 or 25 hours."""
+    return timezone.make_aware(datetime.combine(day, time.min))
+
+
+def overdue(today: date) -> Q:
+    """Open orders of which something should have been delivered before today."""
+    late = Assignment.objects.filter(estimated_delivery_date__lt=today)
+    return still_open() & Q(pk__in=late.exclude(status__in=ASSIGNMENT_TERMINAL).values("order"))
+
+
+def delivered() -> Q:
+    """Orders with materials."""
+    sets = MaterialSet.objects.filter(order=OuterRef("pk"), fetched_at__isnull=False)
+    return Q(Exists(sets))
+
+
+def not_looked_at(person: User, since: datetime) -> Q:
+    """Orders to which something was delivered after `since` that this person has not seen."""
+    looked = Look.objects.filter(
+        person=person, order=OuterRef("order"), at__gte=OuterRef("fetched_at")
+    )
+    fetched = MaterialSet.objects.filter(fetched_at__gt=since, order__isnull=False)
+    return Q(pk__in=fetched.exclude(Exists(looked)).values("order"))
+
+
+def note_look(order: Order, person: User, *, now: datetime) -> None:
+    """Note that this person sees the page now; writes only where something new was delivered."""
+    newest = MaterialSet.objects.filter(order=order, fetched_at__isnull=False)
+    fetched_at = newest.order_by("-fetched_at").values_list("fetched_at", flat=True).first()
+    if fetched_at is None:
+        return
+    mine = Look.objects.filter(order=order, person=person)
+    if not mine.filter(at__gte=fetched_at).exists():
+        Look.objects.update_or_create(order=order, person=person, defaults={"at": now})

@@ -1,0 +1,112 @@
+"""The pull of the users: a walk over the platform's list, one page at a time (§2.6, A41).
+
+A claim reads one page, so a long list holds up no other queue, and a stop loses one page at most.
+There is no read of one user, and pages shift while somebody adds or removes one. So a walk counts
+as complete only where its pages showed as many as the platform says that there are, and gone is who
+is missing in two complete walks (I32).
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from crm_sync.jobs import due
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.jobs.due import Claim
+from crm_sync.models import Workspace
+from crm_sync.platform.errors import SyncError, TransientError
+from crm_sync.platform.lists import Page
+from crm_sync.workers import queues
+from crm_sync.workers.queues import Drain
+from orders.mirror import users
+from orders.models import PlatformUser, UserList
+
+QUEUE = "users"
+EVERY = timedelta(seconds=settings.USERS_READ_EVERY)  # from the end of one walk to the next
+LONGEST_WAIT = max(EVERY, timedelta(seconds=due.BACKOFF_LIMIT)) + due.LEASE
+FIRST_PAGE: dict[str, Any] = {"page": 0, "begun_at": None}
+
+
+def ask(workspace_id: int, now: datetime) -> None:
+    """Have all users read at once, from now on again and again; a `hooks.after_connected`.
+
+    A walk that is under way goes on, and another one follows.
+    """
+    first = {"due_at": now, "asked_at": now}
+    _, is_new = UserList.objects.get_or_create(workspace_id=workspace_id, defaults=first)
+    if not is_new:
+        UserList.objects.filter(workspace_id=workspace_id).update(due_at=now, asked_at=now)
+    doorbell.ring(QUEUE, workspace_id)
+
+
+def read_pages(claims: Sequence[Claim[UserList]], drain: Drain) -> list[str]:
+    """Read the next page of each; the `work` of the queue.
+
+    Returns:
+        "page read" while more follow, "read" at the end of a complete walk, "incomplete" at the end
+        of another one, "put off" after an error.
+
+    Raises:
+        LeaseLost: another worker holds the row now.
+    """
+    return [_read_page(claim, drain.workspace) for claim in claims]
+
+
+def _read_page(claim: Claim[UserList], workspace: Workspace) -> str:
+    begun_at = claim.row.begun_at or timezone.now()
+    try:
+        page = workspace.client().user_page(claim.row.page)
+    except SyncError as error:
+        workspace.pause_for(error, timezone.now())
+        queues.put_off(claim, error, problem=queues.error_text(error))
+        return "put off"
+    workspace.answered()
+    try:
+        with transaction.atomic():
+            return _take(claim, page, begun_at=begun_at, now=timezone.now())
+    except TransientError as error:  # nothing of this page is written
+        queues.put_off(claim, error, problem=queues.error_text(error))
+        return "put off"
+
+
+def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: datetime) -> str:
+    """Write one page and how far the walk is, in one transaction."""
+    row = claim.row
+    kept = users.keep(row.workspace_id, page.items, walk=row.walk, now=now)
+    if not page.is_last and not kept.fresh:
+        # A platform that does not know `page` would never end.
+        raise TransientError(f"page {row.page} of the users shows nobody new", unclear=False)
+    before = row if row.page else UserList()  # the counts are those of one walk
+    counts = {
+        "listed": before.listed + kept.fresh,
+        "set_aside": before.set_aside + kept.set_aside + page.dropped,
+    }
+    if not page.is_last:
+        columns = {"page": row.page + 1, "begun_at": begun_at, **counts}
+        claim.finish(due_at=now, attempts=0, problem="", **columns)
+        return "page read"
+    shown = sum(counts.values())
+    if page.total is not None and shown < page.total:
+        text = f"the platform says that it has {page.total} users, and its pages showed {shown}"
+        error = TransientError(text, unclear=False)
+        queues.put_off(claim, error, problem=text, walk=row.walk + 1, **FIRST_PAGE, **counts)
+        return "incomplete"
+    due_at = now if _is_due_again(row, begun_at=begun_at, now=now) else now + EVERY
+    ended = {"read_at": now, "walk": row.walk + 1, "complete": row.walk}
+    claim.finish(due_at=due_at, attempts=0, problem="", **ended, **FIRST_PAGE, **counts)
+    return "read"
+
+
+def _is_due_again(row: UserList, *, begun_at: datetime, now: datetime) -> bool:
+    """Mark who is gone after a complete walk; True where the next one has to follow at once.
+
+    That is where it was asked for meanwhile, or somebody is missing for the first time.
+    """
+    there = PlatformUser.objects.filter(workspace_id=row.workspace_id, gone_at=None)
+    there.filter(seen_in__lt=row.complete).update(gone_at=now)
+    was_asked = row.asked_at is not None and row.asked_at > begun_at
+    return was_asked or there.filter(seen_in__lt=row.walk).exists()

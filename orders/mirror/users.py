@@ -1,0 +1,150 @@
+"""What the platform's list tells of its users, written where it differs (§2.5, A41)."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.models import QuerySet
+
+from crm_sync.text import clean
+from orders.mirror.observation import word
+from orders.models import PlatformUser, UserList
+
+LONGEST = 255  # characters of a column
+COLUMNS = {  # of ours, and what the platform calls it
+    "user_reference_id": "userReferenceId",
+    "name": "name",
+    "email": "email",
+    "language": "language",
+    "phone": "phone",
+    "country": "country",
+}
+FILLED = (*COLUMNS, "gone_at", "account")
+KEYS = ("id", "userReferenceId")  # a key that is cut short would be another one's
+
+Item = Mapping[str, Any]
+Columns = dict[str, str]
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What became of the entries of one page.
+
+    Attributes:
+        fresh: users that this walk had not shown before.
+        set_aside: entries that cannot be kept.
+    """
+
+    fresh: int
+    set_aside: int
+
+
+def keep(workspace_id: int, items: Sequence[Item], *, walk: int, now: datetime) -> Kept:
+    """Write the users of one page, with a constant number of queries, and tie them to accounts.
+
+    Args:
+        walk: the number of the walk that shows them.
+    """
+    fresh = 0
+    told, set_aside = _readable(workspace_id, items)
+    mine = PlatformUser.objects.filter(workspace_id=workspace_id, platform_id__in=told)
+    with transaction.atomic():
+        # In one sequence, so that no two of us wait for each other, nor undo a tie by hand.
+        known = {row.platform_id: row for row in mine.select_for_update().order_by("pk")}
+        owners = _owners(columns["email"] for columns in told.values())
+        new, changed = [], []
+        for key, columns in sorted(told.items()):
+            row = known.get(key)
+            if row is None:
+                row = PlatformUser(workspace_id=workspace_id, platform_id=key, created_at=now)
+                new.append(row)
+            elif row.seen_in < walk:
+                fresh += 1
+            if _fill(row, columns, owners) and row.pk:
+                changed.append(row)
+        # One that another worker has written at this moment stays as that one has it.
+        PlatformUser.objects.bulk_create(new, ignore_conflicts=True)
+        PlatformUser.objects.bulk_update(changed, FILLED)
+        mine.filter(seen_in__lte=walk).update(seen_in=walk, seen_at=now)
+    return Kept(fresh + len(new), set_aside)
+
+
+def keep_found(workspace_id: int, items: Sequence[Item], *, now: datetime) -> None:
+    """Write users that were read beside the walks; no walk counts them as shown."""
+    walk = UserList.objects.filter(workspace_id=workspace_id).values_list("walk", flat=True).first()
+    keep(workspace_id, items, walk=max(0, (walk or 1) - 1), now=now)
+
+
+def tie_by_hand(user: PlatformUser, account_id: int | None) -> bool:
+    """Tie a user to an account, or to nobody, for good; False where it was changed meanwhile.
+
+    Args:
+        user: as the person who decides has seen it.
+    """
+    return _as_seen(user).update(account=account_id, is_tied_by_hand=True) == 1
+
+
+def tie_by_email(user: PlatformUser) -> bool:
+    """Leave a user to the account with its e-mail; False where it was changed meanwhile."""
+    account_id = _owners([user.email]).get(_folded(user.email))
+    return _as_seen(user).update(account=account_id, is_tied_by_hand=False) == 1
+
+
+def _as_seen(user: PlatformUser) -> QuerySet[PlatformUser]:
+    columns = {"account": user.account_id, "is_tied_by_hand": user.is_tied_by_hand}
+    return PlatformUser.objects.filter(pk=user.pk, **columns)
+
+
+def read_item(item: Item) -> tuple[str, Columns]:
+    """Return the id of a user, "" where it has none, and its columns."""
+    document = clean(dict(item))[0]
+    return word(document, "id", LONGEST), {
+        column: word(document, name, LONGEST) for column, name in COLUMNS.items()
+    }
+
+
+def _readable(workspace_id: int, items: Sequence[Item]) -> tuple[dict[str, Columns], int]:
+    """Return the columns by id, and how many entries have no id or a key that no column holds."""
+    told, set_aside = {}, 0
+    for item in items:
+        platform_id, columns = read_item(item)
+        too_long = [key for key in KEYS if len(str(item.get(key) or "")) > LONGEST]
+        if platform_id and not too_long:
+            told[platform_id] = columns
+            continue
+        set_aside += 1
+        what = f"its {too_long[0]} is too long" if too_long else "it has no id"
+        key = f"{columns['user_reference_id'] or platform_id:.80}"
+        log.warning("workspace %s: a user is set aside, %s: %s", workspace_id, what, key)
+    return told, set_aside
+
+
+def _fill(row: PlatformUser, columns: Columns, owners: Mapping[str, int]) -> bool:
+    """Give a user its columns and its account, unless that was tied by hand; True if it differs."""
+    values: dict[str, Any] = {**columns, "gone_at": None}  # who is on the list is not gone
+    if not row.is_tied_by_hand:
+        values["account_id"] = owners.get(_folded(columns["email"]))
+    differs = [column for column, value in values.items() if getattr(row, column) != value]
+    for column in differs:
+        setattr(row, column, values[column])
+    return bool(differs)
+
+
+def _owners(emails: Iterable[str]) -> dict[str, int]:
+    """Return e-mail → id of the one active account that has it, without regard to case."""
+    wanted = {_folded(email) for email in emails} - {""}
+    # Compared here: SQLite folds the letters of ASCII alone.
+    active = get_user_model().objects.filter(is_active=True).exclude(email="")
+    accounts = [(_folded(email), pk) for pk, email in active.values_list("pk", "email")]
+    count = Counter(email for email, _ in accounts)
+    return {email: pk for email, pk in accounts if email in wanted and count[email] == 1}
+
+
+def _folded(email: str) -> str:
+    return email.strip().casefold()

@@ -1,0 +1,25 @@
+"""The private address under which a person's calendar program reads the appointments."""
+
+from django.conf import settings
+from django.db import models
+
+
+class CalendarFeed(models.Model):
+    """One for a person; the address is shown once, and only its digest is kept.
+
+    Whoever has the address reads the appointments, until it is renewed or the row is deleted.
+    """
+
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="calendar_feed"
+    )
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    only_mine = models.BooleanField(default=False, help_text="Only the orders of this person")
+    created_at = models.DateTimeField(help_text="When the address was made, or renewed")
+
+    class Meta:
+        verbose_name = "calendar address"
+        verbose_name_plural = "calendar addresses"
+
+    def __str__(self) -> str:
+        return f"calendar address of {self.person}"

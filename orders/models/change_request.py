@@ -1,0 +1,53 @@
+"""A reschedule or a cancellation that somebody asked for: sent once, and how it ended."""
+
+from django.conf import settings
+from django.db import models
+
+from orders.models.order import Order
+
+
+class ChangeRequest(models.Model):
+    """One call of §4.4, written before it goes out; its answer is written to it afterwards.
+
+    The token comes from the form that asked for it. A form that is sent twice, by a double click or
+    a reload, has the same token, and the database takes only one row with it.
+    """
+
+    class Kind(models.TextChoices):
+        """What was asked for."""
+
+        RESCHEDULE = "RESCHEDULE", "Reschedule"
+        CANCEL = "CANCEL", "Cancel"
+
+    class Outcome(models.TextChoices):
+        """What came of it."""
+
+        SENT = "SENT", "Sent, no answer yet"
+        DONE = "DONE", "Done"
+        REFUSED = "REFUSED", "Refused by the platform"
+        NOT_DONE = "NOT_DONE", "Not done"
+        UNCLEAR = "UNCLEAR", "It is not known whether it was done"
+
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="change_requests")
+    kind = models.CharField(max_length=10, choices=Kind)
+    token = models.UUIDField(unique=True, editable=False)
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    body = models.JSONField(default=dict, help_text="As it was sent")
+    outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.SENT)
+    words = models.TextField(blank=True, default="", help_text="What the platform said against it")
+    sent_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(outcome="SENT", ended_at__isnull=True)
+                | (~models.Q(outcome="SENT") & models.Q(ended_at__isnull=False)),
+                name="change_request_ends_with_its_outcome",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"

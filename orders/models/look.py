@@ -1,0 +1,22 @@
+"""When a person last looked at an order to which something was delivered."""
+
+from django.conf import settings
+from django.db import models
+
+from orders.models.order import Order
+
+
+class Look(models.Model):
+    """One row for an order and a person; what was fetched after `at` is new to this person."""
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="looks")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["person", "order"], name="one_look_per_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"look {self.pk}"

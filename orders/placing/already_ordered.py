@@ -1,0 +1,119 @@
+"""Which orders already bring a property what somebody is about to order for it."""
+
+import functools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.db.models import Q, QuerySet
+
+from orders.models import Order, Placement
+from orders.models import PlacementState as State
+from orders.placing.prices import name_of
+from orders.statuses import ORDER_TERMINAL
+
+Name = tuple[str, object]  # a column that names a property, and its value
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyOrdered:
+    """An open order, or a placement that may become one, with a product that is chosen again.
+
+    Attributes:
+        reference: of the property.
+        subject: what has it.
+        products: the values that both have; empty where those of the order are not known yet.
+        at: when it was placed, or sent.
+    """
+
+    reference: str
+    subject: Order | Placement
+    products: tuple[str, ...]
+    at: datetime | None
+
+    def __str__(self) -> str:
+        return self.told()
+
+    def told(self, name: Callable[[str], str] = str) -> str:
+        """Return the warning; `name` turns the value of a product into its name."""
+        what = "an open order" if isinstance(self.subject, Order) else "an order on its way"
+        same = "with the same product" if self.products else "whose products are not known yet"
+        when = f" of {self.at.astimezone(UTC):%Y-%m-%d}" if self.at else ""
+        names = f" ({', '.join(name(one) for one in self.products)})" if self.products else ""
+        return f"{self.reference} has {what} {same}: {self._name}{when}{names}"
+
+    @property
+    def _name(self) -> str:
+        if isinstance(self.subject, Order):
+            return str(self.subject)
+        return f"placement {self.subject.pk} ({self.subject.get_state_display().partition(':')[0]})"
+
+
+def already_ordered(placements: Sequence[Placement]) -> list[list[AlreadyOrdered]]:
+    """Return for each placement what is open for the same property with the same product.
+
+    All belong to one workspace. Any number of them takes the same number of queries.
+    """
+    found: list[Order | Placement] = [*_open_orders(placements), *_under_way(placements)]
+    subjects: dict[Name, list[Order | Placement]] = {}
+    for subject in found:
+        for name in _names(subject):
+            subjects.setdefault(name, []).append(subject)
+    return [list(_same_products(one, subjects)) for one in placements]
+
+
+def _same_products(
+    placement: Placement, subjects: dict[Name, list[Order | Placement]]
+) -> Iterator[AlreadyOrdered]:
+    mine = {subject: None for name in _names(placement) for subject in subjects.get(name, ())}
+    wanted = _values(placement)
+    for subject in mine:
+        has = _values(subject)
+        is_other = subject != placement and (not has or has & wanted)
+        if is_other:
+            both = tuple(sorted(has & wanted))
+            yield AlreadyOrdered(placement.object_reference_id, subject, both, _at(subject))
+
+
+def _at(subject: Order | Placement) -> datetime | None:
+    if isinstance(subject, Order):
+        return subject.placed_at
+    return subject.sent_at or subject.confirmed_at
+
+
+def _names(row: Order | Placement) -> list[Name]:
+    """Return what names its property: our row, the platform's id, the reference (A43)."""
+    columns = ("real_estate_property_id", "property_platform_id", "object_reference_id")
+    return [(column, getattr(row, column)) for column in columns if getattr(row, column)]
+
+
+def _values(row: Order | Placement) -> frozenset[str]:
+    """Return the values of its products; of an order, what its assignments or we say of them."""
+    if isinstance(row, Placement):
+        return frozenset(name_of(product) for product in row.products)
+    told = frozenset(value for one in row.assignments.all() for value in one.products)
+    ours = getattr(row, "placement", None)  # there is none where somebody else placed it
+    return told or (_values(ours) if ours else frozenset())
+
+
+def _open_orders(placements: Sequence[Placement]) -> QuerySet[Order]:
+    rows = Order.objects.exclude(status__in=ORDER_TERMINAL).filter(_for_one_of(placements))
+    related = rows.select_related("placement").prefetch_related("assignments")
+    return related.defer("observed").order_by("placed_at", "pk")
+
+
+def _under_way(placements: Sequence[Placement]) -> QuerySet[Placement]:
+    """Return the placements that may have led to an order, or soon will."""
+    will_be_sent = Q(state=State.READY, confirmed_at__isnull=False)
+    is_on_its_way = will_be_sent | Q(state__in=(State.SENDING, State.UNCERTAIN))
+    return Placement.objects.filter(is_on_its_way, _for_one_of(placements)).order_by("pk")
+
+
+def _for_one_of(placements: Sequence[Placement]) -> Q:
+    names: dict[str, set[object]] = {}
+    for column, value in (name for placement in placements for name in _names(placement)):
+        names.setdefault(column, set()).add(value)
+    alternatives = (Q(**{f"{column}__in": values}) for column, values in names.items())
+    any_name = functools.reduce(operator.or_, alternatives, Q(pk__in=[]))
+    return any_name & Q(workspace_id__in={one.workspace_id for one in placements})

@@ -1,0 +1,180 @@
+"""An order that a person puts together step by step; each step is saved (A30-A33, I9).
+
+DRAFT while she chooses, READY once she can review it. Every write names the revision that she has
+seen, so two windows never overwrite each other. What is confirmed is no draft any more.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from crm_sync.models import Workspace
+from crm_sync.platform.errors import SyncError
+from orders.models import Placement, PlatformUser
+from orders.models import PlacementState as State
+from orders.placing import session
+from orders.placing.choices import Document
+from orders.placing.errors import ChangedMeanwhile, NoSuchChoice
+from orders.placing.first_push import has_to_be_pushed
+from orders.placing.users import proposed_user
+from properties.models import Property
+
+OPEN = (State.DRAFT, State.READY)
+KEPT = timedelta(days=30)  # a draft that nobody has confirmed
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a person chose: who orders, how many of which product id, an option for each part."""
+
+    user: PlatformUser
+    quantities: Mapping[str, int]
+    instructions: Mapping[str, str]
+
+
+def open_drafts(account: User) -> QuerySet[Placement]:
+    """Return what this person has begun and not confirmed."""
+    return Placement.objects.filter(created_by=account, state__in=OPEN, confirmed_at=None)
+
+
+def forget_old(account: User, *, now: datetime) -> None:
+    """Delete what this person has begun and left for long."""
+    open_drafts(account).filter(created_at__lt=now - KEPT).delete()
+
+
+def begin(property_: Property, *, account: User, now: datetime) -> Placement:
+    """Return the draft of this person for the property, a new one with her last choices if none."""
+    forget_old(account, now=now)
+    begun = open_drafts(account).filter(real_estate_property=property_, group=None).order_by("-pk")
+    if (found := begun.first()) is not None:
+        return found
+    draft = new_draft(property_, last_choices(property_.workspace, account), now=now)
+    try:
+        with transaction.atomic():
+            draft.save(force_insert=True)
+    except IntegrityError:  # a double click: the other one is it
+        return begun[0]
+    return draft
+
+
+def last_choices(workspace: Workspace, account: User) -> dict[str, Any]:
+    """Return the columns of a draft with what this person chose last in a workspace."""
+    chosen = Placement.objects.filter(workspace=workspace, created_by=account)
+    last = chosen.exclude(state=State.DRAFT).exclude(products=[]).order_by("-pk").first()
+    user = proposed_user(workspace, account) or (last and last_user(last))
+    return {
+        "workspace": workspace,
+        "user_platform_id": user.platform_id if user else "",
+        "user_reference_id": user.user_reference_id if user else "",
+        "products": last.products if last else [],
+        "options": last.options if last else {},
+        "instructions": last.instructions if last else {},
+        "created_by": account,
+    }
+
+
+def new_draft(property_: Property, choices: Mapping[str, Any], *, now: datetime) -> Placement:
+    """Return a draft for a property that is not saved."""
+    return Placement(
+        real_estate_property=property_,
+        object_reference_id=property_.object_reference_id or "",
+        property_platform_id=property_.platform_id or "",
+        not_before=now,
+        created_at=now,
+        **choices,
+    )
+
+
+def last_user(placement: Placement) -> PlatformUser | None:
+    """Return who ordered, as long as the platform has that user."""
+    mine = PlatformUser.objects.filter(workspace_id=placement.workspace_id, gone_at=None)
+    key = placement.user_platform_id
+    return mine.filter(platform_id=key).first() if key else None
+
+
+def has_user(placement: Placement) -> bool:
+    """Tell whether it is known who orders."""
+    return bool(placement.user_platform_id or placement.user_reference_id)
+
+
+def load(placement: Placement, *, now: datetime) -> None:
+    """Read what can be chosen, and write it to the draft; what went wrong stands in `problem`.
+
+    Without a user, and before the property is on the platform, there is nothing to read.
+    """
+    try:
+        if not has_user(placement) or has_to_be_pushed(placement.real_estate_property, now=now):
+            _save(placement, problem="")
+            return
+        missing = session.renew(placement)
+    except (NoSuchChoice, SyncError) as error:
+        _save(placement, problem=f"{error}")
+        return
+    _save(placement, problem=in_words(missing), **session.renewed(placement))
+
+
+def choose(placement: Placement, choices: Choices, *, now: datetime) -> bool:
+    """Save the choices, and make the draft READY to be reviewed if they can be ordered.
+
+    Returns:
+        False when it stays a draft: `problem` says why.
+
+    Raises:
+        ChangedMeanwhile: another window changed or confirmed it; nothing was saved.
+        IntegrityError: this person has begun another draft for the property meanwhile.
+    """
+    user = choices.user
+    if (user.platform_id, user.user_reference_id) != (
+        placement.user_platform_id,
+        placement.user_reference_id,
+    ):
+        placement.session_id = ""  # a session belongs to its user (A30)
+    chosen: dict[str, Any] = {
+        "session_id": placement.session_id,
+        "user_platform_id": user.platform_id,
+        "user_reference_id": user.user_reference_id,
+    }
+    if placement.offered:  # else she could choose no more than the user
+        chosen["products"] = _products(placement.offered, choices.quantities)
+        chosen["instructions"] = dict(choices.instructions)
+    _save(placement, state=State.DRAFT, problem="", **chosen)
+    load(placement, now=now)
+    if placement.problem or not placement.products or not placement.session_id:
+        return False
+    _save(placement, state=State.READY)
+    return True
+
+
+def _products(offered: list[Document], quantities: Mapping[str, int]) -> list[Document]:
+    wanted = [(item, quantities.get(str(item.get("id")), 0)) for item in offered]
+    return [item | {"quantity": quantity} for item, quantity in wanted if quantity > 0]
+
+
+def in_words(missing: list[str]) -> str:
+    """Return a sentence about choices that are not offered any more; "" without one."""
+    text = "; ".join(missing)
+    return f"{text[:1].upper()}{text[1:]}. It was left out: choose again." if text else ""
+
+
+def _save(placement: Placement, **columns: Any) -> None:
+    """Write columns, if the row is as this window has seen it.
+
+    Raises:
+        ChangedMeanwhile: it is not.
+        IntegrityError: this person has another draft for the property.
+    """
+    seen = Placement.objects.filter(
+        pk=placement.pk, revision=placement.revision, state__in=OPEN, confirmed_at=None
+    )
+    columns["revision"] = placement.revision + 1
+    with transaction.atomic():
+        count = seen.update(**columns)
+    if count != 1:
+        raise ChangedMeanwhile(f"{placement} was changed in another window")
+    for column, value in columns.items():
+        setattr(placement, column, value)

@@ -1,0 +1,127 @@
+"""What a worker does with a placement that is due: prepare it, send it, or call it uncertain."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from crm_sync.jobs.due import Claim, backoff
+from crm_sync.models import Workspace
+from crm_sync.platform.errors import (
+    AuthError,
+    NotFoundError,
+    RejectedError,
+    SyncError,
+    TransientError,
+)
+from crm_sync.workers import queues
+from crm_sync.workers.queues import Drain
+from orders.models import Placement
+from orders.models import PlacementState as State
+from orders.placing import sending, session, settlement
+from orders.placing.errors import AlreadySent, NoSuchChoice
+from orders.placing.first_push import has_to_be_pushed
+from orders.placing.prices import changed_prices
+
+PUSH_TIME = timedelta(seconds=2)  # until a look whether a property is on the platform by now
+CLOSED = {State.DRAFT: State.DRAFT, State.READY: State.FAILED}  # what nobody can go on with
+
+
+def work(claims: Sequence[Claim[Placement]], drain: Drain) -> list[str]:
+    """Work on claimed placements; return the outcome of each."""
+    return [_work(claim, drain.workspace) for claim in claims]
+
+
+def _work(claim: Claim[Placement], workspace: Workspace) -> str:
+    placement = claim.row
+    placement.workspace = workspace
+    try:
+        return STEPS.get(State(placement.state), _nothing)(claim)
+    except AlreadySent:
+        claim.finish(due_at=None)
+        return "taken back"
+    except (NoSuchChoice, RejectedError, NotFoundError) as error:
+        state = CLOSED[State(placement.state)]
+        return _end(claim, "not possible", state=state, problem=queues.error_text(error))
+    except (TransientError, AuthError) as error:
+        workspace.pause_for(error, timezone.now())
+        queues.put_off(claim, error, problem=queues.error_text(error))
+        return "put off"
+
+
+def _prepare(claim: Claim[Placement]) -> str:
+    """Open the session of a draft and find in it what was chosen for all of its selection."""
+    placement, now = claim.row, timezone.now()
+    if has_to_be_pushed(placement.real_estate_property, now=now):
+        problem = "It is not on the platform yet, and is pushed first."
+        return _end(claim, "waits for its push", due_at=now + PUSH_TIME, problem=problem)
+    if missing := session.renew(placement):
+        raise NoSuchChoice("; ".join(missing))
+    placement.workspace.answered()
+    columns = session.renewed(placement) | {"revision": placement.revision + 1}
+    return _end(claim, "prepared", attempts=0, state=State.READY, problem="", **columns)
+
+
+def _place(claim: Claim[Placement]) -> str:
+    """Send what was reviewed, as long as session and prices still are what was reviewed."""
+    placement = claim.row
+    reviewed, session_id = placement.products, placement.session_id
+    if missing := session.renew(placement):
+        raise NoSuchChoice("; ".join(missing))
+    placement.workspace.answered()
+    columns = session.renewed(placement)
+    if changes := changed_prices(reviewed, placement.products):
+        problem = f"Nothing was ordered yet: the price has changed. {'; '.join(changes)}."
+        columns |= {"revision": placement.revision + 1, "problem": problem, "attempts": 0}
+        unconfirmed = {"confirmed_at": None, "confirmed_by": None}
+        return _end(claim, "to be reviewed again", **unconfirmed, **columns)
+    now = timezone.now()
+    if claim.until - now < timedelta(seconds=settings.CALL_DEADLINE):  # I13
+        return _end(claim, "put off", due_at=now + backoff(0), **columns)
+    if not claim.write(columns, revision=placement.revision):
+        raise AlreadySent(f"{placement} was changed meanwhile")
+    error = sending.send_claimed(claim, now=now)
+    if error is not None:
+        return _not_ordered(claim, error, is_new_session=placement.session_id != session_id)
+    claim.finish(due_at=None, attempts=0)
+    return "sent"
+
+
+def _not_ordered(claim: Claim[Placement], error: SyncError, *, is_new_session: bool) -> str:
+    """Say what becomes of a placement of which surely nothing was ordered."""
+    text, now = queues.error_text(error), timezone.now()
+    if isinstance(error, NotFoundError) and not is_new_session:
+        # The session has expired since it was looked at: the next try opens another one.
+        again = {"due_at": now, "state": State.READY, "sent_at": None, "session_id": ""}
+        return _end(claim, "put off", **again)
+    if isinstance(error, TransientError | AuthError):
+        attempts = claim.row.attempts + 1
+        later = {"due_at": now + backoff(attempts), "attempts": attempts, "problem": text}
+        return _end(claim, "put off", state=State.READY, sent_at=None, **later)
+    return _end(claim, "failed", state=State.FAILED, problem=text)
+
+
+def _give_up(claim: Claim[Placement]) -> str:
+    """Call a placement uncertain that was being sent when its process died."""
+    settlement.uncertain(claim.row, "The process that sent it never came back.")
+    claim.finish(due_at=None)
+    return "uncertain"
+
+
+def _nothing(claim: Claim[Placement]) -> str:
+    """Take a placement off the queue that has ended."""
+    claim.finish(due_at=None)
+    return "nothing to do"
+
+
+def _end(claim: Claim[Placement], outcome: str, **columns: Any) -> str:
+    """Write what came of it, unless somebody has changed the choices meanwhile."""
+    if claim.finish_if({"due_at": None, **columns}, revision=claim.row.revision):
+        return outcome
+    claim.finish(due_at=None)  # what was made due by the change stays due
+    return "changed meanwhile"
+
+
+STEPS = {State.DRAFT: _prepare, State.READY: _place, State.SENDING: _give_up}

@@ -1,0 +1,60 @@
+// Placing an order: the running sum, and a page that waits for a push. All works without it.
+(() => {
+  "use strict";
+  const EVERY = 1000; // milliseconds
+  const AFTER_SILENCE = 5000;
+  const PARTS = 10000; // of one unit of money: sums of whole numbers are exact
+  const shown = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+
+  const sum = (table, output) => {
+    const sums = new Map();
+    let unpriced = 0;
+    for (const row of table.querySelectorAll("tr[data-currency]")) {
+      const count = Math.max(0, Number.parseInt(row.querySelector("input").value, 10) || 0);
+      if (!count) continue;
+      if (row.dataset.amount === "") {
+        unpriced += count;
+        continue;
+      }
+      const currency = row.dataset.currency;
+      const amount = Math.round(Number(row.dataset.amount) * PARTS) * count;
+      sums.set(currency, (sums.get(currency) || 0) + amount);
+    }
+    const texts = [...sums.keys()].sort().map((currency) => `${shown.format(sums.get(currency) / PARTS)} ${currency}`.trim());
+    if (unpriced && texts.length) texts.push(`${unpriced} without a price`);
+    output.textContent = texts.join(" + ") || (unpriced ? "no price" : "nothing chosen yet");
+  };
+
+  const wait = async (box) => {
+    const note = box.querySelector("[data-note]");
+    for (;;) {
+      let pause = EVERY;
+      try {
+        const answer = await fetch(box.dataset.await, { credentials: "same-origin", redirect: "error" });
+        if (!answer.ok) throw new Error(String(answer.status));
+        const now = await answer.json();
+        if (now.state !== box.dataset.state) {
+          document.getElementById(box.dataset.then).querySelector("button").click();
+          return;
+        }
+        note.textContent = "";
+      } catch {
+        note.textContent = "This page cannot ask how far it is just now; the work goes on.";
+        pause = AFTER_SILENCE;
+      }
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  };
+
+  const start = () => {
+    const table = document.querySelector("[data-products]");
+    if (table) {
+      const output = document.querySelector("[data-sum]");
+      table.addEventListener("input", () => sum(table, output));
+      sum(table, output);
+    }
+    document.querySelectorAll("[data-await]").forEach(wait);
+  };
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();

@@ -1,0 +1,7 @@
+"""The address of the calendar file."""
+
+from django.urls import path
+
+from orders.calendar.view import calendar_file
+
+urlpatterns = [path("calendar.ics", calendar_file, name="calendar_file")]

@@ -1,0 +1,70 @@
+"""Somebody who places orders in the admin, and what the tests of that share."""
+
+import re
+
+from django.test import Client
+from django.urls import reverse, reverse_lazy
+
+from crm_sync import registry
+from crm_sync.models import Workspace
+from orders.models import Placement
+from properties.models import Property
+from tests.orders.conftest import calls
+
+PROPERTIES = reverse_lazy("admin:properties_property_changelist")
+POSTED = ("POST", "/v1/orders")
+PHOTO_AND_PLAN = {"quantity-11": "2", "quantity-13": "1"}
+
+
+class Agent:
+    """Somebody who places orders in the admin, click by click."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.clicks = 0
+        self.username = client.get("/admin/").wsgi_request.user.get_username()
+
+    def order(self, property_: Property) -> str:
+        """Click on *Order…* on the page of a property; return where that leads."""
+        page = self.client.get(reverse("admin:properties_property_change", args=[property_.pk]))
+        assert 'form="action-order"' in page.content.decode()
+        chosen = {"action": "order", "_selected_action": str(property_.pk)}
+        return self._click(PROPERTIES, chosen)
+
+    def review(self, page: str, **typed: str) -> str:
+        """Type into the form of the choices, and click on its button."""
+        form = self.client.get(page).context["form"]
+        values = {name: form[name].value() for name in form.fields}
+        shown = {name: "" if value is None else value for name, value in values.items()}
+        return self._click(page, shown | typed | {"step": "choose"})
+
+    def place(self, page: str) -> str:
+        """Click on *Place this order*, as it is shown."""
+        html = self.client.get(page).content.decode()
+        revision = re.search(r'name="revision" value="(\d+)"', html)
+        assert revision is not None
+        return self._click(page, {"step": "place", "revision": revision.group(1)})
+
+    def text(self, page: str) -> str:
+        """Return what stands on a page, without markup, in one line."""
+        html = self.client.get(page).content.decode()
+        body = re.sub(r"(?s)<(script|style).*?</\1>", "", html)
+        return " ".join(re.sub(r"<[^>]+>", " ", body).split())
+
+    def _click(self, address: str, values: dict[str, str]) -> str:
+        self.clicks += 1
+        answer = self.client.post(address, values)
+        assert answer.status_code == 302
+        return answer["Location"]
+
+
+def drain(workspace: Workspace) -> dict[str, int]:
+    return registry.queue("placements").drain(workspace.pk, 20.0).counts
+
+
+def only() -> Placement:
+    return Placement.objects.get()
+
+
+def sent(box) -> int:
+    return calls(box).count(POSTED)

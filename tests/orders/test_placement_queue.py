@@ -1,0 +1,434 @@
+"""A confirmed placement is sent by a worker, at most once, wherever a process dies (I9)."""
+
+import json
+import threading
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+
+from crm_sync import registry
+from crm_sync.models import Workspace
+from orders.models import Order, Placement
+from orders.placing import confirmation, placement
+from properties.editing import create
+from properties.models import Property
+from sandbox.interface import catalogue
+from tests.orders.conftest import calls, lost, now
+
+State = Placement.State
+POSTED = ("POST", "/v1/orders")
+ORDERS = "POST /v1/orders"
+
+
+class Died(BaseException):
+    """The process of the worker is killed at this very point."""
+
+
+def die() -> None:
+    raise Died
+
+
+@pytest.fixture
+def ready(workspace, home) -> Placement:
+    """Return a placement that a person can review."""
+    return prepared(workspace, "GROUND_PHOTO", "FLOOR_PLAN")
+
+
+def prepared(workspace: Workspace, *products: str) -> Placement:
+    return placement.prepare(
+        workspace,
+        reference="SEED-1",
+        user="AGENT-1",
+        products=products,
+        actor=account(),
+        now=now(),
+    )
+
+
+def account() -> User:
+    return User.objects.get_or_create(username="agent")[0]
+
+
+def confirm(row: Placement) -> bool:
+    row.refresh_from_db()
+    return confirmation.confirm(row, revision=row.revision, account=account(), now=now())
+
+
+def drain(workspace: Workspace) -> dict[str, int]:
+    return registry.queue("placements").drain(workspace.pk, 20.0).counts
+
+
+def drain_and_die(workspace: Workspace) -> None:
+    """Let a worker die at the point that the test has prepared, and its lease end."""
+    with pytest.raises(Died):
+        drain(workspace)
+    assert Placement.objects.get().lease_token is not None
+    assert drain(workspace) == {}  # as long as the lease lasts nobody touches it
+    ago = now() - timedelta(seconds=1)
+    Placement.objects.update(lease_until=ago, due_at=ago)
+
+
+def state(row: Placement) -> str:
+    """Where the placement stands now; no worker has it."""
+    row.refresh_from_db()
+    assert (row.lease_token, row.lease_until) == (None, None)
+    return row.state
+
+
+def sent(box) -> int:
+    """How often an order was sent to the platform."""
+    return calls(box).count(POSTED)
+
+
+# --- confirmed, once ---
+def test_a_confirmed_placement_is_placed_by_a_worker(box, workspace, ready):
+    assert confirm(ready)
+    assert drain(workspace) == {"sent": 1}
+    assert (state(ready), sent(box)) == (State.PLACED, 1)
+    (order,) = box.workspace.orders.values()
+    assert (ready.order.platform_id, ready.due_at) == (order["id"], None)
+    assert (ready.confirmed_by, ready.problem) == (account(), "")
+
+
+def test_confirming_rings_for_a_worker(workspace, ready, rings, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        confirm(ready)
+    assert rings == [("placements", workspace.pk)]
+
+
+def test_what_nobody_has_confirmed_is_never_sent(box, workspace, ready, drain_all):
+    drain_all()
+    Placement.objects.update(attempts=0, problem="")
+    assert drain(workspace) == {}
+    assert (state(ready), sent(box)) == (State.READY, 0)
+
+
+def test_confirming_twice_orders_once(box, workspace, ready):
+    assert [confirm(ready), confirm(ready)] == [True, False]
+    drain(workspace)
+    assert not confirm(ready)
+    assert drain(workspace) == {}
+    assert (state(ready), sent(box)) == (State.PLACED, 1)
+
+
+def test_what_another_window_has_changed_is_not_confirmed(box, workspace, ready):
+    Placement.objects.update(revision=ready.revision + 1)
+    assert not confirmation.confirm(ready, revision=ready.revision, account=account(), now=now())
+    assert drain(workspace) == {}
+    assert (state(ready), sent(box)) == (State.READY, 0)
+
+
+def test_what_is_taken_back_in_time_is_not_sent(box, workspace, ready):
+    confirm(ready)
+    assert confirmation.take_back(ready)
+    assert drain(workspace) == {}
+    assert (state(ready), sent(box)) == (State.READY, 0)
+    assert confirm(ready)
+    drain(workspace)
+    assert not confirmation.take_back(ready)
+    assert (state(ready), sent(box)) == (State.PLACED, 1)
+
+
+def test_what_is_taken_back_while_a_worker_looks_at_it_is_not_sent(box, workspace, ready, wire):
+    confirm(ready)
+    wire.before["/instructions"] = lambda: confirmation.take_back(ready)
+    assert drain(workspace) == {"taken back": 1}
+    assert (state(ready), sent(box)) == (State.READY, 0)
+    assert (ready.confirmed_at, ready.due_at) == (None, None)
+
+
+def test_what_is_changed_and_confirmed_anew_while_a_worker_looks_at_it_is_sent_as_changed(
+    box, workspace, ready, wire
+):
+    def change() -> None:
+        confirmation.take_back(ready)
+        wanted = [one for one in ready.products if one["product"] == "FLOOR_PLAN"]
+        changed = {"products": wanted, "revision": ready.revision + 1}
+        Placement.objects.update(**changed)
+        confirm(ready)
+
+    confirm(ready)
+    wire.before["/instructions"] = change
+    assert drain(workspace) == {"taken back": 1, "sent": 1}
+    assert (state(ready), sent(box)) == (State.PLACED, 1)
+    body = next(body for _, path, body, _ in box.calls if path == "/v1/orders")
+    assert body["products"] == [{"id": "13", "quantity": 1}]
+
+
+# --- a worker that dies ---
+def test_a_worker_that_dies_before_it_sends_leaves_it_to_another(box, workspace, ready, wire):
+    confirm(ready)
+    wire.before["/products"] = die
+    drain_and_die(workspace)
+    assert drain(workspace) == {"sent": 1}
+    assert (state(ready), sent(box)) == (State.PLACED, 1)
+    assert len(box.workspace.orders) == 1
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_worker_that_dies_while_it_sends_leaves_it_uncertain(
+    box, workspace, ready, wire, drain_all, when
+):
+    confirm(ready)
+    getattr(wire, when)[ORDERS] = die
+    drain_and_die(workspace)
+    assert Placement.objects.get().state == State.SENDING
+    assert drain(workspace) == {"uncertain": 1}
+    ordered = 1 if when == "after" else 0
+    assert (state(ready), sent(box)) == (State.UNCERTAIN, ordered)
+    assert ready.problem.endswith("The process that sent it never came back.")
+    drain_all()
+    assert not confirm(ready)
+    assert (state(ready), sent(box)) == (State.UNCERTAIN, ordered)
+    assert len(box.workspace.orders) == ordered
+
+
+def test_what_a_dead_worker_has_ordered_is_settled_when_the_order_is_heard_of(
+    box, workspace, ready, wire, drain_all
+):
+    confirm(ready)
+    wire.after[ORDERS] = die
+    drain_and_die(workspace)
+    drain(workspace)
+    (there,) = box.workspace.orders.values()
+    box.advance(there["assignments"][0])
+    box.deliver()
+    drain_all()
+    assert (state(ready), sent(box)) == (State.PLACED, 1)
+    assert ready.order.platform_id == there["id"]
+
+
+def test_a_worker_that_lost_its_lease_sends_nothing(box, workspace, ready, wire):
+    def take_over() -> None:
+        until = now() + timedelta(seconds=60)
+        Placement.objects.update(lease_token=uuid.uuid4(), lease_until=until, due_at=until)
+
+    confirm(ready)
+    wire.before["/instructions"] = take_over
+    assert drain(workspace) == {"lost to another worker": 1}
+    assert Placement.objects.get().state == State.READY
+    assert sent(box) == 0
+
+
+def test_no_order_is_begun_with_less_lease_than_its_call_may_take(box, workspace, ready, settings):
+    confirm(ready)
+    settings.CALL_DEADLINE = 61.0
+    assert drain(workspace) == {"put off": 1}
+    assert (state(ready), sent(box)) == (State.READY, 0)
+    assert ready.due_at > now()
+
+
+# --- sessions, prices, refusals ---
+def expire(box) -> None:
+    for session in box.workspace.sessions.values():
+        session["expiresAt"] = (now() - timedelta(seconds=1)).isoformat()
+
+
+@pytest.mark.parametrize("how", ["404", "410", "409"])
+def test_a_session_that_is_gone_is_opened_anew_with_the_same_choices(
+    box, workspace, ready, wire, how
+):
+    confirm(ready)
+    before = ready.session_id
+    if how == "404":
+        box.workspace.sessions.clear()
+    elif how == "410":
+        expire(box)
+    else:
+        wire.answers[f"{before}/products"] = ("409 Conflict", b'{"message": "it is used"}')
+    assert drain(workspace) == {"sent": 1}
+    assert (state(ready), sent(box)) == (State.PLACED, 1)
+    assert ready.session_id != before
+    body = next(body for _, path, body, _ in box.calls if path == "/v1/orders")
+    assert body == {
+        "sessionId": ready.session_id,
+        "products": [{"id": "11", "quantity": 1}, {"id": "13", "quantity": 1}],
+        "instructions": {"billing": "21", "organization": "31", "delivery": "41"},
+    }
+
+
+def test_a_session_that_ends_at_the_last_moment_is_opened_anew_since_nothing_was_ordered(
+    box, workspace, ready, wire
+):
+    confirm(ready)
+    wire.before[ORDERS] = lambda: expire(box)
+    assert drain(workspace) == {"put off": 1, "sent": 1}
+    assert (state(ready), sent(box)) == (State.PLACED, 2)
+    assert len(box.workspace.orders) == 1
+
+
+def test_an_order_that_is_answered_with_404_in_a_new_session_too_has_failed(workspace, ready, wire):
+    confirm(ready)
+    Placement.objects.update(session_id="")
+    wire.answers["/v1/orders"] = ("404 Not Found", b'{"message": "no such thing"}')
+    assert drain(workspace) == {"failed": 1}
+    assert state(ready) == State.FAILED
+    assert ready.problem == "POST /v1/orders: 404 no such thing"
+
+
+def listed(**amounts: float) -> tuple[str, bytes]:
+    """Answer with products under other ids: those named, at these prices."""
+    products = [
+        {
+            "id": f"9{one.id}",
+            "product": one.product,
+            "price": {"amount": amounts[one.product], "currency": "EUR"},
+        }
+        for one in catalogue.PRODUCTS
+        if one.product in amounts
+    ]
+    return "200 OK", json.dumps({"products": products}).encode()
+
+
+# The options under other ids.
+OTHER_IDS = (
+    "200 OK",
+    json.dumps(
+        {
+            part: [{"id": f"9{key}", "label": label} for key, label in options]
+            for part, options in catalogue.INSTRUCTIONS.items()
+        }
+    ).encode(),
+)
+
+
+def test_a_price_that_has_changed_since_the_review_is_shown_and_nothing_is_sent(
+    box, workspace, ready, wire
+):
+    confirm(ready)
+    seen = ready.revision
+    wire.answers["/products"] = listed(GROUND_PHOTO=259, FLOOR_PLAN=89)
+    wire.answers["/instructions"] = OTHER_IDS
+    assert drain(workspace) == {"to be reviewed again": 1}
+    assert (state(ready), sent(box)) == (State.READY, 0)
+    assert (ready.confirmed_at, ready.due_at) == (None, None)
+    assert ready.problem == (
+        "Nothing was ordered yet: the price has changed."
+        " GROUND_PHOTO: 259.00 EUR instead of 249.00 EUR."
+    )
+    assert not confirmation.confirm(ready, revision=seen, account=account(), now=now())
+    assert confirm(ready)
+    wire.answers["/v1/orders"] = ("201 Created", b'{"id": "7000"}')
+    assert drain(workspace) == {"sent": 1}
+    assert state(ready) == State.PLACED
+    assert Order.objects.get().platform_id == "7000"
+    assert ready.instructions == {"billing": "921", "organization": "931", "delivery": "941"}
+
+
+def test_a_product_that_is_not_offered_any_more_is_named_and_nothing_is_sent(
+    box, workspace, ready, wire
+):
+    confirm(ready)
+    wire.answers["/products"] = listed(GROUND_PHOTO=249)
+    wire.answers["/instructions"] = OTHER_IDS
+    assert drain(workspace) == {"not possible": 1}
+    assert (state(ready), sent(box)) == (State.FAILED, 0)
+    assert ready.problem == "FLOOR_PLAN is not offered any more"
+
+
+def test_a_busy_platform_is_asked_again_later_since_nothing_was_ordered(
+    box, workspace, ready, wire
+):
+    confirm(ready)
+    wire.answers["/v1/orders"] = ("429 Too Many Requests", b"")
+    assert drain(workspace) == {"put off": 1}
+    assert state(ready) == State.READY
+    assert ready.due_at > now()
+    assert ready.confirmed_at is not None
+    assert "429" in ready.problem
+    Workspace.objects.update(paused_until=None)
+    Placement.objects.update(due_at=now())
+    wire.answers.clear()
+    assert drain(workspace) == {"sent": 1}
+    assert state(ready) == State.PLACED
+    assert len(box.workspace.orders) == 1
+
+
+def test_an_answer_that_is_lost_leaves_it_uncertain_and_is_never_repeated(
+    box, workspace, ready, wire, drain_all
+):
+    confirm(ready)
+    wire.after[ORDERS] = lost
+    assert drain(workspace) == {"sent": 1}
+    assert (state(ready), sent(box)) == (State.UNCERTAIN, 1)
+    drain_all()
+    assert (state(ready), sent(box)) == (State.UNCERTAIN, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_several_threads_send_each_of_many_placements_once(box, workspace, home, settings):
+    settings.PUSH_THREADS = 4
+    rows = [prepared(workspace, "GROUND_PHOTO") for _ in range(12)]
+    assert all(confirm(row) for row in rows)
+    assert drain(workspace) == {"sent": 12}
+    assert [state(row) for row in rows] == [State.PLACED] * 12
+    assert (sent(box), len(box.workspace.orders)) == (12, 12)
+    assert len({row.order_id for row in rows}) == 12
+
+
+# --- a draft of a selection ---
+@pytest.fixture
+def draft(workspace, ready) -> Placement:
+    """Return a draft for a property that is not on the platform yet."""
+    row = create(workspace, "NEW-1", {"title": "New"}, origin="ADMIN", now=now())
+    Property.objects.filter(pk=row.pk).update(due_at=None)
+    chosen = {
+        name: getattr(ready, name)
+        for name in ("user_platform_id", "products", "options", "instructions")
+    }
+    return Placement.objects.create(
+        workspace=workspace,
+        real_estate_property=row,
+        object_reference_id="NEW-1",
+        due_at=now(),
+        group=uuid.uuid4(),
+        **chosen,
+    )
+
+
+def test_a_property_that_is_not_on_the_platform_is_pushed_first(box, workspace, draft, drain_all):
+    assert drain(workspace) == {"waits for its push": 1}
+    assert (state(draft), sent(box)) == (State.DRAFT, 0)
+    assert draft.problem == "It is not on the platform yet, and is pushed first."
+    drain_all()
+    Placement.objects.filter(pk=draft.pk).update(due_at=now())
+    assert drain(workspace) == {"prepared": 1}
+    assert (state(draft), sent(box)) == (State.READY, 0)
+    property_id = Property.objects.get(object_reference_id="NEW-1").platform_id
+    assert (draft.property_platform_id, draft.problem) == (property_id, "")
+    assert drain(workspace) == {}
+
+
+def test_a_property_that_the_platform_refuses_is_named_with_its_reason(box, workspace, draft):
+    refused = {"REFUSED": {"title": "must be shorter"}}
+    Property.objects.filter(object_reference_id="NEW-1").update(problem=refused)
+    assert drain(workspace) == {"not possible": 1}
+    assert (state(draft), sent(box)) == (State.DRAFT, 0)
+    assert draft.problem == "NEW-1 is not on the platform: title: must be shorter"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_confirmations_at_one_moment_one_counts(ready):
+    from django.db import connection
+
+    done, start = [], threading.Barrier(4)
+
+    def click() -> None:
+        try:
+            start.wait()
+            done.append(
+                confirmation.confirm(
+                    ready, revision=ready.revision, account=ready.created_by, now=now()
+                )
+            )
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=click) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(done) == [False, False, False, True]
