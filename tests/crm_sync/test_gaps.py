@@ -1,5 +1,6 @@
 """An interval that may hide events is always noticed, and only then (I21)."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -61,6 +62,15 @@ def test_small_steps_of_any_number_are_no_gap(box, workspace):
         poll_now(workspace)
     assert gaps() == []
     assert apply(workspace) == {"APPLIED": 108}
+
+
+def test_what_a_poll_recovers_is_due_in_the_order_of_the_platform(box, workspace):
+    happen(box, 9, "DROPPED")
+    poll_now(workspace)
+    rows = ReceivedEvent.objects.order_by("due_at")
+    moments = [json.loads(bytes(row.body))["timestamp"] for row in rows]
+    assert moments == sorted(moments)
+    assert rows.values("due_at").distinct().count() == 9
 
 
 def test_after_a_gap_every_app_is_asked_once(box, workspace, app_hooks):
