@@ -1,7 +1,8 @@
 """What an app shows on the page of a property that another app owns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from django.forms import Media
 from django.utils.safestring import SafeString
 
 
@@ -13,6 +14,7 @@ class Section:
         slug: its part of the address.
         count: how many things it shows.
         permission: who has not this permission does not see it (S17).
+        media: the styles and scripts that it needs.
     """
 
     slug: str
@@ -20,3 +22,4 @@ class Section:
     count: int
     content: SafeString
     permission: str
+    media: Media = field(default_factory=Media)

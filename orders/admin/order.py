@@ -24,6 +24,7 @@ from orders.admin.calendar import address_page, calendar_page
 from orders.admin.cells import assignment_badge, order_badge, who_lines
 from orders.admin.changing import CHANGES, change_page, change_view, offered
 from orders.admin.filters import OrderedByFilter, StatusFilter, WhatFilter, WhoseFilter, tabs
+from orders.admin.materials import materials_page
 from orders.admin.page import page
 from orders.admin.start import StartsOrders
 from orders.lists import note_look
@@ -57,7 +58,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
     actions = ("read_again",)
 
     class Media:
-        css = {"all": ("orders/calendar.css",)}
+        css = {"all": ("orders/calendar.css", "orders/gallery.css")}
         js = ("crm_sync/follow.js",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
@@ -139,6 +140,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
             ("calendar/", "calendar", partial(calendar_page, self)),
             ("calendar/address/", "calendar_address", partial(address_page, self)),
             ("<int:pk>/live/", "live", self.live_view),
+            ("<int:pk>/materials/", "materials", partial(materials_page, self)),
         ]
         for kind in CHANGES:
             name = kind.lower()

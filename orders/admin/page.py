@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any
 
 from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at
-from orders.admin import timeline
+from orders.admin import materials, timeline
 from orders.admin.cards import card
 from orders.admin.cells import assignment_names, order_badge, placement_badge, who_fact, worded
-from orders.admin.materials import shown_set
 from orders.admin.people import user_names
 from orders.admin.steps import steps
+from orders.materials import delivered
 from orders.models import ChangeRequest, Order, Placement
 
 LONGEST_TIMELINE = 200
@@ -19,7 +19,6 @@ def page(order: Any, *, now: datetime) -> dict[str, Any]:
     """Return everything that the template needs."""
     newest = order.changes.order_by("-occurred_at", "-pk")
     lines = list(newest[: LONGEST_TIMELINE + 1])
-    sets = order.material_sets.prefetch_related("materials").order_by("ready_at", "pk")
     placement = Placement.objects.select_related("created_by").filter(order=order).first()
     asked = order.change_requests.select_related("asked_by").order_by("-sent_at", "-pk")
     wishes = list(asked[:LONGEST_TIMELINE])
@@ -35,7 +34,7 @@ def page(order: Any, *, now: datetime) -> dict[str, Any]:
         "assignments": [card(order, assignments[key], names[key], now) for key in names],
         "timeline": timeline.with_wishes(told, wishes, placement, users, now),
         "is_cut": len(lines) > LONGEST_TIMELINE,
-        "sets": [shown_set(one, now) for one in sets],
+        **materials.shown(delivered.of_order(order), now),
         "placement": placement and _placement(placement, now),
     }
 

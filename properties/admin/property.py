@@ -174,6 +174,7 @@ class PropertyAdmin(ExportActions, ModelAdmin):
         context |= _page(form)
         if row is not None:
             context |= _moving(row, request.user, timezone.now())
+            context["media"] = sum((one.media for one in context["sections"]), context["media"])
         response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
         return response
 

@@ -48,7 +48,7 @@ def test_the_page_follows_an_order_to_its_delivery_without_a_reload(
         step(box, drain_all)
         page.wait_for_selector(f".cs-assignment >> text={text}")
     page.wait_for_selector(".cs-steps li[aria-current] >> nth=0", state="detached")
-    page.wait_for_selector("[data-part=materials] table")
+    page.wait_for_selector("[data-part=materials] .og-tile")
     assert page.inner_text(".cs-head h2").split("\n")[-1].strip().endswith("Completed")
     assert page.evaluate("window.stays") is True
     assert link.evaluate("link => link === document.activeElement")

@@ -29,7 +29,7 @@ def test_the_page_of_a_property_shows_them_by_target_platform(boss, home, genera
     text = page(boss, home)
     instagram, linkedin = generated
     assert 'id="marketing-group"' in text
-    assert 0 < text.index("<h2>Instagram</h2>") < text.index("<h2>Linkedin</h2>")
+    assert 0 < text.index("<h3>Instagram ") < text.index("<h3>Linkedin ")
     assert f'href="{instagram.url}"' in text
     assert f'href="{linkedin.url}"' in text
 

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.db.models import Q
 
 from crm_sync.management.base import USAGE, SyncCommand
-from orders.materials import marketing
+from orders.materials import delivered
 from orders.models import MaterialSet
 from properties.models import Property
 
@@ -29,7 +29,7 @@ class Command(SyncCommand):
             self.fail(f"no property {name!r} is known in workspace {workspace.slug}", USAGE)
         # A reference of one may be the id of another: the reference counts.
         row = min(rows, key=lambda one: one.object_reference_id != name)
-        found = [_document(one) for one in marketing.of_property(row)]
+        found = [_document(one) for one in delivered.marketing_of_property(row)]
         lines = [
             f"{one['targetPlatform']}  {material['fileName']}  {material['url']}"
             for one in found

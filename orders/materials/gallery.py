@@ -1,0 +1,79 @@
+"""Pure: which of what was delivered is one picture in two qualities, and what stands together."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from orders.models import Material, MaterialSet
+
+Key = tuple[object, ...]
+QUALITIES = {"POST": "HD", "POST_WEB": "WEB"}  # A52; the order in which they are shown
+USUAL = {"", "DOCUMENT", *QUALITIES}  # what stands under the name of its product alone
+
+
+@dataclass
+class Item:
+    """One delivered thing in each quality that there is, HD before WEB."""
+
+    versions: list[Material] = field(default_factory=list)
+
+
+@dataclass
+class Group:
+    """What was delivered of one product, or generated for one target platform.
+
+    Attributes:
+        names: product, type and target platform as the platform writes them, where they say
+            something.
+    """
+
+    names: tuple[str, ...]
+    sets: list[MaterialSet] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+
+
+def groups(sets: Iterable[MaterialSet]) -> list[Group]:
+    """Put together what belongs together, in the order of the sets.
+
+    Args:
+        sets: each with its materials fetched.
+    """
+    found: dict[Key, Group] = {}
+    items: dict[Key, Item] = {}
+    for ready in sets:
+        _group(found, ready, ready.visual_type)  # a set without any material is shown, too
+        for material in ready.materials.all():
+            group = _group(found, ready, material.visual_type or ready.visual_type)
+            key = (ready.assignment_id, *group.names, *_picture(material))
+            # Two pictures with one name in one quality are two.
+            if key not in items or _has(items[key], material.visual_type):
+                items[key] = Item()
+                group.items.append(items[key])
+            items[key].versions.append(material)
+    for group in found.values():
+        for item in group.items:
+            item.versions.sort(key=lambda version: _rank(version.visual_type))
+    return list(found.values())
+
+
+def _group(found: dict[Key, Group], ready: MaterialSet, visual_type: str) -> Group:
+    kind = "" if visual_type in USUAL else visual_type
+    names = tuple(name for name in (ready.product, kind, ready.target_platform) if name)
+    group = found.setdefault((ready.assignment_id, *names), Group(names))
+    if ready not in group.sets:
+        group.sets.append(ready)
+    return group
+
+
+def _picture(material: Material) -> Key:
+    """Return what the two qualities of one picture have in common: its name."""
+    if material.file_name and material.visual_type in QUALITIES:
+        return ("name", material.file_name)
+    return ("key", material.pk)
+
+
+def _has(item: Item, visual_type: str) -> bool:
+    return any(version.visual_type == visual_type for version in item.versions)
+
+
+def _rank(visual_type: str) -> int:
+    return list(QUALITIES).index(visual_type) if visual_type in QUALITIES else 0
