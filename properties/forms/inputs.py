@@ -9,15 +9,12 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.base import (
-    UnfoldAdminExpandableTextareaWidget,
-    UnfoldAdminSelect2MultipleWidget,
-    UnfoldAdminSelectWidget,
-    UnfoldAdminTextInputWidget,
-)
+from crm_sync.admin.ui.base import UnfoldAdminSelect2MultipleWidget, UnfoldAdminSelectWidget
 from properties.catalog import Field, Kind
 from properties.forms import values
 
+# A page has some 215 inputs, and the look's own classes are 540 characters each.
+CLASS = "ps-input"
 NOTHING = ("", "—")
 SIGNS = {"": "—", "APPLIES": "Yes", "DOES_NOT_APPLY": "No", "UNKNOWN": "?"}
 _LONG = frozenset({Kind.TEXT, Kind.OBJECT_LIST, Kind.OBJECT, Kind.MAP})
@@ -107,10 +104,16 @@ def _widget(field: Input) -> forms.Widget:
     if row.kind is Kind.BOOLEAN:
         known = [("true", "Yes"), ("false", "No")]
         kept = [(shown, f"{shown} {values.NEWER}")] if shown not in ("", "true", "false") else []
-        return _typed(UnfoldAdminSelectWidget(choices=[NOTHING, *known, *kept]))
+        return _one([NOTHING, *known, *kept])
     if row.kind is Kind.ENUM:
-        return _typed(UnfoldAdminSelectWidget(choices=offered))
+        return _one(offered)
     return _text(row, shown)
+
+
+def _one(offered: list[tuple[str, str]]) -> forms.Widget:
+    widget = UnfoldAdminSelectWidget(choices=offered)
+    widget.attrs["class"] = CLASS
+    return _typed(widget)
 
 
 def _many(row: Field, shown: list[str]) -> forms.Widget:
@@ -121,18 +124,18 @@ def _many(row: Field, shown: list[str]) -> forms.Widget:
 
 def _text(row: Field, shown: str) -> forms.Widget:
     """Return a line or an area; dates and times as the browser picks them, where it can."""
-    attrs: dict[str, Any] = {"autocomplete": "off"}
+    attrs: dict[str, Any] = {"autocomplete": "off", "class": CLASS}
     if row.max_length:
         attrs["data-limit"] = row.max_length
     if row.kind in _LONG or "\n" in shown:
         rows = min(12, max(2, shown.count("\n") + 1))
-        return _typed(UnfoldAdminExpandableTextareaWidget(attrs | {"rows": rows}))
+        return forms.Textarea(attrs | {"rows": rows})
     if row.kind in {Kind.INTEGER, Kind.DECIMAL}:
         attrs["inputmode"] = "decimal" if row.kind is Kind.DECIMAL else "numeric"
     if row.kind in {Kind.DATE, Kind.DATETIME} and values.is_moment(row.kind, shown):
         attrs["type"] = "date" if row.kind is Kind.DATE else "datetime-local"
-    widget = _typed(UnfoldAdminTextInputWidget(attrs))
-    widget.input_type = attrs.get("type", "text")  # type: ignore[attr-defined]
+    widget = forms.TextInput(attrs)
+    widget.input_type = attrs.get("type", "text")
     return widget
 
 
