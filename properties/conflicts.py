@@ -1,8 +1,9 @@
-"""A person decides whose value stands if both sides changed a field (I4)."""
+"""A person decides what stands if both sides changed a field (I4)."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -12,6 +13,7 @@ from properties import merge
 from properties.catalog import Fault, new_faults
 from properties.difference import planned
 from properties.editing import QUEUE, Invalid, edit
+from properties.members import Member, Steps, differing, from_both
 from properties.merge import Document
 from properties.models import Conflict, Property
 from properties.models.change import Origin
@@ -21,10 +23,40 @@ Decision = Conflict.Decision
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What a person decided about one conflict: whose value stands, or one made from both."""
+
+    conflict: Conflict
+    decision: Decision
+    value: Any
+
+
+def members(conflict: Conflict) -> list[Member]:
+    """Return the members in which both sides differ; each can be decided by itself."""
+    path, values = conflict.path, (conflict.ours, conflict.base, conflict.theirs)
+    return differing(path, *values) or [Member((), path, "", *values)]
+
+
+def of_side(conflict: Conflict, side: Decision) -> Answer:
+    """Answer with the whole value of one side."""
+    return Answer(conflict, side, conflict.ours if side == Decision.OURS else conflict.theirs)
+
+
+def of_members(conflict: Conflict, taken: Collection[Steps]) -> Answer:
+    """Answer with our value, in which these members are theirs."""
+    if not taken:
+        return of_side(conflict, Decision.OURS)
+    if len(taken) == len(members(conflict)):
+        return of_side(conflict, Decision.THEIRS)
+    value = from_both(conflict.path, conflict.ours, conflict.theirs, taken)
+    return Answer(conflict, Decision.BOTH, value)
+
+
+@dataclass(frozen=True)
 class NextCall:
     """What goes out once conflicts are decided: the call and its JSON body, by what we know now.
 
-    `faults` names the fields whose value of theirs we could not send back: they stay open.
+    `faults` names the fields whose value we could not send: they stay open.
     """
 
     call: str
@@ -32,13 +64,13 @@ class NextCall:
     faults: list[Fault] = field(default_factory=list)
 
 
-def next_call(row: Property, conflicts: Collection[Conflict], decision: Decision) -> NextCall:
-    """Return what the next push of a property sends after a decision; nothing is changed."""
+def next_call(row: Property, answers: Collection[Answer]) -> NextCall:
+    """Return what the next push of a property sends after these answers; nothing is changed."""
     before = merge.leaves(row.desired)
-    theirs = {c.path: c.theirs for c in conflicts} if decision == Decision.THEIRS else {}
-    faults = {path: new_faults(path, value, before.get(path)) for path, value in theirs.items()}
-    taken = {path: value for path, value in theirs.items() if not faults[path]}
-    settled = {c.path for c in conflicts} - (theirs.keys() - taken.keys())
+    edits = {one.conflict.path: one.value for one in answers if one.decision != Decision.OURS}
+    faults = {path: new_faults(path, value, before.get(path)) for path, value in edits.items()}
+    taken = {path: value for path, value in edits.items() if not faults[path]}
+    settled = {one.conflict.path for one in answers} - (edits.keys() - taken.keys())
     after = Property(
         platform_id=row.platform_id,
         desired=merge.changed(row.desired, taken),
@@ -51,33 +83,68 @@ def next_call(row: Property, conflicts: Collection[Conflict], decision: Decision
     return NextCall(call, merge.document(parts), all_faults)
 
 
-def decide(
-    conflicts: Iterable[Conflict], decision: Decision, *, actor: AbstractBaseUser, now: datetime
-) -> tuple[int, list[tuple[Conflict, Invalid]]]:
-    """Decide open conflicts of one property alike, so that one push sends what follows.
+@dataclass(frozen=True)
+class Decided:
+    """What became of answers.
 
-    Returns:
-        how many were decided, and those that stay open because their value is not valid here.
+    Attributes:
+        done: the conflicts that were decided.
+        refused: those that stay open, because the value is not valid here.
+        late: those that were decided or got other values since they were read; left as they are.
     """
-    answer = keep_ours if decision == Decision.OURS else take_theirs
-    count, refused = 0, []
+
+    done: list[Conflict] = field(default_factory=list)
+    refused: list[tuple[Conflict, Invalid]] = field(default_factory=list)
+    late: list[Conflict] = field(default_factory=list)
+
+
+def decide(answers: Iterable[Answer], *, actor: AbstractBaseUser, now: datetime) -> Decided:
+    """Decide open conflicts of one property in one commit, so that one push sends what follows."""
+    decided = Decided()
     with transaction.atomic():
-        for conflict in conflicts:
+        for answer in answers:
             try:
-                count += answer(conflict, actor=actor, now=now)
+                with transaction.atomic():
+                    _decide(answer, actor=actor, now=now)
             except Invalid as error:
-                refused.append((conflict, error))
-    return count, refused
+                decided.refused.append((answer.conflict, error))
+            except _Late:
+                decided.late.append(answer.conflict)
+            else:
+                decided.done.append(answer.conflict)
+    return decided
 
 
-def keep_ours(conflict: Conflict, *, actor: AbstractBaseUser, now: datetime) -> bool:
-    """Let our value stand: it is sent with the next push.
+class _Late(Exception):
+    """The conflict is not open any more, or its values are others than those that were seen."""
 
-    Returns:
-        False when it was decided already.
+
+def _decide(answer: Answer, *, actor: AbstractBaseUser, now: datetime) -> None:
+    """Close a conflict, and let the value of the answer stand.
+
+    Raises:
+        Invalid: we could not send the value.
+        _Late: somebody was faster.
     """
-    if not _decide(conflict, Decision.OURS, actor=actor, now=now):
-        return False
+    seen = answer.conflict
+    open_one = Conflict.objects.filter(pk=seen.pk, decision=Decision.OPEN)
+    if not open_one.update(decision=answer.decision, decided_by=actor, decided_at=now):
+        raise _Late
+    fresh = Conflict.objects.get(pk=seen.pk)  # ours until the commit: nobody else can change it
+    if not merge.same_json([fresh.ours, fresh.theirs], [seen.ours, seen.theirs]):
+        raise _Late
+    if answer.decision == Decision.OURS:
+        _send_ours(seen, now=now)
+        return
+    # An edit like any other, so it can be undone by one.
+    note = f"conflict {seen.pk}: {answer.decision.label.lower()}"
+    row = Property.objects.get(pk=seen.real_estate_property_id)
+    changes = {seen.path: answer.value}
+    edit(row, changes, origin=Origin.ADMIN, actor=actor, now=now, note=note)
+
+
+def _send_ours(conflict: Conflict, *, now: datetime) -> None:
+    """Let our value be sent with the next push."""
     while True:
         row = Property.objects.get(pk=conflict.real_estate_property_id)
         unchanged = Property.objects.filter(pk=row.pk, revision=row.revision)
@@ -87,36 +154,4 @@ def keep_ours(conflict: Conflict, *, actor: AbstractBaseUser, now: datetime) -> 
             due_at=now,
         ):
             doorbell.ring(QUEUE, row.workspace_id)
-            return True
-
-
-def take_theirs(conflict: Conflict, *, actor: AbstractBaseUser, now: datetime) -> bool:
-    """Take the platform's value over: an edit like any other, so it can be undone by one.
-
-    Returns:
-        False when it was decided already.
-
-    Raises:
-        Invalid: their value is one that we could not send back; nothing was changed.
-    """
-    with transaction.atomic():
-        if not _decide(conflict, Decision.THEIRS, actor=actor, now=now):
-            return False
-        row = Property.objects.get(pk=conflict.real_estate_property_id)
-        note = f"conflict {conflict.pk}: theirs"
-        edit(
-            row,
-            {conflict.path: conflict.theirs},
-            origin=Origin.ADMIN,
-            actor=actor,
-            now=now,
-            note=note,
-        )
-    return True
-
-
-def _decide(
-    conflict: Conflict, decision: Decision, *, actor: AbstractBaseUser, now: datetime
-) -> bool:
-    open_one = Conflict.objects.filter(pk=conflict.pk, decision=Decision.OPEN)
-    return open_one.update(decision=decision, decided_by=actor, decided_at=now) == 1
+            return

@@ -7,6 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
@@ -14,10 +15,12 @@ from crm_sync.admin.ui.cells import badge, link, page_at, shortened
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from properties import conflicts
 from properties.admin import decision
-from properties.admin.words import in_one_line
+from properties.admin.choosing import Choice, choices, closed_meanwhile, result, shown
+from properties.admin.words import in_one_line, worded_change
 from properties.catalog import label
-from properties.conflicts import Decision
+from properties.conflicts import Answer, Decision
 from properties.models import Conflict, Property
 
 TONES = {Decision.OPEN: "warning"}
@@ -43,6 +46,7 @@ class ConflictAdmin(ReadOnlyAdmin):
 
     class Media:
         css = {"all": ("properties/property.css",)}
+        js = ("properties/decide.js",)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.decide_view)
@@ -55,8 +59,8 @@ class ConflictAdmin(ReadOnlyAdmin):
         text = f"{conflict.reference or 'without reference'}: {label(conflict.path)}"
         return link(_page_of(conflict), text)
 
-    ours_ = column("ours", lambda row: shortened(in_one_line(row.path, row.ours), 60))
-    theirs_ = column("theirs", lambda row: shortened(in_one_line(row.path, row.theirs), 60))
+    ours_ = column("ours", lambda row: shortened(_differing(row)[0], 60))
+    theirs_ = column("theirs", lambda row: shortened(_differing(row)[1], 60))
     base_ = column("before", lambda row: shortened(in_one_line(row.path, row.base), 60))
 
     @display(description="decision", ordering="decision")
@@ -90,7 +94,7 @@ class ConflictAdmin(ReadOnlyAdmin):
             return None
         seen = decision.digest(found)
         if request.POST.get("seen") == seen:
-            self._decide(request, found, answer)
+            self._decide(request, [conflicts.of_side(one, answer) for one in found])
             return None
         if "seen" in request.POST:
             messages.warning(request, CHANGED)
@@ -98,7 +102,7 @@ class ConflictAdmin(ReadOnlyAdmin):
             "title": f"{answer.label}: {len(found)}",
             "cases": decision.cases(found, [answer]),
             "hidden": _posted_again(request, found),
-            "buttons": [("", "", _button(answer, len(found)))],
+            "button": decision.button(answer, len(found)),
             "seen": seen,
             "back": request.get_full_path(),
             "count": len(found),
@@ -117,46 +121,68 @@ class ConflictAdmin(ReadOnlyAdmin):
         return HttpResponseRedirect(_page_of(conflict))
 
     def decide_view(self, request: HttpRequest, property_id: int) -> HttpResponse:
-        """Show the open conflicts of a property, or one (`?conflict=`), and decide them (POST)."""
+        """Show the open conflicts of a property, member by member, and decide them (POST)."""
         row = Property.objects.filter(pk=property_id).first()
         if row is None:
             raise Http404
         may_act = self.has_act_permission(request)
         if not (may_act if request.method == "POST" else self.has_view_permission(request)):
             raise PermissionDenied
-        every = _open(Conflict.objects.filter(real_estate_property=row))
-        one = request.GET.get("conflict", "")
-        found = [conflict for conflict in every if one in ("", str(conflict.pk))]
-        seen = decision.digest(found)
-        answer = request.POST.get("decision")
-        if found and answer in (Decision.OURS, Decision.THEIRS):
-            if request.POST.get("seen") == seen:
-                self._decide(request, found, Decision(answer))
-                return HttpResponseRedirect(
-                    request.path
-                    if len(every) > len(found)
-                    else page_at("properties.property", row.pk)
-                )
-            messages.warning(request, CHANGED)
-        answers = (Decision.OURS, Decision.THEIRS)
+        found = _open(Conflict.objects.filter(real_estate_property=row))
+        made = choices(found, request.POST)
+        if request.method == "POST" and self._decided(request, row, made):
+            left = Conflict.objects.filter(real_estate_property=row, decision=Decision.OPEN)
+            there = request.path if left.exists() else page_at("properties.property", row.pk)
+            return HttpResponseRedirect(there)
+        now = timezone.now()
         context = {
             "title": f"Conflicts of {row}",
             "original": row,
-            "cases": decision.cases(found, answers),
-            "buttons": [("decision", a, _button(a, len(found))) for a in answers]
-            if may_act
-            else [],
-            "seen": seen,
-            "back": request.path if one else page_at("properties.property", row.pk),
-            "count": len(found),
-            "one_by_one": len(found) > 1,
+            "property_page": page_at("properties.property", row.pk),
+            "fields": [shown(choice, row, now) for choice in made],
+            "result": result(row, made),
+            "calls": decision.calls(row, found, (Decision.OURS, Decision.THEIRS)),
+            "seen": decision.digest(found),
+            "may_act": may_act,
         }
-        return page(self, request, "properties/decide.html", context)
+        return page(self, request, "properties/choose.html", context)
 
-    def _decide(self, request: HttpRequest, found: list[Conflict], answer: Decision) -> None:
-        done = decision.decide(request, found, answer)
-        decided = Conflict.objects.filter(pk__in=[one.pk for one in done])
-        self.note(request, decided, f"Decided: {answer.label.lower()}.")
+    def _decided(self, request: HttpRequest, row: Property, made: list[Choice]) -> bool:
+        """Do what a button of the page asks for; False when the page is to be shown again."""
+        asked, found = request.POST.get("decision", ""), [one.conflict for one in made]
+        if asked == "preview":
+            return False
+        closed = list(closed_meanwhile(row, found, request.POST))
+        for text in closed:
+            messages.warning(request, text)
+        if asked in (Decision.OURS, Decision.THEIRS):
+            if found and request.POST.get("seen") == decision.digest(found):
+                side = Decision(asked)
+                self._decide(request, [conflicts.of_side(one, side) for one in found])
+                return True
+            messages.warning(request, CHANGED)
+            return False
+        if closed or any(choice.is_changed for choice in made):
+            messages.warning(request, CHANGED)
+            return False
+        answers = [answer for choice in made if (answer := choice.answer)]
+        if not answers:
+            messages.warning(request, "Nothing was decided: choose a side of at least one field.")
+            return False
+        done = self._decide(request, answers)
+        if len(made) > len(done):
+            messages.info(request, f"Still open: {len(made) - len(done)}.")
+        return True
+
+    def _decide(self, request: HttpRequest, answers: list[Answer]) -> list[Conflict]:
+        whose = {answer.conflict.pk: answer.decision for answer in answers}
+        done = decision.decide(request, answers)
+        for side in Decision:
+            keys = [one.pk for one in done if whose[one.pk] == side]
+            decided = Conflict.objects.filter(pk__in=keys)
+            if keys:
+                self.note(request, decided, f"Decided: {side.label.lower()}.")
+        return done
 
 
 def _open(queryset: QuerySet[Conflict]) -> list[Conflict]:
@@ -165,17 +191,18 @@ def _open(queryset: QuerySet[Conflict]) -> list[Conflict]:
     return list(found[: decision.MOST + 1])
 
 
+def _differing(conflict: Conflict) -> list[str]:
+    """Return in one line what only we and what only they have."""
+    found = worded_change(conflict.path, conflict.ours, conflict.theirs)
+    return [text.replace("\n", ", ") for text in found]
+
+
 def _page_of(conflict: Any) -> str:
     """Return where it is decided; once it is, the page of its property."""
     row = conflict.real_estate_property_id
     if conflict.decision:
         return page_at("properties.property", row)
     return reverse("admin:properties_conflict_decide", args=[row])
-
-
-def _button(answer: Decision, count: int) -> str:
-    verb = "Keep ours" if answer == Decision.OURS else "Take theirs"
-    return verb if count == 1 else f"{verb} for all {count}"
 
 
 def _posted_again(request: HttpRequest, found: list[Conflict]) -> list[tuple[str, str]]:

@@ -14,13 +14,14 @@ from django.utils import timezone
 from crm_sync.admin.ui.cells import moment, page_of
 from properties import conflicts
 from properties.admin.sync_tab import call_text, pretty
-from properties.admin.words import worded
+from properties.admin.words import worded, worded_change
 from properties.catalog import label
-from properties.conflicts import Decision
+from properties.conflicts import Answer, Decision
 from properties.models import Conflict, Property
 
 MOST = 500  # conflicts that are decided in one request
 FIRST = 20  # properties whose calls a page shows
+LATE = "somebody changed or decided it at this very moment. Nothing was done there: look again."
 TITLES = {Decision.OURS: "If ours are kept", Decision.THEIRS: "If theirs are taken"}
 
 
@@ -44,22 +45,29 @@ def digest(chosen: list[Conflict]) -> str:
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 
-def decide(request: HttpRequest, chosen: list[Conflict], decision: Decision) -> list[Conflict]:
-    """Decide them property by property with a message each; return those that were decided."""
+def decide(request: HttpRequest, answers: Iterable[Answer]) -> list[Conflict]:
+    """Decide them property by property and say what became of each; return what was decided.
+
+    The answers must be sorted by property.
+    """
     actor, now = cast("AbstractBaseUser", request.user), timezone.now()
     done: list[Conflict] = []
-    count = 0
-    for _, found in groupby(chosen, key=_property_id):
-        some = list(found)
-        number, refused = conflicts.decide(some, decision, actor=actor, now=now)
-        count += number
-        open_still = {conflict.pk for conflict, _ in refused}
-        done += [conflict for conflict in some if conflict.pk not in open_still]
-        for conflict, error in refused:
+    for _, some in groupby(answers, key=lambda answer: _property_id(answer.conflict)):
+        decided = conflicts.decide(some, actor=actor, now=now)
+        done += decided.done
+        for conflict, error in decided.refused:
             messages.error(request, f"{label(conflict.path)} stays open: {error}")
-    if count:
-        messages.success(request, f"Decided, {decision.label.lower()}: {count}.")
+        for conflict in decided.late:
+            messages.warning(request, f"{label(conflict.path)}: {LATE}")
+    if done:
+        messages.success(request, f"Decided: {len(done)}.")
     return done
+
+
+def button(answer: Decision, count: int) -> str:
+    """Return the text of the button that answers so many conflicts alike."""
+    verb = "Keep ours" if answer == Decision.OURS else "Take theirs"
+    return verb if count == 1 else f"{verb} for all {count}"
 
 
 def _property_id(conflict: Conflict) -> int:
@@ -72,18 +80,25 @@ def _case(row: Property, found: list[Conflict], answers: list[Decision]) -> dict
         "title": str(row.desired.get("title") or ""),
         "page": page_of(row),
         "fields": [_field(conflict) for conflict in found],
-        "calls": [_call(row, found, answer) for answer in answers],
+        "calls": calls(row, found, answers),
     }
+
+
+def calls(
+    row: Property, found: list[Conflict], answers: Iterable[Decision]
+) -> list[dict[str, Any]]:
+    """Return what goes out if all conflicts of a property are answered alike."""
+    return [_call(row, found, answer) for answer in answers] if found else []
 
 
 def _field(conflict: Conflict) -> dict[str, Any]:
     path = conflict.path
+    ours, theirs = worded_change(path, conflict.ours, conflict.theirs)
     return {
-        "pk": conflict.pk,
         "name": label(path),
         "path": path,
-        "ours": worded(path, conflict.ours),
-        "theirs": worded(path, conflict.theirs),
+        "ours": ours,
+        "theirs": theirs,
         "before": worded(path, conflict.base),
         "since": moment(conflict.created_at, timezone.now()),
     }
@@ -91,9 +106,12 @@ def _field(conflict: Conflict) -> dict[str, Any]:
 
 def _call(row: Property, found: list[Conflict], answer: Decision) -> dict[str, Any]:
     """Return what goes out after one of the two answers."""
-    following: Any = conflicts.next_call(row, found, answer)
+    answers = [conflicts.of_side(conflict, answer) for conflict in found]
+    following: Any = conflicts.next_call(row, answers)
     return {
+        "answer": answer.value,
         "title": TITLES[answer],
+        "button": button(answer, len(found)),
         "text": call_text(following.call, row),
         "body": pretty(following.body) if following.body else "",
         "faults": [f"{label(fault.path)}: {fault.message}" for fault in following.faults],

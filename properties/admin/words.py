@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from crm_sync.admin.ui.cells import EMPTY
-from properties.catalog import Field, Kind, equal, find, label
+from properties.catalog import Field, Kind, equal, find, last_label
 from properties.catalog.instants import read_date, read_datetime
 from properties.forms.values import MONEY, choice_name, unit
 
@@ -47,7 +47,7 @@ def _members(path: str, value: Any, name: str) -> Iterator[Member]:
     if isinstance(value, dict):
         is_map = field is not None and field.kind is Kind.MAP
         for member, inner in value.items():
-            inside = member if is_map else _last(f"{path}.{member}")
+            inside = member if is_map else last_label(f"{path}.{member}")
             yield from _members(f"{path}.{member}", inner, _below(name, inside))
     elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         for index, item in enumerate(value):
@@ -60,12 +60,6 @@ def _members(path: str, value: Any, name: str) -> Iterator[Member]:
 
 def _below(name: str, inside: str) -> str:
     return f"{name} · {inside}" if name else inside
-
-
-def _last(path: str) -> str:
-    """Return the label of the last segment; the cell beside it names what holds it."""
-    text = label(path).rpartition(" · ")[2]
-    return text[:1].upper() + text[1:]
 
 
 def _scalar(field: Field | None, value: Any) -> str:

@@ -20,6 +20,7 @@ from properties.catalog.lookup import (
     children,
     find,
     label,
+    last_label,
     leaf_of,
     members,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "find",
     "is_empty",
     "label",
+    "last_label",
     "leaf_of",
     "members",
     "misplaced",

@@ -122,6 +122,12 @@ def label(path: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def last_label(path: str) -> str:
+    """Return the last segment in words, for where what holds it is named beside it."""
+    text = label(path).rpartition(" · ")[2]
+    return text[:1].upper() + text[1:]
+
+
 def _words(segment: str) -> str:
     """Return one segment in lower-case words, with the number of a list item counted from 1."""
     name, _, index = segment.partition("[")

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from properties.catalog import FIELDS, GROUPS, Field, Kind, children, label
+from properties.catalog import FIELDS, GROUPS, Field, Kind, children, find, label
 from properties.forms.assembly import pairs, value_at
 
 BLANK_ROWS = 2  # below the items of a list, to add some without a script
@@ -105,6 +105,16 @@ def _placed(group: str, rows: list[Field]) -> list[Field]:
             paths = [row.path for row in shown]
             shown.insert(paths.index(behind) + 1 if behind else 0, FIELDS[path])
     return shown
+
+
+def tab_of(path: str) -> str:
+    """Return the slug of the tab in which a leaf can be edited; "" where none has it."""
+    leaf = find(path)
+    if leaf is None or leaf.read_only:
+        return ""
+    top = leaf.path.partition(".")[0]
+    group = PLACED[top][0] if top in PLACED else leaf.group
+    return Tab(TITLES.get(group, group), []).slug
 
 
 def removal(path: str, index: int) -> str:

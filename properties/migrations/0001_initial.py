@@ -150,7 +150,7 @@ class Migration(migrations.Migration):
                 ('ours', models.JSONField(null=True)),
                 ('base', models.JSONField(null=True)),
                 ('theirs', models.JSONField(null=True)),
-                ('decision', models.CharField(blank=True, choices=[('', 'Open'), ('OURS', 'Ours'), ('THEIRS', 'Theirs')], default='', max_length=6)),
+                ('decision', models.CharField(blank=True, choices=[('', 'Open'), ('OURS', 'Ours'), ('THEIRS', 'Theirs'), ('BOTH', 'From both')], default='', max_length=6)),
                 ('decided_at', models.DateTimeField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('decided_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),

@@ -15,6 +15,7 @@ class Conflict(models.Model):
         OPEN = "", "Open"
         OURS = "OURS", "Ours"
         THEIRS = "THEIRS", "Theirs"
+        BOTH = "BOTH", "From both"  # some members ours, some theirs
 
     real_estate_property = models.ForeignKey("properties.Property", on_delete=models.CASCADE)
     path = models.CharField("field", max_length=300)

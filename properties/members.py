@@ -1,0 +1,163 @@
+"""Pure: where two values of one leaf differ, member by member, and a value made from both.
+
+A member is what a person decides by itself: `net` of `prices.rent`, the French title of
+`localizations`. Entries of a list are told apart by a key. Where they have none, or where it is not
+unique, the list is one member.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from properties.catalog import Kind, equal, find, last_label
+
+# What tells the entries of a list apart; for `localizations` the platform demands it (§4.6).
+KEYS = {
+    "localizations": ("languageCode",),
+    "publishers": ("id",),
+    "publishers[].options": ("key", "languageCode"),
+    "publishers[].promotions": ("name",),
+    "prices.additionalOffers": ("type",),
+    "parkingLots": ("type",),
+    "virtualTourLinks": ("url",),
+    "videoLinks": ("url",),
+}
+# Half of one point and half of another one is a third point, where nothing stands.
+WHOLE = frozenset({"geo"})
+MOST = 100  # members of one leaf; where more differ, the leaf is one
+
+Key = tuple[str, ...]
+Step = str | Key  # the name of a member, or the key of an entry of a list
+Steps = tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A part of a leaf in which two values differ.
+
+    Attributes:
+        steps: where it stands in the leaf; empty for the leaf itself.
+        path: the same as a path of the catalog, with the index of an entry in our list.
+        name: the same in words; "" for the leaf itself.
+    """
+
+    steps: Steps
+    path: str
+    name: str
+    ours: Any
+    base: Any
+    theirs: Any
+
+
+def differing(leaf: str, ours: Any, base: Any, theirs: Any) -> list[Member]:
+    """Return the members in which ours and theirs differ; none where they mean the same."""
+    whole = Member((), leaf, "", ours, base, theirs)
+    found = list(_differing(whole))
+    return [whole] if len(found) > MOST else found
+
+
+def from_both(leaf: str, ours: Any, theirs: Any, taken: Collection[Steps]) -> Any:
+    """Return our value with the taken members as they are in theirs; all of them: their value.
+
+    Args:
+        taken: `steps` of members that `differing` names.
+    """
+    members = differing(leaf, ours, None, theirs)
+    chosen = [one for one in members if one.steps in taken]
+    if chosen and len(chosen) == len(members):
+        return theirs
+    value = ours
+    for one in chosen:
+        value = _put(leaf, value, one.steps, one.theirs)
+    return value
+
+
+def _differing(whole: Member) -> Iterator[Member]:
+    """Yield the members of a value that differ; the value itself where it has no members."""
+    if equal(whole.path, whole.ours, whole.theirs):
+        return
+    found = [deep for one in _inside(whole) for deep in _differing(one)]
+    yield from found or [whole]  # none: only the order differs
+
+
+def _inside(whole: Member) -> Iterator[Member]:
+    """Yield the parts of a value, if both sides have it and in a form that has parts."""
+    ours, theirs = whole.ours, whole.theirs
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        if whole.path.rpartition(".")[2] not in WHOLE:
+            yield from _members(whole, ours, theirs)
+    elif isinstance(ours, list) and isinstance(theirs, list):
+        yield from _entries(whole, ours, theirs)
+
+
+def _members(whole: Member, ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[Member]:
+    base = whole.base if isinstance(whole.base, dict) else {}
+    field = find(whole.path)
+    for name in [*ours, *(name for name in theirs if name not in ours)]:
+        path = f"{whole.path}.{name}"
+        words = name if field and field.kind is Kind.MAP else last_label(path)
+        yield Member(
+            (*whole.steps, name),
+            path,
+            _below(whole.name, words),
+            ours.get(name),
+            base.get(name),
+            theirs.get(name),
+        )
+
+
+def _entries(whole: Member, ours: list[Any], theirs: list[Any]) -> Iterator[Member]:
+    """Yield the entries of two lists, if each has a key of its own in both."""
+    mine, others = _by_key(whole.path, ours), _by_key(whole.path, theirs)
+    if mine is None or others is None:
+        return
+    before = _by_key(whole.path, whole.base) or {}
+    for index, key in enumerate([*mine, *(key for key in others if key not in mine)]):
+        yield Member(
+            (*whole.steps, key),
+            f"{whole.path}[{index}]",
+            _below(whole.name, ", ".join(part for part in key if part)),
+            mine.get(key),
+            before.get(key),
+            others.get(key),
+        )
+
+
+def _by_key(path: str, items: Any) -> dict[Key, Any] | None:
+    """Return the entries of a list by their keys; None where they cannot be told apart."""
+    field = find(path)
+    names = KEYS.get(field.path) if field else None
+    if names is None or not isinstance(items, list):
+        return None
+    keys = [_key(item, names) for item in items]
+    known = [key for key in keys if key is not None]
+    if len(set(known)) < len(items):
+        return None
+    return dict(zip(known, items, strict=True))
+
+
+def _key(item: Any, names: tuple[str, ...]) -> Key | None:
+    """Return the key of an entry; None where it is no object or its first part is missing."""
+    values = [item.get(name) for name in names] if isinstance(item, dict) else [None]
+    key = tuple(value if isinstance(value, str) else "" for value in values)
+    return key if key[0] else None
+
+
+def _put(path: str, holder: Any, steps: Steps, value: Any) -> Any:
+    """Return a copy of `holder` with `value` at `steps`; without it where that is None."""
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, str):
+        inner = _put(f"{path}.{step}", holder.get(step), rest, value)
+        members = {**holder, step: inner}
+        if inner is None:
+            del members[step]
+        return members
+    entries = dict(_by_key(path, holder) or {})
+    entries[step] = _put(f"{path}[0]", entries.get(step), rest, value)
+    return [item for item in entries.values() if item is not None]
+
+
+def _below(name: str, inside: str) -> str:
+    return f"{name} · {inside}" if name else inside

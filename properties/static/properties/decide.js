@@ -1,0 +1,30 @@
+// Shows what stands after a decision while somebody chooses. The server says it; nothing is decided.
+(() => {
+  const follow = (form) => {
+    const button = form.querySelector("[data-preview-button]");
+    const part = form.querySelector('[data-part="result"]');
+    if (!button || !part) return;
+    let last = 0;
+
+    const preview = async () => {
+      const turn = (last += 1);
+      const chosen = new FormData(form, button);
+      try {
+        const answer = await fetch(form.action, { method: "POST", body: chosen, redirect: "error" });
+        if (!answer.ok) throw new Error(String(answer.status));
+        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+        if (turn !== last) return; // somebody chose again meanwhile
+        part.replaceChildren(...fresh.querySelector('[data-part="result"]').childNodes);
+        button.hidden = true;
+      } catch (error) {
+        button.hidden = false; // by hand then
+      }
+    };
+    form.addEventListener("change", preview);
+    button.hidden = true;
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    document.querySelectorAll("form[data-preview]").forEach(follow);
+  });
+})();

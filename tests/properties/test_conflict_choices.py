@@ -1,0 +1,252 @@
+"""The page of a property's conflicts: a side for each member, and one button for what is chosen."""
+
+import json
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+from django.utils.timezone import now
+
+from crm_sync.models import Workspace
+from properties import conflicts
+from properties.conflicts import Decision
+from properties.editing import create, edit
+from properties.models import Change, Conflict, Property
+from tests.properties.test_conflicts import remote, sent
+
+LOCALIZED = [{"languageCode": "de", "title": "Haus"}, {"languageCode": "fr", "title": "Maison"}]
+
+
+@pytest.fixture
+def row(box, workspace, drain_all) -> Property:
+    """Return a property with open conflicts at its title, its rent and its texts."""
+    Workspace.objects.update(conflict_policy="ask")
+    rent = {"gross": 100, "net": 80, "extra": 20}
+    first = {"title": "Flat", "prices.rent": rent, "localizations": LOCALIZED}
+    row = create(workspace, "A-1", first, origin="ADMIN", now=now())
+    drain_all()
+    theirs = {"title": "Theirs", "prices": {"rent": {"gross": 120, "net": 80, "extra": 40}}}
+    theirs["localizations"] = [LOCALIZED[0] | {"title": "Villa"}, LOCALIZED[1]]
+    box.edit_property(remote(box)["id"], theirs)
+    ours = {"title": "Ours", "prices.rent": {"gross": 90, "net": 70, "extra": 20}}
+    ours["localizations"] = [LOCALIZED[0], LOCALIZED[1] | {"title": "Château"}]
+    edit(row, ours, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    box.calls.clear()
+    return row
+
+
+def address(row: Property) -> str:
+    return reverse("admin:properties_conflict_decide", args=[row.pk])
+
+
+def form(page) -> dict[str, str]:
+    """Return the hidden inputs of the page, as a browser would post them."""
+    found = re.findall(r'type="hidden" name="(seen[^"]*)" value="([^"]*)"', page.content.decode())
+    return dict(found)
+
+
+def sides(**chosen: dict[str, str]) -> dict[str, str]:
+    """Return the inputs that choose a side: leaf to name of a member to side."""
+    posted = {}
+    for leaf, members in chosen.items():
+        conflict = Conflict.objects.get(path=leaf.replace("__", "."), decision="")
+        names = [member.name for member in conflicts.members(conflict)]
+        for name, side in members.items():
+            posted[f"side-{conflict.pk}-{names.index(name)}"] = side
+    return posted
+
+
+def press(client, row: Property, button: str, **chosen: dict[str, str]):
+    """Open the page, choose, press a button, and follow where it leads."""
+    posted = form(client.get(address(row))) | sides(**chosen)
+    return client.post(address(row), posted | {"decision": button}, follow=True)
+
+
+def said(page) -> list[str]:
+    return [str(message) for message in page.context["messages"]]
+
+
+def open_fields() -> list[str]:
+    return list(
+        Conflict.objects.filter(decision="").order_by("path").values_list("path", flat=True)
+    )
+
+
+def test_only_the_members_that_differ_are_shown(row, admin_client):
+    fields = admin_client.get(address(row)).context["fields"]
+    shown = {
+        field["path"]: [
+            (member["name"], *(side["text"] for side in member["sides"]), member["before"])
+            for member in field["members"]
+        ]
+        for field in fields
+    }
+    assert shown == {
+        "localizations": [
+            ("de · Title", "Haus", "Villa", "Haus"),
+            ("fr · Title", "Château", "Maison", "Maison"),
+        ],
+        "prices.rent": [
+            ("Gross", "90", "120", "100"),
+            ("Net", "70", "80", "80"),
+            ("Extra", "20", "40", "20"),
+        ],
+        "title": [("", "Ours", "Theirs", "Flat")],
+    }
+
+
+def test_a_rent_of_both_sides_is_one_edit_and_the_others_stay_open(
+    box, row, admin_client, drain_all
+):
+    rent = {"Gross": "OURS", "Net": "OURS", "Extra": "THEIRS"}
+    page = press(admin_client, row, "CHOSEN", prices__rent=rent)
+    assert said(page) == ["Decided: 1.", "Still open: 2."]
+    assert open_fields() == ["localizations", "title"]
+    made = {"gross": 90, "net": 70, "extra": 40}
+    change = Change.objects.filter(path="prices.rent").latest("pk")
+    conflict = Conflict.objects.get(path="prices.rent")
+    assert (conflict.decision, conflict.decided_by.username) == ("BOTH", "admin")
+    assert (change.new, change.note) == (made, f"conflict {conflict.pk}: from both")
+    drain_all()
+    assert sent(box) == [{"prices": {"rent": made}}]
+    assert remote(box)["prices"]["rent"] == made
+    assert remote(box)["title"] == "Theirs"
+
+
+def test_several_fields_are_decided_in_one_commit_and_go_out_in_one_patch(
+    box, row, admin_client, drain_all
+):
+    texts = {"de · Title": "THEIRS", "fr · Title": "OURS"}
+    rent = dict.fromkeys(["Gross", "Net", "Extra"], "THEIRS")
+    page = press(
+        admin_client, row, "CHOSEN", title={"": "OURS"}, localizations=texts, prices__rent=rent
+    )
+    assert said(page) == ["Decided: 3."]
+    assert page.request["PATH_INFO"] == reverse("admin:properties_property_change", args=[row.pk])
+    decisions = dict(Conflict.objects.values_list("path", "decision"))
+    assert decisions == {"title": "OURS", "localizations": "BOTH", "prices.rent": "THEIRS"}
+    drain_all()
+    both = [{"languageCode": "de", "title": "Villa"}, {"languageCode": "fr", "title": "Château"}]
+    assert sent(box) == [{"title": "Ours", "localizations": both}]
+    assert Property.objects.get().problem == {}
+
+
+def test_the_preview_says_what_stands_where_and_decides_nothing(box, row, admin_client, drain_all):
+    before = Property.objects.values().get()
+    rent = {"Gross": "OURS", "Net": "THEIRS"}
+    page = press(admin_client, row, "preview", title={"": "OURS"}, prices__rent=rent)
+    result = page.context["result"]
+    assert [(one["name"], one["value"], one["where"]) for one in result["rows"]] == [
+        ("Rent", "", "Stays open: 1 of 3 not chosen yet"),
+        ("Title", "Ours", "Sent to the platform"),
+    ]
+    assert (result["open"], json.loads(result["body"])) == (2, {"title": "Ours"})
+    assert Property.objects.values().get() == before
+    assert len(open_fields()) == 3
+    assert not box.calls
+    # What was chosen is still chosen.
+    assert page.content.decode().count("checked") == 3
+    press(admin_client, row, "CHOSEN", title={"": "OURS"})
+    drain_all()
+    assert sent(box) == [{"title": "Ours"}]
+
+
+def test_nothing_chosen_decides_nothing(row, admin_client):
+    page = press(admin_client, row, "CHOSEN", prices__rent={"Net": "OURS"})
+    assert said(page) == ["Nothing was decided: choose a side of at least one field."]
+    assert len(open_fields()) == 3
+
+
+def test_what_somebody_else_decided_meanwhile_is_said_and_my_choice_is_kept(row, admin_client):
+    posted = form(admin_client.get(address(row)))
+    posted |= sides(title={"": "THEIRS"}, localizations={"fr · Title": "OURS"})
+    other = User.objects.create(username="other")
+    title = Conflict.objects.get(path="title")
+    conflicts.decide([conflicts.of_side(title, Decision.OURS)], actor=other, now=now())
+    page = admin_client.post(address(row), posted | {"decision": "CHOSEN"})
+    assert said(page)[0] == "Title: other decided it meanwhile (ours)."
+    assert open_fields() == ["localizations", "prices.rent"]
+    assert Property.objects.get().desired["title"] == "Ours"
+    texts = page.context["fields"][0]["members"][1]["sides"]
+    assert [side["chosen"] for side in texts] == [True, False]
+
+
+def test_a_value_that_is_newer_now_is_shown_and_has_to_be_chosen_again(row, admin_client):
+    posted = form(admin_client.get(address(row)))
+    rent = dict.fromkeys(["Gross", "Net", "Extra"], "OURS")
+    posted |= sides(title={"": "THEIRS"}, prices__rent=rent)
+    Conflict.objects.filter(path="title").update(theirs="Newer")
+    page = admin_client.post(address(row), posted | {"decision": "CHOSEN"})
+    fields = {field["path"]: field for field in page.context["fields"]}
+    assert [field for field, one in fields.items() if one["is_changed"]] == ["title"]
+    assert not any(side["chosen"] for side in fields["title"]["members"][0]["sides"])
+    assert fields["prices.rent"]["members"][0]["sides"][0]["chosen"]
+    assert len(open_fields()) == 3
+    assert Property.objects.get().desired["title"] == "Ours"
+
+
+def test_a_conflict_that_both_sides_settled_meanwhile_says_so(box, row, admin_client, drain_all):
+    posted = form(admin_client.get(address(row))) | sides(title={"": "OURS"})
+    box.edit_property(remote(box)["id"], {"title": "Ours"})
+    Property.objects.update(due_at=now())
+    drain_all()
+    page = admin_client.post(address(row), posted | {"decision": "CHOSEN"})
+    assert said(page)[0] == "Title: nothing is to be decided any more."
+
+
+def test_who_decides_on_values_that_have_just_changed_changes_nothing(row):
+    """The last moment between the look at the page and the commit."""
+    seen = Conflict.objects.get(path="title")
+    Conflict.objects.filter(pk=seen.pk).update(theirs="Newer")
+    me = User.objects.create(username="me")
+    before = Property.objects.values().get()
+    for side in (Decision.OURS, Decision.THEIRS):
+        decided = conflicts.decide([conflicts.of_side(seen, side)], actor=me, now=now())
+        assert (decided.done, decided.refused, decided.late) == ([], [], [seen])
+    assert Conflict.objects.get(pk=seen.pk).decision == ""
+    assert Property.objects.values().get() == before
+
+
+def test_a_value_that_we_could_not_send_stays_open_and_the_others_are_decided(row, admin_client):
+    Conflict.objects.filter(path="title").update(theirs="x" * 300)
+    chosen = {"title": {"": "THEIRS"}, "localizations": {"de · Title": "OURS"}}
+    chosen["localizations"]["fr · Title"] = "OURS"
+    preview = press(admin_client, row, "preview", **chosen).context["result"]
+    assert [(one["name"], one["where"]) for one in preview["rows"]] == [
+        ("Localizations", "Sent to the platform"),
+        ("Title", "Stays open"),
+    ]
+    page = press(admin_client, row, "CHOSEN", **chosen)
+    assert said(page) == [
+        "Title stays open: title: title is longer than 255 characters (300)",
+        "Decided: 1.",
+        "Still open: 2.",
+    ]
+    assert open_fields() == ["prices.rent", "title"]
+
+
+def test_each_field_leads_to_its_input(row, admin_client):
+    fields = admin_client.get(address(row)).context["fields"]
+    change = reverse("admin:properties_property_change", args=[row.pk])
+    tabs = {field["path"]: field["form"].removeprefix(change) for field in fields}
+    assert tabs == {"localizations": "#listing", "prices.rent": "#prices", "title": "#general"}
+    text = admin_client.get(change).content.decode()
+    assert all(f'id="{tab[1:]}-group"' in text for tab in tabs.values())
+
+
+def test_the_page_asks_the_database_the_same_whatever_the_number_of_conflicts(
+    row, admin_client, django_assert_num_queries
+):
+    def count() -> int:
+        with django_assert_num_queries(8) as asked:
+            admin_client.get(address(row))
+        return len(asked)
+
+    admin_client.get(address(row))
+    few = count()
+    values = {"real_estate_property": row, "ours": "a", "theirs": "b"}
+    Conflict.objects.bulk_create(Conflict(path=f"field{n}", **values) for n in range(100))
+    assert count() == few
