@@ -49,6 +49,7 @@ SECTIONS = (
             ("Intervals", "timer", "django_celery_beat.intervalschedule"),
             ("Crontabs", "calendar_month", "django_celery_beat.crontabschedule"),
             ("Calendar addresses", "link", "orders.calendarfeed"),
+            ("Mail to people", "outgoing_mail", "orders.personsettings"),
             ("Users", "person", "auth.user"),
             ("Groups", "group", "auth.group"),
         ),
@@ -71,7 +72,12 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
             {"title": title, "collapsible": folds, "separator": bool(title), "items": items}
         )
     overview = {"title": "Overview", "icon": "dashboard", "link": reverse("admin:index")}
-    groups[0]["items"].insert(0, overview)
+    mine = {
+        "title": "My settings",
+        "icon": "manage_accounts",
+        "link": reverse("admin:orders_personsettings_mine"),
+    }
+    groups[0]["items"] = [overview, *groups[0]["items"], mine]
     _mark(request.path, [item for group in groups for item in group["items"]])
     return groups
 

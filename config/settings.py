@@ -87,6 +87,15 @@ DELIVERY_KEEP_DAYS: dict[str, int] = {
     for state in ("APPLIED", "DUPLICATE", "STALE", "IGNORED")
 }
 
+# --- mail (docs/operations.md#mail) --------------------------------------------------------------
+# By default nothing is sent.
+globals().update(env.email_url("EMAIL_URL", default="dummymail://"))
+EMAIL_TIMEOUT = CALL_DEADLINE
+DEFAULT_FROM_EMAIL = env.str(
+    "EMAIL_FROM", default=f"crm-sync@{urlsplit(PUBLIC_BASE_URL).hostname or 'localhost'}"
+)
+SERVER_EMAIL = DEFAULT_FROM_EMAIL
+
 # --- Django --------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "unfold",

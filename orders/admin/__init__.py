@@ -2,7 +2,14 @@
 
 from orders.admin.calendar import CalendarFeedAdmin
 from orders.admin.order import OrderAdmin
+from orders.admin.person_settings import PersonSettingsAdmin
 from orders.admin.placement import PlacementAdmin
 from orders.admin.user import PlatformUserAdmin
 
-__all__ = ["CalendarFeedAdmin", "OrderAdmin", "PlacementAdmin", "PlatformUserAdmin"]
+__all__ = [
+    "CalendarFeedAdmin",
+    "OrderAdmin",
+    "PersonSettingsAdmin",
+    "PlacementAdmin",
+    "PlatformUserAdmin",
+]

@@ -414,4 +414,64 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'calendar addresses',
             },
         ),
+        migrations.CreateModel(
+            name='PersonSettings',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('due_at', models.DateTimeField(blank=True, editable=False, null=True)),
+                ('lease_token', models.UUIDField(blank=True, editable=False, null=True)),
+                ('lease_until', models.DateTimeField(blank=True, editable=False, null=True)),
+                ('attempts', models.PositiveIntegerField(default=0, editable=False)),
+                ('time_zone', models.CharField(blank=True, default='', max_length=63)),
+                ('on_uncertain', models.BooleanField(default=False, help_text='No clear answer came. Look on the platform before you send it again.', verbose_name='an order or a change is uncertain')),
+                ('on_action', models.BooleanField(default=False, help_text='The platform waits for something.', verbose_name='an order needs action')),
+                ('on_cancelled', models.BooleanField(default=False, verbose_name='an order is cancelled')),
+                ('on_delivered', models.BooleanField(default=False, verbose_name='something is delivered')),
+                ('only_mine', models.BooleanField(default=True, help_text='Those that you placed or confirmed here, or that a platform user who is tied to your account ordered. Else all that you may see.', verbose_name='only my orders')),
+                ('told_until', models.DateTimeField(editable=False, null=True)),
+                ('telling_until', models.DateTimeField(editable=False, null=True)),
+                ('mailed_at', models.DateTimeField(editable=False, null=True, verbose_name='last mail')),
+                ('problem', models.TextField(blank=True, default='', editable=False)),
+                ('seen_until', models.DateTimeField(editable=False, help_text='What the overview has shown until then is no news', null=True)),
+            ],
+            options={
+                'verbose_name': 'personal settings',
+                'verbose_name_plural': 'personal settings',
+            },
+        ),
+        migrations.AddField(
+            model_name='placement',
+            name='uncertain_at',
+            field=models.DateTimeField(blank=True, help_text='Since when it is not known whether it was placed', null=True),
+        ),
+        migrations.AddField(
+            model_name='statuschange',
+            name='news',
+            field=models.CharField(choices=[('UNCERTAIN', 'Uncertain'), ('ACTION', 'Needs action'), ('CANCELLED', 'Cancelled'), ('DELIVERED', 'Delivered')], editable=False, max_length=10, null=True),
+        ),
+        migrations.AddIndex(
+            model_name='changerequest',
+            index=models.Index(fields=['outcome', 'ended_at'], name='change_request_ended'),
+        ),
+        migrations.AddIndex(
+            model_name='statuschange',
+            index=models.Index(condition=models.Q(('news__isnull', False)), fields=['news', 'created_at'], name='timeline_news'),
+        ),
+        migrations.AddField(
+            model_name='personsettings',
+            name='person',
+            field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='person_settings', to=settings.AUTH_USER_MODEL),
+        ),
+        migrations.AddIndex(
+            model_name='personsettings',
+            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='person_settings_due'),
+        ),
+        migrations.AddConstraint(
+            model_name='personsettings',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='person_settings_has_no_half_lease'),
+        ),
+        migrations.AddConstraint(
+            model_name='personsettings',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('on_action', False), ('on_cancelled', False), ('on_delivered', False), ('on_uncertain', False), ('due_at__isnull', True), ('told_until__isnull', True)), models.Q(models.Q(('on_action', False), ('on_cancelled', False), ('on_delivered', False), ('on_uncertain', False), _negated=True), ('due_at__isnull', False), ('told_until__isnull', False)), _connector='OR'), name='who_wants_mail_is_due_and_nobody_else'),
+        ),
     ]

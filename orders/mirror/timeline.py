@@ -11,6 +11,7 @@ from crm_sync.jobs import fast_sql
 from crm_sync.text import clean
 from orders.mirror.lww import Stamp
 from orders.models import Assignment, Order, StatusChange
+from orders.news import news_of
 
 WIDTH = 255
 
@@ -36,13 +37,14 @@ def line(
 ) -> dict[str, Any]:
     """Return one line about an order or one of its assignments, as columns."""
     assignment = subject if isinstance(subject, Assignment) else None
+    before, after = worded(previous), worded(new)
     order_id = subject.order_id if isinstance(subject, Assignment) else subject.pk
     return {
         "order": order_id,
         "assignment": None if assignment is None else assignment.pk,
         "fact": fact,
-        "previous": worded(previous),
-        "new": worded(new),
+        "previous": before,
+        "new": after,
         "occurred_at": origin.stamp.at,
         "digest": origin.stamp.digest,
         "received_event": origin.received_event_id,
@@ -50,6 +52,7 @@ def line(
         "is_listed": is_listed,
         "was_stale": was_stale,
         "created_at": timezone.now(),
+        "news": None if was_stale else news_of(fact, before, after),
     }
 
 

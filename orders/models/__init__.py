@@ -6,6 +6,7 @@ from orders.models.change_request import ChangeRequest
 from orders.models.look import Look
 from orders.models.material import Material, MaterialSet
 from orders.models.order import EPOCH, Order
+from orders.models.person_settings import PersonSettings
 from orders.models.placement import Placement, PlacementState
 from orders.models.rate_limit import RateLimit
 from orders.models.status_change import StatusChange
@@ -20,6 +21,7 @@ __all__ = [
     "Material",
     "MaterialSet",
     "Order",
+    "PersonSettings",
     "Placement",
     "PlacementState",
     "PlatformUser",

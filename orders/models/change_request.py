@@ -48,6 +48,10 @@ class ChangeRequest(models.Model):
                 name="change_request_ends_with_its_outcome",
             ),
         ]
+        indexes = [
+            # "Which of them became unclear since then?"
+            models.Index(fields=["outcome", "ended_at"], name="change_request_ended"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"

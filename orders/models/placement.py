@@ -60,6 +60,9 @@ class Placement(DueModel):
         null=True, blank=True, help_text="The platform's clock before the sending"
     )
     sent_at = models.DateTimeField(null=True, blank=True)
+    uncertain_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when it is not known whether it was placed"
+    )
     problem = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.ForeignKey(

@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from orders.models.assignment import Assignment
 from orders.models.order import Order
+from orders.news import News
 
 
 class StatusChange(models.Model):
@@ -46,6 +47,8 @@ class StatusChange(models.Model):
         default=False, help_text="True: something newer was known when it came"
     )
     created_at = models.DateTimeField(default=timezone.now)
+    # What people are told about it; NULL keeps all others out of the index.
+    news = models.CharField(max_length=10, choices=News, null=True, editable=False)
 
     class Meta:
         constraints = [
@@ -57,6 +60,12 @@ class StatusChange(models.Model):
             models.Index(fields=["order", "occurred_at"], name="timeline"),
             # "Does anything move?" looks at the newest lines of all orders.
             models.Index(fields=["created_at"], name="timeline_newest"),
+            # "What happened since then?"
+            models.Index(
+                fields=["news", "created_at"],
+                name="timeline_news",
+                condition=models.Q(news__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

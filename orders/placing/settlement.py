@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from django.db import IntegrityError, models, transaction
+from django.utils import timezone
 
 from crm_sync.platform.responses import Answer
 from orders.mirror.detail import Known, next_read, observe
@@ -21,7 +22,8 @@ ADVICE = (
 def end(placement: Placement, state: State, problem: str) -> None:
     """Write how the placement ended, unless it has an order already."""
     mine = Placement.objects.filter(pk=placement.pk, order=None)
-    mine.update(state=state, problem=problem[:2000])
+    since = timezone.now() if state == State.UNCERTAIN else None
+    mine.update(state=state, problem=problem[:2000], uncertain_at=since)
     placement.state, placement.problem = state, problem[:2000]
 
 

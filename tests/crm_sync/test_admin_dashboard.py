@@ -117,7 +117,7 @@ def test_the_sidebar_offers_only_what_may_be_opened():
         .context["sidebar_navigation"]
         for item in group["items"]
     ]
-    assert items == ["Overview", "Received events"]
+    assert items == ["Overview", "My settings", "Received events"]
 
 
 def test_every_entry_of_the_sidebar_opens(boss):

@@ -14,6 +14,7 @@ from orders.models import (
     ChangeRequest,
     MaterialSet,
     Order,
+    PersonSettings,
     Placement,
     PlatformUser,
     UserList,
@@ -133,6 +134,13 @@ def test_a_change_of_an_order_ends_with_its_outcome(workspace):
     assert "change_request_ends_with_its_outcome" in refused(row, {"ended_at": NOW})
 
 
+def test_who_wants_mail_has_a_watermark_is_due_and_has_no_half_lease(admin_user):
+    row = PersonSettings.objects.create(person=admin_user)
+    assert "person_settings_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
+    for columns in ({"on_action": True}, DUE, {"told_until": NOW}, {"on_action": True, **DUE}):
+        assert "who_wants_mail_is_due_and_nobody_else" in refused(row, columns)
+
+
 @pytest.mark.once
 def test_each_constraint_of_the_database_is_tried(db):
     ours = [
@@ -144,5 +152,6 @@ def test_each_constraint_of_the_database_is_tried(db):
     ]
     tried = {name for name, *_ in CONSTRAINTS}
     tried |= {"placement_with_an_order_is_placed", "assignment_has_no_half_lease"}
-    tried |= {"change_request_ends_with_its_outcome"}
+    tried |= {"change_request_ends_with_its_outcome", "person_settings_has_no_half_lease"}
+    tried |= {"who_wants_mail_is_due_and_nobody_else"}
     assert set(ours) - tried == set()

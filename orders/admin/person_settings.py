@@ -1,0 +1,133 @@
+"""The page on which a person chooses her mails and her time zone, and the list for operators."""
+
+from functools import partial
+from typing import Any, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.db.models import F, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+
+from crm_sync.admin.ui.base import (
+    ModelForm,
+    UnfoldAdminSelectWidget,
+    UnfoldBooleanWidget,
+    action,
+)
+from crm_sync.admin.ui.cells import EMPTY, exact_moment, shortened
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.page import named, page
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from orders.models import PersonSettings
+from orders.models.person_settings import OFF, switch_of
+from orders.news import News
+from orders.notices.choices import choose, settings_of, time_zones
+from orders.notices.mail import mails_are_sent
+
+MINE = "admin:orders_personsettings_mine"
+
+
+class PersonSettingsForm(ModelForm):
+    """What she is told by mail, about whose orders, and in which zone times are shown."""
+
+    only_mine = forms.TypedChoiceField(
+        label="About",
+        choices=[("mine", "Only my orders"), ("all", "All orders that I may see")],
+        coerce=lambda chosen: chosen == "mine",
+        widget=UnfoldAdminSelectWidget,
+        help_text="My orders: those that I placed or confirmed here, and those of the platform"
+        " users who are tied to my account.",
+    )
+    time_zone = forms.ChoiceField(
+        required=False, widget=UnfoldAdminSelectWidget, help_text="Of all times on these pages."
+    )
+
+    class Meta:
+        model = PersonSettings
+        fields = (*(switch_of(kind) for kind in News), "only_mine", "time_zone")
+        widgets = {switch_of(kind): UnfoldBooleanWidget for kind in News}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["only_mine"] = "mine" if self.instance.only_mine else "all"
+        usual = ("", f"As the installation ({settings.TIME_ZONE})")
+        named = [(name, name) for name in time_zones()]
+        self.fields["time_zone"].choices = [usual, *named]  # type: ignore[attr-defined]
+
+    @property
+    def mails(self) -> list[forms.BoundField]:
+        """The inputs about mail."""
+        return [self[name] for name in self.Meta.fields[:-1]]
+
+    def save_for(self, person: User) -> None:
+        """Write the choices of a valid form."""
+        chosen = self.cleaned_data
+        choose(
+            person,
+            kinds=[kind for kind in News if chosen[switch_of(kind)]],
+            only_mine=chosen["only_mine"],
+            time_zone=chosen["time_zone"],
+            now=timezone.now(),
+        )
+
+
+def mine_page(screen: "PersonSettingsAdmin", request: HttpRequest) -> HttpResponse:
+    """Show and save what whoever looks has chosen; nobody sees those of others here."""
+    person, now = cast("User", request.user), timezone.now()
+    row = settings_of(person)
+    form = PersonSettingsForm(request.POST or None, instance=row)
+    if request.method == "POST" and form.is_valid():
+        form.save_for(person)
+        messages.success(request, "Saved.")
+        return HttpResponseRedirect(reverse(MINE))
+    context = {
+        "title": "My settings",
+        "form": form,
+        "email": person.email,
+        "is_mail_on": mails_are_sent(),
+        "sees_orders": person.has_perm("orders.view_order"),
+        "problem": row.problem,
+        "next_try": exact_moment(row.due_at, now) if row.problem else "",
+        "mailed": exact_moment(row.mailed_at, now) if row.mailed_at else "",
+    }
+    return page(screen, request, "orders/my_settings.html", context)
+
+
+@admin.register(PersonSettings)
+class PersonSettingsAdmin(ReadOnlyAdmin):
+    """Who gets mail, when the last one went out, and why the next one does not."""
+
+    empty = Empty("Nobody gets mail", "Everybody chooses it for herself, under My settings.")
+    list_display = ("who", "kinds", "range_", "last", "trouble")
+    list_display_links = None
+    search_fields = ("person__username", "person__email")
+    search_help_text = "Account or e-mail"
+    ordering = ("person__username",)
+    annotations = {"username": F("person__username"), "email": F("person__email")}
+    actions = ("try_again",)
+
+    who = column("account", lambda row: row.username, "person__username")
+    kinds = column("about", lambda row: ", ".join(kind.label for kind in row.kinds))
+    range_ = column("shows", lambda row: "Only own orders" if row.only_mine else "All orders")
+    last = moment_column("last mail", "mailed_at")
+    trouble = column("problem", lambda row: shortened(row.problem) if row.problem else EMPTY)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Leave out those who want no mail."""
+        return super().get_queryset(request).exclude(OFF)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page of one's own, which needs no permission."""
+        mine = self.admin_site.admin_view(named(partial(mine_page, self)))
+        return [path("mine/", mine, name="orders_personsettings_mine"), *super().get_urls()]
+
+    @action(description="Try again", permissions=["act"])
+    def try_again(self, request: HttpRequest, queryset: QuerySet[PersonSettings]) -> None:
+        """Make the mails due now that could not be sent (POST only)."""
+        failed = queryset.order_by().exclude(problem="").filter(due_at__isnull=False)
+        self.note(request, failed, "Asked for the mail.")
+        messages.success(request, f"Tried again now: {failed.update(due_at=timezone.now())}.")

@@ -1,0 +1,89 @@
+"""What a person has chosen for herself, and how far she was told what happened."""
+
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from crm_sync.jobs.due import DueModel, no_half_lease
+from orders.news import News
+
+OFF = models.Q(on_uncertain=False, on_action=False, on_cancelled=False, on_delivered=False)
+
+
+class PersonSettings(DueModel):
+    """One for a person; without one she gets no mail and sees the times of the installation.
+
+    `due_at` is the earliest moment of her next mail. `told_until` is the watermark: what we learned
+    until then she was told, or did not want to be.
+    """
+
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="person_settings"
+    )
+    time_zone = models.CharField(max_length=63, blank=True, default="")
+    on_uncertain = models.BooleanField(
+        "an order or a change is uncertain",
+        default=False,
+        help_text="No clear answer came. Look on the platform before you send it again.",
+    )
+    on_action = models.BooleanField(
+        "an order needs action", default=False, help_text="The platform waits for something."
+    )
+    on_cancelled = models.BooleanField("an order is cancelled", default=False)
+    on_delivered = models.BooleanField("something is delivered", default=False)
+    only_mine = models.BooleanField(
+        "only my orders",
+        default=True,
+        help_text="Those that you placed or confirmed here, or that a platform user who is tied to"
+        " your account ordered. Else all that you may see.",
+    )
+    told_until = models.DateTimeField(null=True, editable=False)
+    # Written before a mail goes out: a worker that dies then leaves word of what it was about.
+    telling_until = models.DateTimeField(null=True, editable=False)
+    mailed_at = models.DateTimeField("last mail", null=True, editable=False)
+    problem = models.TextField(blank=True, default="", editable=False)
+    seen_until = models.DateTimeField(
+        null=True, editable=False, help_text="What the overview has shown until then is no news"
+    )
+
+    class Meta:
+        verbose_name = "personal settings"
+        verbose_name_plural = "personal settings"
+        constraints = [
+            no_half_lease("person_settings"),
+            models.CheckConstraint(
+                condition=OFF & models.Q(due_at__isnull=True, told_until__isnull=True)
+                | ~OFF & models.Q(due_at__isnull=False, told_until__isnull=False),
+                name="who_wants_mail_is_due_and_nobody_else",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at"],
+                name="person_settings_due",
+                condition=models.Q(due_at__isnull=False),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"settings of person {self.person_id}"
+
+    @property
+    def kinds(self) -> list[News]:
+        """What she wants mail about, the most urgent first."""
+        return [kind for kind in News if getattr(self, switch_of(kind))]
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """Her time zone, that of the installation where she has chosen none."""
+        try:
+            return ZoneInfo(self.time_zone or settings.TIME_ZONE)
+        except (OSError, ValueError):  # a zone that this machine does not know any more
+            return ZoneInfo(timezone.get_default_timezone_name())
+
+
+def switch_of(kind: News) -> str:
+    """Return the name of the column that switches mail about it on."""
+    return f"on_{kind.lower()}"

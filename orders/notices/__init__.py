@@ -1,0 +1,1 @@
+"""What happened lately, told to those who want to hear of it."""

@@ -1,0 +1,58 @@
+"""What a person chooses: her mails, whose orders, and her time zone."""
+
+import zoneinfo
+from collections.abc import Collection
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from orders.models import PersonSettings
+from orders.models.person_settings import switch_of
+from orders.news import News
+
+OTHER_NAMES = ("Etc/", "SystemV/", "posix/", "right/")  # of zones that have a better one
+TRIES = 8  # while another form of the same person is saved
+
+
+def settings_of(person: User) -> PersonSettings:
+    """Return what the person has chosen; what holds without a choice where there is no row."""
+    return PersonSettings.objects.filter(person=person).first() or PersonSettings(person=person)
+
+
+@cache
+def time_zones() -> tuple[str, ...]:
+    """Return the names of the time zones that a person can choose, such as Europe/Zurich."""
+    named = (name for name in zoneinfo.available_timezones() if "/" in name)
+    return ("UTC", *sorted(name for name in named if not name.startswith(OTHER_NAMES)))
+
+
+def choose(
+    person: User, *, kinds: Collection[News], only_mine: bool, time_zone: str, now: datetime
+) -> None:
+    """Write her choices; what happened while she wanted no mail is no news.
+
+    Args:
+        time_zone: one of `time_zones()`; "" for that of the installation.
+    """
+    columns: dict[str, Any] = {switch_of(kind): kind in kinds for kind in News}
+    columns |= {"only_mine": only_mine, "time_zone": time_zone}
+    PersonSettings.objects.get_or_create(person=person)
+    mine = PersonSettings.objects.filter(person=person)
+    for _ in range(TRIES):
+        is_off = settings_of(person).told_until is None
+        if kinds and is_off:
+            columns |= {"due_at": now, "told_until": now, "attempts": 0}
+        elif not kinds:
+            # A worker that is at it keeps its lease, and its result finds no watermark to move.
+            columns |= {"due_at": None, "told_until": None, "telling_until": None, "problem": ""}
+        if mine.filter(told_until__isnull=is_off).update(**columns):
+            return
+    raise RuntimeError(f"the settings of {person} change all the time")
+
+
+def dismiss(person: User, *, until: datetime) -> None:
+    """Note that she has seen the news of the overview that we learned of until then."""
+    PersonSettings.objects.get_or_create(person=person)
+    PersonSettings.objects.filter(person=person).update(seen_until=until)
