@@ -187,7 +187,8 @@ class ImportAdmin(ReadOnlyAdmin):
     # --- the page ---
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         may_act = self.has_act_permission(request)
-        return import_page(row, may_act=may_act, now=timezone.now())
+        page = request.GET.get("changed", "")
+        return import_page(row, may_act=may_act, now=timezone.now(), page=page)
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view

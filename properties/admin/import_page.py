@@ -7,7 +7,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment
-from properties.catalog import label
+from properties.admin.import_changes import changed_part, sentence
 from properties.imports.summary import OUTCOMES, Summary, accepted, count, handled
 from properties.models import Import
 from properties.models.import_ import ImportState as State
@@ -61,11 +61,12 @@ def _progress_text(row: Import, now: datetime) -> str:
     return f"{verb} {row.done:,} of {row.total:,} records"
 
 
-def import_page(row: Any, *, may_act: bool, now: datetime) -> dict[str, Any]:
+def import_page(row: Any, *, may_act: bool, now: datetime, page: str = "") -> dict[str, Any]:
     """Return what the template needs besides Django's own.
 
     Args:
         row: annotated with `workspace_slug`, `uploader` and `releaser`.
+        page: which of the pages of changed records.
     """
     summary, is_open = row.summary, row.state in Import.OPEN
     return {
@@ -80,6 +81,7 @@ def import_page(row: Any, *, may_act: bool, now: datetime) -> dict[str, Any]:
         "counts_title": "What was done" if row.released_at else "What would be done",
         "counts": _counts(summary) if handled(summary) else [],
         "parts": _parts(summary),
+        "changed": changed_part(summary, page),
         "facts": [(name, value) for name, value in _facts(row, now) if value not in ("", EMPTY)],
     }
 
@@ -145,16 +147,8 @@ def _parts(summary: Summary) -> list[dict[str, Any]]:
             "refused",
             "Refused",
             [
-                (position, reference or "no reference", "; ".join(reasons))
+                (position, reference or "no reference", "; ".join(map(sentence, reasons)))
                 for position, reference, reasons in summary.get("refused", [])[:SHOWN]
-            ],
-        ),
-        (
-            "changed",
-            "Changed",
-            [
-                (ref, "", ", ".join(label(name) for name in names))
-                for ref, names in summary.get("changed", [])
             ],
         ),
         ("new", "New", [(ref, "", "") for ref in summary.get("new", [])]),

@@ -15,6 +15,7 @@ from properties.editing import Invalid, edit, faults
 from properties.feeds import Line, Record, Refusal
 from properties.imports import analyze, bulk_create
 from properties.imports.bulk_create import NewProperty
+from properties.imports.differences import differences
 from properties.imports.report import Report
 from properties.merge import Leaves, leaves
 from properties.models import Change, Property
@@ -139,9 +140,10 @@ class Taking:
         if changed and item.record.parts and not self._dry_run:
             row.refresh_from_db()  # cells change the values that it has now
             changes, changed = _changes(row, item.record)
+        before = leaves(row.desired)
         try:
             if self._dry_run:
-                _check({path: changes[path] for path in changed}, leaves(row.desired))
+                _check({path: changes[path] for path in changed}, before)
             elif changed or self._format:
                 with transaction.atomic():
                     edit(row, changes, origin=Change.Origin.FEED, now=self._now)
@@ -152,6 +154,9 @@ class Taking:
             return
         if changed:
             self._report.changed.add((item.record.reference, changed))
+            if not self._report.differences.is_full:
+                found = differences(item.record.reference, changed, before, changes)
+                self._report.differences.add(found)
         else:
             self._report.unchanged.add(item.record.reference)
         self._set_aside(item.line)

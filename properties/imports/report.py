@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from properties.feeds import Refusal
+from properties.imports.differences import RECORDS, Differences
 
 KEPT = 200  # references of one outcome
 KEPT_REFUSED = 1_000
@@ -25,19 +26,25 @@ class Listed(Generic[T]):
         if self.count <= self.limit:
             self.first.append(item)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it only counts from now on."""
+        return self.count >= self.limit
+
 
 @dataclass
 class Report:
     """Records by outcome, and the values that have no field.
 
     `changed` and `aside` hold a reference and names: of the fields that changed, or of the values
-    that have no field. `stopped` says why the feed as a whole is refused, `missing` lists all
-    properties that it lacks, and `total` counts its records: these are known once the file was read
-    to its end.
+    that have no field. `differences` are those of the first changed records. `stopped` says why the
+    feed as a whole is refused, `missing` lists all properties that it lacks, and `total` counts its
+    records: these are known once the file was read to its end.
     """
 
     new: Listed[str] = field(default_factory=Listed)
     changed: Listed[tuple[str, list[str]]] = field(default_factory=Listed)
+    differences: Listed[Differences] = field(default_factory=lambda: Listed(RECORDS))
     unchanged: Listed[str] = field(default_factory=Listed)
     refused: Listed[Refusal] = field(default_factory=lambda: Listed(KEPT_REFUSED))
     aside: Listed[tuple[str, list[str]]] = field(default_factory=Listed)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from crm_sync.text import clean
+from properties.imports.differences import RECORDS, Differences
 from properties.imports.report import KEPT, KEPT_REFUSED, Report
 
 Summary = dict[str, Any]
@@ -10,6 +11,7 @@ Summary = dict[str, Any]
 OUTCOMES = ("new", "changed", "unchanged", "refused")
 COUNTED = (*OUTCOMES, "aside")
 FIELDS = 20  # names for one record
+DIFFERENCES = 2_000  # old and new values in all; a record after them has only their number
 REASONS, LENGTH = 8, 240  # reasons for one record, characters of a text that came from the file
 
 
@@ -18,7 +20,7 @@ def added(summary: Summary, report: Report) -> Summary:
 
     Returns:
         "counts": outcome to number; "new" and "missing": references; "changed" and "aside":
-        [reference, fields];
+        [reference, fields]; "differences": [reference, [path, name, old, new] …, how many];
         "refused": [position, reference, reasons]; the lists are cut at KEPT and KEPT_REFUSED.
     """
     counts = {name: count(summary, name) + getattr(report, name).count for name in COUNTED}
@@ -29,10 +31,11 @@ def added(summary: Summary, report: Report) -> Summary:
     fresh = {
         "new": report.new.first,
         "changed": [[reference, _names(fields)] for reference, fields in report.changed.first],
+        "differences": _differences(summary.get("differences", []), report.differences.first),
         "aside": [[reference, _names(names)] for reference, names in report.aside.first],
         "refused": refused,
     }
-    limits = {"refused": KEPT_REFUSED}
+    limits = {"refused": KEPT_REFUSED, "differences": RECORDS}
     lists = {
         name: (summary.get(name, []) + items)[: limits.get(name, KEPT)]
         for name, items in fresh.items()
@@ -58,6 +61,17 @@ def accepted(summary: Summary) -> int:
 def handled(summary: Summary) -> int:
     """Return how many records have an outcome."""
     return sum(count(summary, name) for name in OUTCOMES)
+
+
+def _differences(before: list[Any], found: list[Differences]) -> list[Any]:
+    """Return those of more records, as far as there is room for them."""
+    room = DIFFERENCES - sum(len(kept) for _, kept, _ in before)
+    added = []
+    for one in found:
+        first = [[_text(d.path), _text(d.name), d.old, d.new] for d in one.first[: max(0, room)]]
+        added.append([one.reference, first, one.count])
+        room -= len(first)
+    return added
 
 
 def _names(names: list[str]) -> list[str]:

@@ -68,6 +68,9 @@ def test_an_upload_is_looked_at_and_changes_nothing(main, admin_user, drain, dat
         "missing": [],
         "new": ["A2"],
         "changed": [["A1", ["numberOfRooms", "title"]]],
+        "differences": [
+            ["A1", [["numberOfRooms", "", None, 3], ["title", "", "Old", "House A1"]], 2]
+        ],
         "aside": [],
         "refused": [["line 4", "bad3", ["numberOfRooms must be a number, not 'many'"]]],
     }

@@ -1,0 +1,70 @@
+"""What an import changes, or would change: old to new for each field, in pages."""
+
+from typing import Any
+
+from properties.admin.words import worded
+from properties.catalog import find, label, leaf_of
+from properties.imports.summary import Summary, count
+
+ON_A_PAGE = 200  # differences; a page has one record at least
+FOLDED = 20  # a record with more of them is folded
+
+
+def changed_part(summary: Summary, asked: str) -> dict[str, Any] | None:
+    """Return the changed records of one page; None where there are none.
+
+    Args:
+        asked: the number of the page as the address has it.
+    """
+    kept = summary.get("differences", [])
+    if not kept:
+        return None
+    pages = _pages(kept)
+    number = min(int(asked), len(pages)) if asked.isdecimal() and len(asked) < 5 else 1
+    return {
+        "records": [_record(*one) for one in pages[max(1, number) - 1]],
+        "number": max(1, number),
+        "pages": range(1, len(pages) + 1),
+        "more": count(summary, "changed") - len(kept),
+    }
+
+
+def sentence(reason: str) -> str:
+    """Return why a record is refused, with the field in words where the reason begins with it."""
+    path, _, rest = reason.partition(" ")
+    path = path.removesuffix(":")
+    if find(path) is None and leaf_of(path) == path:
+        return reason
+    return f"{label(path)} {rest.removeprefix(path).strip()}"
+
+
+def _pages(kept: list[Any]) -> list[list[Any]]:
+    pages: list[list[Any]] = [[]]
+    room = ON_A_PAGE
+    for one in kept:
+        size = max(1, len(one[1]))
+        if pages[-1] and size > room:
+            pages.append([])
+            room = ON_A_PAGE
+        pages[-1].append(one)
+        room -= size
+    return pages
+
+
+def _record(reference: str, first: list[Any], total: int) -> dict[str, Any]:
+    return {
+        "reference": reference,
+        "rows": [_row(*one) for one in first],
+        "count": total,
+        "left": total - len(first),
+        "is_folded": len(first) > FOLDED,
+    }
+
+
+def _row(path: str, name: str, old: Any, new: Any) -> dict[str, str]:
+    field = label(leaf_of(path))
+    return {
+        "name": f"{field} · {name}" if name else field,
+        "old": worded(path, old),
+        "new": worded(path, new),
+    }
