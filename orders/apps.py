@@ -27,7 +27,7 @@ class OrdersConfig(AppConfig):
                 app=self.label,
                 queues=[
                     *(queues.ORDERS, queues.ASSIGNMENTS, queues.MATERIALS, queues.USERS),
-                    queues.PLACEMENTS,
+                    *(queues.PLACEMENTS, queues.NOTICES),
                 ],
                 event_handlers=handlers.EVENT_HANDLERS,
                 snapshots=[snapshot.facts],

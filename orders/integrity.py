@@ -3,8 +3,9 @@
 import functools
 import operator
 from datetime import datetime
+from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from crm_sync.hooks.invariants import CheckGroup, Invariant
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
@@ -20,6 +21,8 @@ from orders.models import (
     StatusChange,
     UserList,
 )
+from orders.models.person_settings import OFF
+from orders.notices import worker
 from orders.statuses import ORDER_TERMINAL
 
 Fact, State = StatusChange.Fact, Placement.State
@@ -27,7 +30,7 @@ Fact, State = StatusChange.Fact, Placement.State
 
 def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
     """Return the checks on a workspace as of `now`."""
-    each = (orders, assignments, effects, timeline, announced, placements, users, user_lists)
+    each = (orders, assignments, effects, timeline, announced, placements, users, user_lists, mails)
     return [add(workspace_id, now) for add in each]
 
 
@@ -173,4 +176,25 @@ def user_lists(workspace_id: int, now: datetime) -> CheckGroup:
             "with a problem": ~is_well,
         },
         [Invariant("is read later than any wait", too_late), leased_too_long(now)],
+    )
+
+
+def mails(workspace_id: int, now: datetime) -> CheckGroup:
+    """Who wants mail is due for it; people belong to no workspace, and count in the first one."""
+    is_well = Q(problem="")
+    too_late = Q(due_at__gt=now + worker.LONGEST_WAIT + CLOCKS)
+    people: QuerySet[Any] = worker.people()
+    return CheckGroup(
+        "mails to people",
+        people.filter(workspace_id=workspace_id),
+        {
+            "wanted": ~OFF & is_well,
+            "not sent": ~OFF & ~is_well,
+            "not wanted": OFF,
+        },
+        [
+            Invariant("is sent later than any wait", too_late),
+            never_left(now),
+            leased_too_long(now),
+        ],
     )

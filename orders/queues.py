@@ -1,4 +1,4 @@
-"""What the workers do for orders: place them, read them and the users, fetch what is ready."""
+"""What the workers do for orders: place and read them, fetch what is ready, tell people."""
 
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,15 @@ from crm_sync.platform.client import Client
 from crm_sync.workers.queues import RowQueue
 from orders.materials import announced, files
 from orders.mirror import refresh, rows, updates, user_list
-from orders.models import Assignment, MaterialSet, Order, Placement, UserList
+from orders.models import (
+    Assignment,
+    MaterialSet,
+    Order,
+    PersonSettings,
+    Placement,
+    UserList,
+)
+from orders.notices import worker
 from orders.placing import confirmation, due_placement, settlement
 from orders.reads import poller, rate_limit
 
@@ -71,4 +79,13 @@ PLACEMENTS = RowQueue(
     reason="problem",
     threads=lambda: int(settings.PUSH_THREADS),
     leave=1,  # for the reads of orders, lists and the webhook
+)
+NOTICES: RowQueue[PersonSettings] = RowQueue(
+    name=worker.QUEUE,
+    rows=worker.rows,
+    work=worker.tell,
+    reason="problem",
+    calls=False,
+    threads=lambda: min(worker.THREADS, int(settings.PUSH_THREADS)),
+    wait=worker.LONGEST_WAIT,
 )

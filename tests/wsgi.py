@@ -28,7 +28,7 @@ class WsgiAdapter(BaseAdapter):
         self.app = app
 
     def send(self, request, stream=False, timeout=None, verify=True, cert=None, proxies=None):
-        _refuse_in_a_transaction(f"{request.method} {request.url}")
+        refuse_in_a_transaction(f"{request.method} {request.url}")
         started: list[Any] = []
         try:
             chunks = self.app(_environ(request), lambda *args: started.append(args))
@@ -55,7 +55,7 @@ class WsgiAdapter(BaseAdapter):
         """Nothing is open."""
 
 
-def _refuse_in_a_transaction(call: str) -> None:
+def refuse_in_a_transaction(call: str) -> None:
     """Fail where the thread is in a transaction of ours, not only in the one around its test."""
     for connection in connections.all(initialized_only=True):
         if any(not block._from_testcase for block in connection.atomic_blocks):

@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
-from orders.models import Assignment, MaterialSet, Order, Placement, UserList
+from orders.models import Assignment, MaterialSet, Order, PersonSettings, Placement, UserList
 from orders.statuses import ORDER_TERMINAL, AssignmentStatus
 
 
@@ -56,7 +56,7 @@ def tiles() -> list[Tile]:
 
 def attention(now: datetime) -> list[Attention]:
     """Return the orders for whose answer the platform waits, and what has a problem."""
-    return [*_acting(now), *_troubled(now), *_unread(now)]
+    return [*_acting(now), *_troubled(now), *_unread(now), *_unmailed(now)]
 
 
 def _acting(now: datetime) -> list[Attention]:
@@ -127,6 +127,25 @@ def _unread(now: datetime) -> list[Attention]:
             next_try=moment(due_at, now),
         )
         for slug, problem, read_at, due_at in rows.order_by("-attempts", "pk")[:NEWEST]
+    ]
+
+
+def _unmailed(now: datetime) -> list[Attention]:
+    """Return one line where the mail server took nothing, however many people wait."""
+    failed = PersonSettings.objects.exclude(problem="").filter(due_at__isnull=False)
+    people = failed.count()
+    if not people:
+        return []
+    problem, due_at = failed.order_by("due_at").values_list("problem", "due_at")[0]
+    who = "1 person waits" if people == 1 else f"{people} people wait"
+    return [
+        Attention(
+            badge("No mail", "warning"),
+            shortened(f"{who} for mail: {problem}", 140),
+            link=list_of("orders.personsettings"),
+            remedy="Look at the mail server and at EMAIL_URL; nothing is lost",
+            next_try=moment(due_at, now),
+        )
     ]
 
 

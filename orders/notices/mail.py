@@ -1,8 +1,102 @@
-"""Pure but for the settings: the mail that tells a person what happened."""
+"""The mail that tells a person what happened, in plain text."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
+from django.core.mail import EmailMessage
+from django.urls import reverse
+from django.utils import timezone
+
+from crm_sync.admin.ui.cells import local_time
+from orders.news import News
+from orders.notices.happenings import Happening
+
+# Of one, and of several.
+WORDS: Mapping[News, tuple[str, str]] = {
+    News.UNCERTAIN: ("is uncertain", "are uncertain"),
+    News.ACTION: ("needs action", "need action"),
+    News.CANCELLED: ("was cancelled", "were cancelled"),
+    News.DELIVERED: ("was delivered", "were delivered"),
+}
+ADVICE = "It is not known whether the platform took it: look there before you send it again."
 
 
 def mails_are_sent() -> bool:
     """Tell whether this installation sends mail at all."""
     return not settings.EMAIL_BACKEND.endswith(".dummy.EmailBackend")
+
+
+def written(
+    found: Sequence[Happening],
+    numbers: Mapping[News, int],
+    *,
+    to: str,
+    since: datetime,
+    zone: ZoneInfo,
+) -> EmailMessage:
+    """Return the mail; the same content has the same Message-ID, so that a copy can be told.
+
+    Args:
+        found: the lines that it shows.
+        numbers: how many there are of each kind.
+        since: what happened after it is in the mail.
+    """
+    subject, body = subject_of(numbers), body_of(found, numbers, since=since, zone=zone)
+    digest = hashlib.sha256("\n".join((to, subject, body)).encode()).hexdigest()
+    host = urlsplit(settings.PUBLIC_BASE_URL).hostname or "localhost"
+    headers = {"Message-ID": f"<{digest[:40]}@{host}>", "Auto-Submitted": "auto-generated"}
+    return EmailMessage(subject, body, to=[to], headers=headers)
+
+
+def subject_of(numbers: Mapping[News, int]) -> str:
+    """Say what and how many, the most urgent first: "Orders: 1 is uncertain, 3 need action"."""
+    parts = [f"{numbers[kind]} {_words(kind, numbers[kind])}" for kind in News if kind in numbers]
+    return f"Orders: {', '.join(parts)}"
+
+
+def body_of(
+    found: Sequence[Happening],
+    numbers: Mapping[News, int],
+    *,
+    since: datetime,
+    zone: ZoneInfo,
+) -> str:
+    """Return the lines under what became of them, each with its moment and its page."""
+    with timezone.override(zone):
+        lines = [f"What happened since {local_time(since)}:", ""]
+        for kind in News:
+            mine = [one for one in found if one.kind == kind]
+            if mine:
+                lines.append(f"{numbers[kind]} {_words(kind, numbers[kind])}")
+                lines += [ADVICE] if kind is News.UNCERTAIN else []
+                for one in mine:
+                    lines += [f"- {_one_line(one.name)}, {local_time(one.at)}", f"  {_page(one)}"]
+                lines.append("")
+    more = sum(numbers.values()) - len(found)
+    if more > 0:
+        lines += [f"and {more} more: {_address('admin:orders_order_changelist')}", ""]
+    return "\n".join([*lines, f"You chose this mail: {_address(MINE)}", ""])
+
+
+MINE = "admin:orders_personsettings_mine"
+
+
+def _words(kind: News, number: int) -> str:
+    one, several = WORDS[kind]
+    return one if number == 1 else several
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _page(one: Happening) -> str:
+    return _address(f"admin:{one.model.replace('.', '_')}_change", one.key)
+
+
+def _address(view: str, *args: object) -> str:
+    return f"{settings.PUBLIC_BASE_URL}{reverse(view, args=args)}"

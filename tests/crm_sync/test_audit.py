@@ -9,6 +9,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.db.models import Q
@@ -24,10 +25,13 @@ from orders.models import (
     Assignment,
     MaterialSet,
     Order,
+    PersonSettings,
     Placement,
     StatusChange,
     UserList,
 )
+from orders.news import News
+from orders.notices.choices import choose
 from properties.editing import create, edit
 from properties.models import Conflict, Import, Property
 from sandbox.app import Sandbox
@@ -89,6 +93,8 @@ def lived(box: Sandbox, workspace: Workspace, drain_all) -> Workspace:
     for n in range(3):
         create(workspace, f"H-{n}", {"title": f"House {n}"}, origin="API", now=now())
     user_list.ask(workspace.pk, now())
+    agent = User.objects.create(username="agent")
+    choose(agent, kinds=[News.ACTION], only_mine=True, time_zone="", now=now())
     drain_all()
     words = ("--reference", "H-0", "--user", "AGENT-1", "--product", "GROUND_PHOTO")
     call_command("place_order", "main", *words, stdout=StringIO())
@@ -250,6 +256,7 @@ PARENT = "parentRealtyReferenceId"
 TOO_LONG = "is leased for longer than a lease lasts"
 D, P, W = "received events", "properties", "webhooks"
 ORD, MAT, IMP, PLA = "orders", "materials", "imports", "placements"
+MAI = "mails to people"
 
 PLANTED = [
     (D, "failed and has tries left, but is not due", received_event("QUARANTINED", state="FAILED")),
@@ -292,6 +299,9 @@ PLANTED += [
     (PLA, "has an order in another workspace", foreign_order(Placement)),
     ("lists of users", "is read later than any wait", row_of(UserList, due_at=FAR)),
     ("lists of users", TOO_LONG, row_of(UserList, **ENDLESS)),
+    (MAI, "is sent later than any wait", row_of(PersonSettings, due_at=FAR)),
+    (MAI, NOBODY, row_of(PersonSettings, on_action=False, due_at=None, told_until=None, **EXPIRED)),
+    (MAI, TOO_LONG, row_of(PersonSettings, **ENDLESS)),
     (PLA, NOBODY, row_of(Placement, **EXPIRED)),
     (PLA, TOO_LONG, row_of(Placement, due_at=LONG_AGO, **ENDLESS)),
 ]

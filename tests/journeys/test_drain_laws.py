@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 
 from crm_sync import registry
@@ -18,9 +19,20 @@ from crm_sync.models import Lane, ReceivedEvent, Slot, WebhookMonitor, Workspace
 from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain, RowQueue
 from orders.mirror import user_list
-from orders.models import Assignment, MaterialSet, Order, Placement, UserList
+from orders.models import (
+    Assignment,
+    MaterialSet,
+    Order,
+    PersonSettings,
+    Placement,
+    StatusChange,
+    UserList,
+)
+from orders.news import News
+from orders.notices.choices import choose
 from properties.editing import create
 from properties.models import Import, Property
+from tests.orders.admin_rows import note
 from tests.properties.uploaded import table, upload
 
 BACKLOG = 12
@@ -98,6 +110,20 @@ def fill_placements(workspace, _) -> None:
         )
 
 
+def fill_notices(workspace, _) -> None:
+    now = timezone.now()
+    note(
+        Order.objects.create(workspace=workspace, platform_id="O-1"), "CANCELLED", news="CANCELLED"
+    )
+    StatusChange.objects.update(created_at=now - timedelta(hours=1))
+    may_see = Permission.objects.get(codename="view_order")
+    for n in range(BACKLOG):
+        person = User.objects.create(username=f"N-{n}", is_staff=True, email="n@example.com")
+        person.user_permissions.add(may_see)
+        since = now - timedelta(hours=2)
+        choose(person, kinds=[News.CANCELLED], only_mine=False, time_zone="", now=since)
+
+
 FILL = {
     "properties": (Property, fill_properties),
     "received_events": (ReceivedEvent, fill_received_events),
@@ -108,6 +134,7 @@ FILL = {
     "users": (UserList, fill_users),
     "placements": (Placement, fill_placements),
     "imports": (Import, fill_imports),
+    "notices": (PersonSettings, fill_notices),
 }
 
 
@@ -144,7 +171,7 @@ def costly(
 
 
 def due_now(queue: RowQueue, workspace: Workspace) -> int:
-    rows = queue.rows(timezone.now()).filter(workspace=workspace)
+    rows = queue.rows(timezone.now()).filter(workspace_id=workspace.pk)
     return rows.filter(due.free(timezone.now())).count()
 
 

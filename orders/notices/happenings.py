@@ -1,0 +1,150 @@
+"""What happened in some time that a person wants to hear of and may see."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from django.contrib.auth.models import User
+from django.db.models import Case, Count, Max, Q, QuerySet, Value, When
+
+from orders import lists
+from orders.models import ChangeRequest, Order, Placement, StatusChange
+from orders.news import News
+from orders.statuses import ORDER_TERMINAL, AssignmentStatus
+
+Rows: TypeAlias = Iterable[tuple[Any, ...]]  # kind, at, key, order, reference, title
+ORDER, PLACEMENT = "orders.order", "orders.placement"  # whose page shows it
+RANK = {kind: number for number, kind in enumerate(News)}
+UNCERTAIN = Value(News.UNCERTAIN.value)
+OF_ORDER = (
+    *("order_id", "order__platform_id"),
+    *("order__object_reference_id", "order__real_estate_property__title"),
+)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Which news are wanted: of whom, about what, and learned of after one moment until another."""
+
+    person: User
+    kinds: Collection[News]
+    only_mine: bool
+    after: datetime
+    until: datetime
+
+    def within(self, column: str) -> Q:
+        """Select the rows of its time by a column."""
+        return Q(**{f"{column}__gt": self.after, f"{column}__lte": self.until})
+
+
+@dataclass(frozen=True)
+class Happening:
+    """One line: an order or a placement, and the last time that this became of it.
+
+    Attributes:
+        at: by the platform's clock; by ours where no clear answer came.
+        model, key: the row whose page shows it.
+        order: the platform's id of the order, "" where it is not known whether there is one.
+        reference, title: of the property.
+    """
+
+    kind: News
+    at: datetime
+    model: str
+    key: int
+    order: str
+    reference: str
+    title: str
+
+    @property
+    def name(self) -> str:
+        """What people know it by: title and reference of the property, else the order."""
+        if self.title and self.reference:
+            return f"{self.title} ({self.reference})"
+        return self.title or self.reference or f"Order {self.order}"
+
+
+def happenings(wish: Wish, *, limit: int) -> list[Happening]:
+    """Return the most urgent ones, of these the newest first; three queries, each bounded."""
+    found = [
+        *_each(ORDER, _changes(wish, limit)),
+        *_each(PLACEMENT, _placements(wish, limit)),
+        *_each(ORDER, _requests(wish, limit)),
+    ]
+    found.sort(key=lambda one: (-RANK[one.kind], one.at, one.key), reverse=True)
+    return found[:limit]
+
+
+def counts(wish: Wish) -> dict[News, int]:
+    """Return how many orders and placements each kind is about; three queries."""
+    numbers = dict.fromkeys(News, 0)
+    lines = _lines(wish).order_by().values_list("news")
+    for kind, number in lines.annotate(Count("order", distinct=True)):
+        numbers[News(kind)] += number
+    uncertain = _uncertain_placements(wish).count()
+    uncertain += _unclear_requests(wish).aggregate(orders=Count("order", distinct=True))["orders"]
+    numbers[News.UNCERTAIN] += uncertain
+    return {kind: number for kind, number in numbers.items() if number}
+
+
+def _each(model: str, rows: Rows) -> Iterator[Happening]:
+    for kind, at, key, order, reference, title in rows:
+        yield Happening(News(kind), at, model, key, order, reference, title or "")
+
+
+def _lines(wish: Wish) -> QuerySet[StatusChange]:
+    """The lines of the timeline that tell it; what needs action no more is no news any more."""
+    if not wish.person.has_perm("orders.view_order"):
+        return StatusChange.objects.none()
+    waits = Q(assignment__status=AssignmentStatus.ACTION_REQUIRED)
+    waits &= ~Q(order__status__in=ORDER_TERMINAL)
+    told = Q(news__in=[*wish.kinds]) & wish.within("created_at")
+    rows = StatusChange.objects.filter(told & (~Q(news=News.ACTION) | waits))
+    return rows.filter(order__in=_my_orders(wish.person)) if wish.only_mine else rows
+
+
+def _changes(wish: Wish, limit: int) -> Rows:
+    urgency = Case(*[When(news=kind, then=Value(rank)) for kind, rank in RANK.items()])
+    rows = _lines(wish).values("news", *OF_ORDER).annotate(last=Max("occurred_at"))
+    ordered = rows.order_by(urgency, "-last", "-order_id")
+    found: Rows = ordered.values_list("news", "last", *OF_ORDER)[:limit]
+    return found
+
+
+def _uncertain_placements(wish: Wish) -> QuerySet[Placement]:
+    if News.UNCERTAIN not in wish.kinds or not wish.person.has_perm("orders.view_placement"):
+        return Placement.objects.none()
+    is_uncertain = Q(state=Placement.State.UNCERTAIN) & wish.within("uncertain_at")
+    rows = Placement.objects.filter(is_uncertain)
+    if not wish.only_mine:
+        return rows
+    mine = Q(created_by=wish.person) | Q(confirmed_by=wish.person)
+    return rows.filter(mine | Q(user__account=wish.person))
+
+
+def _placements(wish: Wish, limit: int) -> Rows:
+    rows = _uncertain_placements(wish).order_by("-uncertain_at", "-pk")
+    names = ("object_reference_id", "real_estate_property__title")
+    return rows.values_list(UNCERTAIN, "uncertain_at", "pk", Value(""), *names)[:limit]
+
+
+def _unclear_requests(wish: Wish) -> QuerySet[ChangeRequest]:
+    if News.UNCERTAIN not in wish.kinds or not wish.person.has_perm("orders.view_order"):
+        return ChangeRequest.objects.none()
+    is_unclear = Q(outcome=ChangeRequest.Outcome.UNCLEAR) & wish.within("ended_at")
+    rows = ChangeRequest.objects.filter(is_unclear)
+    if not wish.only_mine:
+        return rows
+    return rows.filter(Q(asked_by=wish.person) | Q(order__in=_my_orders(wish.person)))
+
+
+def _requests(wish: Wish, limit: int) -> Rows:
+    rows = _unclear_requests(wish).values(*OF_ORDER).annotate(last=Max("ended_at"))
+    ordered = rows.order_by("-last", "-order_id")
+    found: Rows = ordered.values_list(UNCERTAIN, "last", *OF_ORDER)[:limit]
+    return found
+
+
+def _my_orders(person: User) -> QuerySet[Order]:
+    return Order.objects.filter(lists.mine(person))

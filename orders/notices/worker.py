@@ -1,0 +1,137 @@
+"""Mail to each person who wants it, once in a quarter of an hour at most; the row is the queue.
+
+Nothing is queued when something happens: what happened stands in the database anyway. A row of
+`PersonSettings` says from when on a mail may go (`due_at`) and what was told already (`told_until`,
+the watermark, by the moment at which we learned of it). Whoever claims it sends what came after the
+watermark and then moves it.
+
+At least once: a worker that dies between sending and the watermark leaves `telling_until`, and the
+next one sends the same again, with the same Message-ID. A mail twice is better than none.
+
+A transaction commits what it learned later than the moment that it wrote there. So a mail is about
+what is `SETTLES` old or older: longer than a transaction of ours takes, and clocks differ.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from smtplib import SMTPException
+
+from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
+
+from crm_sync.jobs import due
+from crm_sync.jobs.due import Claim
+from crm_sync.models import Workspace
+from crm_sync.workers import queues
+from crm_sync.workers.queues import Drain
+from orders.models import ChangeRequest, PersonSettings, Placement, StatusChange
+from orders.models.person_settings import switch_of
+from orders.news import News
+from orders.notices.happenings import Wish, counts, happenings
+from orders.notices.mail import mails_are_sent, written
+
+QUEUE = "notices"
+EVERY = timedelta(minutes=15)  # from one mail to the next
+LOOK_AGAIN = timedelta(minutes=3)  # after what happened was nothing for this person
+SETTLES = timedelta(minutes=2)  # a minute for clocks that differ, and one for a transaction
+OLDEST = timedelta(days=14)  # what is older is no news: after a mail server was away for so long
+LONGEST_WAIT = max(EVERY, timedelta(seconds=due.BACKOFF_LIMIT)) + due.LEASE
+THREADS = 4  # mails at the same time, of one worker
+LINES = 50  # of a mail; the rest is a number
+
+
+def rows(now: datetime) -> QuerySet[PersonSettings]:
+    """Return the settings of those for whom something was learned that was not told yet."""
+    if not mails_are_sent():
+        return people().none()
+    return people().filter(_has_news(now - SETTLES) | Q(told_until__gt=now))
+
+
+def people() -> QuerySet[PersonSettings]:
+    """Return all rows, with a workspace as every queue has one.
+
+    People belong to none: the lane of the first one is theirs. Without any nothing happens.
+    """
+    first = Workspace.objects.order_by("pk").values("pk")[:1]
+    return PersonSettings.objects.annotate(workspace_id=Subquery(first))
+
+
+def tell(claims: Sequence[Claim[PersonSettings]], drain: Drain) -> list[str]:
+    """Send each person what she wants to know; the `work` of the queue.
+
+    Returns:
+        "sent", "no news" where nothing was for her, "put off" where the mail server took nothing.
+
+    Raises:
+        LeaseLost: another worker holds the row now.
+    """
+    return [_tell(claim, now=timezone.now()) for claim in claims]
+
+
+def _tell(claim: Claim[PersonSettings], *, now: datetime) -> str:
+    row = claim.row
+    person = User.objects.get(pk=row.person_id)
+    after, until = _window(row, now)
+    wish = Wish(person, row.kinds, row.only_mine, after, until)
+    numbers = counts(wish) if _can_be_told(person) else {}
+    if not numbers:
+        _told(claim, until, due_at=now + LOOK_AGAIN)
+        return "no news"
+    found = happenings(wish, limit=LINES)
+    mail = written(found, numbers, to=person.email, since=after, zone=row.zone)
+    if not claim.write({"telling_until": until}, told_until=row.told_until):
+        _told(claim, until, due_at=now)
+        return "changed meanwhile"
+    try:
+        mail.send()
+    except (OSError, SMTPException) as error:
+        # The next try tells what happened meanwhile, too.
+        queues.put_off(claim, error, problem=queues.error_text(error), telling_until=None)
+        return "put off"
+    _told(claim, until, due_at=now + EVERY, mailed_at=now)
+    return "sent"
+
+
+def _told(claim: Claim[PersonSettings], until: datetime, **columns: datetime) -> None:
+    """Move the watermark, unless she has switched her mails off or on meanwhile."""
+    moved = columns | {"told_until": until}
+    done = {"telling_until": None, "attempts": 0, "problem": ""}
+    if not claim.finish_if(moved | done, told_until=claim.row.told_until):
+        claim.finish(due_at=columns["due_at"])
+
+
+def _window(row: PersonSettings, now: datetime) -> tuple[datetime, datetime]:
+    """Return after when and until when the next mail tells what was learned of.
+
+    A watermark ahead of now was written by a clock that was wrong (I29).
+    """
+    told_until = row.told_until or now
+    if told_until > now:
+        told_until = now - EVERY
+    after = max(told_until, now - OLDEST)
+    until = row.telling_until if row.telling_until and row.telling_until <= now else now - SETTLES
+    return after, max(after, until)
+
+
+def _can_be_told(person: User) -> bool:
+    return bool(person.is_active and person.is_staff and person.email)
+
+
+def _has_news(until: datetime) -> Q:
+    """Select who has something after her watermark of what she wants, about anybody's orders."""
+    after = OuterRef("told_until")
+    found = Q()
+    for kind in News:
+        lines = StatusChange.objects.filter(news=kind, created_at__gt=after, created_at__lte=until)
+        there = Q(Exists(lines))
+        if kind is News.UNCERTAIN:
+            placements = Placement.objects.filter(
+                state=Placement.State.UNCERTAIN, uncertain_at__gt=after, uncertain_at__lte=until
+            )
+            requests = ChangeRequest.objects.filter(
+                outcome=ChangeRequest.Outcome.UNCLEAR, ended_at__gt=after, ended_at__lte=until
+            )
+            there = Q(Exists(placements)) | Q(Exists(requests))
+        found |= Q(**{switch_of(kind): True}) & there
+    return found
