@@ -12,7 +12,12 @@ from django.utils.safestring import SafeString
 from crm_sync.admin.ui.cells import badge, local_day, local_time, moment
 from orders.admin.cells import assignment_badge, worded
 from orders.models import Assignment, Order
-from orders.statuses import ASSIGNMENT_TERMINAL, ORDER_TERMINAL, AssignmentStatus
+from orders.statuses import (
+    ASSIGNMENT_TERMINAL,
+    ORDER_TERMINAL,
+    AssignmentStatus,
+    may_reschedule,
+)
 
 MEANINGS: dict[str, str] = {  # §3.2
     AssignmentStatus.CREATED: "Ordered. The work has not started yet.",
@@ -51,6 +56,8 @@ def card(order: Order, assignment: Assignment, name: str, now: datetime) -> dict
         "bring": BRING.format(order.platform_id),
         "facts": [(title, value) for title, value in _facts(order, assignment, now) if value],
         "problem": assignment.problem,
+        "can_move": order.status not in ORDER_TERMINAL
+        and may_reschedule(assignment.status, assignment.assignment_type),
     }
 
 

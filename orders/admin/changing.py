@@ -106,7 +106,10 @@ def change_view(admin: ReadOnlyAdmin, request: HttpRequest, pk: int, kind: str) 
         return HttpResponseRedirect(page_of(order))
     change = CHANGES[kind]
     account = cast("User", request.user)
-    form = change.form(order, request.POST or None, account=account, now=timezone.now())
+    chosen = {"assignment": request.GET.get("assignment", "")}
+    form = change.form(
+        order, request.POST or None, initial=chosen, account=account, now=timezone.now()
+    )
     if step == "send" and token is not None and form.is_valid():
         done = _send(admin, request, form, change, token)
         if done is not None:

@@ -91,6 +91,18 @@ def test_a_document_is_not_rescheduled_in_any_state(main, boss):
     assert [title for title, _ in boss.get(page(order)).context["changes"]] == ["Cancel the order…"]
 
 
+def test_the_card_of_an_assignment_leads_to_the_form_with_it_chosen(scheduled, boss):
+    text = boss.get(page(scheduled)).content.decode()
+    found = [unescape(one) for one in re.findall(r'href="([^"]+)">Reschedule this<', text)]
+    photos = Assignment.objects.get(products=["GROUND_PHOTO"])
+    chosen = f"{change(scheduled, 'reschedule')}?assignment={photos.platform_id}"
+    assert chosen in found
+    form = boss.get(chosen).context["form"]
+    assert form["assignment"].value() == photos.platform_id
+    text = boss.get(f"{change(scheduled, 'reschedule')}?assignment=nobody").content.decode()
+    assert "nobody" not in text
+
+
 def test_what_is_not_offered_is_not_done_either(main, boss):
     order = make_order(main, status="COMPLETED")
     posted = {"step": "send", "user": "101", "token": "0" * 32}

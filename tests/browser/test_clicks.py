@@ -1,0 +1,189 @@
+"""What an agent and an operator do every day, from the overview: five clicks or fewer each.
+
+The browser counts each press of the mouse. Typing does not count, nor does the dialog of the system
+that a file is chosen in.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils.timezone import now
+from playwright.sync_api import Page
+
+from orders.mirror import user_list
+from orders.models import ChangeRequest, Placement, PlatformUser
+from properties.editing import edit
+from properties.models import Batch, Change, Property
+from tests.browser.test_admin import stock
+from tests.properties.uploaded import table
+
+__all__ = ["stock"]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+MOST = 5
+COUNT = "addEventListener('mousedown', () => sessionStorage.clicks++, true)"
+
+
+class Hand:
+    """A person with a mouse, on one page."""
+
+    def __init__(self, page: Page):
+        self.page = page
+        page.add_init_script(COUNT)
+
+    @contextmanager
+    def task(self, clicks: int) -> Iterator[None]:
+        """Begin on the overview; the clicks until the end are as many as said."""
+        self.page.goto("/admin/")
+        self.page.evaluate("sessionStorage.clicks = 0")
+        yield
+        assert int(self.page.evaluate("sessionStorage.clicks")) == clicks <= MOST
+
+    def go(self, name: str) -> None:
+        """Press a line of the sidebar."""
+        self.page.click(f"#nav-sidebar-apps a:has(span:text-is('{name}'))")
+
+    def press(self, name: str, role: str = "link") -> None:
+        self.page.get_by_role(role, name=name, exact=True).first.click()
+
+    def press_button(self, name: str) -> None:
+        self.press(name, "button")
+
+    def sees(self, text: str) -> None:
+        self.page.wait_for_selector(f"text={text}")
+
+
+@pytest.fixture
+def hand(visit, box, stock, drain_all) -> Iterator[Hand]:
+    """Return the hand of somebody who is a user of the platform as well."""
+    user_list.ask(stock.pk, now())
+    drain_all()
+    window = visit()
+    hand = Hand(window.log_in())
+    account = User.objects.get(username="agent")
+    PlatformUser.objects.filter(platform_id="101").update(account=account)
+    yield hand
+    assert (window.foreign, window.errors) == ([], [])
+
+
+def test_properties_are_found_edited_undone_pushed_and_exported(hand, drain_all):
+    page = hand.page
+    with hand.task(clicks=2):  # find
+        hand.go("Properties")
+        page.fill("[name=q]", "MH-1002")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=MH-1001", state="detached")
+        page.click("#result_list a:has-text('MH-1002')")
+        page.wait_for_selector("[name=title]")
+    row = Property.objects.get(object_reference_id="MH-1002")
+    before = row.desired["title"]
+    with hand.task(clicks=3):  # edit
+        hand.go("Properties")
+        page.click("#result_list a:has-text('MH-1002')")
+        page.fill("[name=title]", "House with a large garden")
+        hand.press_button("Save")
+        hand.sees("was changed successfully")
+    with hand.task(clicks=4):  # undo
+        hand.go("Properties")
+        page.click("#result_list a:has-text('MH-1002')")
+        page.click("a:has-text('History') >> nth=0")
+        hand.press_button("Undo")
+        hand.sees("Title is what it was before")
+    row.refresh_from_db()
+    assert row.desired["title"] == before
+    drain_all()
+    for one in Property.objects.all():
+        edit(one, {"title": "Another"}, origin=Change.Origin.FEED, now=now())
+    with hand.task(clicks=4):  # push many
+        hand.go("Properties")
+        page.click("#action-toggle")
+        hand.press_button("Push…")
+        hand.press_button("Push them now")
+        hand.sees("Workers do it whether this page is open or not.")
+    assert Batch.objects.get().kind == Batch.Kind.PUSH
+    with hand.task(clicks=3):  # export
+        hand.go("Properties")
+        page.click("#action-toggle")
+        with page.expect_download() as download:
+            hand.press_button("Export as CSV")
+        assert "MH-1002" in download.value.path().read_text()
+
+
+def test_a_feed_is_imported(hand, drain_all, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    feed = tmp_path / "stock.csv"
+    feed.write_bytes(table(["A1", "A2"]))
+    with hand.task(clicks=4):
+        hand.go("Imports")
+        hand.press("Import a feed")
+        hand.page.set_input_files("[name=file]", feed)
+        hand.press_button("Upload")
+        drain_all()
+        hand.sees("This is what the import would do")
+        hand.press_button("Import")
+        drain_all()
+        hand.sees("All records were taken.")
+    assert Property.objects.filter(object_reference_id__in=["A1", "A2"]).count() == 2
+
+
+def test_orders_are_placed_rescheduled_and_cancelled(hand, drain_all):
+    page = hand.page
+    with hand.task(clicks=5):  # reschedule
+        hand.go("Orders")
+        page.click("#result_list tbody a >> nth=0")
+        hand.press("Reschedule…")
+        page.fill("[name=proposed_at]", f"{now().year + 1}-07-01T10:30")
+        hand.press_button("Next")
+        hand.press_button("Ask for another appointment")
+        hand.sees("Photographer and date are being arranged anew.")
+    with hand.task(clicks=5):  # cancel
+        hand.go("Orders")
+        page.click("#result_list tbody a >> nth=0")
+        hand.press("Cancel the order…")
+        hand.press_button("Next")
+        hand.press_button("Cancel the order")
+        hand.sees("The order is cancelled.")
+    assert ChangeRequest.objects.filter(outcome="DONE").count() == 2
+    with hand.task(clicks=5):  # place
+        hand.go("Properties")
+        page.click("#result_list a:has-text('MH-1002')")
+        page.click("text=Order…")
+        page.fill("[name=quantity-11]", "1")
+        hand.press_button("Review")
+        page.get_by_role("button", name="Place this order").click()
+        hand.sees("A worker places it now")
+    drain_all()
+    with hand.task(clicks=5):  # place for a selection
+        hand.go("Properties")
+        page.click("#action-toggle")
+        hand.press_button("Order for these…")
+        page.fill("[name=quantity-11]", "1")
+        hand.press_button("Review")
+        hand.sees("A worker opens a session for each")
+        drain_all()
+        page.get_by_role("button", name="orders for").click()
+        hand.sees("A worker places them now")
+    drain_all()
+    assert set(Placement.objects.values_list("state", flat=True)) == {"PLACED"}
+
+
+def test_events_are_replayed_secrets_rotated_and_dead_workers_seen(hand, box):
+    page = hand.page
+    with hand.task(clicks=0):  # see that no worker runs
+        hand.sees("No worker")
+    with hand.task(clicks=4):  # replay
+        hand.go("Received events")
+        row = page.locator("#result_list tbody tr:has-text('ORDER_STATUS_UPDATED')").first
+        row.locator("input[type=checkbox]").click()
+        hand.press_button("Replay…")
+        page.get_by_role("button", name="Replay").last.click()
+        page.wait_for_selector(".messages, [role=status]")
+    with hand.task(clicks=4):  # rotate the secret
+        before = box.workspace.webhook["authSecret"]
+        hand.go("Webhooks")
+        page.click("#result_list tbody a >> nth=0")
+        hand.press("Open the webhook page")
+        hand.press_button("Rotate the secret")
+        page.wait_for_load_state()
+    assert box.workspace.webhook["authSecret"] != before
