@@ -22,6 +22,8 @@ from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import clock
+from crm_sync.platform.problems import told
+from crm_sync.templatetags.problems import problem_cell
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -141,7 +143,7 @@ def _workspace_troubles(workspaces: list[Any], now: datetime) -> list[Attention]
             found.append(
                 Attention(
                     badge(text, tone),
-                    shortened(workspace.problem, 140) if workspace.problem else "",
+                    problem_cell(workspace.problem, remedy=False) if workspace.problem else "",
                     workspace.slug,
                     link=link,
                     remedy=_remedy(workspace),
@@ -173,7 +175,7 @@ def _workspace_troubles(workspaces: list[Any], now: datetime) -> list[Attention]
 def _remedy(workspace: Any) -> str:
     if not workspace.has_fixed_token and not workspace.has_client_secret:
         return f"manage.py add_workspace {workspace.slug} with its credentials"
-    return ""
+    return told(workspace.problem).remedy
 
 
 def _stuck_events(now: datetime) -> list[Attention]:

@@ -28,7 +28,9 @@ from crm_sync.admin.webhook_monitor import webhook_cell
 from crm_sync.inbox.masking import masked_text
 from crm_sync.models import Gap, WebhookMonitor, Workspace
 from crm_sync.platform.errors import NotFoundError, SyncError, TransientError
+from crm_sync.platform.problems import told
 from crm_sync.secrets import SecretUnreadable
+from crm_sync.templatetags.problems import problem_cell
 from crm_sync.webhook import authentication, configuration, history, probe, schedule
 from crm_sync.webhook.attempts import Attempt, attempts
 from crm_sync.workers import slots
@@ -223,9 +225,9 @@ def _call(
         messages.error(request, "The platform has no webhook configured: configure it.")
     except SyncError as error:
         workspace.pause_for(error, now)
-        text = masked_text(str(error), workspace)
+        text = problem_cell(masked_text(str(error), workspace))
         if isinstance(error, TransientError) and error.unclear and request.POST["action"] != "ask":
-            text += ". It may have worked all the same: ask the platform."
+            text = format_html("{} It may have worked all the same: ask the platform.", text)
         messages.error(request, text)
     else:
         workspace.answered()
@@ -237,8 +239,8 @@ def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: dat
     """Keep to what all workers keep to: the pause, and how much may be under way (A8)."""
     if workspace.is_paused(now):
         until = f"{workspace.paused_until:%H:%M:%S} UTC"
-        problem = masked_text(workspace.problem, workspace)
-        raise NotNow(f"The workspace is paused until {until}: {problem}")
+        problem = told(masked_text(workspace.problem, workspace))
+        raise NotNow(f"The workspace is paused until {until}. {problem}")
     with slots.hold(workspace) as held:
         if not held.count:
             raise NotNow("Workers have as much under way as may be: try it again in a moment.")

@@ -7,6 +7,7 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import action, display
@@ -17,6 +18,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform.errors import SyncError
 from crm_sync.secrets import SecretUnreadable
+from crm_sync.templatetags.problems import problem_cell
 from crm_sync.webhook import configuration, schedule
 from crm_sync.webhook.configuration import GONE
 
@@ -74,8 +76,9 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
             try:
                 workspace = Workspace.objects.get(pk=workspace_id)
                 configuration.repair(workspace, now=timezone.now())
+            except SyncError as error:
+                messages.error(request, format_html("{}: {}", slug, problem_cell(str(error))))
             except (
-                SyncError,
                 SecretUnreadable,
                 configuration.NoneNotAllowed,
                 configuration.OnlyHere,
@@ -122,7 +125,7 @@ def _facts(seen: Any) -> list[tuple[str, object]]:
         when = exact_moment(seen.last_failure_at, now)
         facts.append(("Last failure", two_lines(seen.last_failure, when)))
     if seen.problem:
-        facts.append(("Why it cannot be read", seen.problem))
+        facts.append(("Why it cannot be read", problem_cell(seen.problem)))
     return facts
 
 

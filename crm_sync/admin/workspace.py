@@ -15,12 +15,13 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin import webhook
 from crm_sync.admin.ui.base import ModelAdmin, ModelForm, display
-from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, two_lines
+from crm_sync.admin.ui.cells import badge, exact_moment, link, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.webhook_monitor import webhook_cell
 from crm_sync.models import Workspace
 from crm_sync.platform import clock
+from crm_sync.templatetags.problems import problem_cell
 
 # S5: the admin never loads a secret. It asks the database whether there is one; the empty string
 # is stored as it is, so that needs no key either.
@@ -201,7 +202,7 @@ class WorkspaceAdmin(ModelAdmin):
             exact_moment(workspace.paused_until, now) if workspace.is_paused(now) else "Not paused"
         )
 
-    reason = column("last problem", lambda row: row.problem or EMPTY)
+    reason = column("last problem", lambda row: problem_cell(row.problem))
 
     @display(description="the platform's clock")
     def platform_clock(self, workspace: Workspace) -> str:

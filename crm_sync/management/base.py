@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.progress import track
 
 from crm_sync.models import Workspace
+from crm_sync.platform.errors import SyncError
+from crm_sync.platform.problems import told
 from crm_sync.secrets import SecretUnreadable
 
 OK, FAILED, USAGE, PARTLY = 0, 1, 2, 3
@@ -39,6 +41,8 @@ class SyncCommand(BaseCommand):
             return super().execute(*args, **options)
         except SecretUnreadable as error:
             self.fail(str(error))
+        except SyncError as error:
+            self.fail_because(error)
         except (OperationalError, ProgrammingError) as error:
             reason = str(error).strip().splitlines()[0]
             self.fail(
@@ -60,6 +64,12 @@ class SyncCommand(BaseCommand):
     def fail(self, message: str, code: int = FAILED) -> NoReturn:
         """End with one clear line on stderr and the exit code."""
         raise CommandError(message, returncode=code)
+
+    def fail_because(self, error: SyncError, *, about: str = "") -> NoReturn:
+        """End with what went wrong with a call, as the pages say it, and with its raw text."""
+        problem = told(error)
+        details = f" ({problem.details})" if problem.details else ""
+        self.fail(f"{about}{': ' if about else ''}{problem}{details}")
 
     def emit(self, document: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
         """Print the result: one JSON document, or lines for a person."""

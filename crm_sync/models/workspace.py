@@ -16,7 +16,7 @@ from crm_sync.platform import addresses
 from crm_sync.platform.client import Client
 from crm_sync.platform.clock import Reading
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
-from crm_sync.platform.errors import AuthError, SyncError, TransientError
+from crm_sync.platform.errors import NO_CREDENTIALS, AuthError, SyncError, TransientError
 from crm_sync.secrets import EncryptedTextField
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ class Workspace(models.Model):
             return FixedToken(self.fixed_token)
         if self.client_id and self.client_secret:
             return ClientCredentials(self.client_id, self.client_secret)
-        raise AuthError(f"workspace {self.slug} has no credentials: see `manage.py add_workspace`")
+        raise AuthError(f"workspace {self.slug} {NO_CREDENTIALS}: see `manage.py add_workspace`")
 
     def client(self, *, deadline: float | None = None) -> Client:
         """Return the client of this workspace; `deadline` in seconds for each call.

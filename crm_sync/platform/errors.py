@@ -11,6 +11,14 @@ The platform's own words stay in the message; what a caller acts on is an attrib
 
 from dataclasses import dataclass
 
+# What is said of a call without a good answer, behind "GET https://…: ".
+CANNOT_CONNECT = "cannot connect"
+NOT_IN_TIME = "no whole answer within"
+NO_ANSWER = "no answer"
+TOO_MUCH = "the answer is larger than"
+# Of a workspace that cannot make a call.
+NO_CREDENTIALS = "has no credentials"
+
 
 class SyncError(Exception):
     """Base of all errors of a remote call."""

@@ -22,7 +22,13 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError as Urllib3Error
 
 from crm_sync.platform.deadline import watchdog
-from crm_sync.platform.errors import TransientError
+from crm_sync.platform.errors import (
+    CANNOT_CONNECT,
+    NO_ANSWER,
+    NOT_IN_TIME,
+    TOO_MUCH,
+    TransientError,
+)
 
 CONNECT_TIMEOUT = 5.0  # seconds
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
@@ -161,12 +167,12 @@ def send(
         with response:
             body = _read(response, what)
         if call.expired:  # a body without a length ends like a whole one
-            raise TransientError(f"{what}: no whole answer within {deadline:g} s", unclear=True)
+            raise TransientError(f"{what}: {NOT_IN_TIME} {deadline:g} s", unclear=True)
     except (ConnectTimeout, InvalidURL, InvalidSchema, MissingSchema) as error:
-        raise TransientError(f"{what}: cannot connect", unclear=False) from error
+        raise TransientError(f"{what}: {CANNOT_CONNECT}", unclear=False) from error
     except (requests.RequestException, Urllib3Error, OSError) as error:
         if call.expired or isinstance(error, requests.exceptions.ReadTimeout):
-            message = f"{what}: no whole answer within {deadline:g} s"
+            message = f"{what}: {NOT_IN_TIME} {deadline:g} s"
             raise TransientError(message, unclear=True) from error
         raise TransientError(f"{what}: {_reason(error)}", unclear=not _never_sent(error)) from error
     finally:
@@ -225,9 +231,7 @@ def _read(response: requests.Response, what: str) -> bytes:
     for chunk in response.iter_content(64 * 1024):
         body += chunk
         if len(body) > BODY_LIMIT:
-            raise TransientError(
-                f"{what}: the answer is larger than {BODY_LIMIT} bytes", unclear=True
-            )
+            raise TransientError(f"{what}: {TOO_MUCH} {BODY_LIMIT} bytes", unclear=True)
     return bytes(body)
 
 
@@ -239,5 +243,5 @@ def _never_sent(error: Exception) -> bool:
 
 def _reason(error: Exception) -> str:
     if _never_sent(error):
-        return "cannot connect"
-    return f"no answer ({type(error).__name__})"
+        return CANNOT_CONNECT
+    return f"{NO_ANSWER} ({type(error).__name__})"

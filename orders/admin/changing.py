@@ -16,7 +16,8 @@ from django.utils import timezone
 from crm_sync.admin.ui.cells import local_time, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
-from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, SyncError
+from crm_sync.platform.errors import NotFoundError, RejectedError, SyncError
+from crm_sync.platform.problems import told
 from orders.admin.change_forms import CancelForm, RescheduleForm, movable_assignments, said
 from orders.models import ChangeRequest, Order
 from orders.placing import changes
@@ -240,13 +241,7 @@ def _asked(form: CancelForm, call: Callable[[], Result]) -> Result | None:
             raise
         form.add_refusal(error)
     except NotFoundError as error:
-        form.add_error(None, f"The platform does not know it: {error}")
-    except AuthError:
-        text = "The platform does not take our credentials. Nothing was changed; tell an operator."
-        form.add_error(None, text)
+        form.add_error(None, f"{told(error)}")
     except SyncError as error:
-        form.add_error(None, f"{BUSY} ({error})")
+        form.add_error(None, f"Nothing was changed. {told(error)}")
     return None
-
-
-BUSY = "The platform cannot be asked just now. Nothing was changed: try again in a minute."

@@ -18,6 +18,7 @@ from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.platform.problems import told
 from orders.admin import placing, selecting
 from orders.admin.cells import placement_badge, who_lines
 from orders.admin.filters import OrderedByFilter
@@ -72,7 +73,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
     who = column("ordered by", lambda row: who_lines(row.who), "user__name")
     order_ = column("order", lambda row: row.order_name or EMPTY, "order_name")
     sent = moment_column("sent", "sent_at")
-    why = column("problem", lambda row: shortened(row.problem, 70))
+    why = column("problem", lambda row: shortened(told(row.problem).sentence, 70))
 
     @action(description="It was not placed", permissions=["act"])
     def not_placed(self, request: HttpRequest, queryset: QuerySet[Placement]) -> None:

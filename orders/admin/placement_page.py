@@ -6,6 +6,7 @@ from typing import Any
 from django.urls import reverse
 
 from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at
+from crm_sync.platform.problems import told
 from orders.admin.cells import placement_badge, who_fact
 from orders.admin.placing import ADD, is_open_for, step_page
 from orders.admin.review import calls, instructions_in_words, lines
@@ -44,7 +45,9 @@ def placement_page(placement: Any, user: Any, *, now: datetime) -> dict[str, Any
         "again": may_order and state == State.FAILED and placement.real_estate_property_id,
         "can_take_back": waits and may_order and placement.created_by_id == user.pk,
         "is_under_way": waits or state == State.SENDING,
-        "waits_because": TRIED_AGAIN + placement.problem if waits and placement.problem else "",
+        "waits_because": TRIED_AGAIN + told(placement.problem).sentence
+        if waits and placement.problem
+        else "",
         "facts": [(name, value) for name, value in _facts(placement, order, now) if value],
         "lines": lines(placement) if state != State.DRAFT else [],
         "sum": total(placement.products),

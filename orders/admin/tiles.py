@@ -7,6 +7,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
+from crm_sync.platform.problems import told
 from orders.models import Assignment, MaterialSet, Order, PersonSettings, Placement, UserList
 from orders.statuses import ORDER_TERMINAL, AssignmentStatus
 
@@ -100,7 +101,7 @@ def _troubled(now: datetime) -> list[Attention]:
     return [
         Attention(
             badge(word, "danger"),
-            shortened(f"{row}: {row.problem}", 140),
+            shortened(f"{row}: {told(row.problem).sentence}", 140),
             row.workspace.slug,
             moment(row.created_at, now),
             page_of(row),
@@ -119,7 +120,7 @@ def _unread(now: datetime) -> list[Attention]:
     return [
         Attention(
             badge("Not read", "warning"),
-            shortened(f"users of the platform: {problem}", 140),
+            shortened(f"users of the platform: {told(problem).sentence}", 140),
             slug,
             moment(read_at, now),
             list_of("orders.platformuser"),

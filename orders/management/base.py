@@ -47,8 +47,10 @@ class OrderCommand(SyncCommand):
             self.fail(str(error), USAGE)
         except OutcomeUnknown as error:
             self.fail(str(error), PARTLY)
-        except (AlreadySent, SyncError) as error:
+        except AlreadySent as error:
             self.fail(str(error), FAILED)
+        except SyncError as error:
+            self.fail_because(error)
 
 
 def who_changed(order: Order) -> Who:

@@ -10,10 +10,14 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import exact_moment, link, page_of
 from crm_sync.admin.ui.page import page
+from crm_sync.models import Workspace
+from crm_sync.platform.problems import told
+from crm_sync.templatetags.problems import problem_cell
 from properties.admin.words import in_one_line
 from properties.catalog import label
 from properties.models import Batch, Property
@@ -78,7 +82,7 @@ def _plan(batch: Batch) -> dict[str, Any]:
             if kind in ProblemKind.values
         ],
         "paused": [
-            (workspace.slug, exact_moment(workspace.paused_until, now), workspace.problem, count)
+            (workspace.slug, exact_moment(workspace.paused_until, now), _why(workspace), count)
             for workspace, count in plan.paused
         ],
         "steps": [_shown(step) for step in plan.steps],
@@ -99,7 +103,11 @@ def _shown(step: batches.Step) -> dict[str, Any]:
 
 def _waiting(row: Property, path: str) -> tuple[str, str]:
     """Return a field that waits for a person, and why."""
-    return label(path) or "The property", row.problems_at(path)[0]
+    return label(path) or "The property", told(row.problems_at(path)[0]).sentence
+
+
+def _why(workspace: Workspace) -> SafeString | str:
+    return problem_cell(workspace.problem) if workspace.problem else ""
 
 
 def _progress(batch: Batch) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, moment
+from crm_sync.templatetags.problems import problem_cell
 from properties import merge
 from properties.admin.history import Entry, entries
 from properties.admin.words import worded
@@ -63,7 +64,7 @@ def pretty(value: Any) -> str:
 
 def _facts(row: Property, now: datetime) -> list[tuple[str, SafeString | str]]:
     return [
-        ("Last answer", row.last_answer or EMPTY),
+        ("Last answer", problem_cell(row.last_answer)),
         ("Read from the platform", exact_moment(row.read_at, now)),
         ("Pushed to the platform", exact_moment(row.pushed_at, now)),
         ("Next attempt", exact_moment(row.due_at, now)),

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
+from crm_sync.platform.problems import told
 from crm_sync.text import span
 from properties.admin.sync_tab import TONES, state_badge
 from properties.catalog import label
@@ -126,7 +127,7 @@ def attention(now: datetime) -> list[Attention]:
 
 def _messages(row: Property) -> list[str]:
     return [
-        f"{label(path)}: {text}" if path else text
+        f"{label(path)}: {text}" if path else told(text).sentence
         for fields in row.problem.values()
         for path, text in fields.items()
     ]

@@ -9,6 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from crm_sync.models import Gap, WebhookMonitor, Workspace
+from crm_sync.templatetags.problems import problem_cell
 from tests.crm_sync.admin_pages import (
     CANARY,
     ESCAPED,
@@ -68,9 +69,10 @@ def test_a_changed_webhook_is_shown_and_mended_by_one_action(box, workspace, bos
 def test_a_mending_that_the_platform_refuses_says_why(box, workspace, boss):
     row = monitor_of(workspace)
     box.faults.set({"rules": [{"fault": "SERVER_ERROR", "method": "PUT"}]})
-    assert act(boss, MONITORS, "repair", row) == (
-        "main: PUT /v1/webhooks: 500 something went wrong; Internal Server Error"
-    )
+    raw = "PUT /v1/webhooks: 500 something went wrong; Internal Server Error"
+    said = act(boss, MONITORS, "repair", row)
+    assert said == f"main: {problem_cell(raw)}"
+    assert "The platform is out of order at the moment." in said
     assert not LogEntry.objects.exists()
 
 

@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from crm_sync.models import Workspace
+from crm_sync.platform.problems import told
 from sandbox.interface.switches import SWITCHES
 from tests.conftest import PLATFORM, TOKEN
 from tests.crm_sync.sockets import free_port
@@ -45,6 +46,7 @@ def failure(*words: str) -> tuple[int, str]:
 
 # --- add_workspace
 
+REFUSED = str(told("GET /v1: 401"))
 TOKEN_WORDS = ("--token-env", "GOOD_TOKEN")
 CLIENT_WORDS = ("--client-id", "client", "--client-secret-env", "GOOD_SECRET")
 
@@ -132,10 +134,13 @@ def test_a_bad_slug_ends_with_2_and_writes_nothing(slug):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("--token-env", "WRONG_TOKEN"), "GET /v1/users: 401 the token is invalid; Unauthorized"),
+        (
+            ("--token-env", "WRONG_TOKEN"),
+            f"{REFUSED} (GET /v1/users: 401 the token is invalid; Unauthorized)",
+        ),
         (
             ("--client-id", "client", "--client-secret-env", "WRONG_SECRET"),
-            "POST /auth/token: 401 unknown client id or secret; Unauthorized",
+            f"{REFUSED} (POST /auth/token: 401 unknown client id or secret; Unauthorized)",
         ),
         (
             ("--token-env", "ODD_TOKEN"),
@@ -157,10 +162,8 @@ def test_credentials_that_the_platform_refuses_end_with_1_and_write_nothing(
 def test_a_platform_that_cannot_be_reached_ends_with_1_and_writes_nothing():
     address = f"http://127.0.0.1:{free_port()}"
     code, line = failure(*add(*TOKEN_WORDS, base_url=address))
-    assert (code, line) == (
-        FAILED,
-        f"{address}: GET {address}/v1/users: cannot connect",
-    )
+    said = told(f"GET {address}/v1/users: cannot connect")
+    assert (code, line) == (FAILED, f"{address}: {said} ({said.details})")
     assert not Workspace.objects.exists()
     run(*add(*TOKEN_WORDS, "--no-check", base_url=address))
     assert Workspace.objects.get().base_url == address
@@ -285,9 +288,9 @@ def test_none_ends_with_2_without_the_setting(box, workspace):
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({"fixed_token": "canary"}, "main: PUT /v1/webhooks: 401 the token is invalid; Unauth"),
-        ({"fixed_token": ""}, "main: workspace main has no credentials: see `manage.py add_work"),
-        ({"base_url": "http://127.0.0.1:1"}, "main: PUT http://127.0.0.1:1/v1/webhooks: cannot co"),
+        ({"fixed_token": "canary"}, f"main: {REFUSED} (PUT /v1/webhooks: 401 the token is invalid"),
+        ({"fixed_token": ""}, "main: The workspace has no credentials. An operator has to enter t"),
+        ({"base_url": "http://127.0.0.1:1"}, "main: The platform cannot be reached. It is tried"),
     ],
 )
 def test_what_the_platform_does_not_take_ends_with_1_and_changes_nothing(

@@ -317,9 +317,12 @@ def test_a_400_that_names_nothing_stands_above_the_form(scheduled, wire, boss):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ("429 Too Many Requests", "Nothing was changed: try again in a minute."),
-        ("401 Unauthorized", "Nothing was changed; tell an operator."),
-        ("404 Not Found", "The platform does not know it: "),
+        (
+            "429 Too Many Requests",
+            "Nothing was changed. The platform takes no more calls",
+        ),
+        ("401 Unauthorized", "Nothing was changed. The platform does not accept"),
+        ("404 Not Found", "The platform does not have it, or has it no longer. "),
     ],
 )
 def test_what_surely_was_not_done_is_said_so(scheduled, wire, boss, answer, words):

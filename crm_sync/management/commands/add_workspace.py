@@ -50,7 +50,7 @@ class Command(SyncCommand):
             try:
                 next(client.users(size=1), None)
             except SyncError as error:
-                self.fail(f"{base_url}: {error}")
+                self.fail_because(error, about=base_url)
         # Deferred, so that secrets which no key opens any more can be entered again.
         known = Workspace.objects.filter(slug=slug).defer(*CREDENTIALS, *CALLBACK).first()
         workspace = known or Workspace(slug=slug)

@@ -57,7 +57,7 @@ class Command(SyncCommand):
         except NotFoundError:
             self.fail(f"{workspace}: the platform has no webhook configured")
         except SyncError as error:
-            self.fail(f"{workspace}: {error}")
+            self.fail_because(error, about=str(workspace))
         document = answer.document if isinstance(answer.document, dict) else {}
         lines = [f"{key}: {value}" for key, value in document.items()] or ["removed"]
         self.emit(document, lines, as_json=options["json"])

@@ -42,7 +42,7 @@ class Command(SyncCommand):
                 older = self._walk(workspace)
             walk = self._walk(workspace)
         except SyncError as error:
-            self.fail(f"{workspace}: {error}; the next pull goes on at the same page")
+            self.fail_because(error, about=f"{workspace}: the next pull goes on at the same page")
         asked = walk.asked + walk.missing + (older.asked + older.missing if older else 0)
         tally = Tally() if options["list_only"] else self._read(workspace, asked)
         document = {
