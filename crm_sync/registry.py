@@ -11,6 +11,8 @@ from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from crm_sync.hooks.actions import PropertyAction
 from crm_sync.hooks.handlers import EventHandler, Snapshot
@@ -37,6 +39,7 @@ class AppHooks:
         integrity_checks: returns the checks of a workspace as of then, for `manage.py audit`.
         tiles: returns its tiles of the overview.
         attention: returns the newest few rows that wait for a person.
+        overview: returns a part of the overview for whoever looks, "" where there is nothing.
         property_sections: returns what the app shows on the page of a property, whose row it gets.
         property_actions: what the app offers to do with properties.
     """
@@ -53,6 +56,7 @@ class AppHooks:
     integrity_checks: Sequence[Callable[[int, datetime], list[CheckGroup]]] = ()
     tiles: Sequence[Callable[[], list[Tile]]] = ()
     attention: Sequence[Callable[[datetime], list[Attention]]] = ()
+    overview: Sequence[Callable[[HttpRequest, datetime], SafeString]] = ()
     property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()
     property_actions: Sequence[PropertyAction] = ()
 
@@ -122,6 +126,7 @@ def _joined(known: AppHooks, new: AppHooks) -> AppHooks:
         integrity_checks=(*known.integrity_checks, *new.integrity_checks),
         tiles=(*known.tiles, *new.tiles),
         attention=(*known.attention, *new.attention),
+        overview=(*known.overview, *new.overview),
         property_sections=(*known.property_sections, *new.property_sections),
         property_actions=(*known.property_actions, *new.property_actions),
     )

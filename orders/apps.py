@@ -16,6 +16,7 @@ class OrdersConfig(AppConfig):
         from orders import handlers, integrity, queues  # noqa: PLC0415
         from orders.admin import (  # noqa: PLC0415
             materials,
+            new,
             property_orders,
             selecting,
             tiles,
@@ -37,6 +38,7 @@ class OrdersConfig(AppConfig):
                 integrity_checks=[integrity.check_groups],
                 tiles=[tiles.tiles],
                 attention=[tiles.attention],
+                overview=[new.section],
                 property_sections=[property_orders.sections, materials.sections],
                 property_actions=[selecting.ORDER],
             )

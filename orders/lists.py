@@ -10,12 +10,17 @@ from orders.models import Assignment, Look, MaterialSet, Order, Placement
 from orders.statuses import ASSIGNMENT_TERMINAL, ORDER_TERMINAL, AssignmentStatus
 
 
-def mine(person: User) -> Q:
-    """Orders that this person placed or confirmed here, or a user who is tied to the account."""
+def mine(person: User, order: str = "") -> Q:
+    """Orders that this person placed or confirmed here, or a user who is tied to the account.
+
+    Args:
+        order: from a row to its order, such as "order__"; "" where the rows are orders.
+    """
     placed = Placement.objects.filter(
         Q(created_by=person) | Q(confirmed_by=person), order__isnull=False
     )
-    return Q(pk__in=placed.values("order")) | Q(user__account=person)
+    is_placed = Q(**{f"{order}pk__in": placed.values("order")})
+    return is_placed | Q(**{f"{order}user__account": person})
 
 
 def still_open() -> Q:

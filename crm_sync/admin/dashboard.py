@@ -46,6 +46,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "live": live(now) if sees_received_events else None,
         "live_url": reverse("admin:crm_sync_receivedevent_live"),
         "is_new": is_new,
+        "parts": [show(request, now) for show in registry.hooks().overview],
         "groups": _groups(request),
         "attention": sorted(attention, key=lambda line: not line.is_urgent),
         "is_well": not attention and not any(report.remedy for report in reports),

@@ -14,6 +14,7 @@ from django.utils import timezone
 from crm_sync.admin.ui.base import DropdownFilter
 from orders import lists
 from orders.models import Order, PlatformUser
+from orders.notices.overview import orders_new_to
 from orders.statuses import OrderStatus
 
 OTHER, ME = "other", "me"
@@ -25,13 +26,19 @@ LISTS = (
     ("overdue", "Overdue"),
     ("new", "Delivered, not looked at"),
 )
-FURTHER = (("open", "Open"), ("problem", "With a problem"), ("delivered", "With materials"))
+FURTHER = (
+    ("news", "New since my last visit"),
+    ("open", "Open"),
+    ("problem", "With a problem"),
+    ("delivered", "With materials"),
+)
 CONDITIONS: dict[str, Callable[[User, date], Q]] = {
     "action": lambda person, today: lists.needs_action(),
     "week": lambda person, today: lists.appointment_in_week_of(today),
     "overdue": lambda person, today: lists.overdue(today),
     # To a new colleague what was delivered before is no news.
     "new": lambda person, today: lists.not_looked_at(person, person.date_joined),
+    "news": lambda person, today: orders_new_to(person, now=timezone.now()),
     "open": lambda person, today: lists.still_open(),
     "problem": lambda person, today: ~Q(problem=""),
     "delivered": lambda person, today: lists.delivered(),

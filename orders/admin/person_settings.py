@@ -22,6 +22,7 @@ from crm_sync.admin.ui.cells import EMPTY, exact_moment, shortened
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import named, page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from orders.admin.new import seen
 from orders.models import PersonSettings
 from orders.models.person_settings import OFF, switch_of
 from orders.news import News
@@ -121,9 +122,14 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
         return super().get_queryset(request).exclude(OFF)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page of one's own, which needs no permission."""
+        """Add what is one's own, which needs no permission."""
         mine = self.admin_site.admin_view(named(partial(mine_page, self)))
-        return [path("mine/", mine, name="orders_personsettings_mine"), *super().get_urls()]
+        seen_view = self.admin_site.admin_view(seen)
+        return [
+            path("mine/", mine, name="orders_personsettings_mine"),
+            path("seen/", seen_view, name="orders_personsettings_seen"),
+            *super().get_urls(),
+        ]
 
     @action(description="Try again", permissions=["act"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[PersonSettings]) -> None:

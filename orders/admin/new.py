@@ -1,0 +1,66 @@
+"""What is new to whoever opens the overview, and the button that says that she has seen it."""
+
+from datetime import datetime
+from typing import Any, cast
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.cells import badge, link, list_of, local_time, moment, page_at
+from orders.news import News
+from orders.notices.choices import dismiss
+from orders.notices.happenings import Happening
+from orders.notices.overview import new_to
+
+TONES = {
+    News.UNCERTAIN: "danger",
+    News.ACTION: "warning",
+    News.CANCELLED: "muted",
+    News.DELIVERED: "good",
+}
+
+
+def section(request: HttpRequest, now: datetime) -> SafeString:
+    """Return the part of the overview, "" where nothing is new; a `registry.AppHooks.overview`."""
+    person = cast("User", request.user)
+    new = new_to(person, now=now)
+    if new is None:
+        return SafeString("")
+    context = {
+        "lines": [_line(one, now) for one in new.found],
+        "since": local_time(new.since),
+        "until": new.until.isoformat(),
+        "is_more": new.is_more,
+        "every": f"{list_of('orders.order')}?what=news",
+    }
+    return render_to_string("orders/news.html", context, request)
+
+
+def seen(request: HttpRequest) -> HttpResponse:
+    """Note what she has seen, up to the moment that her page showed (POST only)."""
+    if request.method == "POST":
+        until, now = _moment(request.POST.get("until", "")), timezone.now()
+        if until is not None:
+            dismiss(cast("User", request.user), until=min(until, now))
+    return HttpResponseRedirect(reverse("admin:index"))
+
+
+def _line(one: Happening, now: datetime) -> dict[str, Any]:
+    return {
+        "badge": badge(one.kind.label, TONES[one.kind]),
+        "link": link(page_at(one.model, one.key), one.name),
+        "at": moment(one.at, now),
+    }
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        at = parse_datetime(text)
+    except ValueError:
+        return None
+    return at if at is not None and timezone.is_aware(at) else None

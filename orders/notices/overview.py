@@ -1,0 +1,49 @@
+"""What is new to a person on the overview, until she says that she has seen it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+
+from orders.news import News
+from orders.notices.choices import settings_of
+from orders.notices.happenings import Happening, Wish, happenings, with_news
+from orders.notices.worker import OLDEST
+
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class New:
+    """What is new: the first few, whether there are more, and since and until when."""
+
+    found: Sequence[Happening]
+    is_more: bool
+    since: datetime
+    until: datetime
+
+
+def new_to(person: User, *, now: datetime) -> New | None:
+    """Return what is new to her, None where nothing is; five queries, and those of permissions."""
+    wish = wish_of(person, now=now)
+    found = happenings(wish, limit=SHOWN + 1)
+    if not found:
+        return None
+    return New(found[:SHOWN], len(found) > SHOWN, wish.after, now)
+
+
+def orders_new_to(person: User, *, now: datetime) -> Q:
+    """Select the orders that are new to her."""
+    return with_news(wish_of(person, now=now))
+
+
+def wish_of(person: User, *, now: datetime) -> Wish:
+    """All four kinds, of the orders that she chose for her mails: by default only her own.
+
+    What is older than two weeks, and than her account, is new to nobody.
+    """
+    mine = settings_of(person)
+    since = max(mine.seen_until or person.date_joined, now - OLDEST)
+    return Wish(person, tuple(News), mine.only_mine, min(since, now), now)
