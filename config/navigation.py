@@ -63,7 +63,7 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
     groups: list[dict[str, Any]] = []
     for title, folds, screens in SECTIONS:
         items = [
-            _item(request, name, icon, label)
+            _item(request, models[model], name, icon, label)
             for name, icon, label in screens
             if (model := label.partition("/")[0]) in models
             and models[model].has_view_permission(request)
@@ -90,12 +90,12 @@ def _mark(path: str, items: list[dict[str, Any]]) -> None:
         item["active"] = item["link"] == longest and (longest != index or path == index)
 
 
-def _item(request: HttpRequest, title: str, icon: str, label: str) -> dict[str, Any]:
+def _item(request: HttpRequest, screen: Any, title: str, icon: str, label: str) -> dict[str, Any]:
     model, _, page = label.partition("/")
     link = reverse(f"admin:{model.replace('.', '_')}_{page or 'changelist'}")
     item = {"title": title, "icon": icon, "link": link}
     if label in WAITING:
-        item |= _badge(WAITING[label]())
+        item |= _badge(screen.narrowed(request, WAITING[label]()))
     return item
 
 

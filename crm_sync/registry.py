@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from crm_sync.hooks.actions import PropertyAction
 from crm_sync.hooks.handlers import EventHandler, Snapshot
 from crm_sync.hooks.invariants import CheckGroup
+from crm_sync.hooks.person import Person
 from crm_sync.hooks.sections import Section
 from crm_sync.hooks.tiles import Attention, Tile
 from crm_sync.jobs.due import Queue
@@ -37,8 +38,8 @@ class AppHooks:
         activity: returns whether anything of the app changed in a workspace since then.
         after_gap: makes due what a gap may have hidden in a workspace; returns how many rows.
         integrity_checks: returns the checks of a workspace as of then, for `manage.py audit`.
-        tiles: returns its tiles of the overview.
-        attention: returns the newest few rows that wait for a person.
+        tiles: returns its tiles of the overview, counted in the workspaces of this person.
+        attention: returns the newest few rows of these workspaces that wait for a person.
         overview: returns a part of the overview for whoever looks, "" where there is nothing.
         property_sections: returns what the app shows on the page of a property, whose row it gets.
         property_actions: what the app offers to do with properties.
@@ -54,8 +55,8 @@ class AppHooks:
     activity: Sequence[Callable[[int, datetime], bool]] = ()
     after_gap: Sequence[Callable[[int, datetime], int]] = ()
     integrity_checks: Sequence[Callable[[int, datetime], list[CheckGroup]]] = ()
-    tiles: Sequence[Callable[[], list[Tile]]] = ()
-    attention: Sequence[Callable[[datetime], list[Attention]]] = ()
+    tiles: Sequence[Callable[[Person], list[Tile]]] = ()
+    attention: Sequence[Callable[[Person, datetime], list[Attention]]] = ()
     overview: Sequence[Callable[[HttpRequest, datetime], SafeString]] = ()
     property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()
     property_actions: Sequence[PropertyAction] = ()

@@ -13,11 +13,14 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 
 from crm_sync import health, registry
+from crm_sync.access import within
 from crm_sync.admin import stalled
 from crm_sync.admin.live import live
 from crm_sync.admin.states import state_badge
 from crm_sync.admin.ui.cells import badge, moment, page_of, shortened
+from crm_sync.admin.ui.scope import without_workspace
 from crm_sync.admin.workspace import connection, without_secrets
+from crm_sync.hooks.person import Person
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
@@ -33,28 +36,32 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     now = timezone.now()
     sees_workspaces = request.user.has_perm("crm_sync.view_workspace")
     sees_received_events = request.user.has_perm("crm_sync.view_receivedevent")
-    workspaces = _workspaces() if sees_workspaces else []
+    workspaces = _workspaces(request.user) if sees_workspaces else []
     reports = health.reports(now)
     attention = stalled.lines(workspaces, reports, now) if sees_workspaces else []
     attention += _workspace_troubles(workspaces, now)
     if sees_received_events:
-        attention += _stuck_events(now)
+        attention += _stuck_events(request.user, now)
     for find in _platform_last(registry.hooks().attention):
-        attention += [line for line in find(now) if _may_see(request, line.link)]
+        attention += [line for line in find(request.user, now) if _may_see(request, line.link)]
     is_new = not Workspace.objects.exists()
-    return context | {
-        "live": live(now) if sees_received_events else None,
-        "live_url": reverse("admin:crm_sync_receivedevent_live"),
-        "is_new": is_new,
-        "parts": [show(request, now) for show in registry.hooks().overview],
-        "groups": _groups(request),
-        "attention": sorted(attention, key=lambda line: not line.is_urgent),
-        "is_well": not attention and not any(report.remedy for report in reports),
-        "reports": reports,
-        "attention_has_reports": sees_workspaces and not is_new,
-        "connections": [_connection(workspace, now) for workspace in workspaces],
-        "sees_workspaces": sees_workspaces,
-    }
+    return (
+        context
+        | without_workspace(request)
+        | {
+            "live": live(request.user, now) if sees_received_events else None,
+            "live_url": reverse("admin:crm_sync_receivedevent_live"),
+            "is_new": is_new,
+            "parts": [show(request, now) for show in registry.hooks().overview],
+            "groups": _groups(request),
+            "attention": sorted(attention, key=lambda line: not line.is_urgent),
+            "is_well": not attention and not any(report.remedy for report in reports),
+            "reports": reports,
+            "attention_has_reports": sees_workspaces and not is_new,
+            "connections": [_connection(workspace, now) for workspace in workspaces],
+            "sees_workspaces": sees_workspaces,
+        }
+    )
 
 
 def stylesheet(_: HttpRequest) -> str:
@@ -84,7 +91,7 @@ def _groups(request: HttpRequest) -> list[tuple[str, Tiles]]:
     """Return the tiles under the name of the app that they come from."""
     groups = []
     for add in _platform_last(registry.hooks().tiles):
-        shown = [tile for tile in add() if _may_see(request, tile.link)]
+        shown = [tile for tile in add(request.user) if _may_see(request, tile.link)]
         if shown:
             counted = [tile for tile in shown if tile.value]
             groups.append((_app_of(add), Tiles(counted, [t for t in shown if not t.value])))
@@ -96,7 +103,7 @@ def _platform_last(functions: Sequence[Function]) -> list[Function]:
     return sorted(functions, key=lambda one: one.__module__.startswith("crm_sync."))
 
 
-def _app_of(function: Callable[[], list[Tile]]) -> str:
+def _app_of(function: Callable[[Person], list[Tile]]) -> str:
     config = apps.get_containing_app_config(function.__module__)
     return str(config.verbose_name) if config else ""
 
@@ -111,11 +118,11 @@ def _may_see(request: HttpRequest, link: str) -> bool:
     return model_admin is None or bool(model_admin.has_view_permission(request))
 
 
-def _workspaces() -> list[Any]:
+def _workspaces(person: Person) -> list[Any]:
     came = ReceivedEvent.objects.filter(workspace=OuterRef("pk"), replay_of=None)
     newest = came.order_by("-received_at")
     return list(
-        without_secrets(Workspace.objects.all())
+        without_secrets(within(person, Workspace.objects.all(), "pk"))
         .annotate(last_received=Subquery(newest.values("received_at")[:1]))
         .order_by("slug")
     )
@@ -179,10 +186,10 @@ def _remedy(workspace: Any) -> str:
     return told(workspace.problem).remedy
 
 
-def _stuck_events(now: datetime) -> list[Attention]:
+def _stuck_events(person: Person, now: datetime) -> list[Attention]:
     """Return the newest few; the tiles say how many there are."""
     stuck = (
-        ReceivedEvent.objects.filter(Q(state__in=store.STUCK))
+        within(person, ReceivedEvent.objects.filter(Q(state__in=store.STUCK)))
         .select_related("workspace")
         .only("workspace__slug", "state", "kind", "effect", "received_at", "due_at")
         .order_by("-received_at", "-pk")[:NEWEST]

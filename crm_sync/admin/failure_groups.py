@@ -35,17 +35,17 @@ def failure_groups_page(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpRespo
         return HttpResponseRedirect(reverse("admin:crm_sync_receivedevent_causes"))
     context = {
         "title": "Stuck, by cause",
-        "groups": _groups(),
+        "groups": _groups(admin.narrowed(request, ReceivedEvent.objects.all())),
         "most": MOST,
         "can_act": admin.has_act_permission(request),
     }
     return page(admin, request, "crm_sync/failure_groups.html", context)
 
 
-def _groups() -> list[dict[str, Any]]:
+def _groups(rows: QuerySet[ReceivedEvent]) -> list[dict[str, Any]]:
     now, inbox_list = timezone.now(), list_of("crm_sync.receivedevent")
     groups = (
-        ReceivedEvent.objects.filter(state__in=store.STUCK)
+        rows.filter(state__in=store.STUCK)
         .values("state", "cause")
         .annotate(
             count=Count("pk"),
@@ -93,9 +93,11 @@ def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
         raise PermissionDenied
     if name not in ACTIONS:
         return
-    group = ReceivedEvent.objects.filter(
-        state=request.POST.get("state"), cause=request.POST.get("cause", "")
-    ).filter(state__in=store.STUCK)
+    group = (
+        admin.narrowed(request, ReceivedEvent.objects.all())
+        .filter(state=request.POST.get("state"), cause=request.POST.get("cause", ""))
+        .filter(state__in=store.STUCK)
+    )
     keys = list(group.order_by("received_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
     rows = ReceivedEvent.objects.filter(pk__in=keys)
     _, text = act_on_stuck(admin, request, rows, name)

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from crm_sync.access import within
 from crm_sync.admin.ui.base import DropdownFilter
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import ReceivedEvent
@@ -70,7 +71,8 @@ class CauseFilter(DropdownFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Offer the causes of what is stuck now."""
-        stuck = ReceivedEvent.objects.filter(state__in=STUCK).exclude(cause="")
+        every = ReceivedEvent.objects.filter(state__in=STUCK).exclude(cause="")
+        stuck = within(request.user, every)
         causes = stuck.order_by("cause").values_list("cause", flat=True).distinct()
         return [(cause, cause) for cause in causes[:MOST_CAUSES]]
 

@@ -6,15 +6,18 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 
+from crm_sync.access import within
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
+from crm_sync.hooks.person import Person
 from crm_sync.inbox.stats import inbox_stats
+from crm_sync.models import ReceivedEvent
 from crm_sync.text import span
 
 
-def live(now: datetime) -> dict[str, str]:
-    """Return the figures as the page writes them."""
-    known = inbox_stats(now)
+def live(person: Person, now: datetime) -> dict[str, str]:
+    """Return the figures of the person's workspaces as the page writes them."""
+    known = inbox_stats(within(person, ReceivedEvent.objects.all()), now)
     return {
         "last_hour": str(known.last_hour),
         "last_day": str(known.last_day),
@@ -30,6 +33,6 @@ def live_figures(admin: ReadOnlyAdmin, request: HttpRequest) -> JsonResponse:
     """Answer with the figures, for whoever may view received events (S17)."""
     if not admin.has_view_permission(request):
         raise PermissionDenied
-    answer = JsonResponse(live(timezone.now()))
+    answer = JsonResponse(live(request.user, timezone.now()))
     answer["Cache-Control"] = "no-store"
     return answer

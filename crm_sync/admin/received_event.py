@@ -103,7 +103,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Show the list, and above it the way to what is stuck."""
-        stuck = ReceivedEvent.objects.filter(state__in=store.STUCK)
+        stuck = self.narrowed(request, ReceivedEvent.objects.filter(state__in=store.STUCK))
         causes = stuck.order_by().values("state", "cause").distinct()[:100].count()
         return super().changelist_view(request, (extra_context or {}) | {"causes": causes})
 

@@ -17,7 +17,7 @@ def lines(workspaces: list[Any], reports: list[Report], now: datetime) -> list[A
     """Return what is stalled, the cause before what follows from it.
 
     Args:
-        workspaces: all of them, without their secrets.
+        workspaces: those of whoever looks, without their secrets.
     """
     return [
         *_missing(reports),
@@ -56,16 +56,17 @@ def _died(reports: list[Report], now: datetime) -> Iterable[Attention]:
 def _stalled(workspaces: list[Any], reports: list[Report], now: datetime) -> Iterable[Attention]:
     """Yield a line for each queue, however many workspaces it is."""
     by_queue: dict[str, list[int]] = {}
-    for queue, workspace_id in health.stalled(now):
-        by_queue.setdefault(queue, []).append(workspace_id)
     slugs = {workspace.pk: workspace.slug for workspace in workspaces}
+    for queue, workspace_id in health.stalled(now):
+        if workspace_id in slugs:
+            by_queue.setdefault(queue, []).append(workspace_id)
     is_worker_there = any(one.kind == Kind.WORKER and not one.remedy for one in reports)
     for queue, found in sorted(by_queue.items()):
         yield Attention(
             badge("Stalled", "danger"),
             f"No worker has taken what is due in {queue.replace('_', ' ')}"
             f" for {int(LATE.total_seconds())} s or longer",
-            slugs.get(found[0], "") if len(found) == 1 else f"{len(found)} workspaces",
+            slugs[found[0]] if len(found) == 1 else f"{len(found)} workspaces",
             remedy="Start one more worker, or look at the log of the one that runs"
             if is_worker_there
             else "Start a worker",

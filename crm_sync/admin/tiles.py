@@ -7,7 +7,9 @@ from django.db.models import Sum
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from crm_sync.access import within
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
+from crm_sync.hooks.person import Person
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook.configuration import GONE
@@ -15,20 +17,21 @@ from crm_sync.webhook.configuration import GONE
 State = ReceivedEvent.State
 
 
-def tiles() -> list[Tile]:
+def tiles(person: Person) -> list[Tile]:
     """Count what was received and what became of it; each count runs along an index."""
-    return [*_received_events(), *_webhooks()]
+    return [*_received_events(person), *_webhooks(person)]
 
 
-def _received_events() -> list[Tile]:
+def _received_events(person: Person) -> list[Tile]:
     listed = list_of("crm_sync.receivedevent")
     today = datetime.combine(timezone.localdate(), time.min, timezone.get_current_timezone())
     # All states are named, so that the index on (state, received_at) answers among millions.
-    came = ReceivedEvent.objects.filter(state__in=State.values, received_at__gte=today)
+    rows = within(person, ReceivedEvent.objects.all())
+    came = rows.filter(state__in=State.values, received_at__gte=today)
     received = came.filter(replay_of=None).count()
 
     def in_state(state: str, title: str, tone: str, hint: str) -> Tile:
-        count = ReceivedEvent.objects.filter(state=state).count()
+        count = rows.filter(state=state).count()
         return Tile(title, count, tone, f"{listed}?state__exact={state}", hint)
 
     ahead_of = "of the platform's clock: each is applied when its time comes"
@@ -41,12 +44,14 @@ def _received_events() -> list[Tile]:
     ]
 
 
-def _webhooks() -> list[Tile]:
+def _webhooks(person: Person) -> list[Tile]:
     workspaces, monitors = list_of("crm_sync.workspace"), list_of("crm_sync.webhookmonitor")
-    refused = Workspace.objects.aggregate(total=Sum("refused_callbacks"))["total"] or 0
-    failed = WebhookMonitor.objects.aggregate(total=Sum("failed"))["total"] or 0
-    changed = WebhookMonitor.objects.exclude(drift_since=None).count()
-    gaps = Gap.objects.filter(acknowledged_at=None).count()
+    mine = within(person, Workspace.objects.all(), "pk")
+    watched = within(person, WebhookMonitor.objects.all())
+    refused = mine.aggregate(total=Sum("refused_callbacks"))["total"] or 0
+    failed = watched.aggregate(total=Sum("failed"))["total"] or 0
+    changed = watched.exclude(drift_since=None).count()
+    gaps = within(person, Gap.objects.filter(acknowledged_at=None)).count()
     unseen_gaps = f"{list_of('crm_sync.gap')}?seen=no"
     return [
         Tile("Refused callbacks", refused, "warning", workspaces, "wrong secret, or no body"),
@@ -56,22 +61,26 @@ def _webhooks() -> list[Tile]:
     ]
 
 
-def attention(now: datetime) -> list[Attention]:
+def attention(person: Person, now: datetime) -> list[Attention]:
     """Return the webhooks that differ or cannot be reached, and the newest gaps."""
     unsettled = WebhookMonitor.objects.exclude(drift_since=None) | WebhookMonitor.objects.filter(
         failed__gt=0
     )
-    monitors = unsettled.select_related("workspace").only(
-        "workspace__slug",
-        "due_at",
-        "drift",
-        "drift_since",
-        "failed",
-        "last_failure",
-        "last_failure_at",
+    monitors = (
+        within(person, unsettled)
+        .select_related("workspace")
+        .only(
+            "workspace__slug",
+            "due_at",
+            "drift",
+            "drift_since",
+            "failed",
+            "last_failure",
+            "last_failure_at",
+        )
     )
     gaps = (
-        Gap.objects.filter(acknowledged_at=None)
+        within(person, Gap.objects.filter(acknowledged_at=None))
         .select_related("workspace")
         .only("workspace__slug", "why", "began_at", "ended_at", "noticed_at")
     )

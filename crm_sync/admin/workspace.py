@@ -14,10 +14,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from crm_sync.admin import webhook
-from crm_sync.admin.ui.base import ModelAdmin, ModelForm, display
+from crm_sync.admin.ui.base import ModelForm, display
 from crm_sync.admin.ui.cells import badge, exact_moment, link, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.readonly import Empty
+from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.admin.webhook_monitor import webhook_cell
 from crm_sync.models import Workspace
 from crm_sync.platform import clock
@@ -79,11 +80,11 @@ class WorkspaceForm(ModelForm):
 
 
 @admin.register(Workspace)
-class WorkspaceAdmin(ModelAdmin):
+class WorkspaceAdmin(ScopedAdmin):
     """Connecting and rotating is done by commands: a secret never passes a browser (S5)."""
 
+    workspace_path = "pk"
     form = WorkspaceForm
-    change_list_template = "crm_sync/list.html"
     empty = Empty(
         "No workspace is connected yet",
         "A workspace is connected by a command, because its secrets must not pass through a"

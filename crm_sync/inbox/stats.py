@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import QuerySet
+
 from crm_sync.models import ReceivedEvent
 
 State = ReceivedEvent.State
@@ -30,32 +32,30 @@ class InboxStats:
     lag: timedelta | None
 
 
-def inbox_stats(now: datetime) -> InboxStats:
-    """Return the figures; replays do not count as received."""
-    pending = ReceivedEvent.objects.filter(state=State.RECEIVED)
+def inbox_stats(rows: QuerySet[ReceivedEvent], now: datetime) -> InboxStats:
+    """Return the figures of these received events; replays do not count as received."""
+    pending = rows.filter(state=State.RECEIVED)
     first = pending.order_by("received_at").values_list("received_at", flat=True).first()
     return InboxStats(
-        last_hour=_received(now - HOUR),
-        last_day=_received(now - DAY),
+        last_hour=_received(rows, now - HOUR),
+        last_day=_received(rows, now - DAY),
         pending=pending.count(),
-        quarantined=ReceivedEvent.objects.filter(state=State.QUARANTINED).count(),
-        failed=ReceivedEvent.objects.filter(state=State.FAILED).count(),
+        quarantined=rows.filter(state=State.QUARANTINED).count(),
+        failed=rows.filter(state=State.FAILED).count(),
         oldest=None if first is None else max(now - first, timedelta(0)),
-        lag=_lag(now - HOUR),
+        lag=_lag(rows, now - HOUR),
     )
 
 
-def _received(since: datetime) -> int:
+def _received(rows: QuerySet[ReceivedEvent], since: datetime) -> int:
     # All states are named, so that the index on (state, received_at) answers among millions.
-    came = ReceivedEvent.objects.filter(state__in=State.values, received_at__gte=since)
+    came = rows.filter(state__in=State.values, received_at__gte=since)
     return came.filter(replay_of=None).count()
 
 
-def _lag(since: datetime) -> timedelta | None:
+def _lag(rows: QuerySet[ReceivedEvent], since: datetime) -> timedelta | None:
     """Return the 95th percentile, by the nearest rank, among the newest rows."""
-    newest = ReceivedEvent.objects.order_by("-pk").values_list(
-        "replay_of", "received_at", "applied_at"
-    )
+    newest = rows.order_by("-pk").values_list("replay_of", "received_at", "applied_at")
     lengths = sorted(
         done - came
         for replayed, came, done in newest[:NEWEST]

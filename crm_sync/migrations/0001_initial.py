@@ -2,6 +2,7 @@ import crm_sync.secrets
 import django.db.models.deletion
 import django.utils.timezone
 import uuid
+from django.conf import settings
 from django.db import migrations, models
 
 
@@ -10,6 +11,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -43,7 +45,11 @@ class Migration(migrations.Migration):
                 ('last_refusal', models.CharField(blank=True, default='', editable=False, max_length=255)),
                 ('last_refusal_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('people', models.ManyToManyField(blank=True, help_text='Who sees this workspace. Operators and superusers see every one.', related_name='workspaces', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'permissions': [('all_workspaces', 'Can see every workspace')],
+            },
         ),
         migrations.CreateModel(
             name='Heartbeat',

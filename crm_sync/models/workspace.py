@@ -91,6 +91,15 @@ class Workspace(models.Model):
     last_refusal = models.CharField(max_length=255, blank=True, default="", editable=False)
     last_refusal_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    people = models.ManyToManyField(
+        settings.AUTH_USER_MODEL,
+        blank=True,
+        related_name="workspaces",
+        help_text="Who sees this workspace. Operators and superusers see every one.",
+    )
+
+    class Meta:
+        permissions = [("all_workspaces", "Can see every workspace")]
 
     def __str__(self) -> str:
         return self.slug

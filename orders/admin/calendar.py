@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
+from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin, action
 from crm_sync.admin.ui.cells import exact_moment, local_day, local_time, page_at
 from crm_sync.admin.ui.columns import column, moment_column
@@ -50,6 +51,7 @@ def calendar_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
         only_mine=only_mine,
         workspace=workspace,
     )
+    mine = within(person, Workspace.objects.all(), "pk")
     chosen = [one for one in every if who in ("", one.photographer_name)]
     context = {
         "title": "Calendar",
@@ -62,7 +64,7 @@ def calendar_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
         "days": _days(shown_days, chosen, view, timezone.localdate(now), request),
         "count": len(chosen),
         "is_cut": len(every) == MOST,
-        "workspaces": list(Workspace.objects.order_by("slug").values_list("slug", flat=True)),
+        "workspaces": list(mine.order_by("slug").values_list("slug", flat=True)),
         "workspace": workspace,
         "photographers": sorted({one.photographer_name for one in every} - {""} | {who} - {""}),
         "photographer": who,
@@ -153,6 +155,7 @@ def _feed(person: User, now: datetime) -> dict[str, object] | None:
 class CalendarFeedAdmin(ReadOnlyAdmin):
     """Who has a calendar address; no address is shown, and each can be taken away."""
 
+    workspace_path = None
     empty = Empty(
         "Nobody has a calendar address",
         "Whoever may see orders makes one on the page of the calendar.",

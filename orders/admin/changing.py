@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
+from crm_sync.access import within
 from crm_sync.admin.ui.cells import local_time, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
@@ -95,7 +96,7 @@ def change_view(admin: ReadOnlyAdmin, request: HttpRequest, pk: int, kind: str) 
     """
     if not admin.has_act_permission(request):
         raise PermissionDenied
-    order = Order.objects.filter(pk=pk).first()
+    order = within(request.user, Order.objects.filter(pk=pk)).first()
     if order is None:
         raise Http404
     step, token = request.POST.get("step", ""), _token(request.POST.get("token", ""))

@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from crm_sync.access import within
 from crm_sync.admin.ui.base import DropdownFilter
 from orders import lists
 from orders.models import Order, PlatformUser
@@ -76,7 +77,8 @@ class OrderedByFilter(DropdownFilter):
         found = [(ME, "Me")] if is_tied or chosen == ME else []
         if chosen in ("", ME):
             return found
-        self.user = PlatformUser.objects.filter(pk=chosen).first() if KEY.match(chosen) else None
+        mine = within(request.user, PlatformUser.objects.all())
+        self.user = mine.filter(pk=chosen).first() if KEY.match(chosen) else None
         return [*found, (chosen, str(self.user or "Nobody whom we know"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:

@@ -64,7 +64,7 @@ def materials_page(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
     """Show everything that was delivered of an order, page by page (S17)."""
     if not admin.has_view_permission(request):
         raise PermissionDenied
-    order = get_object_or_404(Order, pk=pk)
+    order = get_object_or_404(admin.narrowed(request, Order.objects.all()), pk=pk)
     given = request.GET.get("page", "")
     number = max(1, int(given)) if given.isascii() and given.isdigit() and len(given) < 6 else 1
     found = shown(delivered.of_order(order), timezone.now(), number=number)

@@ -102,6 +102,7 @@ def mine_page(screen: "PersonSettingsAdmin", request: HttpRequest) -> HttpRespon
 class PersonSettingsAdmin(ReadOnlyAdmin):
     """Who gets mail, when the last one went out, and why the next one does not."""
 
+    workspace_path = None
     empty = Empty("Nobody gets mail", "Everybody chooses it for herself, under My settings.")
     list_display = ("who", "kinds", "range_", "last", "trouble")
     list_display_links = None

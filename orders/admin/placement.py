@@ -110,7 +110,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
 
     def settle_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Tie an uncertain placement to the order that a person found on the platform (POST)."""
-        placement = get_object_or_404(Placement, pk=pk)
+        placement = get_object_or_404(self.get_queryset(request), pk=pk)
         if not self.has_act_permission(request):
             raise PermissionDenied
         order_id = request.POST.get("order", "").strip()[:255]

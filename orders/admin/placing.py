@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 
+from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import link, page_of
 from crm_sync.admin.ui.page import page
@@ -42,7 +43,8 @@ def begin_view(request: HttpRequest) -> HttpResponse:
     key = request.POST.get("property", "")
     if request.method != "POST" or not key.isdecimal():
         return HttpResponseRedirect(reverse("admin:orders_placement_changelist"))
-    return begin(request, get_object_or_404(Property, pk=int(key)))
+    mine = within(request.user, Property.objects.all())
+    return begin(request, get_object_or_404(mine, pk=int(key)))
 
 
 def step_page(placement: Placement) -> str:
@@ -145,7 +147,7 @@ def progress_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> JsonRespo
     """Answer whether the property is on the platform by now, for the page that waits for that."""
     if not admin.has_view_permission(request):
         raise PermissionDenied
-    answer = JsonResponse({"state": push_state(_placement(pk).real_estate_property)})
+    answer = JsonResponse({"state": push_state(_placement(request, pk).real_estate_property)})
     answer["Cache-Control"] = "no-store"
     return answer
 
@@ -184,9 +186,9 @@ def account_of(request: HttpRequest) -> User:
 def _own(request: HttpRequest, pk: int) -> Placement:
     if not request.user.has_perm(ADD):
         raise PermissionDenied
-    return _placement(pk)
+    return _placement(request, pk)
 
 
-def _placement(pk: int) -> Placement:
+def _placement(request: HttpRequest, pk: int) -> Placement:
     rows = Placement.objects.select_related("real_estate_property").prefetch_related("user")
-    return get_object_or_404(rows, pk=pk)
+    return get_object_or_404(within(request.user, rows), pk=pk)

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
+from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import badge, link, list_of, page_at, page_of
 from crm_sync.admin.ui.page import page
@@ -75,7 +76,7 @@ def group_live(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResp
 def _lead(admin: ModelAdmin, request: HttpRequest, group: UUID) -> Placement:
     if not admin.has_view_permission(request):
         raise PermissionDenied
-    lead = selection.members(group).prefetch_related("user").first()
+    lead = within(request.user, selection.members(group)).prefetch_related("user").first()
     if lead is None:
         raise Http404
     return lead

@@ -1,15 +1,17 @@
 """An order from the list of orders: choose the property first."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse, reverse_lazy
 
+from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminAutocompleteWidget, action
 from crm_sync.admin.ui.page import page
+from crm_sync.hooks.person import Person
 from orders.admin import placing
 from properties.models import Property
 
@@ -20,12 +22,14 @@ SEARCHED = ("object_reference_id", "platform_id", "title", "locality")
 class PropertyWidget(UnfoldAdminAutocompleteWidget):
     """A choice that shows no more than the property that is chosen already."""
 
+    rows: QuerySet[Property]
+
     def __init__(self) -> None:
         super().__init__(attrs={"data-ajax--url": reverse_lazy("admin:orders_placement_search")})
 
     def optgroups(self, name: str, value: list[str], attrs: Any = None) -> Any:
         """Leave all others to the search."""
-        chosen = Property.objects.filter(pk__in=[key for key in value if key.isdecimal()])
+        chosen = self.rows.filter(pk__in=[key for key in value if key.isdecimal()])
         self.choices = [("", ""), *((one.pk, str(one)) for one in chosen)]
         return super().optgroups(name, value, attrs)
 
@@ -34,11 +38,17 @@ class StartForm(forms.Form):
     """Which property."""
 
     property = forms.ModelChoiceField(
-        Property.objects.all(),
+        Property.objects.none(),
         widget=PropertyWidget,
         help_text="Search by reference, title or locality.",
         error_messages={"required": "Choose a property."},
     )
+
+    def __init__(self, *args: Any, person: Person, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = cast("forms.ModelChoiceField[Property]", self.fields["property"])
+        field.queryset = within(person, Property.objects.all())
+        cast("PropertyWidget", field.widget).rows = field.queryset
 
 
 class StartsOrders:
@@ -60,7 +70,7 @@ def start_view(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the choice of the property; begin its order (POST)."""
     if not _may_start(request):
         raise PermissionDenied
-    form = StartForm(request.POST if request.method == "POST" else None)
+    form = StartForm(request.POST if request.method == "POST" else None, person=request.user)
     if request.method == "POST" and form.is_valid():
         return placing.begin(request, form.cleaned_data["property"])
     context = {"title": "Order", "form": form, "form_media": form.media}
@@ -77,7 +87,8 @@ def search_view(request: HttpRequest) -> JsonResponse:
     words = Q()
     for column in SEARCHED:
         words |= Q(**{f"{column}__icontains": term})
-    rows = Property.objects.filter(words) if term else Property.objects.all()
+    mine = within(request.user, Property.objects.all())
+    rows = mine.filter(words) if term else mine
     columns = ("pk", "object_reference_id", "platform_id", "title", "locality", "workspace__slug")
     found = list(
         rows.order_by("object_reference_id", "pk").values_list(*columns)[first : first + FOUND + 1]

@@ -5,21 +5,26 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from crm_sync.access import within
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
+from crm_sync.hooks.person import Person
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.platform.problems import told
 from orders.models import Assignment, MaterialSet, Order, PersonSettings, Placement, UserList
 from orders.statuses import ORDER_TERMINAL, AssignmentStatus
 
 
-def tiles() -> list[Tile]:
+def tiles(person: Person) -> list[Tile]:
     """Count what is under way and what waits for a person."""
     orders, placements = list_of("orders.order"), list_of("orders.placement")
-    is_open = Order.objects.exclude(status__in=ORDER_TERMINAL)
+    mine = within(person, Order.objects.all())
+    is_open = mine.exclude(status__in=ORDER_TERMINAL)
     acting = Assignment.objects.filter(
         status=AssignmentStatus.ACTION_REQUIRED, order__in=is_open.values("pk")
     )
-    delivered = MaterialSet.objects.exclude(fetched_at=None).exclude(order=None)
+    sets = within(person, MaterialSet.objects.all())
+    delivered = sets.exclude(fetched_at=None).exclude(order=None)
+    uncertain = within(person, Placement.objects.filter(state=Placement.State.UNCERTAIN))
     return [
         Tile(
             "Open orders", is_open.count(), "info", f"{orders}?what=open", "placed or in progress"
@@ -33,14 +38,14 @@ def tiles() -> list[Tile]:
         ),
         Tile(
             "Uncertain placements",
-            Placement.objects.filter(state=Placement.State.UNCERTAIN).count(),
+            uncertain.count(),
             "danger",
             f"{placements}?state__exact={Placement.State.UNCERTAIN}",
             "look before ordering again",
         ),
         Tile(
             "Orders with a problem",
-            Order.objects.exclude(problem="").count(),
+            mine.exclude(problem="").count(),
             "danger",
             f"{orders}?what=problem",
             "they could not be read",
@@ -55,13 +60,14 @@ def tiles() -> list[Tile]:
     ]
 
 
-def attention(now: datetime) -> list[Attention]:
+def attention(person: Person, now: datetime) -> list[Attention]:
     """Return the orders for whose answer the platform waits, and what has a problem."""
-    return [*_acting(now), *_troubled(now), *_unread(now), *_unmailed(now)]
+    mine = [*_acting(person, now), *_troubled(person, now), *_unread(person, now)]
+    return [*mine, *_unmailed(now)]
 
 
-def _acting(now: datetime) -> list[Attention]:
-    is_open = Order.objects.exclude(status__in=ORDER_TERMINAL)
+def _acting(person: Person, now: datetime) -> list[Attention]:
+    is_open = within(person, Order.objects.exclude(status__in=ORDER_TERMINAL))
     waiting = (
         Assignment.objects.filter(
             status=AssignmentStatus.ACTION_REQUIRED, order__in=is_open.values("pk")
@@ -91,9 +97,9 @@ def _reason(assignment: Assignment) -> str:
     return f"the platform waits for an answer: {words}" if words else "the platform waits"
 
 
-def _troubled(now: datetime) -> list[Attention]:
-    uncertain = Placement.objects.filter(state=Placement.State.UNCERTAIN)
-    troubled = Order.objects.exclude(problem="")
+def _troubled(person: Person, now: datetime) -> list[Attention]:
+    uncertain = within(person, Placement.objects.filter(state=Placement.State.UNCERTAIN))
+    troubled = within(person, Order.objects.exclude(problem=""))
     found: list[tuple[str, Placement | Order]] = [
         *(("Uncertain", row) for row in _newest(uncertain)),
         *(("Problem", row) for row in _newest(troubled)),
@@ -113,9 +119,10 @@ def _troubled(now: datetime) -> list[Attention]:
     ]
 
 
-def _unread(now: datetime) -> list[Attention]:
+def _unread(person: Person, now: datetime) -> list[Attention]:
     """Return the lists of users that could not be read several times in a row."""
-    failed = UserList.objects.filter(attempts__gte=FAILED_READS).exclude(problem="")
+    every = within(person, UserList.objects.all())
+    failed = every.filter(attempts__gte=FAILED_READS).exclude(problem="")
     rows = failed.values_list("workspace__slug", "problem", "read_at", "due_at")
     return [
         Attention(

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
+from crm_sync.access import within
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, two_lines
 from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.filters import WorkspaceFilter
@@ -94,7 +95,10 @@ class PlatformUserAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Show above the list when it was read, and what failed."""
-        more = {"reads": reads(timezone.now()), "can_act": self.has_act_permission(request)}
+        more = {
+            "reads": reads(request.user, timezone.now()),
+            "can_act": self.has_act_permission(request),
+        }
         return super().changelist_view(request, (extra_context or {}) | more)
 
     def page_context(self, request: HttpRequest, user: Any) -> dict[str, Any]:
@@ -122,11 +126,12 @@ class PlatformUserAdmin(ReadOnlyAdmin):
 
 
 def read_view(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
-    """Have the users of every workspace read at once."""
+    """Have the users of every workspace of this person read at once."""
     if not admin.has_act_permission(request):
         raise PermissionDenied
     now = timezone.now()
-    for workspace_id in Workspace.objects.values_list("pk", flat=True):
+    mine = within(request.user, Workspace.objects.all(), "pk")
+    for workspace_id in mine.values_list("pk", flat=True):
         user_list.ask(workspace_id, now)
     messages.success(request, "A worker reads the users from the platform now.")
     return HttpResponseRedirect(reverse("admin:orders_platformuser_changelist"))

@@ -61,7 +61,7 @@ def account_view(admin: ReadOnlyAdmin, request: HttpRequest, pk: int) -> HttpRes
     """Write the choice, unless somebody else has changed it since the page was made."""
     if not admin.has_act_permission(request):
         raise PermissionDenied
-    user = PlatformUser.objects.filter(pk=pk).first()
+    user = admin.narrowed(request, PlatformUser.objects.filter(pk=pk)).first()
     if user is None:
         raise Http404
     form = AccountForm(user, request.POST)

@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
+from crm_sync.access import within
 from crm_sync.admin.ui.base import DropdownFilter
 from orders.models import PlatformUser
 
@@ -55,7 +56,8 @@ class _ValueFilter(DropdownFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         name = self.parameter_name
-        there = PlatformUser.objects.exclude(**{name: ""}).order_by(name)
+        mine = within(request.user, PlatformUser.objects.all())
+        there = mine.exclude(**{name: ""}).order_by(name)
         return [(one, one) for one in there.values_list(name, flat=True).distinct()[:MOST]]
 
     def queryset(

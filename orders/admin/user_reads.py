@@ -6,7 +6,9 @@ from datetime import datetime
 from django.db.models import Case, F, QuerySet, Value, When
 from django.utils.safestring import SafeString
 
+from crm_sync.access import within
 from crm_sync.admin.ui.cells import moment
+from crm_sync.hooks.person import Person
 from crm_sync.models import Workspace
 from orders.models import UserList
 
@@ -39,13 +41,16 @@ class Reads:
     unasked: list[str]
 
 
-def reads(now: datetime) -> Reads:
-    """Return what is known of the reads, with three queries for any number of workspaces."""
+def reads(person: Person, now: datetime) -> Reads:
+    """Return what is known of the reads of the person's workspaces.
+
+    Three queries for any number of workspaces.
+    """
     is_well = Case(When(problem="", then=Value(1)), default=Value(0))
-    rows = UserList.objects.annotate(slug=F("workspace__slug"), is_well=is_well)
-    unasked: QuerySet[Workspace, str] = Workspace.objects.filter(user_list=None).values_list(
-        "slug", flat=True
-    )
+    every = within(person, UserList.objects.all())
+    rows = every.annotate(slug=F("workspace__slug"), is_well=is_well)
+    without = within(person, Workspace.objects.filter(user_list=None), "pk")
+    unasked: QuerySet[Workspace, str] = without.values_list("slug", flat=True)
     return Reads(
         [_read(row, now) for row in rows.order_by("is_well", "slug")[:SHOWN]],
         max(0, rows.count() - SHOWN),

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import F
 
+from crm_sync.access import within
 from orders import lists
 from orders.models import Assignment, Order
 from orders.statuses import AssignmentStatus
@@ -49,11 +50,13 @@ def appointments(
 ) -> list[Appointment]:
     """Return the appointments from `first` until before `end` that were not given up, by time.
 
-    One query; at most `MOST`. Nothing for who may not see orders (S17).
+    One query; at most `MOST`. Nothing for who may not see orders, and nothing of the workspaces of
+    others (S17).
     """
     if not person.has_perm("orders.view_order"):
         return []
-    held = Assignment.objects.filter(scheduled_at__gte=first, scheduled_at__lt=end)
+    every = within(person, Assignment.objects.all())
+    held = every.filter(scheduled_at__gte=first, scheduled_at__lt=end)
     rows = held.exclude(status=AssignmentStatus.CANCELLED)
     if workspace:
         rows = rows.filter(workspace__slug=workspace)

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from django.contrib.auth.models import User
 from django.db.models import Case, Count, Max, Q, QuerySet, Value, When
 
+from crm_sync.access import within
 from orders import lists
 from orders.models import ChangeRequest, Order, Placement, StatusChange
 from orders.news import News
@@ -103,7 +104,8 @@ def _lines(wish: Wish) -> QuerySet[StatusChange]:
     waits = Q(assignment__status=AssignmentStatus.ACTION_REQUIRED)
     waits &= ~Q(order__status__in=ORDER_TERMINAL)
     told = Q(news__in=[*wish.kinds]) & wish.within("created_at")
-    rows = StatusChange.objects.filter(told & (~Q(news=News.ACTION) | waits))
+    every = StatusChange.objects.filter(told & (~Q(news=News.ACTION) | waits))
+    rows = within(wish.person, every, "order__workspace")
     return rows.filter(lists.mine(wish.person, order="order__")) if wish.only_mine else rows
 
 
@@ -122,7 +124,7 @@ def _uncertain_placements(wish: Wish) -> QuerySet[Placement]:
     if News.UNCERTAIN not in wish.kinds or not wish.person.has_perm("orders.view_placement"):
         return Placement.objects.none()
     is_uncertain = Q(state=Placement.State.UNCERTAIN) & wish.within("uncertain_at")
-    rows = Placement.objects.filter(is_uncertain)
+    rows = within(wish.person, Placement.objects.filter(is_uncertain))
     if not wish.only_mine:
         return rows
     mine = Q(created_by=wish.person) | Q(confirmed_by=wish.person)
@@ -139,7 +141,8 @@ def _unclear_requests(wish: Wish) -> QuerySet[ChangeRequest]:
     if News.UNCERTAIN not in wish.kinds or not wish.person.has_perm("orders.view_order"):
         return ChangeRequest.objects.none()
     is_unclear = Q(outcome=ChangeRequest.Outcome.UNCLEAR) & wish.within("ended_at")
-    rows = ChangeRequest.objects.filter(is_unclear)
+    every = ChangeRequest.objects.filter(is_unclear)
+    rows = within(wish.person, every, "order__workspace")
     if not wish.only_mine:
         return rows
     return rows.filter(Q(asked_by=wish.person) | lists.mine(wish.person, order="order__"))

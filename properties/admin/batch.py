@@ -12,9 +12,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import exact_moment, link, page_of
 from crm_sync.admin.ui.page import page
+from crm_sync.hooks.person import Person
 from crm_sync.models import Workspace
 from crm_sync.platform.problems import told
 from crm_sync.templatetags.problems import problem_cell
@@ -66,9 +68,16 @@ def _batch(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> Batch:
     if not admin.has_view_permission(request):
         raise PermissionDenied
     batch = Batch.objects.select_related("created_by").filter(pk=batch_id).first()
-    if batch is None:
+    if batch is None or not _is_within(request.user, batch):
         raise Http404
     return batch
+
+
+def _is_within(person: Person, batch: Batch) -> bool:
+    """Tell whether this person sees each of its properties: the figures count all of them."""
+    every = batch.properties.all()
+    seen = within(person, every)
+    return seen is every or seen.count() == every.count()
 
 
 def _plan(batch: Batch) -> dict[str, Any]:

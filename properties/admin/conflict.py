@@ -10,6 +10,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from crm_sync.access import within
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
 from crm_sync.admin.ui.cells import badge, link, page_at, shortened
 from crm_sync.admin.ui.columns import column, moment_column
@@ -31,6 +32,7 @@ CHANGED = "Something was changed meanwhile. This is how it is now: look again, t
 class ConflictAdmin(ReadOnlyAdmin):
     """All three values of each, for ever: nobody's edit disappears without a trace (I4)."""
 
+    workspace_path = "real_estate_property__workspace"
     empty = Empty(
         "Both sides agree",
         "Where somebody on the platform and somebody here change the same field, it is shown here.",
@@ -122,7 +124,7 @@ class ConflictAdmin(ReadOnlyAdmin):
 
     def decide_view(self, request: HttpRequest, property_id: int) -> HttpResponse:
         """Show the open conflicts of a property, member by member, and decide them (POST)."""
-        row = Property.objects.filter(pk=property_id).first()
+        row = within(request.user, Property.objects.filter(pk=property_id)).first()
         if row is None:
             raise Http404
         may_act = self.has_act_permission(request)

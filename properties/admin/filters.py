@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
+from crm_sync.access import within
 from crm_sync.admin.ui.base import DropdownFilter
 from properties.catalog import FIELDS, label
 from properties.forms.values import choice_name
@@ -37,9 +38,8 @@ class ProblemFilter(DropdownFilter):
     parameter_name = "problem"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        some = (
-            Property.objects.exclude(problem={}).order_by("-pk").values_list("problem", flat=True)
-        )
+        mine = within(request.user, Property.objects.exclude(problem={}))
+        some = mine.order_by("-pk").values_list("problem", flat=True)
         counts = Counter(
             path
             for problem in some[:MOST_ROWS]

@@ -14,6 +14,7 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
+from crm_sync.access import within
 from crm_sync.admin.ui.base import (
     ChoicesDropdownFilter,
     ModelForm,
@@ -27,6 +28,7 @@ from crm_sync.admin.ui.cells import EMPTY, moment, page_of, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.hooks.person import Person
 from crm_sync.models import Workspace
 from properties.admin.import_page import badge_of, import_page, progress
 from properties.feeds.table.cells import GUARDED_IN_CSV, guard
@@ -50,10 +52,11 @@ class UploadForm(ModelForm):
         fields = ("workspace", "file", "force")
         widgets = {"workspace": UnfoldAdminSelectWidget, "force": UnfoldBooleanWidget}
 
-    def __init__(self, *args: Any, too_large: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, person: Person, too_large: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = cast("forms.ModelChoiceField[Workspace]", self.fields["workspace"])
-        field.queryset = Workspace.objects.only("pk", "slug").order_by("slug")  # no secret (S5)
+        every = Workspace.objects.only("pk", "slug").order_by("slug")  # no secret (S5)
+        field.queryset = within(person, every, "pk")
         if not self.is_bound and field.queryset.count() == 1:
             self.initial["workspace"] = field.queryset.first()
         if too_large:
@@ -160,7 +163,7 @@ class ImportAdmin(ReadOnlyAdmin):
     ) -> Any:
         if obj is not None:
             return super().get_form(request, obj, change, **kwargs)
-        return partial(UploadForm, too_large=was_too_large(request))
+        return partial(UploadForm, person=request.user, too_large=was_too_large(request))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return [(None, {"fields": () if obj else UploadForm.Meta.fields})]

@@ -17,12 +17,13 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync import registry
-from crm_sync.admin.ui.base import ModelAdmin, action, display
+from crm_sync.admin.ui.base import action, display
 from crm_sync.admin.ui.cells import EMPTY, moment, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.page import named
-from crm_sync.admin.ui.readonly import ROWS
+from crm_sync.admin.ui.readonly import ROWS, Empty
+from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.hooks.actions import PropertyAction
 from crm_sync.hooks.sections import Section
 from properties.admin.batch import ask, batch_page, batch_progress
@@ -42,9 +43,14 @@ DOCUMENTS = ("desired", "observed", "inflight", "leftover")  # no list shows the
 
 
 @admin.register(Property)
-class PropertyAdmin(ExportActions, ModelAdmin):
+class PropertyAdmin(ExportActions, ScopedAdmin):
     """Every change goes through `editing`: this admin never saves a row (I7)."""
 
+    empty = Empty(
+        "No property is known yet",
+        "Add one, or import a feed. Those of the platform are read from it once an hour.",
+        ("manage.py pull_properties main", "manage.py import_properties main stock.xml"),
+    )
     change_form_template = "properties/change_form.html"
     list_display = ("reference", "shown_title", "kind", "place", "state", "waiting", "pushed")
     list_filter = (StateFilter, ProblemFilter, TypeFilter, WorkspaceFilter)
@@ -77,7 +83,9 @@ class PropertyAdmin(ExportActions, ModelAdmin):
     # --- the list ---
     def get_queryset(self, request: HttpRequest) -> QuerySet[Property]:
         """Return the rows with their state, and the slug instead of the workspace (S5)."""
-        rows = Property.objects.with_state(timezone.now())
+        rows: QuerySet[Property] = self.narrowed(
+            request, Property.objects.with_state(timezone.now())
+        )
         view = request.resolver_match.view_name if request.resolver_match else ""
         if view.endswith("_changelist"):
             rows = rows.defer(*DOCUMENTS)
@@ -132,7 +140,7 @@ class PropertyAdmin(ExportActions, ModelAdmin):
     ) -> Any:
         """Return the form of the catalog; for viewers one that cannot be typed into."""
         may_type = self.has_change_permission(request, obj) if obj else True
-        return partial(PropertyForm, locked=not may_type)
+        return partial(PropertyForm, person=request.user, locked=not may_type)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Leave the fields to the form: its tabs come from the catalog."""

@@ -7,7 +7,9 @@ from typing import Any
 from django.db.models import Count, F
 from django.utils import timezone
 
+from crm_sync.access import within
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
+from crm_sync.hooks.person import Person
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.platform.problems import told
 from crm_sync.text import span
@@ -38,14 +40,14 @@ REMEDIES = {
 NAMED = 3  # fields that the hint of a tile has room for
 
 
-def tiles() -> list[Tile]:
+def tiles(person: Person) -> list[Tile]:
     """Count the properties by state, and what the last samples found; one query each."""
-    return _states() + _drift(timezone.now())
+    return _states(person) + _drift(person, timezone.now())
 
 
-def _states() -> list[Tile]:
+def _states(person: Person) -> list[Tile]:
     """Rare states show up when there are any."""
-    annotated = Property.objects.with_state(timezone.now()).order_by()
+    annotated = within(person, Property.objects.with_state(timezone.now()).order_by())
     states = annotated.values_list("sync_state")  # type: ignore[misc] # hidden in with_state
     counts: dict[str, int] = dict(states.annotate(Count("pk")))
     # What is being pushed right now is on its way like what waits for it.
@@ -58,9 +60,10 @@ def _states() -> list[Tile]:
     ]
 
 
-def _drift(now: datetime) -> list[Tile]:
+def _drift(person: Person, now: datetime) -> list[Tile]:
     """Add up the last sample of each workspace; nothing before the first."""
-    checks = list(DriftCheck.objects.newest(DriftCheck.Kind.SAMPLE).order_by("started_at"))
+    newest = within(person, DriftCheck.objects.newest(DriftCheck.Kind.SAMPLE))
+    checks = list(newest.order_by("started_at"))
     if not checks:
         return []
     differing, unexplained, compared = (
@@ -80,10 +83,10 @@ def _drift(now: datetime) -> list[Tile]:
     return [Tile("Drift", differing, tone, link, "; ".join(part for part in parts if part))]
 
 
-def swept(now: datetime) -> list[Attention]:
+def swept(person: Person, now: datetime) -> list[Attention]:
     """Return the last sweeps that found something: somebody writes past the product (I7)."""
     kind = DriftCheck.Kind.SWEEP
-    found: Any = DriftCheck.objects.newest(kind).filter(unexplained__gt=0)
+    found: Any = within(person, DriftCheck.objects.newest(kind)).filter(unexplained__gt=0)
     return [
         Attention(
             badge("Drift", "warning"),
@@ -102,10 +105,10 @@ def _first(check: DriftCheck) -> str:
     return names if check.unexplained <= NAMED else f"{names} and {check.unexplained - NAMED} more"
 
 
-def attention(now: datetime) -> list[Attention]:
+def attention(person: Person, now: datetime) -> list[Attention]:
     """Return the properties with a field that waits for a person."""
     waiting: Any = (  # annotated twice, which the stubs do not follow
-        Property.objects.with_state(now)
+        within(person, Property.objects.with_state(now))
         .exclude(problem={})
         .order_by("-read_at", "-pk")
         .annotate(workspace_slug=F("workspace__slug"))[:NEWEST]

@@ -14,7 +14,9 @@ from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
+from crm_sync.access import within
 from crm_sync.admin.ui.base import UnfoldAdminSelectWidget, UnfoldBooleanWidget
+from crm_sync.hooks.person import Person
 from crm_sync.models import Workspace
 from crm_sync.platform import references
 from properties import merge
@@ -38,11 +40,13 @@ class PropertyForm(forms.Form):
         data: QueryDict | None = None,
         files: Any = None,
         *,
+        person: Person,
         instance: Property | None = None,
         initial: dict[str, Any] | None = None,
         locked: bool = False,
     ) -> None:
         super().__init__(data, initial=initial)
+        self.person = person
         self.instance = instance or Property()
         self.creating = instance is None
         self.changes: dict[str, Any] = {}  # leaf to new value, once the form is valid
@@ -97,8 +101,9 @@ class PropertyForm(forms.Form):
     def _add_keys(self) -> None:
         """Add what identifies the property: to be chosen on creation only."""
         if self.creating:
+            every = Workspace.objects.only("slug").order_by("slug")  # S5: no secrets
             self.fields[WORKSPACE] = forms.ModelChoiceField(
-                Workspace.objects.only("slug").order_by("slug"),  # S5: no secrets
+                within(self.person, every, "pk"),
                 empty_label="Select a workspace",
                 widget=UnfoldAdminSelectWidget(),
             )

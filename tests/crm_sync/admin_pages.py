@@ -9,6 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from crm_sync import access
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.models.received_event import PENDING, UNDERSTOOD
 
@@ -43,11 +44,11 @@ def make_received_event(workspace: Workspace, body: bytes = b"{}", **columns: An
 
 
 def client_of(*permissions: str, superuser: bool = False) -> Client:
-    """Sign in somebody who may do exactly this ("crm_sync.view_receivedevent")."""
+    """Sign in somebody who may do exactly this ("crm_sync.view_receivedevent"), everywhere."""
     user = User.objects.create_user(
         username=f"user-{User.objects.count()}", is_staff=True, is_superuser=superuser
     )
-    for name in permissions:
+    for name in (*permissions, access.ALL):
         app, _, codename = name.partition(".")
         found = Permission.objects.get(content_type__app_label=app, codename=codename)
         user.user_permissions.add(found)

@@ -38,7 +38,7 @@ def test_no_page_of_the_admin_holds_a_secret(boss):
         "/admin/",
         LIST,
         page(workspace),
-        f"{page(workspace)}../history/",
+        f"{LIST}{workspace.pk}/history/",
         "/admin/crm_sync/receivedevent/",
         f"/admin/crm_sync/receivedevent/{received_event.pk}/change/",
     ]

@@ -230,6 +230,7 @@ def test_who_may_change_them_needs_the_token_against_forged_requests(main):
 def test_an_agent_sees_the_users_in_the_menu(main):
     agent = User.objects.create_user("agent", is_staff=True)
     agent.groups.add(Group.objects.get(name="Agents"))
+    main.people.add(agent)
     client = Client()
     client.force_login(agent)
     make_user(main)

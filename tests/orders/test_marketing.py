@@ -46,6 +46,7 @@ def test_a_set_that_was_announced_before_we_knew_the_property_is_shown(boss, hom
 def test_who_may_not_see_orders_does_not_see_them(home, generated):
     agent = User.objects.create_user("agent", is_staff=True)
     agent.user_permissions.add(Permission.objects.get(codename="view_property"))
+    home.workspace.people.add(agent)
     client = Client()
     client.force_login(agent)
     assert "marketing-group" not in page(client, home)

@@ -39,7 +39,7 @@ def agent(name: str = "agent", *, kinds=tuple(News), only_mine: bool = False, **
     """Return somebody who wants mail since an hour ago, and may see orders and placements."""
     known = {"email": f"{name}@example.com", "is_staff": True}
     person = User.objects.create(username=name, **(known | columns))
-    for codename in ("view_order", "view_placement"):
+    for codename in ("view_order", "view_placement", "all_workspaces"):
         person.user_permissions.add(Permission.objects.get(codename=codename))
     choose(person, kinds=kinds, only_mine=only_mine, time_zone="", now=now() - HOUR)
     return person

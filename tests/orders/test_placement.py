@@ -347,6 +347,7 @@ def test_the_admin_settles_by_post_and_not_for_viewers(admin_client, client, unc
     assert uncertain.state == State.UNCERTAIN
     viewer = User.objects.create_user("viewer", is_staff=True)
     viewer.user_permissions.add(Permission.objects.get(codename="view_placement"))
+    uncertain.workspace.people.add(viewer)
     client.force_login(viewer)
     client.post(address, chosen)
     uncertain.refresh_from_db()

@@ -26,7 +26,8 @@ def admin_user(db) -> User:
 def viewer(db) -> Client:
     """Return the browser of a person who may look at properties, and nothing else."""
     user = User.objects.create(username="viewer", is_staff=True)
-    user.user_permissions.add(Permission.objects.get(codename="view_property"))
+    codenames = ("view_property", "all_workspaces")
+    user.user_permissions.add(*Permission.objects.filter(codename__in=codenames))
     client = Client()
     client.force_login(user)
     return client

@@ -291,6 +291,7 @@ def test_the_permission_to_change_is_the_permission_to_undo(flat):
     user.user_permissions.set(
         Permission.objects.filter(codename__in=["view_property", "change_property"])
     )
+    flat.workspace.people.add(user)
     client = Client()
     client.force_login(user)
     client.post(undo_page(flat, last("title")))

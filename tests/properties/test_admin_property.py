@@ -340,6 +340,7 @@ def test_who_may_change_but_not_delete_can_edit(db, flat):
     user = User.objects.create(username="agent", is_staff=True)
     rights = Permission.objects.filter(codename__in=["view_property", "change_property"])
     user.user_permissions.set(rights)
+    flat.workspace.people.add(user)
     client = Client()
     client.force_login(user)
     assert save(client, flat, title="Theirs").status_code == 302

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.db import connection
 from django.test import Client
 
-agents = importlib.import_module("properties.migrations.0003_agents")
+agents = importlib.import_module("properties.migrations.0003_groups")
 
 
 def test_a_fresh_database_has_a_group_for_agents(db):
@@ -46,5 +46,5 @@ def test_an_agent_sees_the_work_and_nothing_of_the_connection(db):
 def test_what_an_operator_makes_of_the_group_stays(db):
     group = Group.objects.get(name="Agents")
     group.permissions.set(Permission.objects.filter(codename="view_order"))
-    agents.add_group(apps, connection.schema_editor())
+    agents.add_groups(apps, connection.schema_editor())
     assert group.permissions.count() == 1

@@ -8,7 +8,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.scope import ScopedAdmin
 
 ROWS = 30  # of a page of a list; each is 5 KB of HTML, and what is wanted is found by a filter
 
@@ -22,10 +22,9 @@ class Empty:
     commands: tuple[str, ...] = ()
 
 
-class ReadOnlyAdmin(ModelAdmin):
+class ReadOnlyAdmin(ScopedAdmin):
     """Mirrors and inboxes: the platform writes them, so no form adds, changes or deletes."""
 
-    change_list_template = "crm_sync/list.html"
     list_filter_submit = True
     list_per_page = ROWS
     # Counting every choice of every filter would read the whole table once for each.

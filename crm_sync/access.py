@@ -1,0 +1,60 @@
+"""Whose workspaces a person sees: the one place that decides it (S12, S17).
+
+Everything that shows or changes rows of workspaces to a person takes them through `within`.
+"""
+
+from typing import Any, TypeVar, cast
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from crm_sync.hooks.person import Person
+from crm_sync.models import Workspace
+
+ALL = "crm_sync.all_workspaces"
+MOST_NAMED = 3  # people whom a page names to ask
+
+Rows = TypeVar("Rows", bound=QuerySet[Any])
+
+
+def within(person: Person, rows: Rows, path: str = "workspace") -> Rows:
+    """Return those of the rows that belong to workspaces of the person.
+
+    Args:
+        path: from a row to its workspace; "pk" where the rows are workspaces.
+    """
+    keys = workspace_keys(person)
+    return rows if keys is None else rows.filter(**{f"{path}__in": keys})
+
+
+def workspace_keys(person: Person) -> list[int] | None:
+    """Return the keys of the workspaces that a person is in; None for all that there are.
+
+    They are read once for each person object, which lives as long as its request.
+    """
+    if cast("Any", person).has_perm(ALL):
+        return None
+    if not hasattr(person, "_workspace_keys"):
+        mine = Workspace.people.through.objects.filter(user=person.pk)
+        keys = sorted(mine.values_list("workspace", flat=True)) if person.pk else []
+        cast("Any", person)._workspace_keys = keys
+    return cast("list[int]", cast("Any", person)._workspace_keys)
+
+
+def sees_several(person: Person) -> bool:
+    """Tell whether rows of two workspaces or more can stand side by side for this person."""
+    keys = workspace_keys(person)
+    if keys is not None:
+        return len(keys) > 1
+    if not hasattr(person, "_sees_several"):
+        cast("Any", person)._sees_several = len(Workspace.objects.values("pk")[:2]) > 1
+    return cast("bool", cast("Any", person)._sees_several)
+
+
+def whom_to_ask() -> list[str]:
+    """Return the names of the first few people who can put somebody into a workspace."""
+    able = User.objects.with_perm(
+        "crm_sync.change_workspace", backend="django.contrib.auth.backends.ModelBackend"
+    )
+    names = able.filter(is_staff=True).order_by("username")[:MOST_NAMED]
+    return [one.get_full_name() or one.get_username() for one in names]

@@ -1,0 +1,292 @@
+"""Who sees what: every address of the product, every role, rows in two workspaces (S12, S17)."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.db.models import ForeignKey
+from django.http import HttpResponseBase
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from orders.models import CalendarFeed, Look, Placement, StatusChange
+from orders.news import News
+from orders.notices.happenings import Wish, happenings
+from tests import roles
+from tests.roles import (
+    addresses,
+    calendar_address,
+    fill,
+    missing,
+    pages,
+    people,
+    routes,
+    slug_of,
+    snapshot,
+    word,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+Rows = dict[str, Any]
+AGENTS = {"agent of A", "agent of B", "agent of none"}
+READERS = {*AGENTS, "read-only of A"}
+OPERATORS = {"operator", "superuser"}
+# Who opens the list of a screen and the pages below it; each other screen is for everybody.
+SCREENS = {
+    "auth.user": {"superuser"},
+    "auth.group": {"superuser"},
+    **dict.fromkeys(
+        (
+            *("crm_sync.workspace", "crm_sync.webhookmonitor", "crm_sync.gap"),
+            *("crm_sync.receivedevent", "properties.driftcheck", "properties.import"),
+            *("orders.calendarfeed", "orders.personsettings", "django_celery_beat.periodictask"),
+            *("django_celery_beat.intervalschedule", "django_celery_beat.crontabschedule"),
+        ),
+        OPERATORS,
+    ),
+}
+# Pages for which it is not enough to see the row.
+DOERS = dict.fromkeys(
+    (
+        *("orders_order_cancel", "orders_order_reschedule", "orders_order_start"),
+        *("orders_placement_choose", "orders_placement_review", "orders_placement_take_back"),
+        *("orders_placement_settle", "orders_placement_start", "orders_placement_search"),
+        *("properties_property_undo", "properties_property_add"),
+    ),
+    AGENTS | OPERATORS,
+)
+POST_ONLY = {"orders_platformuser_account", "orders_platformuser_read"}
+# Forms of Django's that nobody gets: the rows are written by workers, and nothing is deleted.
+NO_FORM = re.compile(r"_(delete|add)$")
+FORMS = {"properties_property_add", "properties_import_add"}
+
+
+@pytest.fixture
+def a(db) -> Rows:
+    return fill("a")
+
+
+@pytest.fixture
+def b(db) -> Rows:
+    return fill("b")
+
+
+@pytest.fixture
+def who(a: Rows, b: Rows) -> dict[str, Client]:
+    return people({"a": a["crm_sync.workspace"], "b": b["crm_sync.workspace"]})
+
+
+def may_open(role: str, name: str) -> bool:
+    """Tell whether a role opens a page, of the rows in its workspaces."""
+    if NO_FORM.search(name) and name not in FORMS:
+        return False
+    allowed = SCREENS.get(pages()[name][0], READERS | OPERATORS)
+    return role in DOERS.get(name, allowed)
+
+
+def is_inside(role: str, slug: str) -> bool:
+    return role in OPERATORS or role.endswith(f" {slug.upper()}")
+
+
+def wrong_answer(role: str, name: str, slug: str, status: int, of_nothing: int) -> bool:
+    if role == "nobody":
+        return status != 302
+    if name in POST_ONLY:
+        return status != 405
+    if not is_inside(role, slug):
+        return status != of_nothing or status not in (403, 404)
+    return status not in ((200, 302) if may_open(role, name) else (403, 404))
+
+
+def test_each_person_opens_the_rows_of_their_workspaces_and_every_other_is_not_there(a, b, who):
+    nowhere = missing(a)
+    wrong = []
+    for role, client in who.items():
+        for name, address in nowhere.items():
+            of_nothing = client.get(address).status_code
+            for slug, rows in (("a", a), ("b", b)):
+                status = client.get(addresses(rows)[name]).status_code
+                if wrong_answer(role, name, slug, status, of_nothing):
+                    wrong.append((role, name, slug, status, of_nothing))
+    assert wrong == []
+
+
+def test_each_list_opens_for_who_may_see_its_rows_and_for_nobody_else(a, b, who):
+    wrong = []
+    for model in admin.site._registry:
+        label = model._meta.label_lower
+        address = reverse(f"admin:{label.replace('.', '_')}_changelist")
+        for role, client in who.items():
+            status = client.get(address).status_code
+            allowed = SCREENS.get(label, READERS | OPERATORS)
+            expected = 302 if role == "nobody" else 200 if role in allowed else 403
+            wrong += [(role, label, status)] if status != expected else []
+    assert wrong == []
+
+
+def test_every_screen_says_how_its_rows_belong_to_a_workspace():
+    without = {
+        model._meta.label_lower
+        for model, screen in admin.site._registry.items()
+        if getattr(screen, "workspace_path", None) is None
+    }
+    assert without == {
+        *("auth.user", "auth.group", "orders.calendarfeed", "orders.personsettings"),
+        *("django_celery_beat.periodictask", "django_celery_beat.intervalschedule"),
+        "django_celery_beat.crontabschedule",
+    }
+
+
+def lists_and_forms() -> list[str]:
+    return [
+        f"/{route}"
+        for route, pattern in routes()
+        if route.startswith("admin/") and "<" not in route and "(" not in route
+        if pattern.name != "logout"
+    ]
+
+
+def every_question(rows: Rows, username: str) -> list[str]:
+    """Return all that a person can ask for: pages of rows, lists, searches, choices, feeds."""
+    lists = lists_and_forms()
+    narrowed = [f"?q=word&workspace={slug_of(slug)}" for slug in "ab"]
+    by = f"/admin/orders/order/?by={rows['orders.platformuser'].pk}"
+    return [
+        *("/admin/", calendar_address(username), by, "/admin/search/?s=word&extended=1"),
+        *addresses(rows).values(),
+        *lists,
+        *(f"{one}{query}" for one in lists for query in ("?q=word&term=word", *narrowed)),
+        *(f"/admin/orders/order/calendar/?view=list&workspace={slug_of(slug)}" for slug in "ab"),
+        *(f"/admin/autocomplete/?term=word&{of}" for of in _relations()),
+    ]
+
+
+def _relations() -> list[str]:
+    return [
+        f"app_label={model._meta.app_label}&model_name={model._meta.model_name}&field_name={one.name}"
+        for model in roles.ours()
+        for one in model._meta.fields
+        if isinstance(one, ForeignKey)
+    ]
+
+
+def text_of(answer: HttpResponseBase) -> str:
+    return b"".join(answer).decode(errors="replace")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("role", ["agent of A", "read-only of A", "agent of none"])
+def test_no_answer_holds_a_word_of_a_workspace_of_others(a, b, who, role):
+    others = [slug for slug in "ab" if not is_inside(role, slug)]
+    forbidden = [mark for slug in others for mark in (word(slug), slug_of(slug))]
+    questions = {one for rows in (a, b) for one in every_question(rows, role.replace(" ", "-"))}
+    leaks = []
+    for question in sorted(questions):
+        text = text_of(who[role].get(question, follow=True))
+        leaks += [(question, one) for one in forbidden if one in text and one not in question]
+    assert leaks == []
+
+
+def test_an_operator_finds_the_words_of_both_workspaces(a, b, who):
+    found = {
+        mark
+        for question in every_question(b, "operator")
+        for mark in (word("a"), word("b"))
+        if mark in text_of(who["operator"].get(question, follow=True))
+    }
+    assert found == {word("a"), word("b")}
+
+
+MOVING = re.compile(
+    r'csrfmiddlewaretoken" value="[^"]*"|(?s:<time .*?</time>)|\d+ s ago|nonce="[^"]*"'
+)
+
+
+def as_it_stands(client: Client, questions: list[str]) -> dict[str, str]:
+    return {one: MOVING.sub("", text_of(client.get(one, follow=True))) for one in questions}
+
+
+def test_rows_of_others_change_no_page_and_no_figure(a):
+    somewhere = {"a": a["crm_sync.workspace"], "b": a["crm_sync.workspace"]}
+    mine = people(somewhere)["agent of A"]
+    lists = lists_and_forms()
+    questions = ["/admin/", *lists, *addresses(a).values()]
+    as_it_stands(mine, questions)  # what the first look at an order writes
+    before = as_it_stands(mine, questions)
+    fill("b")
+    after = as_it_stands(mine, questions)
+    assert [one for one in questions if before[one] != after[one]] == []
+
+
+def test_no_mail_tells_of_a_workspace_of_others(a, b, who):
+    StatusChange.objects.update(news=News.CANCELLED, created_at=timezone.now())
+    Placement.objects.filter(state="UNCERTAIN").update(uncertain_at=timezone.now())
+    hour = timedelta(hours=1)
+    times = (timezone.now() - hour, timezone.now() + hour)
+    told = {
+        role: {
+            one.order or one.reference[: len(word("a"))]
+            for one in happenings(Wish(person_of(role), tuple(News), False, *times), limit=99)
+        }
+        for role in (*READERS, "operator")
+    }
+    of_a, of_b = ({f"{word(slug)}-o", word(slug)} for slug in "ab")
+    assert told == {
+        **{"agent of A": of_a, "read-only of A": of_a, "agent of B": of_b},
+        **{"agent of none": set(), "operator": of_a | of_b},
+    }
+
+
+def person_of(role: str) -> User:
+    return User.objects.get(username=role.replace(" ", "-"))
+
+
+# Whatever a page may be asked to do; a page takes what it knows.
+ORDERS = (
+    {"action": "configure", "decision": "ours", "step": "place", "do": "renew", "order": "1"},
+    {"step": "send", "confirmed": "1", "leave_out": "warned", "account": "nobody", "seen": "x"},
+    {"step": "take_back", "action": "disable", "revision": "0", "title": "other"},
+    {"step": "load", "action": "rotate", "post": "yes"},
+)
+
+
+def everything_tried(client: Client, rows: Rows) -> None:
+    """Post to each page of the rows, and each action of each list with the rows chosen."""
+    for name, address in addresses(rows).items():
+        for posted in ORDERS:
+            client.post(address, posted)
+        assert name
+    begun = {"property": rows["properties.property"].pk}
+    client.post("/admin/orders/placement/begin/", begun)
+    client.post("/admin/orders/placement/start/", begun)
+    client.post("/admin/orders/platformuser/read/")
+    for label, screen in roles.SCREENS.items():
+        if label in rows:
+            address = reverse(f"admin:{label.replace('.', '_')}_changelist")
+            names = {*(one if isinstance(one, str) else one.__name__ for one in screen.actions)}
+            for action in sorted(names | {"order"}):
+                chosen = {"action": action, "_selected_action": rows[label].pk}
+                client.post(address, chosen)
+                client.post(address, chosen | {"confirmed": "1", "select_across": "1"})
+
+
+def test_who_only_reads_changes_nothing(a, b, who):
+    before = snapshot(but=(Look, CalendarFeed))
+    everything_tried(who["read-only of A"], a)
+    everything_tried(who["read-only of A"], b)
+    assert snapshot(but=(Look, CalendarFeed)) == before
+
+
+def test_an_agent_changes_nothing_of_another_workspace(a, b, who):
+    def of_b() -> dict[str, Any]:
+        return {
+            label: [one for one in rows if word("b") in repr(one) or slug_of("b") in repr(one)]
+            for label, rows in snapshot(but=(Look,)).items()
+        }
+
+    before = of_b()
+    everything_tried(who["agent of A"], b)
+    assert of_b() == before
