@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from crm_sync.admin.ui.base import action, display
 from crm_sync.admin.ui.cells import badge, exact_moment, link, page_at, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.delays import say_when
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import WebhookMonitor, Workspace
@@ -91,8 +92,9 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
     @action(description="Poll now", permissions=["act"])
     def poll_now(self, request: HttpRequest, queryset: QuerySet[WebhookMonitor]) -> None:
         """Have the configuration and the whole history read (POST only)."""
-        count = schedule.ask(WebhookMonitor.objects.filter(pk__in=queryset), now=timezone.now())
-        messages.success(request, f"A worker polls now: {count}.")
+        chosen, now = WebhookMonitor.objects.filter(pk__in=queryset), timezone.now()
+        schedule.ask(chosen, now=now)
+        say_when(request, chosen, now=now, done="polled", at_once="A worker polls now")
 
     @action(description="Failures seen", permissions=["act"])
     def seen(self, request: HttpRequest, queryset: QuerySet[WebhookMonitor]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial, update_wrapper
 from typing import Any, cast
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import F, Max, OuterRef, QuerySet, Subquery
@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 from crm_sync.admin.ui.base import action, display
 from crm_sync.admin.ui.cells import EMPTY, badge, moment, shortened, two_lines, unbroken
 from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.delays import PAUSE, row_delay, say_when
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from orders.admin.calendar import address_page, calendar_page
@@ -68,6 +69,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         orders: QuerySet[Order] = super().get_queryset(request).defer("observed")
         return orders.annotate(
             workspace_slug=F("workspace__slug"),
+            **PAUSE,
             title=F("real_estate_property__title"),
             locality=F("real_estate_property__locality"),
             last_event_at=Subquery(last),
@@ -126,13 +128,12 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
     @action(description="Read again", permissions=["act"])
     def read_again(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
         """Make the orders due for a read from the platform now (POST only)."""
-        chosen = queryset.order_by()
-        workspaces = sorted(chosen.values_list("workspace_id", flat=True).distinct())
-        for workspace_id in workspaces:
+        chosen, now = queryset.order_by(), timezone.now()
+        for workspace_id in chosen.values_list("workspace_id", flat=True).distinct():
             mine = chosen.filter(workspace_id=workspace_id)
-            poller.ask(mine, updates.QUEUE, workspace_id, now=timezone.now())
+            poller.ask(mine, updates.QUEUE, workspace_id, now=now)
         self.note(request, chosen, "Asked for a read from the platform.")
-        messages.success(request, f"A worker reads them again now: {chosen.count()}.")
+        say_when(request, Order.objects.filter(pk__in=chosen.values("pk")), now=now)
 
     def get_urls(self) -> list[URLPattern]:
         """Add the calendar, the changes, and what a page asks for while it is open."""
@@ -156,6 +157,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         kinds = offered(order) if self.has_act_permission(request) else []
         return page(order, now=timezone.now()) | {
             "sees_received_events": request.user.has_perm("crm_sync.view_receivedevent"),
+            "read_when": row_delay(order, timezone.now()),
             "changes": [(CHANGES[kind].link, change_page(order, kind)) for kind in kinds],
         }
 

@@ -15,6 +15,7 @@ from django.utils import timezone
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action
 from crm_sync.admin.ui.cells import EMPTY, page_of, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.delays import PAUSE
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
@@ -56,6 +57,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
         "workspace_slug": F("workspace__slug"),
         "order_name": F("order__platform_id"),
         "beginner": F("created_by__username"),
+        **PAUSE,
     }
     actions = ("not_placed",)
 

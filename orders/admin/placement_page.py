@@ -6,6 +6,7 @@ from typing import Any
 from django.urls import reverse
 
 from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at
+from crm_sync.admin.ui.delays import row_delay
 from crm_sync.platform.problems import told
 from orders.admin.cells import placement_badge, who_fact
 from orders.admin.placing import ADD, is_open_for, step_page
@@ -22,7 +23,8 @@ SAYS = {
     State.UNCERTAIN: "The platform may have the order. It is never sent a second time by itself.",
     State.FAILED: "Nothing was ordered.",
 }
-CONFIRMED = "A worker places it now. This page follows by itself, and may be closed."
+FOLLOWS = "This page follows by itself, and may be closed."
+CONFIRMED = f"A worker places it now. {FOLLOWS}"
 TRIED_AGAIN = "Nothing was ordered yet; it is tried again soon. "
 
 
@@ -30,29 +32,33 @@ def placement_page(placement: Any, user: Any, *, now: datetime) -> dict[str, Any
     """Return what the template needs.
 
     Args:
-        placement: annotated with `workspace_slug` and `order_name`.
+        placement: annotated with `workspace_slug`, `order_name` and `delays.PAUSE`.
     """
     state = State(placement.state)
     waits = state == State.READY and placement.confirmed_at is not None
+    is_paused = placement.paused_until is not None and placement.paused_until > now
+    later = row_delay(placement, now, done="placed") if waits and is_paused else ""
     may_order = user.has_perm(ADD)
     order = page_at("orders.order", placement.order_id) if placement.order_id else ""
     return {
         "badge": placement_badge(placement),
-        "says": CONFIRMED if waits else SAYS[state],
+        "says": (FOLLOWS if later else CONFIRMED) if waits else SAYS[state],
         "is_uncertain": state == State.UNCERTAIN,
         "order_url": order,
         "go_on": step_page(placement) if is_open_for(placement, user) else "",
         "again": may_order and state == State.FAILED and placement.real_estate_property_id,
         "can_take_back": waits and may_order and placement.created_by_id == user.pk,
         "is_under_way": waits or state == State.SENDING,
-        "waits_because": TRIED_AGAIN + told(placement.problem).sentence
-        if waits and placement.problem
-        else "",
+        "waits_because": later or _why(placement) if waits else "",
         "facts": [(name, value) for name, value in _facts(placement, order, now) if value],
         "lines": lines(placement) if state != State.DRAFT else [],
         "sum": total(placement.products),
         "calls": calls(placement),
     }
+
+
+def _why(placement: Any) -> str:
+    return TRIED_AGAIN + told(placement.problem).sentence if placement.problem else ""
 
 
 def _facts(placement: Any, order: str, now: datetime) -> list[tuple[str, object]]:

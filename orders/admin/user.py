@@ -3,7 +3,7 @@
 from functools import partial, update_wrapper
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 from crm_sync.access import within
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, two_lines
 from crm_sync.admin.ui.columns import column
+from crm_sync.admin.ui.delays import say_when
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import Workspace
@@ -22,7 +23,7 @@ from orders.admin.user_account import AccountForm, account_view
 from orders.admin.user_filters import AccountFilter, CountryFilter, GoneFilter, LanguageFilter
 from orders.admin.user_reads import reads
 from orders.mirror import user_list
-from orders.models import PlatformUser
+from orders.models import PlatformUser, UserList
 
 BY_HAND, BY_EMAIL = "chosen here", "by e-mail"
 
@@ -133,5 +134,6 @@ def read_view(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
     mine = within(request.user, Workspace.objects.all(), "pk")
     for workspace_id in mine.values_list("pk", flat=True):
         user_list.ask(workspace_id, now)
-    messages.success(request, "A worker reads the users from the platform now.")
+    at_once = "A worker reads the users from the platform now"
+    say_when(request, UserList.objects.all(), now=now, at_once=at_once)
     return HttpResponseRedirect(reverse("admin:orders_platformuser_changelist"))

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import exact_moment, link, page_of
+from crm_sync.admin.ui.delays import delay
 from crm_sync.admin.ui.page import page
 from crm_sync.hooks.person import Person
 from crm_sync.models import Workspace
@@ -121,6 +122,7 @@ def _why(workspace: Workspace) -> SafeString | str:
 
 def _progress(batch: Batch) -> dict[str, Any]:
     now = timezone.now()
+    done = "read" if batch.kind == Batch.Kind.READ else "pushed"
     troubled = batches.need_a_person(batch).order_by("object_reference_id", "pk")
     rows = [
         (link(page_of(row), row), *_waiting(row, path))
@@ -129,6 +131,10 @@ def _progress(batch: Batch) -> dict[str, Any]:
     ]
     return {
         "progress": batches.progress(batch, now=now),
+        "paused": [
+            (workspace.slug, delay(workspace.paused_until, workspace.problem, now=now, done=done))
+            for workspace, _ in batches.paused(batch, now)
+        ],
         "confirmed": exact_moment(batch.confirmed_at, now),
         "progress_url": reverse("admin:properties_property_batch_progress", args=[batch.pk]),
         "troubled": rows,

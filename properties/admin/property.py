@@ -20,6 +20,7 @@ from crm_sync import registry
 from crm_sync.admin.ui.base import action, display
 from crm_sync.admin.ui.cells import EMPTY, moment, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.delays import PAUSE, row_delay
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.readonly import ROWS, Empty
@@ -89,7 +90,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         view = request.resolver_match.view_name if request.resolver_match else ""
         if view.endswith("_changelist"):
             rows = rows.defer(*DOCUMENTS)
-        return rows.annotate(workspace_slug=F("workspace__slug"))
+        return rows.annotate(workspace_slug=F("workspace__slug"), **PAUSE)
 
     reference = column(
         "Reference",
@@ -205,7 +206,8 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
                 raise PermissionDenied
             if read_now(Property.objects.filter(pk=row.pk), now=timezone.now()):
                 self.log_change(request, row, "Asked for a read from the platform.")
-                self.message_user(request, "A worker reads it again now.", messages.SUCCESS)
+                text = row_delay(row, timezone.now()) or "A worker reads it again now."
+                self.message_user(request, text, messages.SUCCESS)
             else:
                 text = "The platform has it no longer: an edit creates it again."
                 self.message_user(request, text, messages.WARNING)
@@ -263,6 +265,7 @@ def _moving(row: Any, user: Any, now: datetime) -> dict[str, Any]:
         "sync": sync_tab(row, now),
         "state": state_badge(row.sync_state),
         "in_step_as_of": moment(row.read_at, now),
+        "read_when": row_delay(row, now),
         "can_read": row.platform_id is not None and ProblemKind.GONE not in row.problem,
         "sections": _sections(row, user),
         "offered_actions": _actions(user),

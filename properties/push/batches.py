@@ -152,7 +152,7 @@ def plan(batch: Batch, *, now: datetime) -> Plan:
         if len(found.steps) < FIRST and (step.parts or row.blocked):
             found.steps.append(step)
     found.blocked = {kind: (kinds[kind], fields[kind]) for kind in sorted(kinds)}
-    found.paused = _paused(batch, now)
+    found.paused = paused(batch, now)
     return found
 
 
@@ -181,7 +181,7 @@ def _steps(batch: Batch) -> Iterable[Step]:
         yield Step(row, call, parts)
 
 
-def _paused(batch: Batch, now: datetime) -> list[tuple[Workspace, int]]:
+def paused(batch: Batch, now: datetime) -> list[tuple[Workspace, int]]:
     """Return the workspaces that wait, without their secrets (S5)."""
     counts = dict(
         batch.properties.filter(workspace__paused_until__gt=now)
