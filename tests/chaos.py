@@ -41,9 +41,16 @@ class Part:
 PARTS = (
     Part(
         "kills",
-        "I1 to I4, I6, I31",
-        ("tests/journeys/test_chaos.py", "tests/journeys/test_kill.py"),
-        {"CHAOS_KILLS": 100, "CHAOS_STOPS": 40},
+        "I1 to I4, I6, I9, I31",
+        (
+            "tests/journeys/test_chaos.py",
+            "tests/journeys/test_kill.py",
+            "tests/journeys/test_placing_kill.py",
+        ),
+        {
+            **{"CHAOS_KILLS": 100, "CHAOS_STOPS": 40},
+            **{"CHAOS_PLACING_KILLS": 40, "CHAOS_PLACED_ORDERS": 400},
+        },
     ),
     Part("web", "I15, I16", ("tests/journeys/test_web_kill.py",), {"CHAOS_WEB_KILLS": 40}),
     Part("redis", "I12", ("tests/journeys/test_redis_restart.py",), {"CHAOS_REDIS_RESTARTS": 40}),
