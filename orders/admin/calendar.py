@@ -71,6 +71,7 @@ def calendar_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
         "only_mine": only_mine,
         "on": asked.get("on", ""),
         "zone": timezone.get_current_timezone_name(),
+        "usual_zone": timezone.get_default_timezone_name(),
         "feed": _feed(person, now),
     }
     return page(orders, request, "orders/calendar.html", context)

@@ -19,6 +19,7 @@ from crm_sync.platform.errors import RejectedError
 from orders.admin.cells import assignment_names
 from orders.admin.user_field import user_field
 from orders.models import Assignment, Order
+from orders.notices.choices import time_zones
 from orders.placing.users import proposed_user
 from orders.statuses import may_reschedule
 
@@ -80,6 +81,8 @@ class RescheduleForm(CancelForm):
         widget=UnfoldAdminTextInputWidget(attrs={"type": "datetime-local"}),
         help_text="May stay empty. The platform may arrange another one.",
     )
+    # The zone in which the time was typed: she may choose another one before she confirms it.
+    zone = forms.ChoiceField(required=False, widget=forms.HiddenInput, choices=())
     field_order = ("assignment", "proposed_at", "user", "reason")
 
     def __init__(self, order: Order, *args: Any, **kwargs: Any) -> None:
@@ -92,8 +95,17 @@ class RescheduleForm(CancelForm):
             else []
         )
         self.fields["assignment"].choices = [*every, *movable]  # type: ignore[attr-defined]
-        zone = timezone.get_current_timezone_name()
-        self.fields["proposed_at"].label = f"Proposed time ({zone})"
+        here = timezone.get_current_timezone_name()
+        named = self.data.get("zone", "")
+        self.zone_name = named if named in time_zones() else here
+        self.fields["zone"].choices = [(self.zone_name, "")]  # type: ignore[attr-defined]
+        self.fields["zone"].initial = here
+        self.fields["proposed_at"].label = f"Proposed time ({self.zone_name})"
+
+    def full_clean(self) -> None:
+        """Read the time in the zone in which it was typed."""
+        with timezone.override(self.zone_name):
+            super().full_clean()
 
     def clean_proposed_at(self) -> datetime | None:
         """Refuse a time that is over: it is a slip."""

@@ -12,6 +12,7 @@ from django.utils.crypto import constant_time_compare
 from orders.calendar.appointments import appointments
 from orders.calendar.ics import calendar
 from orders.models import CalendarFeed
+from orders.notices.choices import settings_of
 
 PATH = "/calendar.ics"
 BACK, AHEAD = timedelta(days=30), timedelta(days=365)
@@ -51,8 +52,9 @@ def find(key: str) -> CalendarFeed | None:
 def written(feed: CalendarFeed, *, now: datetime) -> bytes:
     """Return the appointments of the feed, from a month ago to a year ahead."""
     found = appointments(now - BACK, now + AHEAD, person=feed.person, only_mine=feed.only_mine)
-    base_url = settings.PUBLIC_BASE_URL
-    return calendar(found, host=urlsplit(base_url).hostname or "localhost", base_url=base_url)
+    base_url, zone = settings.PUBLIC_BASE_URL, settings_of(feed.person).zone.key
+    host = urlsplit(base_url).hostname or "localhost"
+    return calendar(found, host=host, base_url=base_url, zone=zone)
 
 
 def _digest(key: str) -> str:

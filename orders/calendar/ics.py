@@ -13,12 +13,14 @@ FIXED = {AssignmentStatus.SCHEDULED, AssignmentStatus.IN_PRODUCTION, AssignmentS
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # no text of RFC 5545 has one of these
 
 
-def calendar(found: Iterable[Appointment], *, host: str, base_url: str) -> bytes:
+def calendar(found: Iterable[Appointment], *, host: str, base_url: str, zone: str) -> bytes:
     """Return the file; the same appointments give the same bytes.
 
     Args:
         host: makes the ids of the events unique in the world.
         base_url: of this installation; events lead to their order.
+        zone: in which the calendar is to be shown. Moments are in UTC: to describe a zone (RFC
+            5545, VTIMEZONE) would take ten times as long as all appointments.
     """
     # Slow to load, and needed by the web alone: a tenth of the start of each other process.
     from icalendar import Calendar, Event  # noqa: PLC0415
@@ -27,6 +29,7 @@ def calendar(found: Iterable[Appointment], *, host: str, base_url: str) -> bytes
     whole.add("prodid", "-//CRM sync//appointments//EN")
     whole.add("version", "2.0")
     whole.add("x-wr-calname", "Appointments")
+    whole.add("x-wr-timezone", zone)
     for one in found:
         event = Event()
         event.add("uid", f"assignment-{one.key}@{host}")

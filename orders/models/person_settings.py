@@ -80,7 +80,7 @@ class PersonSettings(DueModel):
         """Her time zone, that of the installation where she has chosen none."""
         try:
             return ZoneInfo(self.time_zone or settings.TIME_ZONE)
-        except (OSError, ValueError):  # a zone that this machine does not know any more
+        except (KeyError, OSError, ValueError):  # a zone that this machine does not know any more
             return ZoneInfo(timezone.get_default_timezone_name())
 
 

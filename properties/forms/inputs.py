@@ -61,8 +61,11 @@ class Input(forms.Field):
     """
 
     def __init__(self, row: Field, path: str, stored: Any, *, label: str, unit: str = "") -> None:
-        self.row, self.path, self.stored, self.unit = row, path, stored, unit
-        self.zone = timezone.get_current_timezone()
+        self.row, self.path, self.stored = row, path, stored
+        # Not that of whoever looks: she may choose another one before she saves.
+        self.zone = timezone.get_default_timezone()
+        is_moment = row.kind is Kind.DATETIME
+        self.unit = timezone.get_default_timezone_name() if is_moment else unit
         self.shown = values.shown(row.kind, stored, self.zone)
         self.is_wide = row.kind in _LONG or row.kind is Kind.ENUM_LIST
         super().__init__(required=False, label=label, initial=self.shown, widget=_widget(self))

@@ -114,6 +114,18 @@ def place(workspace: Workspace, home: Property) -> Callable[..., Order]:
     return place_one
 
 
+@pytest.fixture
+def scheduled(place, box, drain_all) -> Order:
+    """Return an order whose photos have a photographer and a date, and whose plan is begun."""
+    order = place("GROUND_PHOTO", "FLOOR_PLAN")
+    for _ in range(2):
+        box.step()
+        box.deliver()
+    drain_all()
+    box.calls.clear()
+    return order
+
+
 class Wire:
     """Stands between our client and the sandbox: what a test hooks in happens around a call."""
 

@@ -356,7 +356,7 @@ def test_whatever_the_texts_are_the_file_holds_them_and_has_lines_that_every_pro
         address={"street": street},
         workspace="main",
     )
-    written = calendar([one], host="crm.test", base_url="https://crm.test")
+    written = calendar([one], host="crm.test", base_url="https://crm.test", zone="UTC")
     assert written.endswith(b"\r\n")
     lines = written[:-2].split(b"\r\n")
     assert max(map(len, lines)) <= 75
@@ -364,4 +364,4 @@ def test_whatever_the_texts_are_the_file_holds_them_and_has_lines_that_every_pro
     (event,) = icalendar.Calendar.from_ical(written).walk("VEVENT")
     said = CONTROL.sub("", str(event["SUMMARY"]))
     assert said.startswith(CONTROL.sub("", product.replace("_", " ").capitalize())[:20])
-    assert calendar([one], host="crm.test", base_url="https://crm.test") == written
+    assert calendar([one], host="crm.test", base_url="https://crm.test", zone="UTC") == written

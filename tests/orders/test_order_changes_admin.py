@@ -52,18 +52,6 @@ def refused(client: Client, order: Order, name: str, **wishes: str) -> dict[str,
     return dict(response.context["form"].errors)
 
 
-@pytest.fixture
-def scheduled(place, box, drain_all) -> Order:
-    """Return an order whose photos have a photographer and a date, and whose plan is begun."""
-    order = place("GROUND_PHOTO", "FLOOR_PLAN")
-    for _ in range(2):
-        box.step()
-        box.deliver()
-    drain_all()
-    box.calls.clear()
-    return order
-
-
 # --- what is offered ---
 @pytest.mark.parametrize(
     ("status", "work", "offered"),

@@ -25,34 +25,36 @@ def badge(text: object, tone: str = "muted") -> SafeString:
 
 
 def moment(at: datetime | None, now: datetime) -> SafeString | str:
-    """Show a moment relative to now, the absolute one in UTC on hover."""
+    """Show a moment relative to now, the absolute one on hover, in the zone of whoever looks."""
     if at is None:
         return EMPTY
-    exact = at.astimezone(UTC)
     return format_html(
         '<time class="cs-time" datetime="{}" title="{}">{}</time>',
-        exact.isoformat(timespec="seconds"),
-        exact.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        at.astimezone(UTC).isoformat(timespec="seconds"),
+        _exact(at),
         _relative(at, now),
     )
 
 
 def exact_moment(at: datetime | None, now: datetime) -> SafeString | str:
-    """Show a moment in UTC with the relative one beside it: for pages that have the room."""
+    """Show a moment with the relative one beside it: for pages that have the room."""
     if at is None:
         return EMPTY
-    text = at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return format_html(
         '<span class="cs-time">{} <span class="cs-subtle">({})</span></span>',
-        text,
+        _exact(at),
         _relative(at, now),
     )
 
 
 def local_time(at: datetime) -> str:
-    """Write a moment as people arrange one, in the zone of the installation, which it names."""
-    there = timezone.localtime(at)
-    return f"{local_day(there)}, {there:%H:%M %Z}"
+    """Write a moment as people arrange one, in the zone of whoever looks, which it names.
+
+    Another zone than that of the installation has its whole name: colleagues may be mistaken.
+    """
+    there, zone = timezone.localtime(at), timezone.get_current_timezone_name()
+    is_usual = zone == timezone.get_default_timezone_name()
+    return f"{local_day(there)}, {there:%H:%M %Z}{'' if is_usual else f' ({zone})'}"
 
 
 def local_day(day: date) -> str:
@@ -60,10 +62,14 @@ def local_day(day: date) -> str:
     return f"{day:%a} {day.day} {day:%b %Y}"
 
 
+def _exact(at: datetime) -> str:
+    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S %Z}"
+
+
 def _relative(at: datetime, now: datetime) -> str:
     distance = abs(now - at)
     if distance > SOON:
-        return at.astimezone(UTC).strftime("%Y-%m-%d")
+        return f"{timezone.localtime(at):%Y-%m-%d}"
     if distance < timedelta(seconds=1):
         return "just now"
     return f"{span(distance)} ago" if at < now else f"in {span(distance)}"
