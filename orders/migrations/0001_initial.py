@@ -455,7 +455,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='statuschange',
-            index=models.Index(condition=models.Q(('news__isnull', False)), fields=['news', 'created_at'], name='timeline_news'),
+            index=models.Index(condition=models.Q(('news__isnull', False)), fields=['news', 'created_at', 'order', 'assignment', 'occurred_at'], name='timeline_news'),
         ),
         migrations.AddField(
             model_name='personsettings',

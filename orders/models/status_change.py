@@ -60,9 +60,9 @@ class StatusChange(models.Model):
             models.Index(fields=["order", "occurred_at"], name="timeline"),
             # "Does anything move?" looks at the newest lines of all orders.
             models.Index(fields=["created_at"], name="timeline_newest"),
-            # "What happened since then?"
+            # "What happened since then?" It has all that the answer needs of a line.
             models.Index(
-                fields=["news", "created_at"],
+                fields=["news", "created_at", "order", "assignment", "occurred_at"],
                 name="timeline_news",
                 condition=models.Q(news__isnull=False),
             ),

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from django.contrib.auth.models import User
-from django.db.models import Case, Count, Max, Q, QuerySet, Value, When
+from django.db.models import Case, Count, Exists, Max, OuterRef, Q, QuerySet, Value, When
 
 from crm_sync.access import within
 from orders import lists
-from orders.models import ChangeRequest, Order, Placement, StatusChange
+from orders.models import Assignment, ChangeRequest, Order, Placement, StatusChange
 from orders.news import News
 from orders.statuses import ORDER_TERMINAL, AssignmentStatus
 
@@ -101,10 +101,13 @@ def _lines(wish: Wish) -> QuerySet[StatusChange]:
     """The lines of the timeline that tell it; what needs action no more is no news any more."""
     if not wish.person.has_perm("orders.view_order"):
         return StatusChange.objects.none()
-    waits = Q(assignment__status=AssignmentStatus.ACTION_REQUIRED)
-    waits &= ~Q(order__status__in=ORDER_TERMINAL)
+    # No join: it would look up the assignment of every line.
+    waiting = Assignment.objects.filter(
+        pk=OuterRef("assignment"), status=AssignmentStatus.ACTION_REQUIRED
+    )
+    waits = Exists(waiting.exclude(order__status__in=ORDER_TERMINAL))
     told = Q(news__in=[*wish.kinds]) & wish.within("created_at")
-    every = StatusChange.objects.filter(told & (~Q(news=News.ACTION) | waits))
+    every = StatusChange.objects.filter(told & (~Q(news=News.ACTION) | Q(waits)))
     rows = within(wish.person, every, "order__workspace")
     return rows.filter(lists.mine(wish.person, order="order__")) if wish.only_mine else rows
 

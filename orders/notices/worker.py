@@ -6,7 +6,7 @@ the watermark, by the moment at which we learned of it). Whoever claims it sends
 watermark and then moves it.
 
 At least once: a worker that dies between sending and the watermark leaves `telling_until`, and the
-next one sends the same again, with the same Message-ID. A mail twice is better than none.
+next one sends the same again, with the same Message-ID. A mail twice is better than none (I33).
 
 A transaction commits what it learned later than the moment that it wrote there. So a mail is about
 what is `SETTLES` old or older: longer than a transaction of ours takes, and clocks differ.
