@@ -80,6 +80,11 @@ ORDER_READS_A_MINUTE = env.int("ORDER_READS_A_MINUTE", default=120)
 USERS_READ_EVERY = env.float("USERS_READ_EVERY", default=3600.0)
 # A full feed that lacks more than this share of the properties of the last one is refused.
 FEED_MISSING_SHARE = env.float("FEED_MISSING_SHARE", default=0.2)
+# The files of what was delivered: whether they are downloaded into the storage "materials", how
+# many bytes one may have, and which hosts of our own network may be asked for them (S13).
+MATERIALS_DOWNLOAD = env.bool("MATERIALS_DOWNLOAD", default=False)
+MATERIALS_FILE_LIMIT = env.int("MATERIALS_FILE_LIMIT", default=512 * 1024**2)
+MATERIALS_INTERNAL_HOSTS: list[str] = env.list("MATERIALS_INTERNAL_HOSTS", default=[])
 # Days after which the bytes and headers of what was received are removed, by what became of it
 # (S23); 0 keeps them. What waits for a person is kept whatever its age.
 DELIVERY_KEEP_DAYS: dict[str, int] = {
@@ -189,6 +194,26 @@ LOGIN_REDIRECT_URL = "admin:index"
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
+# Any storage of Django's: where the default is on this machine, several web servers share one.
+MATERIALS_STORAGE = env.str("MATERIALS_STORAGE", default="")
+STORAGES: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "materials": {
+        "BACKEND": MATERIALS_STORAGE,
+        "OPTIONS": env.json("MATERIALS_STORAGE_OPTIONS", default={}),
+    }
+    if MATERIALS_STORAGE
+    else {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {
+            "location": str(DATA_DIR / "materials"),
+            "base_url": None,  # each file goes through a view that asks for a permission
+            "file_permissions_mode": 0o600,
+            "directory_permissions_mode": 0o700,
+        },
+    },
+}
 WHITENOISE_USE_FINDERS = True  # no collectstatic step before the first start
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000  # the property form has one input a field of the catalog
 DATA_UPLOAD_MAX_NUMBER_FILES = 1  # an import has one, nothing else has any

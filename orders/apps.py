@@ -28,7 +28,7 @@ class OrdersConfig(AppConfig):
                 app=self.label,
                 queues=[
                     *(queues.ORDERS, queues.ASSIGNMENTS, queues.MATERIALS, queues.USERS),
-                    *(queues.PLACEMENTS, queues.NOTICES),
+                    *(queues.FILES, queues.PLACEMENTS, queues.NOTICES),
                 ],
                 event_handlers=handlers.EVENT_HANDLERS,
                 snapshots=[snapshot.facts],

@@ -14,6 +14,7 @@ from orders.mirror import lww, user_list
 from orders.mirror.observation import FACT_OF
 from orders.models import (
     Assignment,
+    MaterialFile,
     MaterialSet,
     Order,
     Placement,
@@ -30,8 +31,9 @@ Fact, State = StatusChange.Fact, Placement.State
 
 def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
     """Return the checks on a workspace as of `now`."""
-    each = (orders, assignments, effects, timeline, announced, placements, users, user_lists, mails)
-    return [add(workspace_id, now) for add in each]
+    each = (orders, assignments, effects, timeline, announced, files, placements)
+    people = (users, user_lists, mails)
+    return [add(workspace_id, now) for add in (*each, *people)]
 
 
 def orders(workspace_id: int, now: datetime) -> CheckGroup:
@@ -129,6 +131,28 @@ def announced(workspace_id: int, now: datetime) -> CheckGroup:
             Invariant(
                 "belongs to an order in another workspace",
                 Q(order__isnull=False) & ~Q(order__workspace=F("workspace")),
+            ),
+            never_left(now),
+            leased_too_long(now),
+        ],
+    )
+
+
+def files(workspace_id: int, now: datetime) -> CheckGroup:
+    """A file that is wanted here is stored, or says why not (I27)."""
+    is_done, is_stored = Q(due_at=None), ~Q(name="")
+    return CheckGroup(
+        "files",
+        MaterialFile.objects.filter(workspace=workspace_id).only("workspace", "role"),
+        {
+            "to be downloaded": ~is_done,
+            "stored": is_done & is_stored,
+            "with a person": is_done & ~is_stored,
+        },
+        [
+            Invariant(
+                "is of a material in another workspace",
+                ~Q(material__material_set__workspace=F("workspace")),
             ),
             never_left(now),
             leased_too_long(now),

@@ -10,10 +10,11 @@ from django.utils import timezone
 from crm_sync.jobs.due import Claim, Row
 from crm_sync.platform.client import Client
 from crm_sync.workers.queues import RowQueue
-from orders.materials import announced, files
+from orders.materials import announced, download, files, wanted
 from orders.mirror import refresh, rows, updates, user_list
 from orders.models import (
     Assignment,
+    MaterialFile,
     MaterialSet,
     Order,
     PersonSettings,
@@ -32,6 +33,12 @@ def _may_be_read(rows: QuerySet[Row], now: datetime) -> QuerySet[Row]:
 def _pay(workspace_id: int, now: datetime) -> bool:
     """Pay for one read of an order or an assignment: both are paid from one bucket (A8)."""
     return rate_limit.take(workspace_id, now=now)
+
+
+def _wanted_files() -> QuerySet[MaterialFile]:
+    """Return the files to download; none while the setting is off."""
+    every = MaterialFile.objects.all()
+    return every if settings.MATERIALS_DOWNLOAD else every.none()
 
 
 def _read(claim: Claim[Order], client: Client) -> dict[str, Any]:
@@ -64,6 +71,14 @@ MATERIALS = RowQueue(
     rows=lambda now: MaterialSet.objects.all(),
     work=poller.one_by_one(files.fetch),
     reason="problem",
+)
+FILES = RowQueue(
+    name=wanted.QUEUE,
+    rows=lambda now: _wanted_files(),
+    work=download.work,
+    reason="problem",
+    calls=False,  # what the platform's limits count are calls of its interface
+    threads=lambda: min(4, int(settings.PUSH_THREADS)),
 )
 USERS = RowQueue(
     name=user_list.QUEUE,

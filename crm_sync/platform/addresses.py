@@ -2,12 +2,17 @@
 
 import functools
 import re
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import urljoin, urlsplit
 
 LONGEST = 500  # characters
 # RFC 6761: no name under these leads to another machine, or to any.
 _SPECIAL = ("localhost", "test", "invalid")
+# Addresses of IPv6 that stand for one of IPv4, which may be of our network: NAT64, 6to4, Teredo.
+_TRANSLATED = tuple(
+    ip_network(one)
+    for one in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "fec0::/10")
+)
 
 
 @functools.lru_cache(maxsize=256)  # asked before each call
@@ -43,3 +48,18 @@ def is_local(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host.lower().rstrip(".").rsplit(".", 1)[-1] in _SPECIAL
+
+
+def is_public(ip: str) -> bool:
+    """Tell whether an IP address lies outside of our own network, for certain (S13).
+
+    Raises:
+        ValueError: it is no IP address.
+    """
+    address = ip_address(ip)
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            address = address.ipv4_mapped
+        elif any(address in one for one in _TRANSLATED):
+            return False
+    return address.is_global and not address.is_multicast

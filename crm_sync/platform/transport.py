@@ -9,7 +9,8 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -46,8 +47,8 @@ MOUNTS: dict[str, BaseAdapter] = {}
 
 
 @dataclass
-class _Call:
-    """The call that this thread has under way, and the socket that the watchdog may close."""
+class Call:
+    """The call that a thread has under way, and the socket that the watchdog may close."""
 
     sock: socket.socket | None = None
     expired: bool = False
@@ -73,11 +74,23 @@ class _Call:
 
 
 class _Local(threading.local):
-    call: _Call | None = None
+    call: Call | None = None
     adapter: HTTPAdapter | None = None
 
 
 _local = _Local()
+
+
+@contextmanager
+def watched(deadline: float) -> Iterator[Call]:
+    """Let the watchdog shut the socket of this thread's call after `deadline` seconds."""
+    call = _local.call = Call()
+    alarm = watchdog.after(deadline, call.expire)
+    try:
+        yield call
+    finally:
+        alarm.cancel()
+        _local.call = None
 
 
 class _Watched:
@@ -99,18 +112,18 @@ class _WatchedHTTPS(_Watched, HTTPSConnection):
     pass
 
 
-class _HTTPPool(HTTPConnectionPool):
+class HTTPPool(HTTPConnectionPool):
     ConnectionCls = _WatchedHTTP
 
 
-class _HTTPSPool(HTTPSConnectionPool):
+class HTTPSPool(HTTPSConnectionPool):
     ConnectionCls = _WatchedHTTPS
 
 
 class _Adapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
+        self.poolmanager.pool_classes_by_scheme = {"http": HTTPPool, "https": HTTPSPool}
 
     def get_connection_with_tls_context(
         self, request: Any, verify: Any, proxies: Any = None, cert: Any = None
@@ -154,13 +167,24 @@ def send(
         TransientError: no answer, or one that is too slow or too large; `unclear` says whether the
             request may have reached the platform.
     """
-    call = _local.call = _Call()
-    alarm = watchdog.after(deadline, call.expire)
+    with watched(deadline) as call:
+        return _send(call, method, url, deadline, {**HEADERS, **headers}, params, json)
+
+
+def _send(
+    call: Call,
+    method: str,
+    url: str,
+    deadline: float,
+    headers: Mapping[str, str],
+    params: Mapping[str, Any] | None,
+    json: Any,
+) -> RawAnswer:
     started = time.monotonic()
     what = f"{method} {url}"
     try:
         response = _adapter(url).send(
-            _prepared(method, url, {**HEADERS, **headers}, params, json),
+            _prepared(method, url, headers, params, json),
             stream=True,
             timeout=(min(CONNECT_TIMEOUT, deadline), deadline),
         )
@@ -175,9 +199,6 @@ def send(
             message = f"{what}: {NOT_IN_TIME} {deadline:g} s"
             raise TransientError(message, unclear=True) from error
         raise TransientError(f"{what}: {_reason(error)}", unclear=not _never_sent(error)) from error
-    finally:
-        alarm.cancel()
-        _local.call = None
     return RawAnswer(response.status_code, response.headers, body, time.monotonic() - started)
 
 

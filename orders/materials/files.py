@@ -1,4 +1,4 @@
-"""What was announced as ready is fetched: the list of it, not the files (§4.5, A38, A40)."""
+"""What was announced as ready is fetched: the list; `download` gets the files (§4.5, A38, A40)."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from crm_sync.platform.addresses import resolved
 from crm_sync.platform.client import Client
 from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.text import clean
+from orders.materials import wanted
 from orders.models import Material, MaterialSet
 
 # A39; a product of another name is a photo where its assignment says so.
@@ -73,7 +74,8 @@ def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
     now = timezone.now()
     with transaction.atomic():
         for visual_type, materials in kept.items():
-            _keep(_set_of(ready, visual_type, materials.values(), now=now), materials.values())
+            into = _set_of(ready, visual_type, materials.values(), now=now)
+            _keep(into, materials.values(), now=now)
     if kept[ready.visual_type] or ready.materials.exists():
         return {"due_at": None, "fetched_at": now}
     attempts = ready.attempts + 1
@@ -152,19 +154,24 @@ def _set_of(
     return found
 
 
-def _keep(into: MaterialSet, materials: Collection[Material]) -> None:
+def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) -> None:
     for one in materials:
         one.material_set = into
     Material.objects.bulk_create(
         materials, update_conflicts=True, unique_fields=UNIQUE, update_fields=COLUMNS
     )
+    ids = [one.platform_id for one in materials]
+    kept = into.materials.filter(platform_id__in=ids).select_related("material_set")
     if into.assignment is not None:  # of its visual type nothing stays in another set
         others = MaterialSet.objects.filter(assignment=into.assignment, product=into.product)
-        Material.objects.filter(
+        twins = Material.objects.filter(
             material_set__in=others.exclude(pk=into.pk),
             visual_type=into.visual_type,
-            platform_id__in=[one.platform_id for one in materials],
-        ).delete()
+            platform_id__in=ids,
+        )
+        wanted.move(twins, kept)
+        twins.delete()
+    wanted.want(kept, now=now)
 
 
 def _material(

@@ -5,6 +5,7 @@ from orders.models.calendar_feed import CalendarFeed
 from orders.models.change_request import ChangeRequest
 from orders.models.look import Look
 from orders.models.material import Material, MaterialSet
+from orders.models.material_file import MaterialFile
 from orders.models.order import EPOCH, Order
 from orders.models.person_settings import PersonSettings
 from orders.models.placement import Placement, PlacementState
@@ -19,6 +20,7 @@ __all__ = [
     "ChangeRequest",
     "Look",
     "Material",
+    "MaterialFile",
     "MaterialSet",
     "Order",
     "PersonSettings",

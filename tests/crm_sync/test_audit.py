@@ -23,6 +23,8 @@ from orders.mirror import user_list
 from orders.models import (
     EPOCH,
     Assignment,
+    Material,
+    MaterialFile,
     MaterialSet,
     Order,
     PersonSettings,
@@ -230,6 +232,21 @@ def foreign_order(model: Any):
     return act
 
 
+def file(**columns: Any):
+    def act(workspace: Workspace) -> str:
+        where = {"workspace": workspace, "material": first(Material), "role": "FILE"}
+        return str(MaterialFile.objects.create(**(where | columns)))
+
+    return act
+
+
+def foreign_file(workspace: Workspace) -> str:
+    other = Workspace.objects.create(slug="other", base_url="http://other.test")
+    ready = MaterialSet.objects.create(workspace=other, ready_at=now(), fetched_at=now())
+    theirs = Material.objects.create(material_set=ready, platform_id="9")
+    return file(material=theirs, due_at=now())(workspace)
+
+
 def order_lost(workspace: Workspace) -> str:
     row = first(ReceivedEvent, state="APPLIED", kind="ORDER_STATUS_UPDATED")
     plant(ReceivedEvent, row.pk, order_platform_id="nowhere")
@@ -296,6 +313,9 @@ PLANTED = [
 ]
 PLANTED += [
     (MAT, "belongs to an order in another workspace", foreign_order(MaterialSet)),
+    ("files", "is of a material in another workspace", foreign_file),
+    ("files", NOBODY, file(problem="No.", **EXPIRED)),
+    ("files", TOO_LONG, file(due_at=LONG_AGO, **ENDLESS)),
     (PLA, "has an order in another workspace", foreign_order(Placement)),
     ("lists of users", "is read later than any wait", row_of(UserList, due_at=FAR)),
     ("lists of users", TOO_LONG, row_of(UserList, **ENDLESS)),

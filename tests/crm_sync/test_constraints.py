@@ -12,6 +12,8 @@ from crm_sync.models import Lane, ReceivedEvent, Slot, WebhookMonitor, Workspace
 from orders.models import (
     Assignment,
     ChangeRequest,
+    Material,
+    MaterialFile,
     MaterialSet,
     Order,
     PersonSettings,
@@ -141,6 +143,22 @@ def test_who_wants_mail_has_a_watermark_is_due_and_has_no_half_lease(admin_user)
         assert "who_wants_mail_is_due_and_nobody_else" in refused(row, columns)
 
 
+@pytest.mark.parametrize(
+    ("constraint", "breaking"),
+    [
+        ("material_file_has_no_half_lease", {"lease_token": TOKEN}),
+        ("stored_file_has_a_name_and_a_digest", {"name": "1.png"}),
+        ("stored_file_has_a_name_and_a_digest", {"stored_at": NOW}),
+        ("wanted_files_are_stored_or_say_why_not", {"due_at": None}),
+    ],
+)
+def test_a_file_is_wanted_stored_or_says_why_not(workspace, constraint, breaking):
+    ready = MaterialSet.objects.create(workspace=workspace, **SET)
+    one = Material.objects.create(material_set=ready, platform_id="1")
+    row = MaterialFile.objects.create(workspace=workspace, material=one, role="FILE", **DUE)
+    assert constraint in refused(row, breaking)
+
+
 @pytest.mark.once
 def test_each_constraint_of_the_database_is_tried(db):
     ours = [
@@ -154,4 +172,6 @@ def test_each_constraint_of_the_database_is_tried(db):
     tried |= {"placement_with_an_order_is_placed", "assignment_has_no_half_lease"}
     tried |= {"change_request_ends_with_its_outcome", "person_settings_has_no_half_lease"}
     tried |= {"who_wants_mail_is_due_and_nobody_else"}
+    tried |= {"material_file_has_no_half_lease"}
+    tried |= {"stored_file_has_a_name_and_a_digest", "wanted_files_are_stored_or_say_why_not"}
     assert set(ours) - tried == set()

@@ -21,6 +21,8 @@ from crm_sync.workers.queues import Drain, RowQueue
 from orders.mirror import user_list
 from orders.models import (
     Assignment,
+    Material,
+    MaterialFile,
     MaterialSet,
     Order,
     PersonSettings,
@@ -83,6 +85,14 @@ def fill_materials(workspace, _) -> None:
         )
 
 
+def fill_files(workspace, _) -> None:
+    now = timezone.now()
+    ready = MaterialSet.objects.create(workspace=workspace, ready_at=now, fetched_at=now)
+    for n in range(BACKLOG):
+        one = Material.objects.create(material_set=ready, platform_id=f"M-{n}")
+        MaterialFile.objects.create(workspace=workspace, material=one, role="FILE", due_at=now)
+
+
 def fill_webhooks(workspace, _) -> None:
     WebhookMonitor.objects.filter(workspace=workspace).update(due_at=timezone.now())
 
@@ -130,6 +140,7 @@ FILL = {
     "orders": (Order, fill_orders),
     "assignments": (Assignment, fill_assignments),
     "materials": (MaterialSet, fill_materials),
+    "files": (MaterialFile, fill_files),
     "webhooks": (WebhookMonitor, fill_webhooks),
     "users": (UserList, fill_users),
     "placements": (Placement, fill_placements),
@@ -146,6 +157,7 @@ def test_every_queue_of_rows_is_among_those_that_are_tried():
 def queue(request, settings, workspace, admin_user, monkeypatch) -> RowQueue:
     """Return a queue with a backlog larger than the budget."""
     settings.ORDER_READS_A_MINUTE = 100_000
+    settings.MATERIALS_DOWNLOAD = True
     monkeypatch.setattr(queues, "ending", threading.Event())
     monkeypatch.setattr(queues, "crowded", threading.Event())
     FILL[request.param][1](workspace, admin_user)

@@ -161,7 +161,8 @@ def test_what_was_fetched_before_its_announcement_came_stands_once(
     assert set(MaterialSet.objects.values_list("due_at", "problem")) == {(None, "")}
     page = boss.get(f"/admin/orders/order/{order.pk}/change/").content.decode()
     links = [f'href="{PLATFORM}{one["url"]}"' for one in there(box, order)]
-    assert [page.count(link) for link in links] == [1] * len(sets)
+    assert all(link in page for link in links)
+    assert page.count('class="og-tile"') == 1  # one picture, whatever its qualities
 
 
 def test_an_announcement_during_the_fetch_of_what_nobody_announced_leaves_each_once(box, delivered):
@@ -265,7 +266,7 @@ def test_relative_addresses_lead_from_the_platform(box, delivered, boss, product
         thumbnail = said.get("thumbnailUrl")
         assert one.thumbnail_url == (f"{PLATFORM}{thumbnail}" if thumbnail else "")
     page = boss.get(f"/admin/orders/order/{order.pk}/change/").content.decode()
-    assert page.count(f'href="{PLATFORM}/') == Material.objects.count()
+    assert all(f'href="{one.url}"' in page for one in Material.objects.all())
 
 
 def test_the_relative_address_of_marketing_material_leads_from_the_platform(box, home, drain_all):

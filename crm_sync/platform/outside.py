@@ -1,0 +1,175 @@
+"""GET from an address that somebody else gave us: never into our own network, never with a token.
+
+Each address, also that of a redirect, is resolved once; what it resolves to is checked, and exactly
+that is connected to. So a name that answers differently the second time leads nowhere (S13).
+"""
+
+import socket
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+import certifi
+import requests
+import urllib3
+
+from crm_sync.platform import addresses
+from crm_sync.platform.errors import RejectedError, TransientError
+from crm_sync.platform.transport import (
+    CONNECT_TIMEOUT,
+    HEADERS,
+    Call,
+    HTTPPool,
+    HTTPSPool,
+    watched,
+)
+
+REDIRECTS = 3
+CHUNK = 64 * 1024  # bytes
+LATE = "not all of it came in time"
+_REDIRECT = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The head of an answer that is no redirect; `chunks` reads its body."""
+
+    status: int
+    headers: Mapping[str, str]
+    _response: urllib3.BaseHTTPResponse
+    _call: Call
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the body as it arrives, as the server sends it: nothing is decompressed.
+
+        Raises:
+            TransientError: it breaks off or takes too long.
+        """
+        while True:
+            with _told(self._call):
+                piece = self._response.read1(CHUNK)
+            if self._call.expired:  # a body without a length ends like a whole one
+                raise TransientError(LATE, unclear=False)
+            if not piece:
+                return
+            yield piece
+
+
+@contextmanager
+def get(
+    url: str, *, deadline: float, headers: Mapping[str, str], inside: Collection[str] = ()
+) -> Iterator[Answer]:
+    """Ask for a file and yield the answer; the whole `with` block has `deadline` seconds.
+
+    Args:
+        inside: hosts of our own network that may be asked, as "host" or "host:port"; also by http.
+
+    Raises:
+        RejectedError: the address, or one that it leads to, is none that we may ask.
+        TransientError: no answer, or none in time.
+    """
+    with watched(deadline) as call:
+        with _told(call):
+            response = _follow(url, headers, inside)
+        with closing(response):
+            yield Answer(response.status, response.headers, response, call)
+
+
+@contextmanager
+def _told(call: Call) -> Iterator[None]:
+    """Say what failed on the way in the words of our own errors."""
+    try:
+        yield
+    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+        text = LATE if call.expired else f"the connection failed ({type(error).__name__})"
+        raise TransientError(text, unclear=False) from error
+
+
+def _follow(
+    url: str, headers: Mapping[str, str], inside: Collection[str]
+) -> urllib3.BaseHTTPResponse:
+    """Return the first answer that is no redirect."""
+    for _ in range(REDIRECTS + 1):
+        response = _ask(_checked(url, inside), headers, inside)
+        location = response.headers.get("Location")
+        if response.status not in _REDIRECT or not location:
+            return response
+        response.close()
+        url = urljoin(url, location)
+    raise RejectedError(f"the address leads on more than {REDIRECTS} times", status=0)
+
+
+def _checked(url: str, inside: Collection[str]) -> SplitResult:
+    """Return the parts of an address that may be asked, its host in ASCII."""
+    try:
+        parts = urlsplit(str(requests.Request("GET", url).prepare().url))
+        port = parts.port  # noqa: F841 - raises where it is none
+    except (requests.RequestException, ValueError) as error:
+        raise RejectedError("the address is no web address", status=0) from error
+    if parts.scheme == "https" or (parts.scheme == "http" and _is_named(parts, inside)):
+        return parts
+    raise RejectedError("the address is not encrypted: it does not begin with https://", status=0)
+
+
+def _is_named(parts: SplitResult, inside: Collection[str]) -> bool:
+    return not {parts.hostname, f"{parts.hostname}:{_port(parts)}"}.isdisjoint(inside)
+
+
+def _port(parts: SplitResult) -> int:
+    return parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _ask(
+    parts: SplitResult, headers: Mapping[str, str], inside: Collection[str]
+) -> urllib3.BaseHTTPResponse:
+    """Ask the first address of the host that can be reached."""
+    found = _resolved(parts, inside)
+    for number, address in enumerate(found, 1):
+        try:
+            return _send(address, parts, headers)
+        except (urllib3.exceptions.ConnectTimeoutError, urllib3.exceptions.NewConnectionError):
+            if number == len(found):
+                raise
+    raise TransientError(f"{parts.hostname} has no address", unclear=False)
+
+
+def _resolved(parts: SplitResult, inside: Collection[str]) -> list[str]:
+    """Return the IP addresses of a host, none of which lies in our network unless it is named."""
+    host = parts.hostname or ""
+    try:
+        found = socket.getaddrinfo(host, _port(parts), type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise TransientError(f"the name {host} is not known", unclear=False) from error
+    ips = list(dict.fromkeys(str(one[4][0]) for one in found))
+    if not _is_named(parts, inside) and not all(addresses.is_public(ip) for ip in ips):
+        raise RejectedError(f"the address leads into our own network: {host}", status=0)
+    return ips
+
+
+def _send(ip: str, parts: SplitResult, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
+    timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=None)  # the watchdog ends it
+    pool: urllib3.HTTPConnectionPool
+    if parts.scheme == "https":
+        pool = HTTPSPool(
+            ip,
+            _port(parts),
+            timeout=timeout,
+            cert_reqs="CERT_REQUIRED",
+            ca_certs=certifi.where(),
+            server_hostname=parts.hostname,
+            assert_hostname=parts.hostname,
+        )
+    else:
+        pool = HTTPPool(ip, _port(parts), timeout=timeout)
+    target = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+    mine = {"User-Agent": HEADERS["User-Agent"], "Accept-Encoding": "identity", **headers}
+    return pool.urlopen(
+        "GET",
+        target,
+        headers={**mine, "Host": parts.netloc.rpartition("@")[2]},
+        redirect=False,
+        retries=False,
+        preload_content=False,
+        decode_content=False,
+    )

@@ -1,0 +1,201 @@
+"""A file is downloaded: a slice of time per claim, checked, stored whole or not at all (I27)."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.storage import Storage, storages
+from django.utils import timezone
+
+from crm_sync.jobs.due import Claim, backoff
+from crm_sync.models import Workspace
+from crm_sync.platform import outside
+from crm_sync.platform.addresses import resolved
+from crm_sync.platform.errors import RejectedError, TransientError
+from crm_sync.platform.outside import Answer
+from crm_sync.workers.queues import Drain, error_text
+from orders.materials import file_types
+from orders.materials.file_types import FILE_TYPES, LONGEST_BEGINNING, NotKept
+from orders.materials.partial import Busy, Part, Whole
+from orders.models import MaterialFile
+
+log = logging.getLogger(__name__)
+
+STORAGE = "materials"  # its alias in STORAGES
+THUMBNAIL_LIMIT = 2 * 1024 * 1024  # bytes
+PROGRESS = 256 * 1024  # bytes of a slice with which the next one follows at once
+MAX_MISMATCHES = 5  # tries of a file that arrives with another size than was announced
+GONE = frozenset({401, 403, 404, 410})
+Role = MaterialFile.Role
+
+
+class Mismatch(TransientError):
+    """What arrived is not what was announced: perhaps it was cut off, perhaps it is another."""
+
+
+def work(claims: Sequence[Claim[MaterialFile]], drain: Drain) -> Sequence[str]:
+    """Download the files of some rows; the `work` of a queue."""
+    return [_download(claim, drain.workspace) for claim in claims]
+
+
+def storage() -> Storage:
+    """Return where the files are kept."""
+    return storages[STORAGE]
+
+
+def _download(claim: Claim[MaterialFile], workspace: Workspace) -> str:
+    part = Part(Path(settings.DATA_DIR) / "downloads", claim.row.pk)
+    try:
+        with part.held():
+            if claim.abandoned:  # a power cut may have left bytes that never were written
+                part.remove()
+            try:
+                return _slice(claim, workspace, part)
+            finally:
+                if not part.size:
+                    part.remove()
+    except Busy:
+        claim.finish(due_at=timezone.now() + timedelta(seconds=settings.CALL_DEADLINE))
+        return "busy"
+
+
+def _slice(claim: Claim[MaterialFile], workspace: Workspace, part: Part) -> str:
+    """Get as much of a file as comes within the deadline of one call; return the outcome."""
+    before = part.size
+    try:
+        columns = _fetch(claim.row, workspace, part)
+    except (RejectedError, NotKept) as error:
+        part.remove()
+        claim.finish(due_at=None, problem=error_text(error))
+        return "refused"
+    except TransientError as error:
+        return _later(claim, error, moved=part.size - before)
+    claim.finish(**columns)
+    part.remove()  # a storage elsewhere has copied it
+    if claim.row.name and claim.row.name != columns["name"]:
+        _delete(claim.row.name)
+    return "stored"
+
+
+def _later(claim: Claim[MaterialFile], error: TransientError, *, moved: int) -> str:
+    """Go on at once after a slice in which much has arrived, else later each time."""
+    now = timezone.now()
+    if moved >= PROGRESS and not isinstance(error, Mismatch):
+        claim.finish(due_at=now, attempts=0, problem="")
+        return "goes on"
+    attempts = claim.row.attempts + 1
+    is_over = isinstance(error, Mismatch) and attempts >= MAX_MISMATCHES
+    due_at = None if is_over else now + backoff(attempts)
+    claim.finish(due_at=due_at, attempts=attempts, problem=error_text(error))
+    return "refused" if is_over else "put off"
+
+
+def _fetch(row: MaterialFile, workspace: Workspace, part: Part) -> dict[str, Any]:
+    """Get what is missing of a file, check all of it and store it; return the columns of the end.
+
+    Raises:
+        RejectedError: we may not ask for it, or nothing is there; a person must look.
+        NotKept: it is none that we keep.
+        TransientError: not all of it came.
+    """
+    material = row.material
+    is_file = row.role == Role.FILE
+    url = resolved(material.url if is_file else material.thumbnail_url, workspace.base_url)
+    announced = material.size if is_file else None
+    with outside.get(
+        url,
+        deadline=settings.CALL_DEADLINE,
+        headers=part.rest(),
+        inside=settings.MATERIALS_INTERNAL_HOSTS,
+    ) as answer:
+        total = _begin(answer, part)
+        limit = settings.MATERIALS_FILE_LIMIT if is_file else THUMBNAIL_LIMIT
+        _write(answer, part, limit=limit, total=total)
+    size = part.size
+    for expected in (total, announced):
+        if expected is not None and size != expected:
+            part.remove()
+            raise Mismatch(f"{size} bytes came, {expected} were announced", unclear=False)
+    content_type = file_types.checked(
+        material.mime_type if is_file else "",
+        answer.headers.get("Content-Type", ""),
+        part.first(LONGEST_BEGINNING),
+    )
+    if not is_file and not FILE_TYPES[content_type].is_picture:
+        raise NotKept(f"a thumbnail of the type {content_type} is not shown")
+    digest = part.digest()
+    return {
+        "name": _store(row, workspace, part, digest, FILE_TYPES[content_type].suffix),
+        "content_type": content_type,
+        "size": size,
+        "digest": digest,
+        "modified_at": material.modified_at,
+        "stored_at": timezone.now(),
+        "problem": "",
+        "attempts": 0,
+        "due_at": None,
+    }
+
+
+def _begin(answer: Answer, part: Part) -> int | None:
+    """Make ready for the body of an answer; return the size of the whole file, if it is told."""
+    if answer.status == 206 and _range(answer.headers)[0] == part.size:
+        return _range(answer.headers)[1]
+    if answer.status == 200:
+        part.begin(answer.headers)
+        length = answer.headers.get("Content-Length", "")
+        return int(length) if length.isascii() and length.isdigit() else None
+    if answer.status in (206, 416):  # another part than was asked for
+        part.remove()
+        raise TransientError("the server did not send the rest; it is begun anew", unclear=False)
+    if answer.status in GONE:
+        text = f"the address answers {answer.status}: it has expired, or nothing is there"
+        raise RejectedError(text, status=answer.status)
+    raise TransientError(f"the server answers {answer.status}", unclear=False)
+
+
+def _range(headers: Mapping[str, str]) -> tuple[int, int | None]:
+    """Return the first byte that an answer holds, and the size of all, from its Content-Range."""
+    place, _, total = headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
+    first = place.partition("-")[0]
+    return (
+        int(first) if first.isascii() and first.isdigit() else -1,
+        int(total) if total.isascii() and total.isdigit() else None,
+    )
+
+
+def _write(answer: Answer, part: Part, *, limit: int, total: int | None) -> None:
+    too_large = RejectedError(f"it is larger than {limit} bytes, the most that is kept", status=0)
+    if total is not None and total > limit:
+        raise too_large
+    size = part.size
+    with part.open() as file:
+        for chunk in answer.chunks():
+            size += len(chunk)
+            if size > limit:
+                raise too_large
+            file.write(chunk)
+
+
+def _store(row: MaterialFile, workspace: Workspace, part: Part, digest: str, suffix: str) -> str:
+    """Put a complete part into the storage; return its name there, the same for the same bytes."""
+    place = storage()
+    folder = row.material.material_set.order_id or "marketing"
+    name = f"{workspace.slug}/{folder}/{row.material_id}-{row.role.lower()}-{digest[:16]}{suffix}"
+    if row.name == name:
+        return name
+    if place.exists(name):  # of a worker that died before it could say so
+        place.delete(name)
+    with part.path.open("rb") as file:
+        return place.save(name, Whole(file, str(part.path)))
+
+
+def _delete(name: str) -> None:
+    """Remove the version that was replaced; what cannot be removed stays, and nothing shows it."""
+    try:
+        storage().delete(name)
+    except OSError:
+        log.exception("%s could not be removed from the storage", name)

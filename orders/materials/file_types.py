@@ -1,0 +1,81 @@
+"""Pure: which types of files are downloaded, and how the first bytes of one look."""
+
+import re
+from dataclasses import dataclass
+
+
+class NotKept(ValueError):
+    """A file is none that we keep."""
+
+
+@dataclass(frozen=True)
+class FileType:
+    """A type that is kept.
+
+    Attributes:
+        suffix: the ending of a file that is handed out.
+        begins: what its first bytes match.
+        is_picture: a browser shows it in a page.
+        opens: a browser shows it by itself; what is not so is saved.
+    """
+
+    suffix: str
+    begins: re.Pattern[bytes]
+    is_picture: bool = False
+    opens: bool = False
+
+
+def _type(suffix: str, begins: bytes, **how: bool) -> FileType:
+    return FileType(suffix, re.compile(begins, re.DOTALL), **how)
+
+
+# No HTML, no SVG: a browser would run what is in them. Office files are ZIP files.
+FILE_TYPES = {
+    "image/jpeg": _type(".jpg", rb"\xff\xd8\xff", is_picture=True, opens=True),
+    "image/png": _type(".png", rb"\x89PNG\r\n\x1a\n", is_picture=True, opens=True),
+    "image/webp": _type(".webp", rb"RIFF....WEBP", is_picture=True, opens=True),
+    "image/gif": _type(".gif", rb"GIF8[79]a", is_picture=True, opens=True),
+    "image/tiff": _type(".tif", rb"II\*\0|MM\0\*"),
+    "image/heic": _type(".heic", rb"....ftyp(hei|mif|msf|hev)"),
+    "application/pdf": _type(".pdf", rb"%PDF-", opens=True),
+    "video/mp4": _type(".mp4", rb"....ftyp", opens=True),
+    "video/quicktime": _type(".mov", rb"....(ftyp|moov|mdat|wide|free)"),
+    "application/zip": _type(".zip", rb"PK\x03\x04"),
+}
+SAME = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/tif": "image/tiff"}
+SAYS_NOTHING = frozenset({"", "application/octet-stream", "binary/octet-stream"})
+LONGEST_BEGINNING = 16  # bytes that `begins` looks at
+
+
+def plain(mime_type: str) -> str:
+    """Return a MIME type without parameters and in one spelling; "" where it says nothing."""
+    word = mime_type.partition(";")[0].strip().lower()
+    word = SAME.get(word, word)
+    return "" if word in SAYS_NOTHING else word
+
+
+def beginning_of(first: bytes) -> str:
+    """Return the type that a file has by its first bytes, "" for one that we do not keep."""
+    return next((name for name, one in FILE_TYPES.items() if one.begins.match(first)), "")
+
+
+def checked(announced: str, answered: str, first: bytes) -> str:
+    """Return the type of a file that has arrived.
+
+    Args:
+        announced: its type by the platform's list; `answered`: by the server; both may be "".
+        first: its first bytes.
+
+    Raises:
+        NotKept: it is none that we keep, or it is not what it is said to be.
+    """
+    announced, answered = plain(announced), plain(answered)
+    for one in (announced, answered):
+        if one and one not in FILE_TYPES:
+            raise NotKept(f"files of the type {one} are not downloaded")
+    if announced and answered and announced != answered:
+        raise NotKept(f"the server answers with {answered}, the list says {announced}")
+    found = announced or answered or beginning_of(first)
+    if not found or FILE_TYPES[found].begins.match(first) is None:
+        raise NotKept(f"its first bytes are not those of {found or 'a type that is kept'}")
+    return found

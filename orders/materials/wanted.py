@@ -1,0 +1,74 @@
+"""Which files are to be kept here, if the setting MATERIALS_DOWNLOAD says so (§4.5)."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from crm_sync.jobs.doorbell import doorbell
+from orders.models import Material, MaterialFile
+
+QUEUE = "files"
+Role = MaterialFile.Role
+
+
+def want(materials: Iterable[Material], *, now: datetime) -> int:
+    """Make due the files of materials that we do not have, or not in their newest version.
+
+    Args:
+        materials: with their sets.
+
+    Returns:
+        how many were made due; none while the setting is off.
+    """
+    if not settings.MATERIALS_DOWNLOAD:
+        return 0
+    found = list(materials)
+    rows = MaterialFile.objects.filter(material__in=found)
+    known = {(row.material_id, row.role): row for row in rows}
+    new, again, workspaces = [], [], set()
+    for material in found:
+        for role in roles(material):
+            row = known.get((material.pk, role))
+            workspace_id = material.material_set.workspace_id
+            if row is None:
+                new.append(
+                    MaterialFile(
+                        workspace_id=workspace_id,
+                        material=material,
+                        role=role,
+                        created_at=now,
+                        due_at=now,
+                    )
+                )
+            elif not row.name or row.modified_at != material.modified_at:
+                again.append(row.pk)
+            workspaces.add(workspace_id)
+    MaterialFile.objects.bulk_create(new, ignore_conflicts=True)
+    MaterialFile.objects.filter(pk__in=again).update(due_at=now, attempts=0)
+    if new or again:
+        for workspace_id in workspaces:
+            doorbell.ring(QUEUE, workspace_id)
+    return len(new) + len(again)
+
+
+def roles(material: Material) -> list[Role]:
+    """Return what there is to download; a tour is an address and no file (A38)."""
+    is_file = bool(material.url and (material.file_name or material.mime_type))
+    wanted = [(Role.THUMBNAIL, material.thumbnail_url), (Role.FILE, is_file)]
+    return [role for role, is_there in wanted if is_there]
+
+
+def move(others: QuerySet[Material], into: Iterable[Material]) -> None:
+    """Give the files of materials to those that take their place, before they are deleted."""
+    heirs = {one.platform_id: one for one in into}
+    taken = set(
+        MaterialFile.objects.filter(material__in=heirs.values()).values_list("material", "role")
+    )
+    for row in MaterialFile.objects.filter(material__in=others).select_related("material"):
+        heir = heirs[row.material.platform_id]
+        if (heir.pk, row.role) in taken:
+            row.delete()  # the file itself stays where it is: nothing leads to it any more
+        else:
+            MaterialFile.objects.filter(pk=row.pk).update(material=heir)

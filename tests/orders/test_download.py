@@ -1,0 +1,276 @@
+"""A file is here whole and checked, or not at all (I27), whatever the server does."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.files.storage import storages
+from django.utils import timezone
+
+from crm_sync import registry
+from crm_sync.jobs import due
+from crm_sync.workers import queues
+from orders.materials import download
+from orders.materials.wanted import want
+from orders.models import Material, MaterialFile, MaterialSet
+from tests.orders.admin_rows import NOW, make_assignment, make_order
+from tests.orders.file_server import PNG, FileServer, serving_file
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def folder(settings, tmp_path) -> Path:
+    """Switch the downloads on; return the folder of the storage."""
+    settings.DATA_DIR = tmp_path
+    settings.MATERIALS_DOWNLOAD = True
+    settings.MATERIALS_INTERNAL_HOSTS = ["127.0.0.1"]
+    options = {"location": str(tmp_path / "materials"), "base_url": None}
+    mine = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
+    settings.STORAGES = settings.STORAGES | {"materials": mine}
+    return tmp_path / "materials"
+
+
+@pytest.fixture
+def ready(main) -> MaterialSet:
+    order = make_order(main)
+    return MaterialSet.objects.create(
+        workspace=main,
+        order=order,
+        assignment=make_assignment(order),
+        product="GROUND_PHOTO",
+        visual_type="POST",
+        ready_at=NOW,
+        fetched_at=NOW,
+    )
+
+
+@pytest.fixture
+def files(folder):
+    with serving_file() as one:
+        yield one
+
+
+def material(ready: MaterialSet, files: FileServer, **columns) -> Material:
+    columns = {"file_name": "1.png", "url": f"{files.url}/1.png", "modified_at": NOW} | columns
+    return Material.objects.create(material_set=ready, platform_id="m1", **columns)
+
+
+def wanted(ready: MaterialSet, files: FileServer, **columns) -> MaterialFile:
+    material(ready, files, **columns)
+    assert want(Material.objects.all(), now=timezone.now()) == 1
+    return MaterialFile.objects.get()
+
+
+def drain(ready: MaterialSet) -> dict[str, int]:
+    return registry.queue("files").drain(ready.workspace_id, 20.0).counts
+
+
+def now_due() -> None:
+    MaterialFile.objects.exclude(due_at=None).update(due_at=timezone.now())
+
+
+def there(folder: Path) -> list[bytes]:
+    """What is in the storage, and that nothing else lies about."""
+    parts = folder.parent / "downloads"
+    assert list(parts.glob("*")) == []
+    return [one.read_bytes() for one in sorted(folder.rglob("*")) if one.is_file()]
+
+
+def test_a_file_is_stored_whole_with_its_type_size_and_digest(ready, files, folder):
+    row = wanted(ready, files, size=len(files.body), mime_type="image/png")
+    assert drain(ready) == {"stored": 1}
+    row.refresh_from_db()
+    assert (row.content_type, row.size, row.problem, row.due_at) == ("image/png", 1008, "", None)
+    assert (row.modified_at, len(row.digest)) == (NOW, 64)
+    assert row.name == f"main/{ready.order_id}/{row.material_id}-file-{row.digest[:16]}.png"
+    assert there(folder) == [files.body]
+    with storages["materials"].open(row.name) as stored:
+        assert stored.read() == files.body
+
+
+def test_nothing_is_downloaded_while_the_setting_is_off(ready, files, folder, settings):
+    row = wanted(ready, files)
+    settings.MATERIALS_DOWNLOAD = False
+    assert (drain(ready), queues.waiting(timezone.now()), files.server.requests) == ({}, [], [])
+    row.delete()
+    assert (want(Material.objects.all(), now=NOW), MaterialFile.objects.count()) == (0, 0)
+
+
+def test_what_broke_off_goes_on_where_it_ended(ready, files, folder, monkeypatch):
+    monkeypatch.setattr(download, "PROGRESS", 100)
+    files.cut = [400, 300]
+    row = wanted(ready, files)
+    assert drain(ready) == {"goes on": 2, "stored": 1}
+    assert files.asked == ["", "400-", "700-"]
+    assert there(folder) == [files.body]
+    row.refresh_from_db()
+    assert (row.problem, row.attempts) == ("", 0)
+
+
+@pytest.mark.parametrize("change", ["another version", "no ranges", "no tag"])
+def test_where_the_rest_cannot_be_had_it_begins_anew(ready, files, folder, change):
+    files.cut = [400]
+    if change == "no tag":
+        files.tag = ""
+    wanted(ready, files)
+    assert drain(ready) == {"put off": 1}
+    if change == "another version":
+        files.tag, files.body = '"v2"', PNG + b"y" * 500
+    if change == "no ranges":
+        files.knows_ranges = False
+    now_due()
+    assert drain(ready) == {"stored": 1}
+    assert files.asked == ["", "" if change == "no tag" else "400-"]
+    assert there(folder) == [files.body]
+
+
+def test_a_worker_that_died_leaves_no_bytes_that_are_trusted(ready, files, folder):
+    files.cut = [400]
+    row = wanted(ready, files)
+    drain(ready)
+    now_due()
+    due.claim(MaterialFile.objects.all(), now=timezone.now())
+    over = timezone.now() - timedelta(seconds=1)
+    MaterialFile.objects.filter(pk=row.pk).update(due_at=over, lease_until=over)
+    (folder.parent / "downloads" / f"{row.pk}.part").write_bytes(b"\0" * 400)
+    assert drain(ready) == {"stored": 1}
+    assert there(folder) == [files.body]
+
+
+def test_a_file_that_was_moved_before_its_worker_died_is_stored_once(ready, files, folder):
+    row = wanted(ready, files)
+    drain(ready)
+    empty = {"name": "", "stored_at": None, "digest": "", "due_at": timezone.now()}
+    MaterialFile.objects.filter(pk=row.pk).update(**empty)
+    assert drain(ready) == {"stored": 1}
+    assert there(folder) == [files.body]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"status": "404 Not Found"}, "the address answers 404: it has expired, or nothing is"),
+        ({"status": "403 Forbidden"}, "the address answers 403"),
+        ({"content_type": "text/html"}, "files of the type text/html are not downloaded"),
+        ({"content_type": "image/svg+xml"}, "files of the type image/svg+xml are not downloaded"),
+        ({"content_type": "image/jpeg"}, "its first bytes are not those of image/jpeg"),
+        ({"body": b"<html>", "content_type": ""}, "not those of a type that is kept"),
+        ({"body": b"<html>"}, "its first bytes are not those of image/png"),
+        ({"body": b""}, "its first bytes are not those of image/png"),
+        ({"body": PNG * 1000}, "it is larger than 5000 bytes, the most that is kept"),
+        ({"body": PNG * 1000, "has_length": False}, "it is larger than 5000 bytes"),
+    ],
+)
+def test_what_is_not_kept_says_why_and_waits_for_a_person(
+    ready, files, folder, settings, wrong, problem
+):
+    settings.MATERIALS_FILE_LIMIT = 5000
+    for name, value in wrong.items():
+        setattr(files, name, value)
+    row = wanted(ready, files)
+    assert drain(ready) == {"refused": 1}
+    row.refresh_from_db()
+    assert (row.due_at, row.name, problem in row.problem) == (None, "", True)
+    assert there(folder) == []
+    assert drain(ready) == {}
+
+
+@pytest.mark.parametrize("mime_type", ["image/svg+xml", "text/html", "application/x-msdownload"])
+def test_a_type_that_the_list_names_counts_whatever_the_server_says(
+    ready, files, folder, mime_type
+):
+    row = wanted(ready, files, mime_type=mime_type)
+    assert drain(ready) == {"refused": 1}
+    row.refresh_from_db()
+    assert row.problem == f"files of the type {mime_type} are not downloaded"
+
+
+def test_a_size_that_was_announced_is_kept_to_and_asked_for_again_a_few_times(ready, files, folder):
+    files.has_length = False  # so that a body that is cut ends like a whole one
+    row = wanted(ready, files, size=5_000)
+    for _ in range(download.MAX_MISMATCHES - 1):
+        assert drain(ready) == {"put off": 1}
+        now_due()
+    assert drain(ready) == {"refused": 1}
+    row.refresh_from_db()
+    assert (row.due_at, row.name) == (None, "")
+    assert row.problem == "1008 bytes came, 5000 were announced"
+    assert there(folder) == []
+
+
+@pytest.mark.parametrize("status", ["500 Oh", "503 Busy", "429 Slow", "302 Found", "204 None"])
+def test_a_server_that_has_trouble_is_asked_again_later(ready, files, folder, status):
+    files.status = status
+    row = wanted(ready, files)
+    before = timezone.now()
+    assert drain(ready) == {"put off": 1}
+    row.refresh_from_db()
+    assert (row.attempts, row.problem) == (1, f"the server answers {status[:3]}")
+    assert before < row.due_at < before + timedelta(minutes=15)
+    files.status = ""
+    now_due()
+    assert drain(ready) == {"stored": 1}
+
+
+def test_an_address_in_our_own_network_is_never_asked(ready, files, folder, settings):
+    settings.MATERIALS_INTERNAL_HOSTS = []
+    row = wanted(ready, files, url=files.url.replace("http:", "https:"))
+    assert drain(ready) == {"refused": 1}
+    row.refresh_from_db()
+    assert row.problem == "the address leads into our own network: 127.0.0.1"
+    assert files.server.requests == []
+
+
+def test_no_token_of_ours_travels_with_the_request(ready, files, folder):
+    wanted(ready, files)
+    drain(ready)
+    (request,) = files.server.requests
+    assert b"authorization" not in request.lower()
+    assert b"canary" not in request
+
+
+def test_a_newer_version_replaces_the_older_one_only_when_it_is_whole(ready, files, folder):
+    row = wanted(ready, files)
+    drain(ready)
+    row.refresh_from_db()
+    old, older = files.body, row.name
+    Material.objects.update(modified_at=NOW + timedelta(days=1))
+    assert want(Material.objects.all(), now=timezone.now()) == 1
+    files.body, files.status = PNG + b"new", "500 Oh"
+    assert drain(ready) == {"put off": 1}
+    row.refresh_from_db()
+    assert (row.name, there(folder)) == (older, [old])
+    files.status = ""
+    now_due()
+    assert drain(ready) == {"stored": 1}
+    row.refresh_from_db()
+    assert (row.name == older, there(folder)) == (False, [files.body])
+    assert want(Material.objects.all(), now=timezone.now()) == 0
+
+
+def test_a_thumbnail_comes_beside_its_file_and_is_a_picture(ready, files, folder):
+    wanted = material(ready, files, thumbnail_url=f"{files.url}/thumbnail/1.png")
+    assert want([wanted], now=timezone.now()) == 2
+    assert drain(ready) == {"stored": 2}
+    assert there(folder) == [files.body] * 2
+    files.body, files.content_type = b"%PDF-1.7", "application/pdf"
+    MaterialFile.objects.update(due_at=timezone.now())
+    assert drain(ready) == {"stored": 1, "refused": 1}
+    problem = MaterialFile.objects.get(role="THUMBNAIL").problem
+    assert problem == "a thumbnail of the type application/pdf is not shown"
+
+
+def test_a_tour_is_no_file(ready, files, folder):
+    material(ready, files, file_name="")
+    assert want(Material.objects.all(), now=NOW) == 0
+
+
+def test_many_files_are_all_stored_though_a_drain_takes_them_one_by_one(ready, files, folder):
+    for number in range(30):
+        Material.objects.create(
+            material_set=ready, platform_id=f"n{number}", file_name="a.png", url=files.url
+        )
+    assert want(Material.objects.all(), now=timezone.now()) == 30
+    assert drain(ready) == {"stored": 30}
+    assert (len(there(folder)), MaterialFile.objects.filter(due_at=None).count()) == (30, 30)
