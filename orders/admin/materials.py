@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.forms import Media
 from django.http import HttpRequest, HttpResponse
@@ -15,20 +16,25 @@ from crm_sync.admin.ui.cells import is_web_address, link, moment, page_at
 from crm_sync.admin.ui.page import page
 from crm_sync.hooks.sections import Section
 from orders.admin.cells import worded
+from orders.admin.file_view import file_address
 from orders.materials import delivered, gallery
+from orders.materials.file_types import FILE_TYPES
 from orders.materials.files import PHOTO_PRODUCTS
 from orders.materials.gallery import QUALITIES, Group, Item
-from orders.models import Material, MaterialSet, Order
+from orders.models import Material, MaterialFile, MaterialSet, Order
 from properties.models import Property
 
 MOST = 60  # pictures on one page: it stays below 250 KB
-MEDIA = Media(css={"all": ["orders/gallery.css"]})
+MOST_PROBLEMS = 5  # that a group names
+LIGHT = 200_000  # bytes of a picture that is its own thumbnail
+MEDIA = Media(css={"all": ["orders/gallery.css"]}, js=["orders/gallery.js"])
+Role = MaterialFile.Role
 
 
 def sections(row: Property, now: datetime) -> list[Section]:
     """Return what was delivered and what was generated for a property, as far as there is any.
 
-    Four queries at most; a `registry.AppHooks.property_sections`.
+    Six queries at most; a `registry.AppHooks.property_sections`.
     """
     found = []
     for slug, title, sets in (
@@ -57,7 +63,14 @@ def shown(sets: Iterable[MaterialSet], now: datetime, *, number: int = 1) -> dic
         if items or (number == 1 and not group.items):
             groups.append(_group(group, items, now))
         place += len(group.items)
-    return {"groups": groups, "count": place, "left_out": max(0, place - first - MOST)}
+    stored = sum(_file(one) is not None for group in every for one in _versions(group))
+    return {
+        "groups": groups,
+        "count": place,
+        "left_out": max(0, place - first - MOST),
+        "stored": stored,
+        "may_download": settings.MATERIALS_DOWNLOAD and place > 0,
+    }
 
 
 def materials_page(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
@@ -85,11 +98,27 @@ def _group(group: Group, items: Sequence[Item], now: datetime) -> dict[str, Any]
         "title": ", ".join(worded(name) for name in group.names) or "Materials",
         "order": _order(newest),
         "ready": moment(newest.ready_at, now),
-        "state": _state(group.sets),
-        "problems": sorted({one.problem for one in group.sets if one.problem}),
+        "state": _state(group),
+        "problems": sorted({one.problem for one in group.sets if one.problem}) + _problems(group),
         "count": len(group.items),
         "items": [_item(item, now) for item in items],
     }
+
+
+def _versions(group: Group) -> list[Material]:
+    return [version for item in group.items for version in item.versions]
+
+
+def _problems(group: Group) -> list[str]:
+    """Say why files are not here, as far as one reads."""
+    found = [
+        f"{_name(version)}: {row.problem}"
+        for version in _versions(group)
+        for row in version.files.all()
+        if row.role == Role.FILE and row.problem and not row.name
+    ]
+    more = [f"and {len(found) - MOST_PROBLEMS} more"] if len(found) > MOST_PROBLEMS else []
+    return found[:MOST_PROBLEMS] + more
 
 
 def _order(ready: MaterialSet) -> str:
@@ -98,37 +127,70 @@ def _order(ready: MaterialSet) -> str:
     return link(page_at("orders.order", ready.order.pk), f"Order {ready.order.platform_id}")
 
 
-def _state(sets: Sequence[MaterialSet]) -> str:
-    """Say what is not known yet; "" where the platform has told everything."""
-    if all(one.fetched_at for one in sets):
-        return ""
-    return "the list is read soon" if any(one.due_at for one in sets) else "the list was not read"
+def _state(group: Group) -> str:
+    """Say what is not known or not here yet; "" where there is nothing to say."""
+    if not all(one.fetched_at for one in group.sets):
+        is_due = any(one.due_at for one in group.sets)
+        return "the list is read soon" if is_due else "the list was not read"
+    wanted = [row for one in _versions(group) for row in one.files.all() if row.role == Role.FILE]
+    stored = sum(bool(row.name) for row in wanted)
+    return f"{stored} of {len(wanted)} files downloaded" if stored < len(wanted) else ""
 
 
 def _item(item: Item, now: datetime) -> dict[str, Any]:
+    """Return one picture: shown from here if it is stored, else a link to the platform."""
     first, small = item.versions[0], item.versions[-1]
+    pictures = [row for row in map(_file, item.versions) if row and _is_picture(row)]
+    address = file_address(pictures[-1]) if pictures else _address(small)
     return {
         "key": first.pk,
         "name": _name(first),
         "kind": _kind(first),
-        "address": _address(small),
+        "thumbnail": _thumbnail(item),
+        "address": address,
+        "is_ours": bool(pictures) or _file(small) is not None,
+        "view": address if pictures else "",
+        "large": file_address(pictures[0]) if len(pictures) > 1 else "",
         "versions": [_version(one, now) for one in item.versions],
     }
+
+
+def _thumbnail(item: Item) -> str:
+    """Return the address of a small picture that we keep, "" where there is none."""
+    rows = [row for one in item.versions for row in one.files.all() if row.name]
+    small = [row for row in rows if row.role == Role.THUMBNAIL]
+    light = [row for row in rows if _is_picture(row) and (row.size or 0) <= LIGHT]
+    return file_address((small or light)[-1]) if small or light else ""
+
+
+def _file(material: Material) -> MaterialFile | None:
+    """Return the file of a material if it is stored."""
+    found = (row for row in material.files.all() if row.role == Role.FILE and row.name)
+    return next(found, None)
+
+
+def _is_picture(row: MaterialFile) -> bool:
+    return FILE_TYPES[row.content_type].is_picture
 
 
 def _version(material: Material, now: datetime) -> dict[str, Any]:
     """Return one quality of a photo, else what kind of file it is (A39)."""
     quality = QUALITIES.get(material.visual_type) if material.product in PHOTO_PRODUCTS else ""
+    stored = _file(material)
     return {
         "label": quality or _kind(material),
-        "size": _size(material.size),
-        "address": _address(material),
+        "size": _size(stored.size if stored else material.size),
+        "address": file_address(stored, saved=True) if stored else _address(material),
+        "is_ours": stored is not None,
         "modified": moment(material.modified_at, now) if material.modified_at else "",
     }
 
 
 def _address(material: Material) -> str:
-    """Return where a browser finds the file, "" where it must not follow the address (S18)."""
+    """Return where a browser finds a file: with us, else at the platform if it may go there."""
+    stored = _file(material)
+    if stored is not None:
+        return file_address(stored)
     return material.url if is_web_address(material.url) else ""
 
 

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import F, Max, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import URLPattern, path
 from django.utils import timezone
@@ -24,6 +25,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from orders.admin.calendar import address_page, calendar_page
 from orders.admin.cells import assignment_badge, order_badge, who_lines
 from orders.admin.changing import CHANGES, change_page, change_view, offered
+from orders.admin.file_view import download_view, file_view, zip_view
 from orders.admin.filters import OrderedByFilter, StatusFilter, WhatFilter, WhoseFilter, tabs
 from orders.admin.materials import materials_page
 from orders.admin.page import page
@@ -60,7 +62,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     class Media:
         css = {"all": ("orders/calendar.css", "orders/gallery.css")}
-        js = ("crm_sync/follow.js",)
+        js = ("crm_sync/follow.js", "orders/gallery.js")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
         """Load what a row shows, with a constant number of queries."""
@@ -137,11 +139,14 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Add the calendar, the changes, and what a page asks for while it is open."""
-        pages: list[tuple[str, str, Callable[..., HttpResponse]]] = [
+        pages: list[tuple[str, str, Callable[..., HttpResponseBase]]] = [
             ("calendar/", "calendar", partial(calendar_page, self)),
             ("calendar/address/", "calendar_address", partial(address_page, self)),
             ("<int:pk>/live/", "live", self.live_view),
             ("<int:pk>/materials/", "materials", partial(materials_page, self)),
+            ("<int:pk>/files.zip", "zip", partial(zip_view, self)),
+            ("<int:pk>/download/", "download", partial(download_view, self)),
+            ("file/<int:pk>/", "file", partial(file_view, self)),
         ]
         for kind in CHANGES:
             name = kind.lower()
@@ -173,7 +178,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         return render(request, "orders/order_live.html", context)
 
 
-def _named(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def _named(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Give a partial the name that Django's view wrapper copies."""
     return update_wrapper(view, view.func) if isinstance(view, partial) else view
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,6 +87,18 @@ def calls(box: Sandbox, method: str = "") -> list[tuple[str, str]]:
 def effects() -> list[str]:
     """What the deliveries did, in the order in which they came."""
     return list(ReceivedEvent.objects.order_by("pk").values_list("effect", flat=True))
+
+
+@pytest.fixture
+def folder(settings, tmp_path) -> Path:
+    """Switch the downloads on; return the folder of the storage."""
+    settings.DATA_DIR = tmp_path
+    settings.MATERIALS_DOWNLOAD = True
+    settings.MATERIALS_INTERNAL_HOSTS = ["127.0.0.1"]
+    options = {"location": str(tmp_path / "materials"), "base_url": None}
+    mine = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
+    settings.STORAGES = settings.STORAGES | {"materials": mine}
+    return tmp_path / "materials"
 
 
 @pytest.fixture

@@ -20,18 +20,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def folder(settings, tmp_path) -> Path:
-    """Switch the downloads on; return the folder of the storage."""
-    settings.DATA_DIR = tmp_path
-    settings.MATERIALS_DOWNLOAD = True
-    settings.MATERIALS_INTERNAL_HOSTS = ["127.0.0.1"]
-    options = {"location": str(tmp_path / "materials"), "base_url": None}
-    mine = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
-    settings.STORAGES = settings.STORAGES | {"materials": mine}
-    return tmp_path / "materials"
-
-
-@pytest.fixture
 def ready(main) -> MaterialSet:
     order = make_order(main)
     return MaterialSet.objects.create(

@@ -1,0 +1,100 @@
+"""The files that we keep, for whoever may see orders: one of them, or all of an order as a ZIP."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import content_disposition_header
+
+from crm_sync.admin.ui.cells import page_at
+from orders.materials import announced, archive
+from orders.materials.download import storage
+from orders.materials.file_types import FILE_TYPES
+from orders.materials.names import file_name
+from orders.models import Material, MaterialFile, Order
+from orders.reads import poller
+
+KEPT = "private, max-age=86400"  # by a browser; the address of a newer version is another
+
+
+def file_address(row: MaterialFile, *, saved: bool = False) -> str:
+    """Return where a browser finds a stored file.
+
+    Args:
+        saved: to be saved, not shown.
+    """
+    address = reverse("admin:orders_order_file", args=[row.pk])
+    return f"{address}?v={row.digest[:12]}{'&save=1' if saved else ''}"
+
+
+def file_view(admin: Any, request: HttpRequest, pk: int) -> HttpResponseBase:
+    """Hand out one stored file; only what is a picture, a PDF or a film is shown (S17, S18)."""
+    if not admin.has_view_permission(request):
+        raise PermissionDenied
+    stored = MaterialFile.objects.exclude(name="").select_related("material")
+    row = get_object_or_404(stored, pk=pk)
+    try:
+        file = storage().open(row.name)
+    except OSError as error:
+        raise Http404("the file is not in the storage any more") from error
+    is_saved = "save" in request.GET or not FILE_TYPES[row.content_type].opens
+    response = FileResponse(
+        file,
+        as_attachment=is_saved,
+        filename=file_name(row.material, row.content_type),
+        content_type=row.content_type,
+    )
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Cache-Control"] = KEPT
+    return response
+
+
+def zip_view(admin: Any, request: HttpRequest, pk: int) -> HttpResponseBase:
+    """Hand out what is stored of an order as one ZIP, made while it is sent (S17)."""
+    if not admin.has_view_permission(request):
+        raise PermissionDenied
+    order = get_object_or_404(Order, pk=pk)
+    materials = Material.objects.filter(material_set__order=order)
+    found = archive.contents(
+        materials.order_by("product", "file_name", "pk").prefetch_related("files")
+    )
+    if not found.entries:
+        raise Http404("no file of this order is stored")
+    name = f"order-{order.platform_id}.zip"
+    headers = {
+        "Content-Disposition": content_disposition_header(as_attachment=True, filename=name),
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "private, no-store",
+    }
+    chunks = archive.stream(found, storage())
+    return StreamingHttpResponse(chunks, content_type="application/zip", headers=headers)
+
+
+def download_view(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
+    """Have the lists of an order read anew, and what is not here downloaded (POST, S17).
+
+    The whole list: an address in the one that we have may have expired.
+    """
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    if not admin.has_act_permission(request):
+        raise PermissionDenied
+    order = get_object_or_404(Order, pk=pk)
+    order.material_sets.update(fetched_at=None, attempts=0, due_at=timezone.now())
+    poller.ask(order.material_sets.all(), announced.QUEUE, order.workspace_id, now=timezone.now())
+    admin.note(request, Order.objects.filter(pk=order.pk), "Asked for the files of the materials.")
+    messages.success(request, "A worker reads the lists and downloads what is not here yet.")
+    return HttpResponseRedirect(page_at("orders.order", order.pk))

@@ -1,0 +1,109 @@
+"""One ZIP of what was delivered of an order, made while it is sent: none of it is kept (§4.5)."""
+
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from django.core.files.storage import Storage
+
+from orders.materials.files import PHOTO_PRODUCTS
+from orders.materials.gallery import QUALITIES
+from orders.materials.names import file_name, plain
+from orders.models import Material, MaterialFile
+
+BLOCK = 256 * 1024  # bytes that are in memory at once
+MISSING = "NOT INCLUDED.txt"
+Entry = tuple[MaterialFile, str]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a ZIP holds, and what it does not.
+
+    Attributes:
+        entries: each stored file with its name in the ZIP.
+        missing: a line for each material that is not here: its name, and why.
+    """
+
+    entries: list[Entry]
+    missing: list[str]
+
+
+def contents(materials: Iterable[Material]) -> Contents:
+    """Return what a ZIP of these materials holds; each with its files fetched."""
+    entries: list[Entry] = []
+    missing, used = [], Counter[str]()
+    for one in materials:
+        row = next((file for file in one.files.all() if file.role == MaterialFile.Role.FILE), None)
+        if row is None or not row.name:
+            missing.append(f"{_folder(one)}{file_name(one, '')}: {_why(row)}")
+            continue
+        name = f"{_folder(one)}{file_name(one, row.content_type)}"
+        used[name.lower()] += 1
+        if used[name.lower()] > 1:  # two of one name would be one after unpacking
+            stem, dot, ending = name.rpartition(".")
+            name = f"{stem} [{row.pk}]{dot}{ending}"
+        entries.append((row, name))
+    return Contents(entries, missing)
+
+
+def stream(found: Contents, storage: Storage) -> Iterator[bytes]:
+    """Yield the bytes of the ZIP; nothing is compressed, since pictures and PDF files are already.
+
+    A file that the storage has lost is named in the text file, too.
+    """
+    sink = _Sink()
+    missing = list(found.missing)
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED) as whole:
+        for row, name in found.entries:
+            try:
+                file = storage.open(row.name)
+            except OSError:
+                missing.append(f"{name}: it is not in the storage any more")
+                continue
+            info = zipfile.ZipInfo(name, row.created_at.timetuple()[:6])
+            info.file_size = row.size or 0  # decides about ZIP64
+            with file, whole.open(info, "w") as entry:
+                while block := file.read(BLOCK):
+                    entry.write(block)
+                    yield sink.taken()
+            yield sink.taken()
+        if missing:
+            whole.writestr(MISSING, "\r\n".join(missing) + "\r\n")
+    yield sink.taken()
+
+
+def _folder(material: Material) -> str:
+    """Return the folder of a material: its product, and the quality of a photo."""
+    product = plain(material.product.replace("_", " ").capitalize()) or "Materials"
+    quality = QUALITIES.get(material.visual_type, "") if material.product in PHOTO_PRODUCTS else ""
+    return f"{product}/{quality}/" if quality else f"{product}/"
+
+
+def _why(row: MaterialFile | None) -> str:
+    if row is None:
+        return "it is at the platform alone"
+    return row.problem or "it is not downloaded yet"
+
+
+class _Sink:
+    """What `zipfile` writes to: it cannot go back, and what was written is taken away."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def write(self, data: bytes, /) -> int:
+        self._pieces.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def taken(self) -> bytes:
+        """Return what was written since the last time."""
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)

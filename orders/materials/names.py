@@ -1,0 +1,28 @@
+"""Pure: under which name a file is handed out."""
+
+import re
+
+from orders.materials.file_types import FILE_TYPES
+from orders.models import Material
+
+LONGEST = 120  # characters before the ending
+ENDINGS = {".jpg": (".jpg", ".jpeg"), ".tif": (".tif", ".tiff")}
+
+
+def plain(text: str) -> str:
+    """Return a text as one part of a path; "" where nothing of it is left."""
+    printable = "".join(one if one.isprintable() else "_" for one in text)
+    return re.sub(r'[/\\:*?"<>|]', "_", printable).strip(". ")
+
+
+def file_name(material: Material, content_type: str) -> str:
+    """Return the platform's name for a file, without what no file system or browser takes.
+
+    It ends as its type does, so that nothing opens it as something else; "" leaves the ending.
+    """
+    text = plain(material.file_name) or f"{material.product.lower() or 'material'}-{material.pk}"
+    suffix = FILE_TYPES[content_type].suffix if content_type else ""
+    stem, dot, ending = text.rpartition(".")
+    if dot and f".{ending.lower()}" in ENDINGS.get(suffix, (suffix,)):
+        return f"{stem[:LONGEST]}.{ending}"
+    return f"{text[:LONGEST]}{suffix}"

@@ -1,0 +1,91 @@
+/* The pictures of a gallery, one by one: by keyboard, by swipe or by button. Without this script a
+   tile leads to its picture alone. The tiles are looked up at each step, since a page may move. */
+(() => {
+    "use strict";
+
+    const FAR = 40; // pixels of a swipe
+    const KEYS = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
+    let box, image, caption, place, links, quality, gallery, current, touch;
+    let isLarge = false;
+
+    const tiles = () => [...gallery.querySelectorAll("a[data-view]")];
+    const key = (tile) => tile.closest("[data-key]").dataset.key;
+
+    function make(name, properties, ...children) {
+        const one = Object.assign(document.createElement(name), properties);
+        one.append(...children);
+        return one;
+    }
+
+    function build() {
+        image = make("img", { className: "og-image", alt: "" });
+        caption = make("strong", { className: "og-caption" });
+        place = make("span", { className: "cs-subtle" });
+        links = make("span", { className: "og-save" });
+        quality = make("button", { type: "button", className: "cs-quiet" });
+        quality.addEventListener("click", () => {
+            isLarge = !isLarge;
+            show(0);
+        });
+        const close = make("button", { type: "button", className: "cs-quiet", textContent: "Close" });
+        close.addEventListener("click", () => box.close());
+        const step = (by, text, label) => {
+            const one = make("button", { type: "button", className: "cs-quiet og-step", textContent: text });
+            one.setAttribute("aria-label", label);
+            one.addEventListener("click", () => show(by));
+            return one;
+        };
+        const said = make("p", { className: "og-said" }, caption, place);
+        said.setAttribute("role", "status");
+        box = make(
+            "dialog",
+            { className: "og-viewer" },
+            make("header", {}, said, make("div", { className: "cs-buttons" }, links, quality, close)),
+            make("div", { className: "og-stage" }, step(-1, "‹", "Picture before"), image, step(1, "›", "Next picture")),
+        );
+        box.setAttribute("aria-label", "Pictures");
+        box.addEventListener("keydown", (event) => {
+            if (!(event.key in KEYS)) return;
+            event.preventDefault();
+            show(KEYS[event.key]);
+        });
+        box.addEventListener("pointerdown", (event) => (touch = event.pointerType === "mouse" ? null : event.clientX));
+        box.addEventListener("pointerup", (event) => {
+            if (touch === null || touch === undefined) return;
+            const moved = event.clientX - touch;
+            touch = null;
+            if (Math.abs(moved) > FAR) show(moved < 0 ? 1 : -1);
+        });
+        box.addEventListener("close", () => tiles().find((one) => key(one) === current)?.focus());
+        document.body.append(box);
+    }
+
+    function show(by) {
+        const all = tiles();
+        const was = Math.max(0, all.findIndex((one) => key(one) === current));
+        const now = Math.min(all.length - 1, Math.max(0, was + by));
+        const tile = all[now];
+        if (!tile) return box.close();
+        const { view, large } = tile.dataset;
+        current = key(tile);
+        image.src = isLarge && large ? large : view;
+        image.alt = caption.textContent = tile.querySelector(".og-name").textContent;
+        place.textContent = `${now + 1} of ${all.length}`;
+        quality.hidden = !large;
+        quality.textContent = isLarge ? "Show WEB" : "Show HD";
+        const save = tile.closest("li").querySelectorAll(".og-versions > span");
+        links.replaceChildren(...[...save].map((one) => one.cloneNode(true)));
+        if (all[now + 1]) new Image().src = all[now + 1].dataset.view;
+    }
+
+    document.addEventListener("click", (event) => {
+        const tile = event.target.closest?.("a[data-view]");
+        if (!tile || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        if (!box) build();
+        gallery = tile.closest("[data-gallery]");
+        current = key(tile);
+        show(0);
+        box.showModal();
+    });
+})();
