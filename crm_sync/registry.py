@@ -18,6 +18,7 @@ from crm_sync.hooks.actions import PropertyAction
 from crm_sync.hooks.handlers import EventHandler, Snapshot
 from crm_sync.hooks.invariants import CheckGroup
 from crm_sync.hooks.person import Person
+from crm_sync.hooks.pictures import PropertyPictures
 from crm_sync.hooks.sections import Section
 from crm_sync.hooks.tiles import Attention, Tile
 from crm_sync.jobs.due import Queue
@@ -43,6 +44,7 @@ class AppHooks:
         overview: returns a part of the overview for whoever looks, "" where there is nothing.
         property_sections: returns what the app shows on the page of a property, whose row it gets.
         property_actions: what the app offers to do with properties.
+        property_pictures: the pictures that the app has for a list of properties.
     """
 
     app: str
@@ -60,6 +62,7 @@ class AppHooks:
     overview: Sequence[Callable[[HttpRequest, datetime], SafeString]] = ()
     property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()
     property_actions: Sequence[PropertyAction] = ()
+    property_pictures: Sequence[PropertyPictures] = ()
 
 
 _apps: tuple[str, ...] = ()
@@ -130,6 +133,7 @@ def _joined(known: AppHooks, new: AppHooks) -> AppHooks:
         overview=(*known.overview, *new.overview),
         property_sections=(*known.property_sections, *new.property_sections),
         property_actions=(*known.property_actions, *new.property_actions),
+        property_pictures=(*known.property_pictures, *new.property_pictures),
     )
 
 

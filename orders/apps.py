@@ -41,5 +41,6 @@ class OrdersConfig(AppConfig):
                 overview=[new.section],
                 property_sections=[property_orders.sections, materials.sections],
                 property_actions=[selecting.ORDER],
+                property_pictures=[materials.OF_PROPERTIES],
             )
         )

@@ -1,6 +1,6 @@
 """How what was delivered is shown: on the page of an order, and on that of a property."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,11 +14,13 @@ from django.utils import timezone
 
 from crm_sync.admin.ui.cells import is_web_address, link, moment, page_at
 from crm_sync.admin.ui.page import page
+from crm_sync.hooks.pictures import PropertyPictures
 from crm_sync.hooks.sections import Section
 from orders.admin.cells import worded
 from orders.admin.file_view import file_address
 from orders.materials import delivered, gallery
-from orders.materials.file_types import FILE_TYPES
+from orders.materials.delivered import LIGHT
+from orders.materials.file_types import PICTURES
 from orders.materials.files import PHOTO_PRODUCTS
 from orders.materials.gallery import QUALITIES, Group, Item
 from orders.models import Material, MaterialFile, MaterialSet, Order
@@ -26,9 +28,15 @@ from properties.models import Property
 
 MOST = 60  # pictures on one page: it stays below 250 KB
 MOST_PROBLEMS = 5  # that a group names
-LIGHT = 200_000  # bytes of a picture that is its own thumbnail
 MEDIA = Media(css={"all": ["orders/gallery.css"]}, js=["orders/gallery.js"])
 Role = MaterialFile.Role
+
+
+def _pictures(keys: Collection[int]) -> dict[int, str]:
+    return {key: file_address(row) for key, row in delivered.newest_pictures(keys).items()}
+
+
+OF_PROPERTIES = PropertyPictures("orders.view_order", _pictures)
 
 
 def sections(row: Property, now: datetime) -> list[Section]:
@@ -117,6 +125,7 @@ def _problems(group: Group) -> list[str]:
         for row in version.files.all()
         if row.role == Role.FILE and row.problem and not row.name
     ]
+    found = list(dict.fromkeys(found))  # in HD and WEB for the same reason
     more = [f"and {len(found) - MOST_PROBLEMS} more"] if len(found) > MOST_PROBLEMS else []
     return found[:MOST_PROBLEMS] + more
 
@@ -170,7 +179,7 @@ def _file(material: Material) -> MaterialFile | None:
 
 
 def _is_picture(row: MaterialFile) -> bool:
-    return FILE_TYPES[row.content_type].is_picture
+    return row.content_type in PICTURES
 
 
 def _version(material: Material, now: datetime) -> dict[str, Any]:

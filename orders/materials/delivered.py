@@ -1,10 +1,16 @@
 """What was delivered, and what the platform generated for a property (§4.5, A38, A40)."""
 
-from django.db.models import Q
+from collections.abc import Collection
 
-from orders.models import MaterialSet, Order
+from django.db.models import OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+
+from orders.materials.file_types import PICTURES
+from orders.materials.files import PHOTO_PRODUCTS
+from orders.models import MaterialFile, MaterialSet, Order
 from properties.models import Property
 
+LIGHT = 200_000  # bytes of a picture that may be its own thumbnail
 NEWEST = 40  # sets of a property; the page of each order has all of its own
 
 
@@ -31,3 +37,23 @@ def marketing_of_property(row: Property) -> list[MaterialSet]:
         is_its |= Q(workspace=row.workspace_id, property_platform_id=row.platform_id)
     sets = MaterialSet.objects.filter(is_its, assignment=None).select_related("order")
     return list(sets.prefetch_related("materials__files").order_by("target_platform", "pk"))
+
+
+def newest_pictures(keys: Collection[int]) -> dict[int, MaterialFile]:
+    """Return the small stored picture of the newest photo of each property that has one.
+
+    Two queries, whatever the number of properties.
+
+    Args:
+        keys: primary keys of properties.
+    """
+    light = MaterialFile.objects.exclude(name="").filter(
+        material__product__in=PHOTO_PRODUCTS, content_type__in=PICTURES, size__lte=LIGHT
+    )
+    mine = light.filter(material__material_set__order__real_estate_property=OuterRef("pk"))
+    age = Coalesce("material__modified_at", "stored_at")
+    newest = Subquery(mine.order_by(age.desc(), "role", "-pk").values("pk")[:1])
+    found = Property.objects.filter(pk__in=keys).annotate(picture_key=newest)
+    pairs = dict(found.exclude(picture_key=None).values_list("pk", "picture_key"))
+    rows = MaterialFile.objects.in_bulk(set(pairs.values()))
+    return {key: rows[row] for key, row in pairs.items() if row in rows}

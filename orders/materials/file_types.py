@@ -42,6 +42,7 @@ FILE_TYPES = {
     "video/quicktime": _type(".mov", rb"....(ftyp|moov|mdat|wide|free)"),
     "application/zip": _type(".zip", rb"PK\x03\x04"),
 }
+PICTURES = frozenset(name for name, one in FILE_TYPES.items() if one.is_picture)
 SAME = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/tif": "image/tiff"}
 SAYS_NOTHING = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 LONGEST_BEGINNING = 16  # bytes that `begins` looks at

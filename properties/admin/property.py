@@ -31,6 +31,7 @@ from properties.admin.batch import ask, batch_page, batch_progress
 from properties.admin.exporting import EXPORTS, ExportActions
 from properties.admin.filters import ProblemFilter, StateFilter, TypeFilter
 from properties.admin.history import history, undo_change
+from properties.admin.pictures import give_pictures, titled
 from properties.admin.sync_tab import state_badge, sync_tab
 from properties.catalog import label
 from properties.forms import PropertyForm
@@ -92,12 +93,18 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             rows = rows.defer(*DOCUMENTS)
         return rows.annotate(workspace_slug=F("workspace__slug"), **PAUSE)
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Give the rows of the page their pictures, of all rows at one time."""
+        page = super().get_changelist_instance(request)
+        give_pictures(page.result_list, request.user)
+        return page
+
     reference = column(
         "Reference",
         lambda row: two_lines(row.object_reference_id or "without reference", row.platform_id),
         "object_reference_id",
     )
-    shown_title = column("Title", lambda row: shortened(row.title or "", 60), "title")
+    shown_title = column("Title", titled, "title")
     kind = column(
         "Type",
         lambda row: choice_name(row.property_type) if row.property_type else EMPTY,

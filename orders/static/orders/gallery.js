@@ -5,7 +5,7 @@
 
     const FAR = 40; // pixels of a swipe
     const KEYS = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
-    let box, image, caption, place, links, quality, gallery, current, touch;
+    let box, image, caption, place, links, quality, close, gallery, current, touch;
     let isLarge = false;
 
     const tiles = () => [...gallery.querySelectorAll("a[data-view]")];
@@ -27,7 +27,7 @@
             isLarge = !isLarge;
             show(0);
         });
-        const close = make("button", { type: "button", className: "cs-quiet", textContent: "Close" });
+        close = make("button", { type: "button", className: "cs-quiet", textContent: "Close" });
         close.addEventListener("click", () => box.close());
         const step = (by, text, label) => {
             const one = make("button", { type: "button", className: "cs-quiet og-step", textContent: text });
@@ -44,11 +44,6 @@
             make("div", { className: "og-stage" }, step(-1, "‹", "Picture before"), image, step(1, "›", "Next picture")),
         );
         box.setAttribute("aria-label", "Pictures");
-        box.addEventListener("keydown", (event) => {
-            if (!(event.key in KEYS)) return;
-            event.preventDefault();
-            show(KEYS[event.key]);
-        });
         box.addEventListener("pointerdown", (event) => (touch = event.pointerType === "mouse" ? null : event.clientX));
         box.addEventListener("pointerup", (event) => {
             if (touch === null || touch === undefined) return;
@@ -73,10 +68,17 @@
         place.textContent = `${now + 1} of ${all.length}`;
         quality.hidden = !large;
         quality.textContent = isLarge ? "Show WEB" : "Show HD";
+        if (links.contains(document.activeElement)) close.focus(); // it is replaced now
         const save = tile.closest("li").querySelectorAll(".og-versions > span");
-        links.replaceChildren(...[...save].map((one) => one.cloneNode(true)));
+        links.replaceChildren("Save", ...[...save].map((one) => one.cloneNode(true)));
         if (all[now + 1]) new Image().src = all[now + 1].dataset.view;
     }
+
+    document.addEventListener("keydown", (event) => {
+        if (!box?.open || !(event.key in KEYS)) return;
+        event.preventDefault();
+        show(KEYS[event.key]);
+    });
 
     document.addEventListener("click", (event) => {
         const tile = event.target.closest?.("a[data-view]");
@@ -87,5 +89,6 @@
         current = key(tile);
         show(0);
         box.showModal();
+        close.focus();
     });
 })();
