@@ -107,7 +107,8 @@ def _group(group: Group, items: Sequence[Item], now: datetime) -> dict[str, Any]
         "order": _order(newest),
         "ready": moment(newest.ready_at, now),
         "state": _state(group),
-        "problems": sorted({one.problem for one in group.sets if one.problem}) + _problems(group),
+        "problems": sorted({one.problem for one in group.sets if one.problem}),
+        "file_problems": _problems(group),
         "count": len(group.items),
         "items": [_item(item, now) for item in items],
     }

@@ -142,7 +142,7 @@ def test_the_page_says_what_is_not_downloaded_and_why(boss, order, photo):
     MaterialFile.objects.create(**wanted, problem="the address answers 404")
     (group,) = context_of(boss, order)["groups"]
     assert group["state"] == "1 of 2 files downloaded"
-    assert group["problems"] == ["b.png: the address answers 404"]
+    assert group["file_problems"] == ["b.png: the address answers 404"]
 
 
 def test_the_zip_holds_every_stored_file_and_names_the_others(boss, order, photo):
