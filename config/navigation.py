@@ -38,6 +38,7 @@ SECTIONS = (
             ("Received events", "inbox", "crm_sync.receivedevent"),
             ("Webhooks", "webhook", "crm_sync.webhookmonitor"),
             ("Gaps", "event_busy", "crm_sync.gap"),
+            ("Files", "download", "orders.materialfile"),
             ("Workspaces", "hub", "crm_sync.workspace"),
         ),
     ),

@@ -8,6 +8,7 @@ from typing import Any
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
+from django.core.files.base import ContentFile
 from django.db import models
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
@@ -15,10 +16,12 @@ from django.utils import timezone
 
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from orders.calendar import feed
+from orders.materials.download import storage
 from orders.models import (
     Assignment,
     CalendarFeed,
     Material,
+    MaterialFile,
     MaterialSet,
     Order,
     Placement,
@@ -112,6 +115,15 @@ def fill(slug: str) -> dict[str, Any]:
         fetched_at=NOW,
     )
     material = Material.objects.create(material_set=sets, platform_id=f"{mark}-m")
+    stored = MaterialFile.objects.create(
+        **mine,
+        material=material,
+        role=MaterialFile.Role.FILE,
+        name=storage().save(f"{mark}.png", ContentFile(mark.encode())),
+        content_type="image/png",
+        digest=mark,
+        stored_at=NOW,
+    )
     line = StatusChange.objects.create(
         order=order,
         assignment=assignment,
@@ -138,7 +150,7 @@ def fill(slug: str) -> dict[str, Any]:
         **mine, **placed, object_reference_id=f"{mark}-2", state="READY", group=group
     )
     found = [
-        *(workspace, home, user, order, assignment, sets, material, line, uncertain),
+        *(workspace, home, user, order, assignment, sets, material, stored, line, uncertain),
         UserList.objects.create(**mine, due_at=NOW, attempts=4, problem=mark),
         Change.objects.create(
             real_estate_property=home,
@@ -250,6 +262,7 @@ MEANT = {
     "property_id": "properties.property",
     "change_id": "properties.change",
     "workspace_id": "crm_sync.workspace",
+    "file_id": "orders.materialfile",
 }
 # A row that stands for no workspace has no address here.
 SCREENS = {

@@ -43,7 +43,8 @@ SCREENS = {
         (
             *("crm_sync.workspace", "crm_sync.webhookmonitor", "crm_sync.gap"),
             *("crm_sync.receivedevent", "properties.driftcheck", "properties.import"),
-            *("orders.calendarfeed", "orders.personsettings", "django_celery_beat.periodictask"),
+            *("orders.calendarfeed", "orders.personsettings", "orders.materialfile"),
+            "django_celery_beat.periodictask",
             *("django_celery_beat.intervalschedule", "django_celery_beat.crontabschedule"),
         ),
         OPERATORS,
@@ -59,10 +60,19 @@ DOERS = dict.fromkeys(
     ),
     AGENTS | OPERATORS,
 )
-POST_ONLY = {"orders_platformuser_account", "orders_platformuser_read"}
+POST_ONLY = {
+    *("orders_platformuser_account", "orders_platformuser_read"),
+    "orders_order_download",
+}
 # Forms of Django's that nobody gets: the rows are written by workers, and nothing is deleted.
 NO_FORM = re.compile(r"_(delete|add)$")
 FORMS = {"properties_property_add", "properties_import_add"}
+
+
+@pytest.fixture(autouse=True)
+def files_in_memory(settings) -> None:
+    memory = {"BACKEND": "django.core.files.storage.InMemoryStorage"}
+    settings.STORAGES = settings.STORAGES | {"materials": memory}
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The admin screens of the orders: what was ordered, how it stands, what was delivered."""
 
 from orders.admin.calendar import CalendarFeedAdmin
+from orders.admin.material_file import MaterialFileAdmin
 from orders.admin.order import OrderAdmin
 from orders.admin.person_settings import PersonSettingsAdmin
 from orders.admin.placement import PlacementAdmin
@@ -8,6 +9,7 @@ from orders.admin.user import PlatformUserAdmin
 
 __all__ = [
     "CalendarFeedAdmin",
+    "MaterialFileAdmin",
     "OrderAdmin",
     "PersonSettingsAdmin",
     "PlacementAdmin",

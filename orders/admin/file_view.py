@@ -19,13 +19,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 
+from crm_sync.access import within
 from crm_sync.admin.ui.cells import page_at
-from orders.materials import announced, archive
+from orders.materials import archive, wanted
 from orders.materials.download import storage
 from orders.materials.file_types import FILE_TYPES
 from orders.materials.names import file_name
-from orders.models import Material, MaterialFile, Order
-from orders.reads import poller
+from orders.models import Material, MaterialFile, MaterialSet, Order
 
 KEPT = "private, max-age=86400"  # by a browser; the address of a newer version is another
 
@@ -40,12 +40,12 @@ def file_address(row: MaterialFile, *, saved: bool = False) -> str:
     return f"{address}?v={row.digest[:12]}{'&save=1' if saved else ''}"
 
 
-def file_view(admin: Any, request: HttpRequest, pk: int) -> HttpResponseBase:
+def file_view(admin: Any, request: HttpRequest, file_id: int) -> HttpResponseBase:
     """Hand out one stored file; only what is a picture, a PDF or a film is shown (S17, S18)."""
     if not admin.has_view_permission(request):
         raise PermissionDenied
     stored = MaterialFile.objects.exclude(name="").select_related("material")
-    row = get_object_or_404(stored, pk=pk)
+    row = get_object_or_404(within(request.user, stored), pk=file_id)
     try:
         file = storage().open(row.name)
     except OSError as error:
@@ -66,7 +66,7 @@ def zip_view(admin: Any, request: HttpRequest, pk: int) -> HttpResponseBase:
     """Hand out what is stored of an order as one ZIP, made while it is sent (S17)."""
     if not admin.has_view_permission(request):
         raise PermissionDenied
-    order = get_object_or_404(Order, pk=pk)
+    order = get_object_or_404(within(request.user, Order.objects.all()), pk=pk)
     materials = Material.objects.filter(material_set__order=order)
     found = archive.contents(
         materials.order_by("product", "file_name", "pk").prefetch_related("files")
@@ -92,9 +92,8 @@ def download_view(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
         return HttpResponseNotAllowed(["POST"])
     if not admin.has_act_permission(request):
         raise PermissionDenied
-    order = get_object_or_404(Order, pk=pk)
-    order.material_sets.update(fetched_at=None, attempts=0, due_at=timezone.now())
-    poller.ask(order.material_sets.all(), announced.QUEUE, order.workspace_id, now=timezone.now())
+    order = get_object_or_404(within(request.user, Order.objects.all()), pk=pk)
+    wanted.ask(MaterialSet.objects.filter(order=order), now=timezone.now())
     admin.note(request, Order.objects.filter(pk=order.pk), "Asked for the files of the materials.")
     messages.success(request, "A worker reads the lists and downloads what is not here yet.")
     return HttpResponseRedirect(page_at("orders.order", order.pk))

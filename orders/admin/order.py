@@ -146,7 +146,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
             ("<int:pk>/materials/", "materials", partial(materials_page, self)),
             ("<int:pk>/files.zip", "zip", partial(zip_view, self)),
             ("<int:pk>/download/", "download", partial(download_view, self)),
-            ("file/<int:pk>/", "file", partial(file_view, self)),
+            ("file/<int:file_id>/", "file", partial(file_view, self)),
         ]
         for kind in CHANGES:
             name = kind.lower()

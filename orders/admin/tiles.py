@@ -10,7 +10,15 @@ from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks.person import Person
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.platform.problems import told
-from orders.models import Assignment, MaterialSet, Order, PersonSettings, Placement, UserList
+from orders.models import (
+    Assignment,
+    MaterialFile,
+    MaterialSet,
+    Order,
+    PersonSettings,
+    Placement,
+    UserList,
+)
 from orders.statuses import ORDER_TERMINAL, AssignmentStatus
 
 
@@ -63,7 +71,7 @@ def tiles(person: Person) -> list[Tile]:
 def attention(person: Person, now: datetime) -> list[Attention]:
     """Return the orders for whose answer the platform waits, and what has a problem."""
     mine = [*_acting(person, now), *_troubled(person, now), *_unread(person, now)]
-    return [*mine, *_unmailed(now)]
+    return [*mine, *_not_downloaded(person), *_unmailed(now)]
 
 
 def _acting(person: Person, now: datetime) -> list[Attention]:
@@ -135,6 +143,23 @@ def _unread(person: Person, now: datetime) -> list[Attention]:
             next_try=moment(due_at, now),
         )
         for slug, problem, read_at, due_at in rows.order_by("-attempts", "pk")[:NEWEST]
+    ]
+
+
+def _not_downloaded(person: Person) -> list[Attention]:
+    """Return one line for all files that are wanted here and were not downloaded."""
+    count = within(person, MaterialFile.objects.filter(due_at=None, name="")).count()
+    if not count:
+        return []
+    return [
+        Attention(
+            badge("Not downloaded", "warning"),
+            f"{count} file{'' if count == 1 else 's'} of what was delivered",
+            link=f"{list_of('orders.materialfile')}?state=problem",
+            remedy="The list says why; try again once the cause is removed",
+            act="Show them",
+            next_try="Not by itself",
+        )
     ]
 
 

@@ -7,7 +7,8 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from crm_sync.jobs.doorbell import doorbell
-from orders.models import Material, MaterialFile
+from orders.materials import announced
+from orders.models import Material, MaterialFile, MaterialSet
 
 QUEUE = "files"
 Role = MaterialFile.Role
@@ -58,6 +59,27 @@ def roles(material: Material) -> list[Role]:
     is_file = bool(material.url and (material.file_name or material.mime_type))
     wanted = [(Role.THUMBNAIL, material.thumbnail_url), (Role.FILE, is_file)]
     return [role for role, is_there in wanted if is_there]
+
+
+def try_again(files: QuerySet[MaterialFile], *, now: datetime) -> int:
+    """Have the lists of these files read as a whole; `want` then asks for what is not here.
+
+    Not the files at once: an address that has expired is another in the new list.
+
+    Returns:
+        how many lists.
+    """
+    return ask(MaterialSet.objects.filter(materials__files__in=files).distinct(), now=now)
+
+
+def ask(sets: QuerySet[MaterialSet], *, now: datetime) -> int:
+    """Make lists due to be read as a whole; return how many."""
+    found = list(sets.values_list("pk", "workspace"))
+    rows = MaterialSet.objects.filter(pk__in=[pk for pk, _ in found])
+    rows.update(fetched_at=None, attempts=0, due_at=now)
+    for workspace_id in {workspace_id for _, workspace_id in found}:
+        doorbell.ring(announced.QUEUE, workspace_id)
+    return len(found)
 
 
 def move(others: QuerySet[Material], into: Iterable[Material]) -> None:

@@ -495,7 +495,7 @@ class Migration(migrations.Migration):
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='crm_sync.workspace')),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['workspace', 'due_at'], name='material_file_due')],
+                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['workspace', 'due_at'], name='material_file_due'), models.Index(condition=models.Q(('due_at', None), ('name', '')), fields=['workspace'], name='material_file_with_a_person')],
                 'constraints': [models.UniqueConstraint(fields=('material', 'role'), name='one_file_of_a_material_in_each_role'), models.CheckConstraint(condition=models.Q(models.Q(('lease_token__isnull', True), ('lease_until__isnull', True)), models.Q(('lease_token__isnull', False), ('lease_until__isnull', False)), _connector='OR'), name='material_file_has_no_half_lease'), models.CheckConstraint(condition=models.Q(models.Q(('digest', ''), ('name', ''), ('stored_at', None)), models.Q(models.Q(('name', ''), _negated=True), ('stored_at__isnull', False), models.Q(('digest', ''), _negated=True)), _connector='OR'), name='stored_file_has_a_name_and_a_digest'), models.CheckConstraint(condition=models.Q(('due_at__isnull', False), models.Q(('name', ''), _negated=True), models.Q(('problem', ''), _negated=True), _connector='OR'), name='wanted_files_are_stored_or_say_why_not')],
             },
         ),

@@ -50,7 +50,15 @@ class MaterialFile(DueModel):
                 name="wanted_files_are_stored_or_say_why_not",
             ),
         ]
-        indexes = [due_index("material_file")]
+        indexes = [
+            due_index("material_file"),
+            # The overview and the list of files count those that a person has to look at.
+            models.Index(
+                fields=["workspace"],
+                condition=models.Q(due_at=None, name=""),
+                name="material_file_with_a_person",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.get_role_display()} {self.pk}"

@@ -20,6 +20,7 @@ OPERATORS = {
         *(*AGENTS["orders"], "change_platformuser"),
         *("view_calendarfeed", "change_calendarfeed"),
         *("view_personsettings", "change_personsettings"),
+        *("view_materialfile", "change_materialfile"),
     ),
     "crm_sync": (
         *("all_workspaces", "view_workspace", "add_workspace", "change_workspace"),

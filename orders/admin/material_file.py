@@ -1,0 +1,99 @@
+"""The files that are kept here, and why others are not: a list, and *Try again*."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import F, Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.base import DropdownFilter, action
+from crm_sync.admin.ui.cells import EMPTY, badge, link, moment, page_at, shortened, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from orders.admin.cells import worded
+from orders.admin.file_view import file_address
+from orders.materials import wanted
+from orders.models import MaterialFile
+
+STATES: dict[str, tuple[str, str, Q]] = {
+    "waiting": ("To be downloaded", "info", Q(due_at__isnull=False)),
+    "stored": ("Stored", "good", Q(due_at=None) & ~Q(name="")),
+    "problem": ("Not downloaded", "danger", Q(due_at=None, name="")),
+}
+
+
+def state_badge(row: MaterialFile) -> SafeString:
+    """Show where a file stands."""
+    key = "waiting" if row.due_at else "stored" if row.name else "problem"
+    name, tone, _ = STATES[key]
+    return badge(name, tone)
+
+
+def _name(row: Any) -> SafeString:
+    name = shortened(row.file_name or worded(row.product) or f"Material {row.material_id}", 60)
+    shown = link(file_address(row), name) if row.name else name
+    return two_lines(shown, "Thumbnail" if row.role == MaterialFile.Role.THUMBNAIL else "")
+
+
+def _order(row: Any) -> SafeString | str:
+    if row.order_key is None:
+        return EMPTY
+    return link(page_at("orders.order", row.order_key), f"Order {row.order_name}")
+
+
+class StateFilter(DropdownFilter):
+    """By where a file stands."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(key, name) for key, (name, _, _) in STATES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        chosen = STATES.get(self.value() or "")
+        return queryset.filter(chosen[2]) if chosen else queryset
+
+
+@admin.register(MaterialFile)
+class MaterialFileAdmin(ReadOnlyAdmin):
+    """Written by the worker alone; a person may have it try again."""
+
+    empty = Empty(
+        "No file is kept here",
+        "Files stay at the platform unless an operator has them downloaded"
+        " (docs/operations.md, Files of what was delivered).",
+    )
+    list_display = ("name_", "order_", "state", "why", "next_try", "stored")
+    list_display_links = None
+    list_filter = (StateFilter, WorkspaceFilter)
+    search_fields = ("material__file_name", "material__material_set__order__platform_id")
+    search_help_text = "File or order"
+    ordering = ("-pk",)
+    actions = ("try_again",)
+    annotations = {
+        "file_name": F("material__file_name"),
+        "product": F("material__product"),
+        "order_key": F("material__material_set__order"),
+        "order_name": F("material__material_set__order__platform_id"),
+    }
+
+    name_ = column("file", _name, "material__file_name")
+    order_ = column("order", _order)
+    state = column("state", state_badge)
+    why = column("problem", lambda row: shortened(row.problem, 90) if row.problem else EMPTY)
+    next_try = column(
+        "next try", lambda row: moment(row.due_at, timezone.now()) if row.due_at else EMPTY
+    )
+    stored = moment_column("stored", "stored_at")
+
+    @action(description="Try again", permissions=["act"])
+    def try_again(self, request: HttpRequest, queryset: QuerySet[MaterialFile]) -> None:
+        """Have the lists of these files read, then what is not here downloaded (POST only)."""
+        self.note(request, queryset, "Asked for it to be downloaded again.")
+        count = wanted.try_again(queryset, now=timezone.now())
+        text = f"A worker reads {count} lists anew, and then downloads what is not here."
+        messages.success(request, text)
