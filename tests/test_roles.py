@@ -66,7 +66,7 @@ POST_ONLY = {
 }
 # Forms of Django's that nobody gets: the rows are written by workers, and nothing is deleted.
 NO_FORM = re.compile(r"_(delete|add)$")
-FORMS = {"properties_property_add", "properties_import_add"}
+FORMS = {"properties_property_add", "properties_import_add", "crm_sync_workspace_add"}
 
 
 @pytest.fixture(autouse=True)

@@ -1,28 +1,60 @@
 """Users and groups in the admin's look; without this they stand there unstyled."""
 
+from typing import Any
+
+from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
+from django.http import HttpRequest
 
 from crm_sync.admin.ui.base import (
     AdminPasswordChangeForm,
     ModelAdmin,
+    UnfoldAdminSelect2MultipleWidget,
     UserChangeForm,
     UserCreationForm,
 )
+from crm_sync.models import Workspace
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
+class PersonForm(UserChangeForm):  # type: ignore[misc]
+    """What Django has, and the workspaces that the person sees."""
+
+    workspaces = forms.ModelMultipleChoiceField(
+        Workspace.objects.only("pk", "slug").order_by("slug"),  # no secret (S5)
+        required=False,
+        widget=UnfoldAdminSelect2MultipleWidget,
+        help_text="What agents and people who only look see. Operators and superusers see all.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        mine = self.instance.workspaces.values_list("pk", flat=True)
+        self.initial["workspaces"] = list(mine)
+
+
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin, ModelAdmin):  # type: ignore[type-arg]
-    """Who may sign in, and what they may do."""
+    """Who may sign in, what they may do, and in which workspaces."""
 
-    form = UserChangeForm
+    form = PersonForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
+    fieldsets = (
+        *(DjangoUserAdmin.fieldsets or ()),
+        ("Workspaces", {"fields": ("workspaces",)}),
+    )
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Write the workspaces, where this form had them."""
+        super().save_related(request, form, formsets, change)
+        if "workspaces" in form.changed_data:
+            form.instance.workspaces.set(form.cleaned_data["workspaces"])
 
 
 @admin.register(Group)

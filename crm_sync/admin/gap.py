@@ -3,13 +3,13 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import DropdownFilter, action
-from crm_sync.admin.ui.cells import badge, exact_moment, two_lines
+from crm_sync.admin.ui.cells import badge, exact_moment, unbroken
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
@@ -60,10 +60,9 @@ class GapAdmin(ReadOnlyAdmin):
     list_display = ("interval", "why_", "state", "read_again", "noticed")
     list_filter = (SeenFilter, WorkspaceFilter)
     ordering = ("-pk",)
-    annotations = {"slug": F("workspace__slug")}
     actions = ("acknowledge",)
 
-    interval = column("interval", lambda row: two_lines(row.interval, row.slug))
+    interval = column("interval", lambda row: unbroken(row.interval))
     why_ = column("why", lambda row: row.get_why_display(), "why")
     state = column("state", seen_badge, "acknowledged_at")
     read_again = column("orders read again", lambda row: row.asked, "asked")
@@ -87,7 +86,7 @@ class GapAdmin(ReadOnlyAdmin):
             "explanation": NEXT[Gap.Why(gap.why)],
             "advice": ADVICE,
             "facts": [
-                ("Workspace", gap.slug),
+                ("Workspace", gap.workspace_slug),
                 ("From", exact_moment(gap.began_at, now) if gap.began_at else "the beginning"),
                 ("To", exact_moment(gap.ended_at, now)),
                 ("Noticed", exact_moment(gap.noticed_at, now)),

@@ -6,7 +6,7 @@ from functools import partial, update_wrapper
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
@@ -81,7 +81,6 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     search_help_text = "Order id"
     ordering = ("-pk",)  # as they came; along the key, which needs no sorting among millions
     show_full_result_count = False
-    annotations = {"workspace_slug": F("workspace__slug")}
     actions = ("replay", "apply_again", "set_aside")
 
     def get_urls(self) -> list[URLPattern]:
@@ -111,9 +110,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
         """Leave the raw bytes in the database until a page shows them, and secrets for ever."""
         return super().get_queryset(request).defer("body", "headers")
 
-    event = column(
-        "event", lambda row: two_lines(row.kind or "Callback", row.workspace_slug), "kind"
-    )
+    event = column("event", lambda row: unbroken(row.kind or "Callback"), "kind")
     state_shown = column("state", state_badge, "state")
     order = column("order", lambda row: shortened(row.order_platform_id, 24), "order_platform_id")
 

@@ -44,6 +44,7 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
         "The platform calls us once its webhook is configured:",
         ("manage.py configure_webhook main",),
     )
+    is_of_many = False
     change_form_template = "crm_sync/webhook_monitor.html"
     list_display = ("name", "state", "attempt", "failures", "recovered", "polled")
     list_filter = (WorkspaceFilter,)

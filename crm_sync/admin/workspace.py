@@ -1,22 +1,25 @@
 """The connections to the platform: their state, and three settings to change."""
 
 from datetime import datetime
-from functools import partial, update_wrapper
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin
+from django.contrib.auth.models import User
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
-from django.http import HttpRequest
-from django.urls import URLPattern, path
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from crm_sync.admin import webhook
-from crm_sync.admin.ui.base import ModelForm, display
+from crm_sync.admin.credentials import credentials_page
+from crm_sync.admin.ui.base import ModelForm, UnfoldAdminSelect2MultipleWidget, display
 from crm_sync.admin.ui.cells import badge, exact_moment, link, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.admin.webhook_monitor import webhook_cell
@@ -64,12 +67,16 @@ HELP = {
 
 
 class WorkspaceForm(ModelForm):
-    """The settings that concern only our side."""
+    """The settings that concern only our side, and who sees the workspace."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in HELP.keys() & self.fields.keys():  # a viewer gets none of them
             self.fields[name].help_text = HELP[name]
+        if "people" in self.fields:
+            field = cast("forms.ModelMultipleChoiceField[User]", self.fields["people"])
+            able = Q(is_active=True, is_staff=True) | Q(workspaces=self.instance.pk)
+            field.queryset = User.objects.filter(able).distinct().order_by("username")
 
     def clean_max_under_way(self) -> int:
         """Keep the workspace moving, and the platform from a flood (A8)."""
@@ -81,14 +88,15 @@ class WorkspaceForm(ModelForm):
 
 @admin.register(Workspace)
 class WorkspaceAdmin(ScopedAdmin):
-    """Connecting and rotating is done by commands: a secret never passes a browser (S5)."""
+    """Its settings are changed here, its credentials on a page that never shows one (S5)."""
 
     workspace_path = "pk"
+    is_of_many = False
     form = WorkspaceForm
     empty = Empty(
         "No workspace is connected yet",
-        "A workspace is connected by a command, because its secrets must not pass through a"
-        " browser.",
+        "Connect one here, or by a command on the server. Its credentials are stored encrypted, and"
+        " never shown again.",
         (
             "manage.py add_workspace main --base-url https://… --token-env PLATFORM_TOKEN",
             "manage.py configure_webhook main",
@@ -114,6 +122,7 @@ class WorkspaceAdmin(ScopedAdmin):
         "since",
     )
     fieldsets = (
+        ("People", {"fields": ("people",)}),
         ("Settings", {"fields": ("conflict_policy", "read_before_write", "max_under_way")}),
         (
             "Connection",
@@ -128,7 +137,8 @@ class WorkspaceAdmin(ScopedAdmin):
                     "platform_clock",
                     "since",
                 ),
-                "description": "Changed by manage.py add_workspace.",
+                "description": "Changed on the page of the credentials, or by manage.py"
+                " add_workspace.",
             },
         ),
         (
@@ -153,17 +163,25 @@ class WorkspaceAdmin(ScopedAdmin):
         return without_secrets(super().get_queryset(request))
 
     def get_urls(self) -> list[URLPattern]:
-        view = update_wrapper(partial(webhook.webhook_page, self), webhook.webhook_page)
-        own = path(
-            "<int:workspace_id>/webhook/",
-            self.admin_site.admin_view(view),
-            name="crm_sync_workspace_webhook",
-        )
-        return [own, *super().get_urls()]
+        own = [
+            path(
+                f"<int:workspace_id>/{name}/",
+                self.admin_site.admin_view(named(partial(view, self))),
+                name=f"crm_sync_workspace_{name}",
+            )
+            for name, view in (("webhook", webhook.webhook_page), ("credentials", credentials_page))
+        ]
+        return [*own, *super().get_urls()]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """`manage.py add_workspace` does it."""
-        return False
+    def add_view(
+        self,
+        request: HttpRequest,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Connect one: not Django's form, which would ask the platform inside a transaction."""
+        response: HttpResponse = credentials_page(self, request)
+        return response
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Everything else belongs to a workspace."""
@@ -171,8 +189,15 @@ class WorkspaceAdmin(ScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Write only what was changed here: workers write the other columns (rule 7)."""
-        if form.changed_data:
-            obj.save(update_fields=form.changed_data)
+        changed = [name for name in form.changed_data if name != "people"]
+        if changed:
+            obj.save(update_fields=changed)
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Choose among the accounts by typing a part of a name."""
+        return super().formfield_for_manytomany(
+            db_field, request, **(kwargs | {"widget": UnfoldAdminSelect2MultipleWidget})
+        )
 
     name = column(
         "workspace", lambda row: two_lines(row.slug, row.get_conflict_policy_display()), "slug"
@@ -181,13 +206,15 @@ class WorkspaceAdmin(ScopedAdmin):
     address = column("base address", lambda row: row.base_url, "base_url")
 
     @display(description="credentials")
-    def credentials_kind(self, workspace: Any) -> str:
-        """Say which credentials are stored, never their value (S5)."""
+    def credentials_kind(self, workspace: Any) -> SafeString:
+        """Say which credentials are stored, never their value, and lead to their page (S5)."""
+        kind = "None"
         if workspace.has_fixed_token:
-            return "Fixed token: stored"
-        if workspace.has_client_secret:
-            return f"Client credentials of {workspace.client_id}: secret stored"
-        return "None: run manage.py add_workspace"
+            kind = "Fixed token: stored"
+        elif workspace.has_client_secret:
+            kind = f"Client credentials of {workspace.client_id}: secret stored"
+        page = reverse("admin:crm_sync_workspace_credentials", args=[workspace.pk])
+        return format_html("{} · {}", kind, link(page, "Change or test"))
 
     @display(description="state")
     def state(self, workspace: Workspace) -> SafeString:

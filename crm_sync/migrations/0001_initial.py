@@ -25,6 +25,7 @@ class Migration(migrations.Migration):
                 ('fixed_token', crm_sync.secrets.EncryptedTextField(blank=True, default='', editable=False)),
                 ('client_id', models.CharField(blank=True, default='', max_length=255)),
                 ('client_secret', crm_sync.secrets.EncryptedTextField(blank=True, default='', editable=False)),
+                ('credentials_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('auth_type', models.CharField(choices=[('NONE', 'None'), ('HEADER', 'Header'), ('QUERY_PARAMETER', 'Query parameter'), ('BEARER_TOKEN', 'Bearer token')], default='HEADER', max_length=20, verbose_name='callback authentication')),
                 ('auth_header_name', models.CharField(default='X-API-Key', max_length=100)),
                 ('auth_parameter_name', models.CharField(default='token', max_length=100)),

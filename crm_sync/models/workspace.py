@@ -53,6 +53,7 @@ class Workspace(models.Model):
     fixed_token = EncryptedTextField(blank=True, default="", editable=False)
     client_id = models.CharField(max_length=255, blank=True, default="")
     client_secret = EncryptedTextField(blank=True, default="", editable=False)
+    credentials_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     auth_type = models.CharField(
         "callback authentication", max_length=20, choices=AuthType, default=AuthType.HEADER

@@ -70,7 +70,6 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         last = mine.annotate(last=Max("occurred_at")).values("last")
         orders: QuerySet[Order] = super().get_queryset(request).defer("observed")
         return orders.annotate(
-            workspace_slug=F("workspace__slug"),
             **PAUSE,
             title=F("real_estate_property__title"),
             locality=F("real_estate_property__locality"),
@@ -88,7 +87,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     name = column(
         "order",
-        lambda row: two_lines(row.platform_id, row.object_reference_id or row.workspace_slug),
+        lambda row: two_lines(row.platform_id, row.object_reference_id),
         "platform_id",
     )
 

@@ -13,7 +13,7 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action
-from crm_sync.admin.ui.cells import EMPTY, page_of, shortened, two_lines
+from crm_sync.admin.ui.cells import EMPTY, page_of, shortened
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.delays import PAUSE
 from crm_sync.admin.ui.filters import WorkspaceFilter
@@ -54,7 +54,6 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
     search_help_text = "Reference, order or who ordered"
     ordering = ("-created_at", "-pk")
     annotations = {
-        "workspace_slug": F("workspace__slug"),
         "order_name": F("order__platform_id"),
         "beginner": F("created_by__username"),
         **PAUSE,
@@ -65,11 +64,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
         """Load who ordered with one query for any number of rows."""
         return super().get_queryset(request).prefetch_related("user")
 
-    name = column(
-        "reference",
-        lambda row: two_lines(row.object_reference_id, row.workspace_slug),
-        "object_reference_id",
-    )
+    name = column("reference", lambda row: row.object_reference_id, "object_reference_id")
     state_ = column("state", placement_badge, "state")
     what = column("ordered", lambda row: shortened(ordered(row), 60))
     who = column("ordered by", lambda row: who_lines(row.who), "user__name")

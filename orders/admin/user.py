@@ -57,7 +57,7 @@ class PlatformUserAdmin(ReadOnlyAdmin):
     )
     list_before_template = "orders/user_reads.html"
     change_form_template = "orders/user.html"
-    list_display = ("person", "reached_at", "speaks", "workspace_", "account_", "seen")
+    list_display = ("person", "reached_at", "speaks", "account_", "seen")
     list_filter = (GoneFilter, AccountFilter, LanguageFilter, CountryFilter, WorkspaceFilter)
     search_fields = (
         *("name", "user_reference_id", "platform_id", "email", "phone"),
@@ -65,7 +65,7 @@ class PlatformUserAdmin(ReadOnlyAdmin):
     )
     search_help_text = "Name, reference, id, e-mail, phone or account"
     ordering = ("name", "pk")
-    annotations = {"workspace_slug": F("workspace__slug"), "account_name": F("account__username")}
+    annotations = {"account_name": F("account__username")}
 
     person = column(
         "user",
@@ -76,7 +76,6 @@ class PlatformUserAdmin(ReadOnlyAdmin):
     speaks = column(
         "language", lambda row: two_lines(row.language or EMPTY, row.country), "language"
     )
-    workspace_ = column("workspace", lambda row: row.workspace_slug, "workspace_slug")
     account_ = column("account", account_cell, "account_name")
     seen = column("last seen", last_seen, "seen_at")
 

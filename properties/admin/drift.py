@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import F
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -17,7 +16,6 @@ from crm_sync.admin.ui.cells import (
     link,
     page_at,
     shortened,
-    two_lines,
 )
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
@@ -57,11 +55,8 @@ class DriftCheckAdmin(ReadOnlyAdmin):
     list_display = ("what", "result", "differ", "where", "when")
     list_filter = (("kind", ChoicesDropdownFilter), WorkspaceFilter)
     ordering = ("-started_at", "-pk")
-    annotations = {"workspace_slug": F("workspace__slug")}
 
-    what = column(
-        "check", lambda row: two_lines(row.get_kind_display(), row.workspace_slug), "kind"
-    )
+    what = column("check", lambda row: row.get_kind_display(), "kind")
     result = column("result", _badge, "unexplained")
     differ = column("differ", lambda row: f"{row.differing} of {row.compared}", "differing")
 

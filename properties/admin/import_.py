@@ -24,7 +24,7 @@ from crm_sync.admin.ui.base import (
     action,
     display,
 )
-from crm_sync.admin.ui.cells import EMPTY, moment, page_of, two_lines
+from crm_sync.admin.ui.cells import EMPTY, moment, page_of, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
@@ -83,7 +83,6 @@ class ImportAdmin(ReadOnlyAdmin):
     search_help_text = "File or workspace"
     ordering = ("-uploaded_at", "-pk")
     annotations = {
-        "workspace_slug": F("workspace__slug"),
         "uploader": F("uploaded_by__username"),
         "releaser": F("released_by__username"),
     }
@@ -108,7 +107,7 @@ class ImportAdmin(ReadOnlyAdmin):
         return self.has_add_permission(request)
 
     # --- the list ---
-    file_ = column("file", lambda row: two_lines(row.name, row.workspace_slug), "name")
+    file_ = column("file", lambda row: shortened(row.name, 60), "name")
     state_ = column("state", badge_of, "state")
 
     @display(description="records")

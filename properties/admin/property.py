@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -91,7 +91,8 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         view = request.resolver_match.view_name if request.resolver_match else ""
         if view.endswith("_changelist"):
             rows = rows.defer(*DOCUMENTS)
-        return rows.annotate(workspace_slug=F("workspace__slug"), **PAUSE)
+        shown: QuerySet[Property] = self.named_rows(rows).annotate(**PAUSE)
+        return shown
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Give the rows of the page their pictures, of all rows at one time."""

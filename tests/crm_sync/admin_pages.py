@@ -24,9 +24,8 @@ SECRETS = {
 
 
 def make_workspace(slug: str = "main", **columns: Any) -> Workspace:
-    return Workspace.objects.create(
-        slug=slug, base_url="https://platform.test", **(SECRETS | columns)
-    )
+    known = {"base_url": "https://platform.test"} | SECRETS
+    return Workspace.objects.create(slug=slug, **(known | columns))
 
 
 def make_received_event(workspace: Workspace, body: bytes = b"{}", **columns: Any) -> ReceivedEvent:

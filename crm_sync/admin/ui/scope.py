@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 
-from crm_sync.access import whom_to_ask, within, workspace_keys
+from crm_sync.access import sees_several, whom_to_ask, within, workspace_keys
 from crm_sync.admin.ui.base import ModelAdmin
+from crm_sync.admin.ui.columns import column
 
 
 class ScopedAdmin(ModelAdmin):
@@ -14,19 +15,42 @@ class ScopedAdmin(ModelAdmin):
 
     Attributes:
         workspace_path: from a row to its workspace; None where rows belong to none.
+        is_of_many: whether a workspace has several of these rows, which then say which it is.
     """
 
     change_list_template = "crm_sync/list.html"
     workspace_path: str | None = "workspace"
+    is_of_many = True
+
+    in_workspace = column("workspace", lambda row: row.workspace_slug)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Narrow the rows for the list, its actions and searches, and for each page."""
-        return self.narrowed(request, super().get_queryset(request))
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return self.named_rows(self.narrowed(request, rows))
+
+    def named_rows(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Load the slug of its workspace with each row as `workspace_slug`; no secret (S5)."""
+        if not self._has_column:
+            return rows
+        named: QuerySet[Any] = rows.annotate(workspace_slug=F(f"{self.workspace_path}__slug"))
+        return named
 
     def narrowed(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Leave out the rows of other workspaces."""
         path = self.workspace_path
         return rows if path is None else within(request.user, rows, path)
+
+    @property
+    def _has_column(self) -> bool:
+        return self.workspace_path is not None and self.is_of_many
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Say of which workspace a row is, to who sees several."""
+        columns = super().get_list_display(request)
+        if not self._has_column or not sees_several(request.user):
+            return columns
+        return (columns[0], "in_workspace", *columns[1:])
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -3,22 +3,14 @@
 import os
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
-from django.core.validators import validate_slug
 from django.utils import timezone
 
-from crm_sync import registry
+from crm_sync import connecting
+from crm_sync.connecting import Given
 from crm_sync.management.base import USAGE, SyncCommand
-from crm_sync.models import Workspace
 from crm_sync.platform import addresses
-from crm_sync.platform.client import Client
-from crm_sync.platform.credentials import ClientCredentials, FixedToken
 from crm_sync.platform.errors import SyncError
-from crm_sync.secrets import SecretUnreadable
-
-CREDENTIALS = ["fixed_token", "client_id", "client_secret"]
-CALLBACK = ["auth_secret", "previous_auth_secret"]
 
 
 class Command(SyncCommand):
@@ -44,30 +36,18 @@ class Command(SyncCommand):
         slug, base_url = options["slug"], options["base_url"].rstrip("/")
         self._check_arguments(slug, base_url)
         token, client_id, secret = self._credentials(options)
+        given = Given(slug, base_url, token, client_id, secret)
         if not options["no_check"]:
-            credentials = FixedToken(token) if token else ClientCredentials(client_id, secret)
-            client = Client(base_url, credentials, secrets=_known_secrets(slug))
             try:
-                next(client.users(size=1), None)
+                connecting.try_out(given)
             except SyncError as error:
                 self.fail_because(error, about=base_url)
-        # Deferred, so that secrets which no key opens any more can be entered again.
-        known = Workspace.objects.filter(slug=slug).defer(*CREDENTIALS, *CALLBACK).first()
-        workspace = known or Workspace(slug=slug)
-        workspace.base_url = base_url
-        workspace.fixed_token, workspace.client_id, workspace.client_secret = (
-            token,
-            client_id,
-            secret,
-        )
-        if not options["dry_run"]:
-            workspace.save(update_fields=["base_url", *CREDENTIALS] if known else None)
-            self._forget_unreadable(workspace)
-            workspace.answered()
-            for begin in registry.hooks().after_connected:
-                begin(workspace.pk, timezone.now())
+        if options["dry_run"]:
+            workspace, is_new = connecting.planned(given)
+        else:
+            workspace, is_new = connecting.store(given, now=timezone.now())
         done = "would be " if options["dry_run"] else ""
-        done += "changed" if known else "added"
+        done += "added" if is_new else "changed"
         how = "not checked against" if options["no_check"] else "connected to"
         self.emit(
             {"workspace": slug, "callback_url": workspace.callback_url, "result": done},
@@ -79,20 +59,10 @@ class Command(SyncCommand):
         )
 
     def _check_arguments(self, slug: str, base_url: str) -> None:
-        try:
-            validate_slug(slug)
-        except ValidationError:
-            self.fail(f"{slug!r} is no slug: letters, digits, hyphens and underscores", USAGE)
+        if fault := connecting.slug_fault(slug):
+            self.fail(f"{slug!r} {fault}", USAGE)
         if fault := addresses.fault(base_url):
             self.fail(f"--base-url {base_url!r} {fault}", USAGE)
-
-    def _forget_unreadable(self, workspace: Workspace) -> None:
-        """Drop callback secrets that no key opens; configure_webhook then makes a new one."""
-        try:
-            workspace.refresh_from_db(fields=CALLBACK)
-        except SecretUnreadable:
-            workspace.auth_secret = workspace.previous_auth_secret = ""
-            workspace.save(update_fields=CALLBACK)
 
     def _credentials(self, options: dict[str, Any]) -> tuple[str, str, str]:
         """Return token, client id and client secret; either the first or the other two."""
@@ -110,11 +80,3 @@ class Command(SyncCommand):
         if not value:
             self.fail(f"the environment variable {name} is empty or not set", USAGE)
         return value
-
-
-def _known_secrets(slug: str) -> tuple[str, ...]:
-    """Return what the workspace has until now, which the platform may repeat."""
-    try:
-        return next((one.secrets for one in Workspace.objects.filter(slug=slug)), ())
-    except SecretUnreadable:
-        return ()

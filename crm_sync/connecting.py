@@ -1,0 +1,103 @@
+"""Connecting a workspace: what is refused, the read that tries it, and what is stored.
+
+`manage.py add_workspace` and the page of the credentials do the same through here.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_slug
+
+from crm_sync import registry
+from crm_sync.models import Workspace
+from crm_sync.platform.client import DEADLINE, Client
+from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
+from crm_sync.secrets import SecretUnreadable
+
+CREDENTIALS = ["fixed_token", "client_id", "client_secret"]
+CALLBACK = ["auth_secret", "previous_auth_secret"]
+STORED = ["base_url", *CREDENTIALS, "credentials_at"]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What somebody entered: a token, or a client id with its secret (A6)."""
+
+    slug: str
+    base_url: str
+    token: str = field(default="", repr=False)
+    client_id: str = ""
+    secret: str = field(default="", repr=False)
+
+    @property
+    def credentials(self) -> Credentials:
+        """What our calls authenticate with."""
+        if self.token:
+            return FixedToken(self.token)
+        return ClientCredentials(self.client_id, self.secret)
+
+    @property
+    def kind(self) -> str:
+        """Which credentials these are, without their value."""
+        return "fixed token" if self.token else f"client {self.client_id}"
+
+
+def slug_fault(slug: str) -> str:
+    """Return why this cannot name a workspace, "" where it can."""
+    try:
+        validate_slug(slug)
+    except ValidationError:
+        return "is no slug: letters, digits, hyphens and underscores"
+    return ""
+
+
+def try_out(given: Given, *, deadline: float = DEADLINE) -> None:
+    """Read one user, which changes nothing.
+
+    Raises:
+        SyncError: the platform cannot be reached, or does not accept the credentials.
+    """
+    known = _known_secrets(given.slug)
+    client = Client(given.base_url, given.credentials, deadline=deadline, secrets=known)
+    next(client.users(size=1), None)
+
+
+def store(given: Given, *, now: datetime) -> tuple[Workspace, bool]:
+    """Write the connection; return the workspace, and whether it is new."""
+    workspace, is_new = planned(given)
+    workspace.credentials_at = now
+    workspace.save(update_fields=None if is_new else STORED)
+    _forget_unreadable(workspace)
+    workspace.answered()
+    for begin in registry.hooks().after_connected:
+        begin(workspace.pk, now)
+    return workspace, is_new
+
+
+def planned(given: Given) -> tuple[Workspace, bool]:
+    """Return the workspace as it would be stored, and whether it is new."""
+    # Deferred, so that secrets which no key opens any more can be entered again.
+    known = Workspace.objects.filter(slug=given.slug).defer(*CREDENTIALS, *CALLBACK).first()
+    workspace = known or Workspace(slug=given.slug)
+    workspace.base_url = given.base_url
+    workspace.fixed_token = given.token
+    workspace.client_id, workspace.client_secret = given.client_id, given.secret
+    return workspace, known is None
+
+
+def _forget_unreadable(workspace: Workspace) -> None:
+    """Drop callback secrets that no key opens; configure_webhook then makes a new one."""
+    try:
+        workspace.refresh_from_db(fields=CALLBACK)
+    except SecretUnreadable:
+        workspace.auth_secret = workspace.previous_auth_secret = ""
+        workspace.save(update_fields=CALLBACK)
+
+
+def _known_secrets(slug: str) -> tuple[str, ...]:
+    """Return what the workspace has until now, which the platform may repeat."""
+    try:
+        return next((one.secrets for one in Workspace.objects.filter(slug=slug)), ())
+    except SecretUnreadable:
+        return ()
