@@ -1,12 +1,15 @@
 """What an agent does where something is wrong, in a real browser."""
 
 import os
+from datetime import timedelta
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
 from django.utils.timezone import now
 
-from crm_sync.models import Workspace
+from crm_sync.models import Heartbeat, ReceivedEvent, Workspace
+from orders.models import Order
 from properties.editing import edit
 from properties.models import Conflict, Property
 from tests.browser.test_admin import remote, stock  # noqa: F401 - a fixture
@@ -56,4 +59,68 @@ def test_an_agent_decides_member_by_member_and_sees_what_stands_then(
     page.get_by_role("button", name="Take theirs for all 2").click()
     page.wait_for_selector("text=Decided: 2.")
     assert not Conflict.objects.filter(decision="").exists()
+    assert (window.foreign, window.errors) == ([], [])
+
+
+def test_an_agent_replays_a_failed_event_and_sees_what_it_would_do_before(
+    visit,
+    box,
+    stock,  # noqa: F811
+    drain_all,
+):
+    failed = ReceivedEvent.objects.exclude(kind="").earliest("pk")
+    why = {"state": "FAILED", "effect": "OperationalError: the disk was full"}
+    why |= {"attempts": 8, "canonical_digest": ""}
+    ReceivedEvent.objects.filter(pk=failed.pk).update(**why)
+    window = visit()
+    page = window.log_in()
+    page.get_by_role("row", name="the disk was full").get_by_role("link", name="Open").click()
+    page.get_by_role("button", name="Replay…").click()
+    page.wait_for_selector("text=This is a preview: nothing has changed yet.")
+    assert ReceivedEvent.objects.get(pk=failed.pk).state == "FAILED"
+    page.get_by_role("button", name="Replay 1").click()
+    page.wait_for_selector("text=A worker plays them now: 1.")
+    drain_all()
+    page.goto(reverse("admin:crm_sync_receivedevent_change", args=[failed.pk]))
+    page.wait_for_selector("text=Applied")
+    assert "the disk was full" not in page.inner_text("main, #content")
+    assert (window.foreign, window.errors) == ([], [])
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (390, "dark")])
+def test_each_page_says_that_the_worker_is_stopped_and_when_a_read_comes(
+    visit,
+    box,
+    stock,  # noqa: F811
+    drain_all,
+    width,
+    theme,
+):
+    raw = "GET http://sandbox.test/v1/orders/1: 503 try later; Service Unavailable"
+    long_ago = now() - timedelta(minutes=20)
+    Heartbeat.objects.create(kind="worker", name="w", started_at=long_ago, seen_at=long_ago)
+    until = now() + timedelta(minutes=12)
+    Workspace.objects.update(paused_until=until, problem=raw)
+    Property.objects.update(last_answer=raw)
+    Order.objects.update(problem=raw)
+    window = visit(width=width, theme=theme)
+    page = window.log_in()
+    row = Property.objects.get(object_reference_id="MH-1001")
+    for address in (
+        reverse("admin:properties_property_change", args=[row.pk]),
+        reverse("admin:orders_order_change", args=[Order.objects.get().pk]),
+    ):
+        page.goto(address)
+        text = page.inner_text("body")
+        assert "No worker for 20 min. Nothing is pushed, read or applied; nothing is lost." in text
+        assert "The platform is out of order at the moment." in text
+        assert "when the platform accepts calls again." in text
+        assert "503" not in text
+        found = Axe().run(page).response["violations"]
+        assert [one["id"] for one in found if one["id"] != "landmark-unique"] == []
+    page.get_by_role("button", name="Read again").click()
+    page.wait_for_selector("text=main: Will be read after")
+    page.goto(reverse("admin:index"))
+    page.get_by_text("Details").first.click()
+    page.wait_for_selector("text=503 try later")
     assert (window.foreign, window.errors) == ([], [])
