@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils import timezone
 
 from crm_sync.access import within
@@ -29,10 +30,11 @@ def live(person: Person, now: datetime) -> dict[str, str]:
     }
 
 
-def live_figures(admin: ReadOnlyAdmin, request: HttpRequest) -> JsonResponse:
+def live_figures(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
     """Answer with the figures, for whoever may view received events (S17)."""
     if not admin.has_view_permission(request):
         raise PermissionDenied
-    answer = JsonResponse(live(request.user, timezone.now()))
+    figures = live(request.user, timezone.now())
+    answer = render(request, "crm_sync/live.html", {"live": figures})
     answer["Cache-Control"] = "no-store"
     return answer

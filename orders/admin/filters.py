@@ -65,29 +65,43 @@ class StatusFilter(DropdownFilter):
         return queryset.filter(status=chosen)
 
 
-class OrderedByFilter(DropdownFilter):
-    """By who ordered: the users that are tied to whoever looks, or the one that a link names."""
+class UserFilter(DropdownFilter):
+    """By the user of the platform who ordered, whom a link names."""
 
     title = "ordered by"
     parameter_name = "by"
+    user: PlatformUser | None = None
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         chosen = self.value() or ""
-        is_tied = PlatformUser.objects.filter(account=request.user.pk).exists()
-        found = [(ME, "Me")] if is_tied or chosen == ME else []
-        if chosen in ("", ME):
-            return found
+        if not chosen:
+            return []
         mine = within(request.user, PlatformUser.objects.all())
         self.user = mine.filter(pk=chosen).first() if KEY.match(chosen) else None
-        return [*found, (chosen, str(self.user or "Nobody whom we know"))]
+        return [(chosen, str(self.user or "Nobody whom we know"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        chosen = self.value()
-        if not chosen:
+        if not self.value():
             return queryset
-        if chosen == ME:
-            return queryset.filter(user__account=request.user.pk)
         return queryset.filter(user__pk=self.user.pk) if self.user else queryset.none()
+
+
+class OrderedByFilter(UserFilter):
+    """By who ordered, also the users that are tied to whoever looks: for placements.
+
+    The list of orders has *Only mine* instead, which knows too what a person placed from here.
+    """
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        is_tied = PlatformUser.objects.filter(account=request.user.pk).exists()
+        found = [(ME, "Me")] if is_tied or self.value() == ME else []
+        named = [] if self.value() == ME else super().lookups(request, model_admin)
+        return [*found, *named]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() == ME:
+            return queryset.filter(user__account=request.user.pk)
+        return super().queryset(request, queryset)
 
 
 class WhatFilter(DropdownFilter):

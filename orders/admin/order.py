@@ -26,7 +26,7 @@ from orders.admin.calendar import address_page, calendar_page
 from orders.admin.cells import assignment_badge, order_badge, who_lines
 from orders.admin.changing import CHANGES, change_page, change_view, offered
 from orders.admin.file_view import download_view, file_view, zip_view
-from orders.admin.filters import OrderedByFilter, StatusFilter, WhatFilter, WhoseFilter, tabs
+from orders.admin.filters import StatusFilter, UserFilter, WhatFilter, WhoseFilter, tabs
 from orders.admin.materials import materials_page
 from orders.admin.page import page
 from orders.admin.start import StartsOrders
@@ -50,7 +50,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
     )
     change_form_template = "orders/order.html"
     list_display = ("name", "property_", "who", "status_", "work", "appointment", "last_event")
-    list_filter = (WhatFilter, WhoseFilter, StatusFilter, OrderedByFilter, WorkspaceFilter)
+    list_filter = (WhatFilter, WhoseFilter, StatusFilter, UserFilter, WorkspaceFilter)
     list_before_template = "orders/lists.html"
     search_fields = (
         *("platform_id", "object_reference_id", "real_estate_property__title"),

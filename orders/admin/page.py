@@ -7,10 +7,10 @@ from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at
 from orders.admin import materials, timeline
 from orders.admin.cards import card
 from orders.admin.cells import assignment_names, order_badge, placement_badge, who_fact, worded
-from orders.admin.people import user_names
 from orders.admin.steps import steps
 from orders.materials import delivered
 from orders.models import ChangeRequest, Order, Placement
+from orders.placing.users import who_act
 
 LONGEST_TIMELINE = 200
 
@@ -24,7 +24,7 @@ def page(order: Any, *, now: datetime) -> dict[str, Any]:
     wishes = list(asked[:LONGEST_TIMELINE])
     assignments = {one.pk: one for one in order.assignments.all()}
     names = assignment_names(assignments.values())
-    users = user_names(order, [one.body for one in wishes])
+    users = who_act(order.workspace_id, [one.body for one in wishes])
     told = timeline.groups(lines[:LONGEST_TIMELINE], assignments, names, now)
     return {
         "badge": order_badge(order),
@@ -32,7 +32,7 @@ def page(order: Any, *, now: datetime) -> dict[str, Any]:
         "facts": _facts(order, now),
         "notice": _notice(order, wishes[0], now) if wishes else "",
         "assignments": [card(order, assignments[key], names[key], now) for key in names],
-        "timeline": timeline.with_wishes(told, wishes, placement, users, now),
+        "timeline": timeline.with_wishes(told, zip(wishes, users, strict=True), placement, now),
         "is_cut": len(lines) > LONGEST_TIMELINE,
         **materials.shown(delivered.of_order(order), now),
         "placement": placement and _placement(placement, now),

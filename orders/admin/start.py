@@ -13,10 +13,10 @@ from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminAutocompleteWidget, ac
 from crm_sync.admin.ui.page import page
 from crm_sync.hooks.person import Person
 from orders.admin import placing
+from properties.admin.property import PropertyAdmin
 from properties.models import Property
 
 FOUND = 20  # properties in one answer of the search
-SEARCHED = ("object_reference_id", "platform_id", "title", "locality")
 
 
 class PropertyWidget(UnfoldAdminAutocompleteWidget):
@@ -85,7 +85,7 @@ def search_view(request: HttpRequest) -> JsonResponse:
     number = request.GET.get("page", "1")
     first = (max(1, int(number[:4])) - 1) * FOUND if number.isdecimal() else 0
     words = Q()
-    for column in SEARCHED:
+    for column in PropertyAdmin.search_fields:
         words |= Q(**{f"{column}__icontains": term})
     mine = within(request.user, Property.objects.all())
     rows = mine.filter(words) if term else mine

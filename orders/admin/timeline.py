@@ -11,8 +11,8 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import local_day, local_time, moment
 from orders.admin.cells import worded
-from orders.admin.people import acting_key
 from orders.models import Assignment, ChangeRequest, Placement, StatusChange
+from orders.models.user import Who
 from orders.statuses import AssignmentStatus, OrderStatus, shown
 
 Fact = StatusChange.Fact
@@ -89,17 +89,16 @@ def groups(
 
 def with_wishes(
     found: Iterable[Group],
-    asked: Iterable[ChangeRequest],
+    asked: Iterable[tuple[ChangeRequest, Who]],
     placement: Placement | None,
-    users: Mapping[str, str],
     now: datetime,
 ) -> list[Group]:
     """Add what our own people did: who placed the order, and who asked to change it.
 
     Args:
-        users: names of the users of the platform, see `people.user_names`.
+        asked: each with the user of the platform who acted.
     """
-    mine = [_wish(one, users, now) for one in asked]
+    mine = [_wish(one, acting.name, now) for one, acting in asked]
     if placement is not None and placement.sent_at is not None:
         line = Line(f"{_name(placement.created_by)} placed the order", [], "", "")
         at = placement.sent_at
@@ -107,8 +106,8 @@ def with_wishes(
     return sorted((*found, *mine), key=lambda one: one.at, reverse=True)
 
 
-def _wish(asked: ChangeRequest, users: Mapping[str, str], now: datetime) -> Group:
-    who, acting = _name(asked.asked_by), users.get(acting_key(asked.body), "")
+def _wish(asked: ChangeRequest, acting: str, now: datetime) -> Group:
+    who = _name(asked.asked_by)
     as_whom = f", as {acting}" if acting not in ("", who) else ""
     text = f"{who} {ASKED[asked.kind]}{as_whom}"
     reason = str(asked.body.get("reason") or "")

@@ -134,5 +134,5 @@ def read_view(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
     for workspace_id in mine.values_list("pk", flat=True):
         user_list.ask(workspace_id, now)
     at_once = "A worker reads the users from the platform now"
-    say_when(request, UserList.objects.all(), now=now, at_once=at_once)
+    say_when(request, within(request.user, UserList.objects.all()), now=now, at_once=at_once)
     return HttpResponseRedirect(reverse("admin:orders_platformuser_changelist"))

@@ -1,9 +1,10 @@
 """Which user of the platform acts: named by platform id or by our own reference (§2.5, A34)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db.models import Q
 from django.utils import timezone
 
 from crm_sync.models import Workspace
@@ -63,9 +64,23 @@ def find_user(workspace: Workspace, name: str) -> PlatformUser:
 
 def who_acts(workspace_id: int, body: Mapping[str, Any]) -> Who:
     """Return whom a body or a document names by `userId` or `userReferenceId`, from the mirror."""
-    platform_id, reference = (str(body.get(key) or "") for key in ("userId", "userReferenceId"))
-    mine = PlatformUser.objects.filter(workspace_id=workspace_id, platform_id=platform_id)
-    return Who.of(mine.first(), platform_id, reference)
+    return who_act(workspace_id, [body])[0]
+
+
+def who_act(workspace_id: int, bodies: Iterable[Mapping[str, Any]]) -> list[Who]:
+    """Return whom each of these bodies names, by the id or else by the reference; one query."""
+    named = [
+        (str(body.get("userId") or ""), str(body.get("userReferenceId") or "")) for body in bodies
+    ]
+    ids, references = ({one[n] for one in named} - {""} for n in (0, 1))
+    mine = PlatformUser.objects.filter(workspace_id=workspace_id).order_by("-pk")
+    known = list(mine.filter(Q(platform_id__in=ids) | Q(user_reference_id__in=references)))
+    by_id = {one.platform_id: one for one in known}
+    by_reference = {one.user_reference_id: one for one in known if one.user_reference_id}
+    return [
+        Who.of(by_id.get(key) if key else by_reference.get(reference), key, reference)
+        for key, reference in named
+    ]
 
 
 def _known(workspace: Workspace, name: str, **where: Any) -> PlatformUser | None:

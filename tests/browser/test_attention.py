@@ -124,3 +124,16 @@ def test_each_page_says_that_the_worker_is_stopped_and_when_a_read_comes(
     page.get_by_text("Details").first.click()
     page.wait_for_selector("text=503 try later")
     assert (window.foreign, window.errors) == ([], [])
+
+
+def test_the_figures_of_the_overview_move_by_themselves(visit, stock):  # noqa: F811
+    window = visit()
+    page = window.log_in()
+    before = ReceivedEvent.objects.filter(state="QUARANTINED").count()
+    page.wait_for_function(f"{FIGURE} === '{before}'")
+    ReceivedEvent.objects.filter(state="QUARANTINED").delete()
+    page.wait_for_function(f"{FIGURE} === '0'")
+    assert (window.foreign, window.errors) == ([], [])
+
+
+FIGURE = "document.querySelector('[data-part=inbox] dl div:last-child dd').textContent"

@@ -285,8 +285,8 @@ def test_the_figures_say_what_was_received_what_waits_and_how_long_it_takes(main
     came(3, State.RECEIVED, None)
     came(2, State.FAILED, None)
     came(1, State.QUARANTINED, 1)
-    figures = boss.get(LIVE).json()
-    assert figures == {
+    response = boss.get(LIVE)
+    assert response.context["live"] == {
         "last_hour": "25",
         "last_day": "26",
         "pending": "2",
@@ -296,12 +296,15 @@ def test_the_figures_say_what_was_received_what_waits_and_how_long_it_takes(main
         "lag": "7 s",
     }
     overview = boss.get("/admin/")
-    assert overview.context["live"] == figures
-    assert f'data-live="{LIVE}"' in overview.content.decode()
+    assert overview.context["live"] == response.context["live"]
+    page, part = overview.content.decode(), response.content.decode()
+    assert f'data-follow="{LIVE}"' in page
+    assert part.startswith('<section class="cs-card" data-part="inbox">')
+    assert part.strip() in page
 
 
 def test_with_nothing_received_the_figures_say_so(boss, main):
-    figures = boss.get(LIVE).json()
+    figures = boss.get(LIVE).context["live"]
     assert (figures["last_hour"], figures["oldest"], figures["lag"]) == ("0", "—", "—")
 
 
@@ -309,7 +312,7 @@ def test_the_figures_are_only_for_those_who_may_view_deliveries(main):
     client = client_of("crm_sync.view_workspace")
     overview = client.get("/admin/")
     assert overview.context["live"] is None
-    assert "data-live" not in overview.content.decode()
+    assert LIVE not in overview.content.decode()
     assert client.get(LIVE).status_code == 403
     assert Client().get(LIVE).status_code == 302
 

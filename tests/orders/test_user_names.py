@@ -108,7 +108,8 @@ def test_the_lists_can_be_narrowed_to_what_i_ordered_or_one_user(main, address):
         else make_placement(main, user_platform_id=key)
         for key in ("101", "102", "103")
     }
-    assert found(client, address, "by=me") == [rows["101"].pk]
+    mine = "whose=mine" if address == LIST else "by=me"
+    assert found(client, address, mine) == [rows["101"].pk]
     assert found(client, address, f"by={user.pk}") == [rows["101"].pk]
     assert found(client, address, f"by={other.pk}") == [rows["102"].pk]
 
