@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from properties.catalog import Kind, equal, find, last_label
+from properties.catalog import Kind, children, equal, find, last_label
 
 # What tells the entries of a list apart; for `localizations` the platform demands it (§4.6).
 KEYS = {
@@ -93,7 +93,7 @@ def _inside(whole: Member) -> Iterator[Member]:
 def _members(whole: Member, ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[Member]:
     base = whole.base if isinstance(whole.base, dict) else {}
     field = find(whole.path)
-    for name in [*ours, *(name for name in theirs if name not in ours)]:
+    for name in _in_table_order(whole.path, [*ours, *(n for n in theirs if n not in ours)]):
         path = f"{whole.path}.{name}"
         words = name if field and field.kind is Kind.MAP else last_label(path)
         yield Member(
@@ -104,6 +104,12 @@ def _members(whole: Member, ours: dict[str, Any], theirs: dict[str, Any]) -> Ite
             base.get(name),
             theirs.get(name),
         )
+
+
+def _in_table_order(path: str, names: list[str]) -> list[str]:
+    """Return the names as the catalog lists them, unknown ones last: a database may sort them."""
+    known = {one.name: number for number, one in enumerate(children(path))}
+    return sorted(names, key=lambda name: known.get(name, len(known)))
 
 
 def _entries(whole: Member, ours: list[Any], theirs: list[Any]) -> Iterator[Member]:

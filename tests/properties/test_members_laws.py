@@ -106,7 +106,7 @@ def test_entries_in_another_order_are_one_difference():
 
 def test_what_was_before_stands_beside_each_member():
     members = differing("prices.rent", {"net": 1}, {"net": 2, "gross": 3}, {"net": 4, "gross": 5})
-    assert [(one.name, one.base) for one in members] == [("Net", 2), ("Gross", 3)]
+    assert [(one.name, one.base) for one in members] == [("Gross", 3), ("Net", 2)]
 
 
 def test_a_leaf_in_which_very_many_members_differ_is_decided_as_one():
