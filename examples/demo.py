@@ -60,6 +60,8 @@ def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: b
         "WEB_PORT": str(web_port),
         "SANDBOX_PORT": str(sandbox_port),
         "SANDBOX_STEP": f"{step:g}",
+        "MATERIALS_DOWNLOAD": "true",
+        "MATERIALS_INTERNAL_HOSTS": f"127.0.0.1:{sandbox_port}",
         "PLATFORM_TOKEN": kept(folder / "platform.token"),
         "ADMIN_PASSWORD": kept(folder / "admin.password"),
         "DEMO_UNTIL_FINISHED": "1" if smoke else "",

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from crm_sync.models import ReceivedEvent
 from crm_sync.workers import queues
-from orders.models import Assignment, Material, Order
+from orders.models import Assignment, Material, MaterialFile, Order
 from properties.catalog import equal
 from properties.models import Property
 
@@ -36,7 +36,10 @@ def check(sandbox: str, *, limit: float) -> int:
 
 def is_finished() -> bool:
     order = Order.objects.first()
-    return order is not None and order.status == "COMPLETED" and not queues.waiting(timezone.now())
+    if order is None or order.status != "COMPLETED" or queues.waiting(timezone.now()):
+        return False
+    # A file that a worker has leased is not waiting, and not stored either.
+    return not MaterialFile.objects.filter(due_at__isnull=False).exists()
 
 
 def compare(state: dict[str, Any]) -> Iterator[Row]:
@@ -72,5 +75,7 @@ def compare(state: dict[str, Any]) -> Iterator[Row]:
     )
     materials = Material.objects.count()
     yield "materials", f"{materials} known", "", materials > 0
+    wanted, stored = MaterialFile.objects.count(), MaterialFile.objects.exclude(name="").count()
+    yield "files", f"{stored} stored", f"{wanted} wanted", 0 < wanted == stored
     waiting = queues.waiting(timezone.now())
     yield "due", f"{len(waiting)} queues", "", not waiting

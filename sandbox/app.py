@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +17,7 @@ from sandbox.api import webhooks
 from sandbox.api.operations import CONTROL, OPEN
 from sandbox.api.routes import route
 from sandbox.api.shapes import given, refused, shaped
-from sandbox.faults.rules import Rule, disguised
+from sandbox.faults.rules import FILES, Rule, disguised
 from sandbox.interface.switches import USUAL
 from sandbox.state.platform import Platform
 from sandbox.wire import (
@@ -36,7 +37,7 @@ log = logging.getLogger(__name__)
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 BODY_METHODS = ("POST", "PUT", "PATCH")
-NOT_RECORDED = ("/files/", "/tours/", "/openapi.json", CONTROL)
+NOT_RECORDED = (FILES, "/tours/", "/openapi.json", CONTROL)
 BODY_RECORDED = 64 * 1024  # of larger ones a list of 10,000 calls would fill the memory
 MASKED = ("authSecret", "secret")
 FROM_PAGE = "from=page"  # the query of the forms on the sandbox's own page
@@ -79,7 +80,8 @@ class Sandbox(Platform):
         if not exchange.path.startswith(NOT_RECORDED):
             call = (exchange.method, exchange.path, exchange.body, answer.status)
             self.calls.append(call)
-        served = self._respond(start_response, answer, content)
+        is_endless = exchange.fault is not None and exchange.fault.fault == "ENDLESS"
+        served = self._respond(start_response, answer, content, has_length=not is_endless)
         if answer.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return _then_discard(served, environ)
         try:
@@ -112,7 +114,7 @@ class Sandbox(Platform):
             base_url="" if self.switches["addresses"] == "relative" else _base_url(environ),
         )
         with self.lock:
-            if not path.startswith(NOT_RECORDED):
+            if path.startswith(FILES) or not path.startswith(NOT_RECORDED):
                 exchange.fault = self.faults.on_request(method, path)
             if exchange.fault and (refused := exchange.fault.refusal()):
                 raise refused
@@ -151,13 +153,14 @@ class Sandbox(Platform):
         return disguised(answer, exchange.fault) if exchange.fault else answer
 
     def _respond(
-        self, start_response: StartResponse, answer: Answer, content: bytes
+        self, start_response: StartResponse, answer: Answer, content: bytes, *, has_length: bool
     ) -> list[bytes]:
         status = HTTPStatus(answer.status)
         sent = [("Date", self.date()), *answer.headers.items()]
         if status != HTTPStatus.NO_CONTENT:
             sent.append(("Content-Type", answer.content_type))
-            sent.append(("Content-Length", str(len(content))))
+            if has_length:
+                sent.append(("Content-Length", str(len(content))))
         start_response(f"{status.value} {status.phrase}", sent)
         return [content]
 
@@ -193,6 +196,8 @@ def _disturbed(content: list[bytes], fault: Rule) -> Iterable[bytes]:
         raise TimeoutError(errno.ECONNRESET, "the answer never comes")
     if fault.fault == "CUT_OFF":
         return _cut_off(content[0])
+    if fault.fault == "ENDLESS":
+        return itertools.repeat(content[0])
     return content
 
 

@@ -58,7 +58,6 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(choices=[('PUSH', 'Push'), ('READ', 'Read from the platform')], max_length=4)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('confirmed_at', models.DateTimeField(null=True)),
-                ('confirmed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
                 ('properties', models.ManyToManyField(to='properties.property')),
             ],

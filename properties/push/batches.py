@@ -107,11 +107,10 @@ def choose(
     return batch
 
 
-def start(batch: Batch, *, actor: AbstractBaseUser, now: datetime) -> int:
+def start(batch: Batch, *, now: datetime) -> int:
     """Make the rows due, once; returns how many, 0 when it was started before."""
     with transaction.atomic():
-        is_open = Batch.objects.filter(pk=batch.pk, confirmed_at=None)
-        if not is_open.update(confirmed_at=now, confirmed_by=actor.pk):
+        if not Batch.objects.filter(pk=batch.pk, confirmed_at=None).update(confirmed_at=now):
             return 0
         mine = Property.objects.filter(pk__in=batch.properties.values("pk"))
         return read_now(mine, now=now) if batch.kind == Batch.Kind.READ else due_now(mine, now=now)

@@ -212,7 +212,7 @@ SCHEMAS: dict[str, Document] = {
         rules=listed(
             record(
                 "fault! path event field",
-                fault=one_of(*sorted(rules.ANSWERS | rules.CALLBACKS)),
+                fault=one_of(*sorted(rules.FAULTS)),
                 chance={"type": "number", "minimum": 0, "maximum": 1},
                 times=nullable(WHOLE),
                 method=TEXT,

@@ -26,10 +26,14 @@ ANSWERS = frozenset(
     {*REFUSALS, "SLOW", "LATE", "CUT_OFF", "TIME_OUT_AFTER"}
     | {"NEWER_ANSWER", "NEWER_ENUM", "UNKNOWN_ENUM"}
 )
+OF_FILES = frozenset({"SHORTENED", "LED_INSIDE", "ENDLESS"})
+INSIDE = "https://169.254.169.254/latest/meta-data/"  # where a cloud tells a machine its secrets
+FILES = "/files/"  # only rules whose path begins so act on files, and on nothing else
 CALLBACKS = frozenset(
     {"DROPPED", "LOST", "REPEATED", "REORDERED", "DELAYED", "OLD_SECRET"}
     | {"NEWER_FIELD", "NEWER_EVENT", "NEWER_VALUE", "UNKNOWN_VALUE"}
 )
+FAULTS = ANSWERS | OF_FILES | CALLBACKS
 
 
 @dataclass(slots=True)
@@ -84,7 +88,11 @@ class Faults:
     def on_request(self, method: str, path: str) -> Rule | None:
         """The rule that acts on a request."""
         for rule in self.rules:
-            if rule.fault not in ANSWERS or rule.method not in ("*", method):
+            of_file = path.startswith(FILES)
+            known = ANSWERS | OF_FILES if of_file else ANSWERS
+            if rule.fault not in known or rule.method not in ("*", method):
+                continue
+            if rule.path.startswith(FILES) != of_file:
                 continue
             if fnmatchcase(path, rule.path) and self._comes_up(rule):
                 return rule
@@ -114,8 +122,8 @@ def _rule(value: Any, where: str) -> Rule:
     if unknown:
         raise bad(f"{where}.{min(unknown)}", "is not a member of a rule")
     rule = Rule(**{"fault": "", **value})
-    if not isinstance(rule.fault, str) or rule.fault not in ANSWERS | CALLBACKS:
-        raise bad(f"{where}.fault", f"must be one of {', '.join(sorted(ANSWERS | CALLBACKS))}")
+    if not isinstance(rule.fault, str) or rule.fault not in FAULTS:
+        raise bad(f"{where}.fault", f"must be one of {', '.join(sorted(FAULTS))}")
     for name, number, highest in (("chance", rule.chance, 1), ("seconds", rule.seconds, 3600)):
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise bad(f"{where}.{name}", "must be a number")
@@ -138,6 +146,11 @@ def disguised(answer: Answer, rule: Rule) -> Answer:
             value = newer.with_values(answer.value, newer.VALUE, rule.field)
         case "UNKNOWN_ENUM":
             value = newer.with_values(answer.value, newer.UNKNOWN, rule.field)
+        case "SHORTENED":
+            whole = answer.payload()
+            return replace(answer, content=whole[: len(whole) // 2])
+        case "LED_INSIDE":
+            return Answer(302, content=b"", headers={"Location": INSIDE})
         case _:
             return answer
     return replace(answer, value=value)

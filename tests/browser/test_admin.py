@@ -192,7 +192,6 @@ def every_page() -> list[str]:
         reverse("admin:properties_property_batch", args=[running.pk]),
         reverse("admin:orders_order_reschedule", args=[Order.objects.get().pk]),
         reverse("admin:orders_order_cancel", args=[Order.objects.get().pk]),
-        reverse("admin:orders_personsettings_mine"),
         *(f"{reverse('admin:orders_order_calendar')}?view={view}" for view in VIEWS),
     ]
     pages = [reverse("admin:index"), reverse("admin:password_change")]

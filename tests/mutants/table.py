@@ -16,7 +16,6 @@ RUNNER = "tests/crm_sync/test_runner.py"
 TICKER = "tests/crm_sync/test_ticker.py"
 CHANGES = "tests/orders/test_order_changes_admin.py"
 CREATIONS = "tests/properties/test_creation_storm.py"
-NOTICES = "tests/orders/test_notices.py"
 OUTAGE = "tests/properties/test_outage.py"
 PLACING = "tests/orders/test_placement_queue.py"
 POISON = "tests/properties/test_poison.py"
@@ -401,6 +400,22 @@ MUTANTS = (
         (PUSH,),
     ),
     Mutant(
+        "a file is asked for at an address of our own network (S13)",
+        "crm_sync/platform",
+        "_resolved",
+        "not all(addresses.is_public(ip) for ip in ips)",
+        "False",
+        ("tests/crm_sync/test_outside.py",),
+    ),
+    Mutant(
+        "a file of another size than announced is stored (I27)",
+        "orders/materials",
+        "_fetch",
+        "expected is not None and size != expected",
+        "False",
+        ("tests/orders/test_download.py",),
+    ),
+    Mutant(
         "photos are fetched in one quality alone (§4.5)",
         "orders/materials",
         "_qualities",
@@ -490,29 +505,5 @@ MUTANTS = (
         "token or uuid4()",
         "uuid4()",
         (CHANGES,),
-    ),
-    Mutant(
-        "a mail leaves out what is committed after it (I33)",
-        "orders/notices",
-        "_window",
-        "now - SETTLES",
-        "now",
-        (NOTICES,),
-    ),
-    Mutant(
-        "a worker that dies after its mail leaves no word of it (I33)",
-        "orders/notices",
-        "_tell",
-        "A.write(B, told_until=C)",
-        "True",
-        (NOTICES,),
-    ),
-    Mutant(
-        "the watermark moves though she has switched her mails off (I33)",
-        "orders/notices",
-        "_told",
-        "A.finish_if(B, told_until=C)",
-        "claim.finish_if(moved | done)",
-        (NOTICES,),
     ),
 )

@@ -1,18 +1,26 @@
 """A file is here whole and checked, or not at all (I27), whatever the server does."""
 
+import threading
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
 from django.core.files.storage import storages
+from django.db.models import Value
+from django.db.models.functions import Replace
 from django.utils import timezone
 
 from crm_sync import registry
 from crm_sync.jobs import due
 from crm_sync.workers import queues
 from orders.materials import download
+from orders.materials.download import storage
 from orders.materials.wanted import want
 from orders.models import Material, MaterialFile, MaterialSet
+from sandbox.state.materials import content
+from tests.conftest import PLATFORM
 from tests.orders.admin_rows import NOW, make_assignment, make_order
 from tests.orders.file_server import PNG, FileServer, serving_file
 
@@ -262,3 +270,62 @@ def test_many_files_are_all_stored_though_a_drain_takes_them_one_by_one(ready, f
     assert want(Material.objects.all(), now=timezone.now()) == 30
     assert drain(ready) == {"stored": 30}
     assert (len(there(folder)), MaterialFile.objects.filter(due_at=None).count()) == (30, 30)
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def served(box) -> Iterator[str]:
+    """Put the sandbox on a port, and return its address."""
+    with make_server("127.0.0.1", 0, box, handler_class=Quiet) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def delivered(box, place, served, drain_all, folder, settings) -> MaterialSet:
+    """Return a set of the sandbox, the files of which are not asked for yet."""
+    settings.MATERIALS_DOWNLOAD = False
+    box.set_status(place().assignments.get().platform_id, "DELIVERED")
+    box.deliver()
+    drain_all()
+    settings.MATERIALS_DOWNLOAD = True
+    for column in ("url", "thumbnail_url"):
+        Material.objects.update(**{column: Replace(column, Value(PLATFORM), Value(served))})
+    return MaterialSet.objects.get(visual_type="POST")
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcomes", "then"),
+    [
+        (None, {"stored": 4}, {}),
+        ({"fault": "SLOW", "seconds": 0.05}, {"stored": 4}, {}),
+        ({"fault": "CUT_OFF", "times": 4}, {"put off": 4}, {"stored": 4}),
+        ({"fault": "SHORTENED", "times": 4}, {"put off": 2, "stored": 2}, {"stored": 2}),
+        ({"fault": "UNAVAILABLE", "times": 4}, {"put off": 4}, {"stored": 4}),
+        ({"fault": "LED_INSIDE"}, {"refused": 4}, {}),
+        ({"fault": "ENDLESS"}, {"refused": 4}, {}),
+    ],
+)
+def test_the_files_of_the_sandbox_arrive_whatever_goes_wrong_on_the_way(
+    box, delivered, folder, settings, fault, outcomes, then
+):
+    settings.MATERIALS_FILE_LIMIT = 100_000
+    box.faults.set({"rules": [fault | {"path": "/files/*"}]} if fault else {})
+    photos = Material.objects.filter(product="GROUND_PHOTO")
+    assert want(photos, now=timezone.now()) == 4  # HD and WEB, with thumbnails
+    assert drain(delivered) == outcomes
+    now_due()
+    assert drain(delivered) == then
+    if "refused" not in outcomes:
+        for one in MaterialFile.objects.filter(role="FILE").select_related("material"):
+            assert storage().open(one.name).read() == content(*one.material.url.split("/")[-3:])
+        assert len(there(folder)) == 4
+    else:
+        assert there(folder) == []

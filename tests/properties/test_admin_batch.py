@@ -13,7 +13,6 @@ from crm_sync.models import Workspace
 from properties.editing import create, edit
 from properties.models import Batch, Property
 from properties.push import batches
-from tests.crm_sync.admin_pages import client_of
 from tests.properties.form_page import force, make
 
 LIST = "/admin/properties/property/"
@@ -172,18 +171,6 @@ def test_a_batch_is_started_once(stock, admin_client):
     Property.objects.update(due_at=None)
     admin_client.post(page)
     assert due(*stock) == [False, False, False]
-
-
-def test_the_page_names_who_confirmed_it_and_not_who_chose_the_rows(admin_client, main):
-    page = choose(admin_client, "push", make(main, "A-1", title="New"))
-    other = client_of("properties.view_property", "properties.change_property")
-    assert other.post(page).status_code == 302
-    batch = Batch.objects.get()
-    assert batch.confirmed_by is not None
-    assert (batch.created_by.username, batch.confirmed_by.username) == ("admin", "user-1")
-    text = other.get(page).content.decode()
-    assert "by user-1." in text
-    assert "by admin." not in text
 
 
 def test_all_that_match_are_chosen_though_one_page_shows_fewer(admin_client, main, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 
@@ -9,7 +10,7 @@ import pytest
 import requests
 
 from sandbox.app import Sandbox
-from sandbox.faults.rules import ANSWERS, CALLBACKS
+from sandbox.faults.rules import FAULTS, OF_FILES
 from sandbox.state.workspace import Workspace
 from tests.sandbox.conftest import refusal
 
@@ -66,6 +67,49 @@ def test_a_slow_answer_comes_whole(client):
     started = time.monotonic()
     assert client.get(ONE).json()["id"] == "201"
     assert time.monotonic() - started >= 0.05
+
+
+@pytest.fixture
+def picture(box, client) -> str:
+    """Return the path of the file of a picture."""
+    box.marketing_ready("201", "LINKEDIN")
+    (one,) = client.get(f"{ONE}/marketing-materials").json()["marketingMaterials"]
+    return one["url"].removeprefix("http://sandbox.test")
+
+
+def test_a_file_that_is_shortened_is_half_of_it_and_says_that_it_is_all(client, picture):
+    whole = client.get(picture).content
+    faults(client, {"fault": "SHORTENED", "path": "/files/*", "times": 1})
+    answer = client.get(picture)
+    assert answer.content == whole[: len(whole) // 2]
+    assert answer.headers["Content-Length"] == str(len(whole) // 2)
+    assert client.get(picture).content == whole
+
+
+def test_a_file_leads_into_the_network_of_who_asks(client, picture):
+    faults(client, {"fault": "LED_INSIDE", "path": "/files/*"})
+    answer = client.get(picture, allow_redirects=False)
+    expected = "https://169.254.169.254/latest/meta-data/"
+    assert (answer.status_code, answer.headers["Location"]) == (302, expected)
+
+
+def test_a_file_does_not_end(box, client, picture):
+    whole = client.get(picture).content
+    faults(client, {"fault": "ENDLESS", "path": "/files/*"})
+    begun = []
+    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": picture, "HTTP_HOST": "sandbox.test"}
+    body = box(environ, lambda *head: begun.append(dict(head[1])))
+    assert list(itertools.islice(body, 1000)) == [whole] * 1000
+    assert "Content-Length" not in begun[0]
+
+
+@pytest.mark.parametrize("fault", ["SERVER_ERROR", "SHORTENED", "LED_INSIDE"])
+def test_only_a_rule_of_files_acts_on_files_and_on_nothing_else(client, picture, fault):
+    whole = client.get(picture).content
+    faults(client, {"fault": fault, "path": "*"})
+    assert client.get(picture).content == whole
+    faults(client, {"fault": fault, "path": "/files/*"})
+    assert client.get(ONE).json()["id"] == "201"
 
 
 def ready(box, *platforms):
@@ -187,7 +231,7 @@ def run(box, client, callback, fault, seed):
     return answers, seen, held, records
 
 
-@pytest.mark.parametrize("fault", sorted(ANSWERS | CALLBACKS))
+@pytest.mark.parametrize("fault", sorted(FAULTS - OF_FILES))
 def test_every_fault_happens_and_can_be_repeated_by_its_seed(box, hooked, callback, fault):
     order = hooked.order("17")
     box.set_status(order["assignments"][0]["id"], "ACTION_REQUIRED")

@@ -17,7 +17,7 @@ import pytest
 import requests
 
 from sandbox.__main__ import main
-from sandbox.faults.rules import ANSWERS, CALLBACKS
+from sandbox.faults.rules import FAULTS
 from sandbox.state.saving import save
 from sandbox.state.workspace import Workspace
 from tests.sandbox.servers import ROOT, eventually, kill, running, stop
@@ -209,7 +209,7 @@ def test_the_autopilot_moves_orders_and_a_slow_answer_holds_no_callback_back():
 
 @processes
 def test_all_faults_can_be_given_on_the_command_line_and_one_sender_keeps_the_order():
-    rules = [{"fault": one, "times": 0} for one in sorted(ANSWERS | CALLBACKS)]
+    rules = [{"fault": one, "times": 0} for one in sorted(FAULTS)]
     rules.append({"fault": "REPEATED", "event": "ORDER_STATUS_UPDATED", "times": 1})
     given = json.dumps({"seed": 3, "rules": rules})
     options = ("--token", "t", "--senders", "1", "--faults", given)
