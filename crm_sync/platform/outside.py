@@ -10,7 +10,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-import certifi
 import requests
 import urllib3
 
@@ -156,7 +155,7 @@ def _send(ip: str, parts: SplitResult, headers: Mapping[str, str]) -> urllib3.Ba
             _port(parts),
             timeout=timeout,
             cert_reqs="CERT_REQUIRED",
-            ca_certs=certifi.where(),
+            ca_certs=requests.utils.DEFAULT_CA_BUNDLE_PATH,
             server_hostname=parts.hostname,
             assert_hostname=parts.hostname,
         )

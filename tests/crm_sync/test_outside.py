@@ -7,8 +7,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import certifi
 import pytest
+import requests
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -215,7 +215,7 @@ def test_the_certificate_must_be_that_of_the_name_that_was_asked(
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
     if is_trusted:
-        monkeypatch.setattr(certifi, "where", lambda: str(pem))
+        monkeypatch.setattr(requests.utils, "DEFAULT_CA_BUNDLE_PATH", str(pem))
 
     class Secure(Server):
         def _serve(self, connection) -> None:
