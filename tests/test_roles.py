@@ -202,12 +202,12 @@ def test_no_answer_holds_a_word_of_a_workspace_of_others(a, b, who, role):
 
 
 def test_an_operator_finds_the_words_of_both_workspaces(a, b, who):
-    found = {
-        mark
-        for question in every_question(b, "operator")
-        for mark in (word("a"), word("b"))
-        if mark in text_of(who["operator"].get(question, follow=True))
-    }
+    found: set[str] = set()
+    for question in every_question(b, "operator"):
+        text = text_of(who["operator"].get(question, follow=True))
+        found |= {mark for mark in (word("a"), word("b")) if mark in text}
+        if len(found) == 2:
+            break  # else the test above would look for words that no page shows
     assert found == {word("a"), word("b")}
 
 
