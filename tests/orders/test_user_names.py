@@ -81,7 +81,7 @@ def test_a_list_names_who_ordered_with_as_many_queries_for_any_number(main, boss
 
 
 @pytest.mark.parametrize(
-    ("address", "make", "column"), [(LIST, make_order, 3), (PLACEMENTS, make_placement, 4)]
+    ("address", "make", "column"), [(LIST, make_order, 4), (PLACEMENTS, make_placement, 5)]
 )
 def test_a_row_is_found_and_sorted_by_the_person(main, boss, address, make, column):
     make_user(main)

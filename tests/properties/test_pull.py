@@ -129,7 +129,11 @@ def test_the_command_names_a_platform_that_does_not_answer(workspace):
     with pytest.raises(CommandError) as caught:
         call_command("pull_properties", "main")
     assert caught.value.returncode == 1
-    assert str(caught.value).endswith("cannot connect; the next pull goes on at the same page")
+    assert str(caught.value).startswith(
+        "main: the pull stopped, and the next one goes on at the same page: The platform cannot be"
+        " reached."
+    )
+    assert str(caught.value).endswith("/v1/real-estate-properties: cannot connect)")
 
 
 def test_a_property_that_is_gone_is_called_gone_only_after_its_own_read(

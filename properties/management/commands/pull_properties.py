@@ -19,6 +19,7 @@ from properties.push.queue import PROPERTIES
 SLICE = 5.0  # seconds between two looks at the progress bar
 WHILE_BUSY = 0.5  # seconds until it is asked again whether a worker is still at it
 GOOD = {"created", "pushed", "in sync"}
+STOPPED = "the pull stopped, and the next one goes on at the same page"
 
 
 class Command(SyncCommand):
@@ -42,7 +43,7 @@ class Command(SyncCommand):
                 older = self._walk(workspace)
             walk = self._walk(workspace)
         except SyncError as error:
-            self.fail_because(error, about=f"{workspace}: the next pull goes on at the same page")
+            self.fail_because(error, about=f"{workspace}: {STOPPED}")
         asked = walk.asked + walk.missing + (older.asked + older.missing if older else 0)
         tally = Tally() if options["list_only"] else self._read(workspace, asked)
         document = {
