@@ -1,6 +1,5 @@
 """What an agent does where something is wrong, in a real browser."""
 
-import os
 from datetime import timedelta
 
 import pytest
@@ -49,8 +48,6 @@ def test_an_agent_decides_member_by_member_and_sees_what_stands_then(
     page.wait_for_selector("text=Stays open: 1 of 2 not chosen yet")
     page.get_by_role("radiogroup", name="Rent: Extra").get_by_text("99").click()
     page.wait_for_selector("text=Taken over here and sent to the platform")
-    if folder := os.environ.get("PICTURES"):
-        page.screenshot(path=f"{folder}/decide.png", full_page=True)
     assert Conflict.objects.filter(decision="").count() == 3
     page.click("text=Decide what is chosen")
     page.wait_for_selector("text=Still open: 2.")

@@ -17,9 +17,11 @@ from orders.models import ChangeRequest, Placement, PlatformUser
 from properties.editing import edit
 from properties.models import Batch, Change, Property
 from tests.browser.test_admin import stock
+from tests.browser.test_attention import disagree
+from tests.browser.test_gallery import delivered, folder
 from tests.properties.uploaded import table
 
-__all__ = ["stock"]
+__all__ = ["delivered", "folder", "stock"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 MOST = 5
 COUNT = "addEventListener('mousedown', () => sessionStorage.clicks++, true)"
@@ -187,3 +189,34 @@ def test_events_are_replayed_secrets_rotated_and_dead_workers_seen(hand, box):
         hand.press_button("Rotate the secret")
         page.wait_for_load_state()
     assert box.workspace.webhook["authSecret"] != before
+
+
+def test_a_conflict_is_decided(hand, box, drain_all):
+    page = hand.page
+    row = disagree(box, drain_all)
+    with hand.task(clicks=4):
+        hand.go("Conflicts")
+        page.click("#result_list tbody tr:has-text('Title') a >> nth=0")
+        page.get_by_role("radiogroup", name="Title", exact=True).get_by_text("Theirs").last.click()
+        hand.press_button("Decide what is chosen")
+        hand.sees("Still open: 2.")
+    row.refresh_from_db()
+    assert row.desired["title"] == "Theirs"
+
+
+def test_pictures_are_looked_at_and_saved(hand, delivered):
+    page = hand.page
+    with hand.task(clicks=4):  # one
+        hand.go("Orders")
+        page.click("#result_list tbody a >> nth=0")
+        page.locator("a[data-view]").nth(0).click()
+        viewer = page.get_by_role("dialog", name="Pictures")
+        with page.expect_download() as saving:
+            viewer.get_by_role("link", name="ground-photo-1.png, HD, save").click()
+    assert saving.value.suggested_filename == "ground-photo-1.png"
+    with hand.task(clicks=3):  # all
+        hand.go("Orders")
+        page.click("#result_list tbody a >> nth=0")
+        with page.expect_download() as saving:
+            page.get_by_role("link", name="Save all as ZIP").click()
+    assert saving.value.suggested_filename.endswith(".zip")
