@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.widgets import FilteredSelectMultiple
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
@@ -12,7 +13,6 @@ from django.http import HttpRequest
 from crm_sync.admin.ui.base import (
     AdminPasswordChangeForm,
     ModelAdmin,
-    UnfoldAdminSelect2MultipleWidget,
     UserChangeForm,
     UserCreationForm,
 )
@@ -28,7 +28,7 @@ class PersonForm(UserChangeForm):  # type: ignore[misc]
     workspaces = forms.ModelMultipleChoiceField(
         Workspace.objects.only("pk", "slug").order_by("slug"),  # no secret (S5)
         required=False,
-        widget=UnfoldAdminSelect2MultipleWidget,
+        widget=FilteredSelectMultiple("workspaces", is_stacked=False),
         help_text="What agents and people who only look see. Operators and superusers see all.",
     )
 
