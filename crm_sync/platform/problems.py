@@ -153,7 +153,7 @@ def _kind_in(text: str) -> tuple[Kind, str]:
     if answered is None:
         return Kind.OTHER, ""
     status = int(answered["status"])
-    return _kind_of_status(status), _without_name(status, answered["words"].strip())
+    return _kind_of_status(status), without_name(status, answered["words"].strip())
 
 
 def _kind_of_status(status: int) -> Kind:
@@ -162,7 +162,7 @@ def _kind_of_status(status: int) -> Kind:
     return _STATUSES.get(status, Kind.DOWN if status >= 500 else Kind.REFUSED)
 
 
-def _without_name(status: int, words: str) -> str:
+def without_name(status: int, words: str) -> str:
     """Return the platform's words without the name that HTTP gives to the status anyway."""
     name = http.client.responses.get(status, "")
     return "; ".join(part for part in words.split("; ") if part != name)

@@ -1,6 +1,5 @@
 """What a person fills in to reschedule or cancel an order (§4.4, A34)."""
 
-import http.client
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +15,7 @@ from crm_sync.admin.ui.base import (
 )
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import RejectedError
+from crm_sync.platform.problems import without_name
 from orders.admin.cells import assignment_names
 from orders.admin.user_field import user_field
 from orders.models import Assignment, Order
@@ -130,9 +130,7 @@ def movable_assignments(order: Order) -> list[Assignment]:
 
 def said(error: RejectedError) -> str:
     """Return the platform's words, without the name that HTTP gives to the status anyway."""
-    name = http.client.responses.get(error.status, "")
-    words = "; ".join(part for part in error.words.split("; ") if part != name)
-    return words or str(error)
+    return without_name(error.status, error.words) or str(error)
 
 
 def _sentence(words: str) -> str:
