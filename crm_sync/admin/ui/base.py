@@ -35,7 +35,6 @@ else:
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.views import UnfoldModelAdminViewMixin
 from unfold.widgets import (
-    UnfoldAdminExpandableTextareaWidget,
     UnfoldAdminFileFieldWidget,
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminSelect2MultipleWidget,
@@ -58,7 +57,6 @@ __all__ = [
     "StackedInline",
     "TabularInline",
     "UnfoldAdminAutocompleteWidget",
-    "UnfoldAdminExpandableTextareaWidget",
     "UnfoldAdminFileFieldWidget",
     "UnfoldAdminIntegerFieldWidget",
     "UnfoldAdminSelect2MultipleWidget",
