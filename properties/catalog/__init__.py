@@ -7,7 +7,7 @@ field       what the catalog says of a field           comparison  when two valu
 fields      the table of all fields                   sending     what may travel
 values      the values of the enums                    validation  what the platform would refuse
 lookup      find a field, name it for people           instants    read dates and times
-json_values read the JSON of a field
+json_values read the JSON of a field                ranges      which numbers a field can mean
 """
 
 from properties.catalog.comparison import equal, is_empty
@@ -24,6 +24,7 @@ from properties.catalog.lookup import (
     leaf_of,
     members,
 )
+from properties.catalog.ranges import range_of
 from properties.catalog.sending import UNKNOWN, sendable
 from properties.catalog.validation import Fault, misplaced, new_faults, validate, validate_document
 from properties.merge import MERGED, UNSENDABLE
@@ -51,6 +52,7 @@ __all__ = [
     "members",
     "misplaced",
     "new_faults",
+    "range_of",
     "sendable",
     "validate",
     "validate_document",

@@ -22,6 +22,7 @@ NO_LIMIT = 0
 MONEY = "prices.currency"
 LANGUAGE = r"[a-z]{2}"
 CURRENCY = r"[A-Z]{3}"
+COUNTRY = r"[A-Z]{2}"
 
 
 def _f(
@@ -52,9 +53,10 @@ def _each(
 
 def _address(prefix: str, source: Source = SWISSRETS) -> list[Field]:
     """Return the rows of an address: the property's own, the owner's, the organization's."""
-    texts = "countryCode locality region postalCode postOfficeBoxNumber street streetNumber"
+    texts = "locality region postalCode postOfficeBoxNumber street streetNumber"
     return [
         _f(prefix, OBJECT, source),
+        _f(f"{prefix}.countryCode", STRING, SWISSRETS, pattern=COUNTRY),
         *_each(f"{texts} streetAddition", STRING, SWISSRETS, within=f"{prefix}."),
         _f(f"{prefix}.subunit", INTEGER, SWISSRETS),
         _f(f"{prefix}.geo", OBJECT, SWISSRETS),

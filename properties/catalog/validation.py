@@ -12,6 +12,7 @@ from properties.catalog.comparison import is_empty
 from properties.catalog.field import Field, Kind
 from properties.catalog.instants import read_date, read_datetime
 from properties.catalog.lookup import FIELDS, find, leaf_of, members, required
+from properties.catalog.ranges import range_fault
 from properties.catalog.sending import UNKNOWN
 from properties.merge import MERGED
 
@@ -132,7 +133,7 @@ def _number_fault(field: Field, value: object) -> str | None:
         return "must be a finite number"
     if field.kind is Kind.INTEGER and value != int(value):
         return "must be a whole number"
-    return None
+    return range_fault(field, value)
 
 
 def _enum_fault(field: Field, value: object) -> str | None:

@@ -28,10 +28,11 @@ def value(field, texts=words):  # noqa: PLR0911 - one line for each kind
             return texts
         case Kind.ENUM:
             return st.sampled_from(field.enum)
-        case Kind.INTEGER:
-            return st.integers(-(10**15), 10**15)
-        case Kind.DECIMAL:
-            return st.integers(-(10**15), 10**15) | st.floats(allow_nan=False, allow_infinity=False)
+        case Kind.INTEGER | Kind.DECIMAL:
+            least, most = catalog.range_of(field)
+            whole = st.integers(-(10**15) if least is None else least, most or 10**15)
+            finite = st.floats(least, most, allow_nan=False, allow_infinity=False)
+            return whole if field.kind is Kind.INTEGER else whole | finite
         case Kind.BOOLEAN:
             return st.booleans()
         case Kind.DATE:

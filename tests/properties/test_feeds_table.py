@@ -290,6 +290,7 @@ def test_a_cleared_field_is_part_of_the_digest(read_csv):
 COLUMN_FOR = {
     "text": "title",
     "number": "areaBwf",
+    "floor": "floor",
     "bool": "isFurnished",
     "date": "energyCertificate.issuedAt",
     "time": "availabilityStartAt",
@@ -314,8 +315,8 @@ def leaf(record, column):
         ("number", "1\u2019250.5", 1250.5),
         ("number", "4,5", 4.5),
         ("number", " 4.0 ", 4),
-        ("number", "-3", -3),
-        ("number", "'-3", -3),
+        ("floor", "-3", -3),
+        ("floor", "'-3", -3),
         ("number", "1e3", 1000),
         ("bool", "WAHR", True),
         ("bool", "0", False),

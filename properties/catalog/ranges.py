@@ -1,0 +1,39 @@
+"""Which numbers a field can mean: a latitude of 91 or a negative area is a mistake.
+
+The interface gives no ranges. These follow from the units, and are no narrower than SwissRETS.
+"""
+
+from decimal import Decimal
+
+from properties.catalog.field import Field
+
+Range = tuple[float | None, float | None]  # least and most; None where there is no end
+
+_ANY: Range = (None, None)
+_NOT_NEGATIVE: Range = (0, None)
+_OF_UNIT: dict[str, Range] = {
+    **dict.fromkeys(("m", "m2", "m3", "kg", "kg/m2", "count", "ratio"), _NOT_NEGATIVE),
+    **dict.fromkeys(("kWh/(m2*a)", "prices.currency"), _NOT_NEGATIVE),
+    "%": (0, 100),
+    "year": (1000, 2999),
+}
+_OF_NAME: dict[str, Range] = {
+    "latitude": (-90, 90),
+    "longitude": (-180, 180),
+    "elevation": _ANY,  # land below the sea is land
+}
+
+
+def range_of(field: Field) -> Range:
+    """Return the least and the most that a number of the field can be."""
+    return _OF_NAME.get(field.name) or _OF_UNIT.get(field.unit, _ANY)
+
+
+def range_fault(field: Field, number: float | Decimal) -> str | None:
+    """Say what is wrong with a finite number that the field cannot mean."""
+    least, most = range_of(field)
+    if (least is None or number >= least) and (most is None or number <= most):
+        return None
+    if least is not None and most is not None:
+        return f"must be between {least} and {most}, not {number}"
+    return f"must be at least {least}, not {number}"
