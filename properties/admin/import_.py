@@ -35,7 +35,7 @@ from properties.feeds.table.cells import GUARDED_IN_CSV, guard
 from properties.imports import upload
 from properties.imports.summary import OUTCOMES, count
 from properties.imports.upload_limit import was_too_large
-from properties.models import Import
+from properties.models import Import, Sender
 
 
 class UploadForm(ModelForm):
@@ -49,8 +49,12 @@ class UploadForm(ModelForm):
 
     class Meta:
         model = Import
-        fields = ("workspace", "file", "force")
-        widgets = {"workspace": UnfoldAdminSelectWidget, "force": UnfoldBooleanWidget}
+        fields = ("workspace", "sender", "file", "force")
+        widgets = {
+            "workspace": UnfoldAdminSelectWidget,
+            "sender": UnfoldAdminSelectWidget,
+            "force": UnfoldBooleanWidget,
+        }
 
     def __init__(self, *args: Any, person: Person, too_large: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -59,10 +63,21 @@ class UploadForm(ModelForm):
         field.queryset = within(person, every, "pk")
         if not self.is_bound and field.queryset.count() == 1:
             self.initial["workspace"] = field.queryset.first()
+        senders = cast("forms.ModelChoiceField[Sender]", self.fields["sender"])
+        senders.queryset = Sender.objects.filter(workspace__in=field.queryset).order_by("name")
+        senders.empty_label = "Not named"
         if too_large:
             limit = filesizeformat(settings.IMPORT_FILE_LIMIT)
             text = f"The file is larger than {limit}: split it, or use manage.py import_properties."
             self.fields["file"].error_messages["required"] = text
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a sender of another workspace."""
+        data = super().clean() or {}
+        workspace, sender = data.get("workspace"), data.get("sender")
+        if workspace and sender and sender.workspace_id != workspace.pk:
+            self.add_error("sender", f"{sender} sends to another workspace.")
+        return data
 
 
 @admin.register(Import)
@@ -83,6 +98,7 @@ class ImportAdmin(ReadOnlyAdmin):
     search_help_text = "File or workspace"
     ordering = ("-uploaded_at", "-pk")
     annotations = {
+        "sender_name": F("sender__name"),
         "uploader": F("uploaded_by__username"),
         "releaser": F("released_by__username"),
     }

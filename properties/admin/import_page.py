@@ -65,7 +65,7 @@ def import_page(row: Any, *, may_act: bool, now: datetime, page: str = "") -> di
     """Return what the template needs besides Django's own.
 
     Args:
-        row: annotated with `workspace_slug`, `uploader` and `releaser`.
+        row: annotated with `workspace_slug`, `sender_name`, `uploader` and `releaser`.
         page: which of the pages of changed records.
     """
     summary, is_open = row.summary, row.state in Import.OPEN
@@ -81,6 +81,7 @@ def import_page(row: Any, *, may_act: bool, now: datetime, page: str = "") -> di
         "counts_title": "What was done" if row.released_at else "What would be done",
         "counts": _counts(summary) if handled(summary) else [],
         "parts": _parts(summary),
+        "warnings": summary.get("warnings", []),
         "changed": changed_part(summary, page),
         "facts": [(name, value) for name, value in _facts(row, now) if value not in ("", EMPTY)],
     }
@@ -89,6 +90,7 @@ def import_page(row: Any, *, may_act: bool, now: datetime, page: str = "") -> di
 def _facts(row: Any, now: datetime) -> list[tuple[str, object]]:
     return [
         ("Workspace", row.workspace_slug),
+        ("Sender", row.sender_name or ""),
         ("Size", filesizeformat(row.size)),
         ("Uploaded by", row.uploader or ""),
         ("Uploaded", exact_moment(row.uploaded_at, now)),
@@ -161,6 +163,11 @@ def _parts(summary: Summary) -> list[dict[str, Any]]:
             "aside",
             "Set aside: kept with the property, but it has no field for it",
             [(ref, "", ", ".join(names)) for ref, names in summary.get("aside", [])],
+        ),
+        (
+            "warned",
+            "Set aside: the value is not one that the platform takes",
+            [(ref, "", "; ".join(texts)) for ref, texts in summary.get("warned", [])],
         ),
     ]
     return [

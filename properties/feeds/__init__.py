@@ -5,6 +5,7 @@ idx/           IDX 3.01: its columns, the reader
 table/         a table in our own names: columns, cells, readers of CSV and Excel, writer
 formats        which reader for which file
 isolation      a feed is read in a process of its own; `child` is that process
+profile        how one sender writes its feeds
 records        what comes out of every reader
 limits         how much of a file may be one thing
 lines          one item as a line of text and back
@@ -19,12 +20,15 @@ No Django, no database. The caller decides what to do with records and refusals.
 from properties.feeds.formats import full_feed_format
 from properties.feeds.isolation import ReaderEnded, open_feed, open_lines
 from properties.feeds.lines import Line
+from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
 from properties.feeds.spool import Spool, open_spool
 
 __all__ = [
+    "USUAL",
     "Line",
     "NotAFeed",
+    "Profile",
     "ReaderEnded",
     "Record",
     "Refusal",

@@ -1,4 +1,4 @@
-"""The process that reads one feed: `python -m properties.feeds.child FILE`.
+"""The process that reads one feed: `python -m properties.feeds.child FILE < PROFILE`.
 
 It knows neither Django nor a database nor a secret. What it reads goes to its standard output, one
 item a line, and behind that how the file ends. A file that asks for too much ends this process and
@@ -16,10 +16,11 @@ from typing import BinaryIO
 from properties.feeds import lines
 from properties.feeds.formats import read_feed
 from properties.feeds.limits import MAX_MEMORY, MAX_SECONDS
+from properties.feeds.profile import Profile
 from properties.feeds.records import NotAFeed
 
 
-def main(path: Path, output: BinaryIO) -> None:
+def main(path: Path, profile: Profile, output: BinaryIO) -> None:
     """Write what is in a file, and in the last line ["end", kind, problem].
 
     The kind is "whole", "NotAFeed" or "Truncated". A bug of ours writes no last line.
@@ -29,7 +30,7 @@ def main(path: Path, output: BinaryIO) -> None:
     _limit(resource.RLIMIT_DATA, MAX_MEMORY)
     kind, problem = "whole", ""
     try:
-        _write_items(path, output)
+        _write_items(path, profile, output)
     except NotAFeed as error:
         kind, problem = type(error).__name__, str(error)
     except MemoryError:
@@ -39,10 +40,10 @@ def main(path: Path, output: BinaryIO) -> None:
     output.flush()
 
 
-def _write_items(path: Path, output: BinaryIO) -> None:
+def _write_items(path: Path, profile: Profile, output: BinaryIO) -> None:
     """Write all items; each may take MAX_SECONDS of the processor, and the kernel counts them."""
     _limit(resource.RLIMIT_CPU, MAX_SECONDS)
-    for item in read_feed(path):
+    for item in read_feed(path, profile):
         output.write(lines.of(item).text)
         _limit(resource.RLIMIT_CPU, int(time.process_time()) + MAX_SECONDS)
 
@@ -54,4 +55,4 @@ def _limit(kind: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.stdout.buffer)
+    main(Path(sys.argv[1]), Profile.from_json(sys.stdin.read()), sys.stdout.buffer)

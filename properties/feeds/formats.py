@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from properties.feeds.idx.reader import read_idx
-from properties.feeds.records import NotAFeed, Record, Refusal
+from properties.feeds.profile import USUAL, Profile
+from properties.feeds.records import Item, NotAFeed
 from properties.feeds.swissrets.json_reader import read_json
 from properties.feeds.swissrets.xml_reader import read_xml
 from properties.feeds.table.csv_reader import names_a_column, read_csv
 from properties.feeds.table.xlsx_reader import read_xlsx
 
-Reader = Callable[[Path], Iterator[Record | Refusal]]
+Reader = Callable[[Path, Profile], Iterator[Item]]
 
 _FULL_FEEDS: dict[Reader, str] = {
     read_xml: "SWISSRETS_XML",
@@ -24,13 +25,13 @@ _ZIP = b"PK\x03\x04"
 _OLE2 = b"\xd0\xcf\x11\xe0"  # Excel until 2003, and workbooks with a password
 
 
-def read_feed(path: Path) -> Iterator[Record | Refusal]:
-    """Return the records and refusals of a file, read in this process.
+def read_feed(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
+    """Return what is in a file, read in this process.
 
     Raises:
         NotAFeed, Truncated: as `isolation.open_feed` does.
     """
-    return reader_of(path)(path)
+    return reader_of(path)(path, profile)
 
 
 def full_feed_format(path: Path) -> str | None:

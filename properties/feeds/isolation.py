@@ -10,14 +10,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from properties.feeds import lines
 from properties.feeds.formats import reader_of
 from properties.feeds.limits import MAX_SECONDS
 from properties.feeds.lines import Line
-from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
+from properties.feeds.profile import USUAL, Profile
+from properties.feeds.records import Item, NotAFeed, Truncated
 
 _END = b'["end",'
 _ROOT = Path(__file__).parents[2]
@@ -30,14 +31,14 @@ class ReaderEnded(Exception):
     """The process that reads ended without a word: somebody ended it, or a bug of ours did."""
 
 
-def open_feed(path: Path) -> Iterator[Record | Refusal]:
-    """Return the records and refusals of a file as a stream; raises as `open_lines` does."""
-    read = open_lines(path)
+def open_feed(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
+    """Return what is in a file as a stream; raises as `open_lines` does."""
+    read = open_lines(path, profile)
     return (line.item() for line in read)
 
 
-def open_lines(path: Path) -> Iterator[Line]:
-    """Return the records and refusals of a file as a stream of lines, in its order.
+def open_lines(path: Path, profile: Profile = USUAL) -> Iterator[Line]:
+    """Return what is in a file as a stream of lines, in its order.
 
     Its process begins with the first of them, waits when nobody takes more, and ends when the
     stream is closed or its owner is gone.
@@ -48,12 +49,12 @@ def open_lines(path: Path) -> Iterator[Line]:
     should be imported.
     """
     reader_of(path)
-    return _lines(path)
+    return _lines(path, profile)
 
 
-def _lines(path: Path) -> Iterator[Line]:
+def _lines(path: Path, profile: Profile) -> Iterator[Line]:
     kind, problem = "", ""
-    with _process(path) as process:
+    with _process(path, profile) as process:
         for line in process.stdout or ():
             if not line.endswith(b"\n"):  # it ended in the middle
                 break
@@ -78,18 +79,26 @@ def _error(name: str, kind: str, problem: str, code: int) -> Exception:
 
 
 @contextmanager
-def _process(path: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _process(path: Path, profile: Profile) -> Iterator[subprocess.Popen[bytes]]:
     """Start the process, with nothing of ours but where the code is; end it in any case."""
     search = os.pathsep.join([str(_ROOT), *filter(None, sys.path)])
     process = subprocess.Popen(  # noqa: S603 - our own interpreter; the path is one argument
         [sys.executable, "-m", "properties.feeds.child", str(path.absolute())],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={"PYTHONPATH": search, "PYTHONUTF8": "1"},
         start_new_session=True,  # an interrupt of the terminal is for the command
     )
     with process:
         try:
+            with suppress(BrokenPipeError):  # it ended at once: how, its output says
+                _hand_over(process, profile)
             yield process
         finally:
             process.kill()
+
+
+def _hand_over(process: subprocess.Popen[bytes], profile: Profile) -> None:
+    if process.stdin is not None:
+        with process.stdin as file:
+            file.write(profile.to_json().encode("ascii"))

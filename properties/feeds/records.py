@@ -19,6 +19,7 @@ class Record:
     `document` has the platform's names and the catalog's types. `leftover` is what has no home in
     it, by the path in the feed, and phone numbers that are odd (those are in the document as well).
     `parts` are the cells of a table, which says less than a whole record: see `changes`.
+    `warnings` say which values were set aside because they are bad, and why.
     """
 
     reference: str
@@ -26,6 +27,7 @@ class Record:
     leftover: dict[str, Any]
     position: str
     parts: tuple[Part, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def changes(self, known: Document) -> Leaves:
         """Return what the record asks for, leaf by leaf, of a property that is known so far.
@@ -42,6 +44,16 @@ class Refusal:
     position: str
     reference: str | None
     reasons: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FileWarning:
+    """What a person should know of the file as a whole; it is no record, and refuses none."""
+
+    text: str
+
+
+Item = Record | Refusal | FileWarning
 
 
 class NotAFeed(Exception):

@@ -38,20 +38,20 @@ class Taking:
     """Applies records, some at a time, and reports the outcome of each.
 
     Args:
-        feed_format: the format of a full feed; None for a table.
+        feed: whose full feed it is, as `Property.fed_by` holds it; None for a table.
     """
 
     def __init__(
         self,
         workspace: Workspace,
-        feed_format: str | None,
+        feed: str | None,
         report: Report,
         *,
         now: datetime,
         dry_run: bool,
     ) -> None:
         self._workspace = workspace
-        self._format = feed_format
+        self._feed = feed
         self._report = report
         self._now = now
         self._dry_run = dry_run
@@ -144,7 +144,7 @@ class Taking:
         try:
             if self._dry_run:
                 _check({path: changes[path] for path in changed}, before)
-            elif changed or self._format:
+            elif changed or self._feed:
                 with transaction.atomic():
                     edit(row, changes, origin=Change.Origin.FEED, now=self._now)
                     if memory := self._memory(item):
@@ -163,13 +163,13 @@ class Taking:
 
     def _memory(self, item: _Item) -> dict[str, Any]:
         """Return the columns that keep the last record of a full feed; none for a table."""
-        if self._format is None:
+        if self._feed is None:
             return {}
         return {
             "fed": item.alone,
             "leftover": item.record.leftover,
             "fed_digest": item.line.digest,
-            "fed_by": self._format,
+            "fed_by": self._feed,
         }
 
     def _refuse(self, item: _Item, faults: list[Fault]) -> None:
@@ -177,6 +177,8 @@ class Taking:
         self._report.refused.add(Refusal(item.line.position, item.line.reference, reasons))
 
     def _set_aside(self, line: Line) -> None:
+        if line.warnings:
+            self._report.warned.add((str(line.reference), list(line.warnings)))
         if line.aside:
             self._report.aside.add((str(line.reference), line.aside))
 

@@ -10,10 +10,19 @@ from datetime import datetime
 from pathlib import Path
 
 from crm_sync.models import Workspace
-from properties.feeds import NotAFeed, Spool, full_feed_format, open_lines, open_spool
+from properties.feeds import (
+    Line,
+    NotAFeed,
+    Spool,
+    full_feed_format,
+    open_lines,
+    open_spool,
+)
 from properties.imports.apply import Taking
 from properties.imports.full_feed_guard import FullFeedGuard
+from properties.imports.profiles import profile_of
 from properties.imports.report import Report
+from properties.models import Sender
 
 CHUNK = 100  # records whose properties are read by one query, and made by one transaction
 
@@ -30,6 +39,7 @@ def import_feed(
     workspace: Workspace,
     path: Path,
     *,
+    sender: Sender | None = None,
     now: datetime,
     dry_run: bool = False,
     force: bool = False,
@@ -45,6 +55,7 @@ def import_feed(
     of its cells counts, whatever the last full feed said.
 
     Args:
+        sender: whose way of writing the file follows; None takes what most senders mean.
         force: import a full feed although it is empty or lacks more than `FEED_MISSING_SHARE` of
             the last one. A dry run goes on without it and says so in `stopped`.
         skip: how many records of the file were handled before; the report leaves them out.
@@ -55,16 +66,18 @@ def import_feed(
         Stopped: see `force`; nothing was written.
     """
     report = Report()
-    feed_format = full_feed_format(path)
-    guard = FullFeedGuard(workspace, feed_format) if feed_format else None
+    feed = full_feed_format(path)
+    if feed and sender:
+        feed = sender.feed_key
+    guard = FullFeedGuard(workspace, feed) if feed else None
     with open_spool() as spool:
-        yield from _read(path, guard, spool, report)
+        yield from _read(open_lines(path, profile_of(sender)), guard, spool, report)
         if guard is not None:
             report.missing = guard.missing()
             report.stopped = "" if force or skip else guard.fault()
         if report.stopped and not dry_run:
             raise Stopped(path, report)
-        taking = Taking(workspace, feed_format, report, now=now, dry_run=dry_run)
+        taking = Taking(workspace, feed, report, now=now, dry_run=dry_run)
         for lines in spool.chunks(batch_size):
             yield from taking.take(lines[skip:])
             skip = max(0, skip - len(lines))
@@ -74,11 +87,14 @@ def import_feed(
 
 
 def _read(
-    path: Path, guard: FullFeedGuard | None, spool: Spool, report: Report
+    lines: Iterator[Line], guard: FullFeedGuard | None, spool: Spool, report: Report
 ) -> Iterator[Report]:
     """Read the file to its end and put it into the spool; of what is unchanged, only that it is."""
     total = 0
-    for line in open_lines(path):
+    for line in lines:
+        if line.kind == "warning":
+            report.warnings.extend(line.warnings)
+            continue
         total += 1
         kept = line
         if guard is not None:

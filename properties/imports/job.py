@@ -22,6 +22,7 @@ from crm_sync.text import clean
 from crm_sync.workers.queues import Drain, RowQueue
 from properties.feeds import NotAFeed, open_lines
 from properties.imports.engine import CHUNK, import_feed
+from properties.imports.profiles import profile_of
 from properties.imports.report import Report
 from properties.imports.summary import Summary, accepted, added, count, handled
 from properties.imports.upload import QUEUE
@@ -106,6 +107,7 @@ def steps(row: Import, now: datetime, batch_size: int) -> Iterator[Report]:
     return import_feed(
         row.workspace,
         row.path,
+        sender=row.sender,
         now=now,
         dry_run=dry_run,
         force=row.force,
@@ -175,7 +177,9 @@ class _Slice:
         Seen from outside: it keeps the lease, can be cancelled, and ends.
         """
         number, begun = 0, time.monotonic()
-        for number, _ in enumerate(open_lines(self.row.path), start=1):
+        profile = profile_of(self.row.sender)
+        for line in open_lines(self.row.path, profile):
+            number += line.kind != "warning"
             if self._is_time():
                 self._write(done=number)
             if time.monotonic() - begun > READ_LIMIT:

@@ -37,9 +37,10 @@ class Report:
     """Records by outcome, and the values that have no field.
 
     `changed` and `aside` hold a reference and names: of the fields that changed, or of the values
-    that have no field. `differences` are those of the first changed records. `stopped` says why the
-    feed as a whole is refused, `missing` lists all properties that it lacks, and `total` counts its
-    records: these are known once the file was read to its end.
+    that have no field. `warned` holds a reference, and why values of it were set aside as bad;
+    `warnings` are those about the file. `differences` are those of the first changed records.
+    `stopped` says why the feed as a whole is refused, `missing` lists all properties that it lacks,
+    and `total` counts its records: these are known once the file was read to its end.
     """
 
     new: Listed[str] = field(default_factory=Listed)
@@ -48,6 +49,8 @@ class Report:
     unchanged: Listed[str] = field(default_factory=Listed)
     refused: Listed[Refusal] = field(default_factory=lambda: Listed(KEPT_REFUSED))
     aside: Listed[tuple[str, list[str]]] = field(default_factory=Listed)
+    warned: Listed[tuple[str, list[str]]] = field(default_factory=Listed)
+    warnings: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     stopped: str = ""
     total: int | None = None

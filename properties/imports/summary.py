@@ -9,7 +9,7 @@ from properties.imports.report import KEPT, KEPT_REFUSED, Report
 Summary = dict[str, Any]
 
 OUTCOMES = ("new", "changed", "unchanged", "refused")
-COUNTED = (*OUTCOMES, "aside")
+COUNTED = (*OUTCOMES, "aside", "warned")
 FIELDS = 20  # names for one record
 DIFFERENCES = 2_000  # old and new values in all; a record after them has only their number
 REASONS, LENGTH = 8, 240  # reasons for one record, characters of a text that came from the file
@@ -20,7 +20,8 @@ def added(summary: Summary, report: Report) -> Summary:
 
     Returns:
         "counts": outcome to number; "new" and "missing": references; "changed" and "aside":
-        [reference, fields]; "differences": [reference, [path, name, old, new] …, how many];
+        [reference, fields]; "warned": [reference, texts]; "warnings": texts about the file;
+        "differences": [reference, [path, name, old, new] …, how many];
         "refused": [position, reference, reasons]; the lists are cut at KEPT and KEPT_REFUSED.
     """
     counts = {name: count(summary, name) + getattr(report, name).count for name in COUNTED}
@@ -33,6 +34,10 @@ def added(summary: Summary, report: Report) -> Summary:
         "changed": [[reference, _names(fields)] for reference, fields in report.changed.first],
         "differences": _differences(summary.get("differences", []), report.differences.first),
         "aside": [[reference, _names(names)] for reference, names in report.aside.first],
+        "warned": [
+            [reference, [_text(text) for text in texts[:REASONS]]]
+            for reference, texts in report.warned.first
+        ],
         "refused": refused,
     }
     limits = {"refused": KEPT_REFUSED, "differences": RECORDS}
@@ -44,6 +49,9 @@ def added(summary: Summary, report: Report) -> Summary:
     is_read = report.total is not None
     counts["missing"] = len(report.missing) if is_read else count(summary, "missing")
     lists["missing"] = report.missing[:KEPT] if is_read else summary.get("missing", [])
+    lists["warnings"] = [_text(text) for text in report.warnings[:KEPT]] or summary.get(
+        "warnings", []
+    )
     whole: Summary = clean({"counts": counts, **lists})[0]
     return whole
 

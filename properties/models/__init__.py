@@ -1,4 +1,4 @@
-"""A property of the CRM, what was changed about it, where both sides disagree, and uploads."""
+"""A property of the CRM, its changes and conflicts, and the feeds that it came from."""
 
 from properties.models.batch import Batch
 from properties.models.change import Change
@@ -6,7 +6,18 @@ from properties.models.conflict import Conflict
 from properties.models.drift import DriftCheck
 from properties.models.import_ import Import
 from properties.models.property import Property
+from properties.models.sender import Sender
 from properties.models.turn import Turn
 from properties.models.walk import Walk
 
-__all__ = ["Batch", "Change", "Conflict", "DriftCheck", "Import", "Property", "Turn", "Walk"]
+__all__ = [
+    "Batch",
+    "Change",
+    "Conflict",
+    "DriftCheck",
+    "Import",
+    "Property",
+    "Sender",
+    "Turn",
+    "Walk",
+]

@@ -39,6 +39,13 @@ class Import(DueModel):
     OPEN = _OPEN
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    sender = models.ForeignKey(
+        "properties.Sender",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        help_text="Whose way of writing the file follows; none takes what most senders mean.",
+    )
     name = models.CharField("file", max_length=255, help_text="What the file was called")
     stored_as = models.CharField(max_length=64, editable=False, help_text="Its name in our folder")
     size = models.PositiveBigIntegerField(default=0, editable=False, help_text="Bytes")

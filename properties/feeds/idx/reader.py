@@ -22,7 +22,8 @@ from properties.feeds.idx.columns import (
     As,
 )
 from properties.feeds.overlay import nested
-from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
+from properties.feeds.profile import USUAL, Profile
+from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.swissrets.vocabulary import PROPERTY_TYPE_OF
 
 VERSION = "IDX3.01"
@@ -35,7 +36,7 @@ _DATE_FORMAT = "%d.%m.%Y"
 Texts = dict[str, str]  # what is not blank in a line, by column name
 
 
-def read_idx(path: Path) -> Iterator[Record | Refusal]:
+def read_idx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the records of a file; NotAFeed, or Truncated after records, where it breaks."""
     seen: set[str] = set()
     is_first = True

@@ -8,7 +8,8 @@ from typing import Any
 import ijson
 
 from properties.feeds import limits
-from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
+from properties.feeds.profile import USUAL, Profile
+from properties.feeds.records import Item, NotAFeed, Truncated
 from properties.feeds.swissrets.record import RecordReader
 from properties.feeds.swissrets.vocabulary import Units, units_of
 
@@ -18,7 +19,7 @@ _CONTAINERS: dict[str, type[Any]] = {"start_map": dict, "start_array": list}
 _ENDS = frozenset({"end_map", "end_array"})
 
 
-def read_json(path: Path) -> Iterator[Record | Refusal]:
+def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
     intake = RecordReader(lambda: _find_units(path))
     builder = _Builder(path.name, "properties", "record")

@@ -14,7 +14,8 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from properties.feeds import limits
-from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
+from properties.feeds.profile import USUAL, Profile
+from properties.feeds.records import Item, NotAFeed, Truncated
 from properties.feeds.swissrets.record import RecordReader
 from properties.feeds.swissrets.vocabulary import Units, units_of
 
@@ -60,7 +61,7 @@ PROPERTY = ("export", "properties", "property")
 PROJECT = ("export", "projects", "project")
 
 
-def read_xml(path: Path) -> Iterator[Record | Refusal]:
+def read_xml(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
     intake = RecordReader(lambda: _find_units(path))
     number = 0

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
+from properties.feeds.profile import USUAL, Profile
+from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.table.cells import GUARDED_IN_CSV
 from properties.feeds.table.columns import Table, column
 
@@ -17,7 +18,7 @@ _CHUNK = 64 * 1024
 _LINE_END = re.compile(r"[\r\n]")
 
 
-def read_csv(path: Path) -> Iterator[Record | Refusal]:
+def read_csv(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the rows of a file; NotAFeed, or Truncated after rows, where it breaks."""
     number = 0
     encoding = _encoding(path)

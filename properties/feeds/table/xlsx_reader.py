@@ -12,7 +12,8 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile
 
-from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
+from properties.feeds.profile import USUAL, Profile
+from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.table.cells import GUARDED_IN_XLSX, Broken
 from properties.feeds.table.columns import MAX_COLUMNS, Table
 from properties.feeds.table.workbook import MAX_ROWS, Workbook
@@ -30,7 +31,7 @@ _BROKEN = (
 )
 
 
-def read_xlsx(path: Path) -> Iterator[Record | Refusal]:
+def read_xlsx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the rows of a file; NotAFeed, or Truncated after rows, where it breaks."""
     number = 0
     try:

@@ -9,11 +9,12 @@ from django.utils import timezone
 from rich.console import Console
 from rich.progress import Progress
 
-from crm_sync.management.base import FAILED, PARTLY, SyncCommand
+from crm_sync.management.base import FAILED, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
 from properties.feeds import NotAFeed
 from properties.imports.engine import Stopped, import_feed
 from properties.imports.report import Report
+from properties.models import Sender
 
 SHOWN = 20  # lines of each kind that a person reads; --json has all that a report keeps
 ADVICE = "if nothing is wrong with it, import it with --force: what it lacks stays as it is"
@@ -29,6 +30,7 @@ class Command(SyncCommand):
         super().add_arguments(parser)
         parser.add_argument("slug")
         parser.add_argument("file", type=Path)
+        parser.add_argument("--sender", help="whose way of writing the file follows, by its name")
         parser.add_argument(
             "--force",
             action="store_true",
@@ -38,9 +40,12 @@ class Command(SyncCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         """Import the file; exit code 3 when some records were refused, 1 when nothing was taken."""
         workspace = self.workspace(options["slug"])
+        sender = self._sender(workspace, options["sender"])
         path, dry_run, as_json = options["file"], options["dry_run"], options["json"]
         try:
-            report = self._import(workspace, path, dry_run=dry_run, force=options["force"])
+            report = self._import(
+                workspace, path, sender=sender, dry_run=dry_run, force=options["force"]
+            )
         except Stopped as error:
             self.emit(_document(error.report), _missing(error.report), as_json=as_json)
             self.fail(f"{error}; nothing was imported; {ADVICE}")
@@ -53,9 +58,21 @@ class Command(SyncCommand):
             code = PARTLY if report.accepted else FAILED
             self.fail(f"{report.refused.count} of {report.total} records were refused", code)
 
-    def _import(self, workspace: Workspace, path: Path, *, dry_run: bool, force: bool) -> Report:
+    def _sender(self, workspace: Workspace, name: str | None) -> Sender | None:
+        """Return the sender, or end with exit code 2 and the names that there are."""
+        if name is None:
+            return None
+        here = Sender.objects.filter(workspace=workspace)
+        found = here.filter(name=name).first()
+        if found is None:
+            known = ", ".join(here.values_list("name", flat=True)) or "none yet"
+            self.fail(f"{workspace.slug} has no sender {name!r}; there is: {known}", USAGE)
+        return found
+
+    def _import(self, workspace: Workspace, path: Path, **options: Any) -> Report:
+        """Import the file with a progress bar; options as `import_feed` has them."""
         report = Report()
-        steps = import_feed(workspace, path, now=timezone.now(), dry_run=dry_run, force=force)
+        steps = import_feed(workspace, path, now=timezone.now(), **options)
         quiet = not sys.stderr.isatty()
         with Progress(console=Console(stderr=True), transient=True, disable=quiet) as progress:
             bar = progress.add_task(path.name, total=None)  # it pulses while the file is read
@@ -65,7 +82,7 @@ class Command(SyncCommand):
 
 
 def _document(report: Report) -> dict[str, Any]:
-    names = ("new", "changed", "unchanged", "refused", "aside")
+    names = ("new", "changed", "unchanged", "refused", "aside", "warned")
     counts = {name: getattr(report, name).count for name in names}
     return {
         "counts": counts | {"missing": len(report.missing)},
@@ -79,6 +96,8 @@ def _document(report: Report) -> dict[str, Any]:
         "missing": report.missing,
         "stopped": report.stopped,
         "aside": dict(report.aside.first),
+        "warned": dict(report.warned.first),
+        "warnings": report.warnings,
     }
 
 
@@ -94,6 +113,9 @@ def _lines(report: Report, *, dry_run: bool) -> list[str]:
     lines += _missing(report)
     for reference, names in report.aside.first[:SHOWN]:
         lines.append(f"set aside {reference}: {', '.join(names)}")
+    for reference, texts in report.warned.first[:SHOWN]:
+        lines.append(f"warning   {reference}: {'; '.join(texts)}")
+    lines += [f"warning   {text}" for text in report.warnings[:SHOWN]]
     would = "would be " if dry_run else ""
     missing = f", {len(report.missing)} missing" if report.missing else ""
     lines.append(

@@ -1,0 +1,81 @@
+"""Who sends feeds to a workspace, and how they are to be read."""
+
+from django.core.validators import MinLengthValidator
+from django.db import models
+from django.db.models import Q
+
+
+class Reference(models.TextChoices):
+    """What names a property in IDX."""
+
+    AUTO = "AUTO", "The object's reference; all three where it is empty or repeated"
+    OBJECT = "OBJECT", "The object's reference alone"
+    TRIPLE = "TRIPLE", "Property, house and object together"
+
+
+class Missing(models.TextChoices):
+    """What becomes of a property that its sender's full feed lacks; it is never deleted."""
+
+    LIST = "LIST", "List it, and leave it as it is"
+    SET_STATE = "SET_STATE", "Set its availability state"
+
+
+class Sender(models.Model):
+    """Whoever sends feeds: what a file does not say about itself."""
+
+    Reference = Reference
+    Missing = Missing
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    name = models.CharField(max_length=80)
+    language = models.CharField(
+        max_length=2,
+        default="de",
+        validators=[MinLengthValidator(2)],
+        help_text="Two letters. Of the texts in IDX, which has no place for their language.",
+    )
+    reference = models.CharField(
+        "reference of a property in IDX",
+        max_length=10,
+        choices=Reference,
+        default=Reference.AUTO,
+    )
+    flags = models.JSONField(
+        default=dict, blank=True, help_text="IDX: column to the field that its flag sets"
+    )
+    sheet = models.CharField(
+        max_length=31, blank=True, default="", help_text="Excel: empty takes the first with a table"
+    )
+    header_row = models.PositiveIntegerField(
+        default=0, help_text="The row with the names of the columns; 0 finds it"
+    )
+    columns = models.JSONField(
+        default=dict, blank=True, help_text="Tables: a column of the file to one of ours"
+    )
+    lenient = models.BooleanField(
+        "set bad values aside",
+        default=True,
+        help_text="Otherwise one bad value refuses its record.",
+    )
+    missing = models.CharField(
+        "what a full feed lacks", max_length=10, choices=Missing, default=Missing.LIST
+    )
+    missing_state = models.CharField("state to set", max_length=20, blank=True, default="")
+
+    class Meta:
+        ordering = ("name",)
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "name"], name="sender_has_its_name_once"),
+            models.CheckConstraint(
+                condition=~Q(missing=Missing.SET_STATE) | ~Q(missing_state=""),
+                name="sender_that_sets_a_state_names_it",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def feed_key(self) -> str:
+        """What `Property.fed_by` holds for what came from this sender, in whatever format."""
+        return f"SENDER_{self.pk}"
