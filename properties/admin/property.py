@@ -30,6 +30,7 @@ from crm_sync.hooks.sections import Section
 from properties.admin.batch import ask, batch_page, batch_progress
 from properties.admin.exporting import EXPORTS, ExportActions
 from properties.admin.filters import ProblemFilter, StateFilter, TypeFilter
+from properties.admin.from_feed import from_feed_section
 from properties.admin.history import history, undo_change
 from properties.admin.pictures import give_pictures, titled
 from properties.admin.sync_tab import state_badge, sync_tab
@@ -281,9 +282,10 @@ def _moving(row: Any, user: Any, now: datetime) -> dict[str, Any]:
 
 
 def _sections(row: Any, user: Any) -> list[Section]:
-    """Return what the other apps show of a property, as far as this person may see it (S17)."""
+    """Return what the feed and the other apps say of a property to this person (S17)."""
     now = timezone.now()
-    found = [one for show in registry.hooks().property_sections for one in show(row, now)]
+    found = from_feed_section(row)
+    found += [one for show in registry.hooks().property_sections for one in show(row, now)]
     return [one for one in found if user.has_perm(one.permission)]
 
 

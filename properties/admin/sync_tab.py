@@ -50,7 +50,6 @@ def sync_tab(row: Property, now: datetime) -> dict[str, Any]:
         "agreeing": len(leaves - READ_ONLY - {one["path"] for one in differences}),
         "call": call_text(call, row),
         "body": pretty(merge.document(parts)) if parts else "",
-        "leftover": pretty(row.leftover) if row.leftover else "",
         "changes": _changes(row),
         "conflicts": [_event(conflict, now) for conflict in conflicts],
         "open_conflicts": sum(not conflict.decision for conflict in conflicts),

@@ -50,6 +50,7 @@ _ACRONYMS = {
     "egrid": "EGRID",
     "tv": "TV",
     "ev": "EV",
+    "sia": "SIA",
     "wir": "WIR",
     "vat": "VAT",
 }

@@ -198,7 +198,7 @@ def test_the_sync_tab_says_what_differs_and_what_would_be_sent(admin_client, fla
     )
     assert [event["values"] for event in sync["conflicts"]] == [["2", "1", "3"]]
     page = response.content.decode()
-    for text in ("PATCH answered 200", "Left over from the feed", "&quot;left&quot;"):
+    for text in ("PATCH answered 200", "From the feed", "Provider", "left"):
         assert text in page
 
 
