@@ -1,6 +1,6 @@
 """What a cell holds and the value it stands for, both ways: what is written is read back.
 
-A cell is a text, and in Excel also a number, a boolean or a date.
+A cell is a text, and in Excel also a number, a boolean or a date. `numbers` reads the numbers.
 """
 
 import json
@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, NoReturn
 
+from properties import catalog
 from properties.catalog import Field, Kind
 from properties.catalog.json_values import read_json
+from properties.feeds.table import numbers
+from properties.feeds.table.numbers import Formatted
 
 EMPTY = "<empty>"  # clears the field; a cell that is empty says nothing
-EXACT = 2**53  # beyond it a float stands for several whole numbers
 JOINT = "|"  # between the values of a list of enum values
 REFERENCE = "objectReferenceId"
 
@@ -28,9 +30,6 @@ GUARDED_IN_XLSX = re.compile(f"'*{_MARK}")  # its cells know their type: a text 
 _TRUE = frozenset({"true", "wahr", "vrai", "vero", "1", "yes", "y", "ja", "j", "oui", "si", "sì"})
 _FALSE = frozenset({"false", "falsch", "faux", "falso", "0", "no", "n", "nein", "non"})
 
-_NUMBER = re.compile(r"[+-]?(?:\d{1,400}(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
-_GROUPING = re.compile(r"(?<=\d)['\u2019\u00a0\u202f ](?=\d{3}(?:\D|\Z))")  # 1'200, Swiss style
-_COMMA = re.compile(r"([+-]?\d+),(\d+)")
 _DAY = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:[ T](\d{2}:\d{2}(?::\d{2})?))?")
 
 _TEXTS = frozenset({Kind.STRING, Kind.TEXT})
@@ -83,7 +82,9 @@ def read(field: Field, content: object) -> Any:
     if field.kind in _TEXTS:
         return _text(field, content)
     if field.kind in _NUMBERS:
-        return _number(content)
+        return _number(field, content)
+    if isinstance(content, Formatted):
+        content = content.number
     return _READERS[field.kind](content)
 
 
@@ -96,10 +97,22 @@ def say(field: Field, value: Any) -> str | int | float | bool:
     return value  # type: ignore[no-any-return]
 
 
+def in_csv(content: object) -> object:
+    """Return what stands in CSV for what a cell holds: a text, or nothing."""
+    match content:
+        case bool():
+            return str(content).lower()
+        case int() | float():
+            return numbers.say(content)
+    return content
+
+
 def _text(field: Field, content: object) -> str:
     match content:
         case str():
             return content.strip() if field.path == REFERENCE else content
+        case Formatted():
+            return content.text
         case bool() | date():
             _refuse(content, "text: format its cells as text")
         case float() if content.is_integer():
@@ -109,28 +122,39 @@ def _text(field: Field, content: object) -> str:
     _refuse(content, "text")
 
 
-def _number(content: object) -> Any:
+def _number(field: Field, content: object) -> Any:
     match content:
+        case Formatted() if content.is_percentage:
+            return _percentage(field, numbers.from_percentage(content.number))
+        case Formatted():
+            return numbers.whole(content.number)
         case int() | float() if not isinstance(content, bool):
-            is_whole = isinstance(content, float) and content.is_integer()
-            return int(content) if is_whole and abs(content) < EXACT else content
+            return numbers.whole(content)
         case str():
-            return _number_of_text(content.strip())
+            text = content.strip()
+            number = _number_of_text(field, text.removesuffix(numbers.PERCENT).rstrip())
+            return _percentage(field, number) if text.endswith(numbers.PERCENT) else number
     _refuse(content, "number")
 
 
-def _number_of_text(text: str) -> int | float:
-    plain = _GROUPING.sub("", text)
-    comma = _COMMA.fullmatch(plain)
-    if comma and len(comma[2]) == 3:  # an English thousand or a thousandth: nobody can know
-        raise Unreadable(
-            f"is unclear: {text!r} may be {comma[1]}{comma[2]} or {comma[1]}.{comma[2]}"
-        )
-    plain = f"{comma[1]}.{comma[2]}" if comma else plain
-    if not _NUMBER.fullmatch(plain):
-        raise Unreadable(f"must be a number, not {text[:40]!r}")
-    is_whole = plain.lstrip("+-").isdecimal()
-    return int(plain) if is_whole else _number(float(plain))
+def _number_of_text(field: Field, text: str) -> int | float:
+    try:
+        return numbers.read(text, lambda number: not catalog.validate(field.path, number))
+    except numbers.NoNumber as error:
+        raise Unreadable(str(error)) from error
+
+
+def _percentage(field: Field, number: int | float) -> int | float:
+    """Return a percentage in the unit of its field."""
+    if field.unit == numbers.PERCENT:
+        return number
+    if field.unit == "ratio":
+        return numbers.to_ratio(number)
+    raise Unreadable(f"is a percentage, the column is a number{_in(field.unit)}")
+
+
+def _in(unit: str) -> str:
+    return f" in {unit}" if unit and "." not in unit else ""  # the unit of a price is a column
 
 
 def _boolean(content: object) -> Any:

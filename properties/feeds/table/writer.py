@@ -149,7 +149,7 @@ def write_csv(path: Path, documents: Iterable[Document], names: list[str]) -> It
         writer.writerow(names)
         for document in documents:
             row, unsaid = rows.row(document)
-            writer.writerow([str(c).lower() if isinstance(c, bool) else c for c in row])
+            writer.writerow([cells.in_csv(content) for content in row])
             yield document[cells.REFERENCE], unsaid
 
 

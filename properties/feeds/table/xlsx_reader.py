@@ -16,6 +16,7 @@ from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.table.cells import GUARDED_IN_XLSX, Broken
 from properties.feeds.table.columns import MAX_COLUMNS, Table
+from properties.feeds.table.numbers import Formatted
 from properties.feeds.table.workbook import MAX_ROWS, Workbook
 
 # What Excel shows for a formula that failed (ECMA-376 part 1, 18.17.3).
@@ -46,6 +47,7 @@ def read_xlsx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
 def _rows(path: Path) -> Iterator[Record | Refusal]:
     """Yield the rows below the header; numbers are those that Excel shows."""
     # It takes longer to load than all else that reads a feed, and few feeds are workbooks.
+    from openpyxl.cell.read_only import EMPTY_CELL  # noqa: PLC0415
     from openpyxl.reader.excel import ExcelReader  # noqa: PLC0415
 
     with path.open("rb") as file:
@@ -58,12 +60,13 @@ def _rows(path: Path) -> Iterator[Record | Refusal]:
         header = next(sheet.iter_rows(1, 1, 1, MAX_COLUMNS + 1, values_only=True), ())
         table = Table(map(_text, header), path.name, GUARDED_IN_XLSX)
         # Bounds for both, or a cell at XFD1048576 would make openpyxl fill up all before it.
-        rows = sheet.iter_rows(2, MAX_ROWS, 1, MAX_COLUMNS, values_only=True)
-        empty = (None,) * MAX_COLUMNS
+        rows = sheet.iter_rows(2, MAX_ROWS, 1, MAX_COLUMNS)
+        empty = [None] * MAX_COLUMNS
         for number, row in enumerate(rows, start=2):
-            if row == empty:  # a million of them is no rarity in sheets that were formatted
+            contents = [None if cell is EMPTY_CELL else _content(cell) for cell in row]
+            if contents == empty:  # a million of them is no rarity in sheets that were formatted
                 continue
-            if (taken := table.take(list(map(_text, row)), f"row {number}")) is not None:
+            if (taken := table.take(contents, f"row {number}")) is not None:
                 yield taken
 
 
@@ -72,6 +75,25 @@ def _root(error: BaseException) -> str:
     while error.__context__ is not None:
         error = error.__context__
     return str(error).partition("\n")[0] or type(error).__name__
+
+
+def _content(cell: Any) -> Any:
+    """Return what a cell holds; a number with its format where that says more."""
+    value = cell.value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, int | float) and cell.has_style and not isinstance(value, bool):
+        formatted = Formatted(value, _format(cell))
+        return value if formatted.is_plain else formatted
+    return value
+
+
+def _format(cell: Any) -> str:
+    """Return the number format of a cell; the plain one where the list of formats lacks it."""
+    try:
+        return str(cell.number_format)
+    except IndexError:
+        return "General"
 
 
 def _text(value: Any) -> Any:

@@ -15,7 +15,7 @@ from properties.feeds.table import workbook, xlsx_reader
 from properties.feeds.table.cells import EMPTY
 from properties.feeds.table.columns import COLUMNS
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "properties.csv"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "properties.csv"
 REF = "objectReferenceId"
 SHEET = "xl/worksheets/sheet1.xml"
 STRINGS, TYPES = "xl/sharedStrings.xml", "[Content_Types].xml"

@@ -1,0 +1,166 @@
+"""Numbers in tables: one rule for points and commas, formats of Excel, percentages."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl import Workbook
+
+from properties.feeds.formats import read_feed
+from properties.feeds.profile import Profile
+from properties.feeds.table import numbers
+from properties.feeds.table.numbers import Formatted, NoNumber
+
+STRICT = Profile(lenient=False)
+
+
+def anything(_):
+    return True
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1250", 1250),
+        ("4.5", 4.5),
+        ("4,5", 4.5),
+        ("12,50", 12.5),
+        ("1.2500", 1.25),
+        ("0.125", 0.125),
+        ("0,125", 0.125),
+        ("1234.125", 1234.125),
+        ("1234,125", 1234.125),
+        ("1.250.000", 1250000),
+        ("1,250,000", 1250000),
+        ("1.250,50", 1250.5),
+        ("1,250.50", 1250.5),
+        ("1.250.000,125", 1250000.125),
+        ("-1,250.5", -1250.5),
+        ("1'250", 1250),
+        ("1'250.500", 1250.5),
+        ("1\u2019250\u2019000", 1250000),
+        ("1\u202f250,500", 1250.5),
+        ("1 250 000", 1250000),
+        ("1.125e-07", 1.125e-07),
+        (".5", 0.5),
+    ],
+)
+def test_a_text_is_one_number(text, number):
+    assert numbers.read(text, anything) == number
+
+
+@pytest.mark.parametrize("text", ["1.250", "1,250", "-1.250", "850,125"])
+def test_one_mark_before_three_digits_is_unclear(text):
+    with pytest.raises(NoNumber, match="is unclear"):
+        numbers.read(text, anything)
+
+
+@pytest.mark.parametrize(
+    ("text", "fits", "number"),
+    [
+        ("1.985", lambda n: isinstance(n, int), 1985),
+        ("47,123", lambda n: abs(n) <= 90, 47.123),
+    ],
+    ids=["only whole numbers", "only degrees"],
+)
+def test_an_unclear_number_is_what_its_field_can_mean(text, fits, number):
+    assert numbers.read(text, fits) == number
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "1,2,3", "1.25.000", "12.50,3,4", "1250,", ",5", "1'25", "two", "1..5", "--1", "5%"],
+)
+def test_a_text_that_is_no_number_is_none(text):
+    with pytest.raises(NoNumber, match="must be a number"):
+        numbers.read(text, anything)
+
+
+@given(st.integers(-(10**15), 10**15) | st.floats(allow_nan=False, allow_infinity=False))
+def test_what_is_said_of_a_number_is_read_as_this_number(number):
+    read = numbers.read(numbers.say(number), anything)
+    assert math.isclose(read, number, rel_tol=0, abs_tol=0)
+
+
+@given(st.integers(1, 999), st.integers(0, 999))
+def test_point_and_comma_have_one_rule(before, behind):
+    def reading(mark):
+        try:
+            return numbers.read(f"{before}{mark}{behind}", anything)
+        except NoNumber:
+            return "unclear"
+
+    assert reading(".") == reading(",")
+
+
+@pytest.mark.parametrize(
+    ("number", "form", "text"),
+    [
+        (1067, "00000", "01067"),
+        (1067.0, "00000", "01067"),
+        (123456, "00000", "123456"),
+        (42, '"MH-"0000', "MH-0042"),
+        (442071234, "000 000 00 00", "044 207 12 34"),
+        (7, "[$-807]000", "007"),
+        (7, "0.00", "7"),
+        (7, "0", "7"),
+        (7, "General", "7"),
+        (7, "#,##0", "7"),
+        (7.5, "000", "7.5"),
+        (-7, "000", "-7"),
+    ],
+)
+def test_a_number_in_a_text_column_keeps_the_zeros_that_excel_shows(number, form, text):
+    assert Formatted(number, form).text == text
+
+
+@pytest.fixture
+def read_cell(tmp_path):
+    """Read a workbook with one cell of the given column, number and format."""
+
+    def read(column, number, form, profile=STRICT):
+        book = Workbook()
+        book.active.append(["objectReferenceId", column])
+        book.active.append(["R-1", number])
+        book.active["B2"].number_format = form
+        book.save(tmp_path / "stock.xlsx")
+        return next(iter(read_feed(tmp_path / "stock.xlsx", profile)))
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("column", "number", "form", "value"),
+    [
+        ("address.postalCode", 1067, "00000", {"address": {"postalCode": "01067"}}),
+        ("prices.buy.wirPercentage", 0.029, "0.0%", {"prices": {"buy": {"wirPercentage": 2.9}}}),
+        ("utilizationRatio", 0.6, "0%", {"utilizationRatio": 0.6}),
+        ("areaBwf", 85.5, "00.00", {"areaBwf": 85.5}),
+        ("isFurnished", 1, "00", {"isFurnished": True}),
+    ],
+)
+def test_a_number_of_excel_is_read_with_its_format(read_cell, column, number, form, value):
+    record = read_cell(column, number, form)
+    assert record.document == {"objectReferenceId": "R-1", **value}
+
+
+def test_a_percentage_in_a_column_of_another_unit_is_refused(read_cell):
+    refusal = read_cell("areaBwf", 0.5, "0%")
+    assert refusal.reasons == ["areaBwf is a percentage, the column is a number in m2"]
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "document"),
+    [
+        ("prices.buy.wirPercentage", "2,5 %", {"prices": {"buy": {"wirPercentage": 2.5}}}),
+        ("utilizationRatio", "60%", {"utilizationRatio": 0.6}),
+        ("yearBuilt", "1.985", {"yearBuilt": 1985}),
+    ],
+)
+def test_a_text_of_a_table_is_read_in_the_unit_of_its_column(tmp_path, column, text, document):
+    path = tmp_path / "stock.csv"
+    path.write_text(f"objectReferenceId;{column}\nR-1;{text}\n")
+    assert [r.document for r in read_feed(path, STRICT)] == [
+        {"objectReferenceId": "R-1", **document}
+    ]
