@@ -1,4 +1,4 @@
-"""GET from an address that somebody else gave us: never into our own network, never with a token.
+"""GET from an address that somebody else gave us: never into our own network, never with our token.
 
 Each address, also that of a redirect, is resolved once; what it resolves to is checked, and exactly
 that is connected to. So a name that answers differently the second time leads nowhere (S13).
@@ -7,7 +7,8 @@ that is connected to. So a name that answers differently the second time leads n
 import socket
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 import requests
@@ -55,14 +56,29 @@ class Answer:
             yield piece
 
 
-@contextmanager
-def get(
-    url: str, *, deadline: float, headers: Mapping[str, str], inside: Collection[str] = ()
-) -> Iterator[Answer]:
-    """Ask for a file and yield the answer; the whole `with` block has `deadline` seconds.
+@dataclass(frozen=True)
+class Wish:
+    """How a file is asked for.
 
-    Args:
-        inside: hosts of our own network that may be asked, as "host" or "host:port"; also by http.
+    Attributes:
+        inside: what of our own network may be asked, also by http: "host", "host:port", or a
+            network such as "10.1.0.0/16".
+        may_be_plain: whether http will do anywhere.
+        private: headers that only the first address gets, and none of another origin that it leads
+            to.
+        silence: seconds without a byte after which it is given up; None for the deadline alone.
+    """
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    inside: Collection[str] = ()
+    may_be_plain: bool = False
+    private: Mapping[str, str] = field(default_factory=dict)
+    silence: float | None = None
+
+
+@contextmanager
+def get(url: str, wish: Wish, *, deadline: float) -> Iterator[Answer]:
+    """Ask for a file and yield the answer; the whole `with` block has `deadline` seconds.
 
     Raises:
         RejectedError: the address, or one that it leads to, is none that we may ask.
@@ -70,7 +86,7 @@ def get(
     """
     with watched(deadline) as call:
         with _told(call):
-            response = _follow(url, headers, inside)
+            response = _follow(url, wish)
         with closing(response):
             yield Answer(response.status, response.headers, response, call)
 
@@ -85,12 +101,13 @@ def _told(call: Call) -> Iterator[None]:
         raise TransientError(text, unclear=False) from error
 
 
-def _follow(
-    url: str, headers: Mapping[str, str], inside: Collection[str]
-) -> urllib3.BaseHTTPResponse:
+def _follow(url: str, wish: Wish) -> urllib3.BaseHTTPResponse:
     """Return the first answer that is no redirect."""
+    first = _origin(_checked(url, wish))
     for _ in range(REDIRECTS + 1):
-        response = _ask(_checked(url, inside), headers, inside)
+        parts = _checked(url, wish)
+        private = wish.private if _origin(parts) == first else {}
+        response = _ask(parts, {**wish.headers, **private}, wish)
         location = response.headers.get("Location")
         if response.status not in _REDIRECT or not location:
             return response
@@ -99,55 +116,73 @@ def _follow(
     raise RejectedError(f"the address leads on more than {REDIRECTS} times", status=0)
 
 
-def _checked(url: str, inside: Collection[str]) -> SplitResult:
+def _checked(url: str, wish: Wish) -> SplitResult:
     """Return the parts of an address that may be asked, its host in ASCII."""
     try:
         parts = urlsplit(str(requests.Request("GET", url).prepare().url))
         port = parts.port  # noqa: F841 - raises where it is none
     except (requests.RequestException, ValueError) as error:
         raise RejectedError("the address is no web address", status=0) from error
-    if parts.scheme == "https" or (parts.scheme == "http" and _is_named(parts, inside)):
+    may_be_plain = wish.may_be_plain or _is_named(parts.hostname or "", _port(parts), wish.inside)
+    if parts.scheme == "https" or (parts.scheme == "http" and may_be_plain):
         return parts
     raise RejectedError("the address is not encrypted: it does not begin with https://", status=0)
 
 
-def _is_named(parts: SplitResult, inside: Collection[str]) -> bool:
-    return not {parts.hostname, f"{parts.hostname}:{_port(parts)}"}.isdisjoint(inside)
+def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
+    return parts.scheme, parts.hostname, _port(parts)
+
+
+def _is_named(host: str, port: int, inside: Collection[str]) -> bool:
+    return not {host, f"{host}:{port}"}.isdisjoint(inside)
 
 
 def _port(parts: SplitResult) -> int:
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _ask(
-    parts: SplitResult, headers: Mapping[str, str], inside: Collection[str]
-) -> urllib3.BaseHTTPResponse:
+def _ask(parts: SplitResult, headers: Mapping[str, str], wish: Wish) -> urllib3.BaseHTTPResponse:
     """Ask the first address of the host that can be reached."""
-    found = _resolved(parts, inside)
+    found = resolve(parts.hostname or "", _port(parts), wish.inside)
     for number, address in enumerate(found, 1):
         try:
-            return _send(address, parts, headers)
+            return _send(address, parts, headers, wish.silence)
         except (urllib3.exceptions.ConnectTimeoutError, urllib3.exceptions.NewConnectionError):
             if number == len(found):
                 raise
     raise TransientError(f"{parts.hostname} has no address", unclear=False)
 
 
-def _resolved(parts: SplitResult, inside: Collection[str]) -> list[str]:
-    """Return the IP addresses of a host, none of which lies in our network unless it is named."""
-    host = parts.hostname or ""
+def resolve(host: str, port: int, inside: Collection[str]) -> list[str]:
+    """Return the IP addresses of a host, none of which lies in our network unless `inside` says so.
+
+    Args:
+        inside: see `Wish`.
+
+    Raises:
+        RejectedError: one of them lies there.
+        TransientError: the name is not known now.
+    """
     try:
-        found = socket.getaddrinfo(host, _port(parts), type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise TransientError(f"the name {host} is not known", unclear=False) from error
     ips = list(dict.fromkeys(str(one[4][0]) for one in found))
-    if not _is_named(parts, inside) and not all(addresses.is_public(ip) for ip in ips):
+    if not _is_named(host, port, inside) and not all(_may_be_asked(ip, inside) for ip in ips):
         raise RejectedError(f"the address leads into our own network: {host}", status=0)
     return ips
 
 
-def _send(ip: str, parts: SplitResult, headers: Mapping[str, str]) -> urllib3.BaseHTTPResponse:
-    timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=None)  # the watchdog ends it
+def _may_be_asked(ip: str, inside: Collection[str]) -> bool:
+    networks = (ip_network(one, strict=False) for one in inside if "/" in one)
+    return addresses.is_public(ip) or any(ip_address(ip) in one for one in networks)
+
+
+def _send(
+    ip: str, parts: SplitResult, headers: Mapping[str, str], silence: float | None
+) -> urllib3.BaseHTTPResponse:
+    # Without a silence the watchdog ends it.
+    timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=silence)
     pool: urllib3.HTTPConnectionPool
     if parts.scheme == "https":
         pool = HTTPSPool(

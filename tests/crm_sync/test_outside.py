@@ -18,6 +18,7 @@ from cryptography.x509.oid import NameOID
 from crm_sync.platform import outside
 from crm_sync.platform.addresses import is_public
 from crm_sync.platform.errors import RejectedError, TransientError
+from crm_sync.platform.outside import Wish
 from tests.crm_sync.sockets import OK, Server, answering, free_port, saying, serving
 
 HERE = ["127.0.0.1"]
@@ -25,7 +26,7 @@ INSIDE = "the address leads into our own network"
 
 
 def body_of(url: str, *, inside=HERE, deadline: float = 2.0, **headers: str) -> bytes:
-    with outside.get(url, deadline=deadline, headers=headers, inside=inside) as answer:
+    with outside.get(url, Wish(headers, inside), deadline=deadline) as answer:
         assert answer.status == 200
         return b"".join(answer.chunks())
 
@@ -232,3 +233,37 @@ def test_the_certificate_must_be_that_of_the_name_that_was_asked(
                 body_of(url, inside=["localhost"])
     finally:
         server.close()
+
+
+def test_a_network_that_is_named_may_be_asked_over_https_and_no_other():
+    with serving(answering(b"secret")) as server:
+        with pytest.raises(RejectedError, match=INSIDE):
+            body_of(f"https://127.0.0.1:{server.port}/", inside=["127.1.0.0/16", "10.0.0.0/8"])
+        assert server.requests == []
+    assert outside.resolve("127.0.0.1", 1, ["127.0.0.0/8", "::1/128"]) == ["127.0.0.1"]
+
+
+def test_what_is_private_goes_to_the_first_address_and_to_no_other_server():
+    wish = Wish(inside=HERE, private={"Authorization": "Basic secret"})
+    with serving(answering(b"whole")) as other:
+        location = f"Location: {other.url}/feed"
+        with (
+            serving(answering(b"", location, status="302 Found")) as server,
+            outside.get(server.url, wish, deadline=2.0) as answer,
+        ):
+            assert b"".join(answer.chunks()) == b"whole"
+    (first,), (second,) = server.requests, other.requests
+    assert b"Authorization: Basic secret" in first
+    assert b"Authorization" not in second
+
+
+def test_a_server_that_falls_silent_is_given_up_before_the_deadline():
+    wish = Wish(inside=HERE, silence=0.1)
+    with serving(saying(OK + b"Content-Length: 9\r\n\r\nhalf")) as server:
+        started = time.monotonic()
+        with (
+            pytest.raises(TransientError, match="the connection failed"),
+            outside.get(server.url, wish, deadline=30.0) as answer,
+        ):
+            list(answer.chunks())
+        assert time.monotonic() - started < 5.0

@@ -402,8 +402,8 @@ MUTANTS = (
     Mutant(
         "a file is asked for at an address of our own network (S13)",
         "crm_sync/platform",
-        "_resolved",
-        "not all(addresses.is_public(ip) for ip in ips)",
+        "resolve",
+        "not all(_may_be_asked(ip, inside) for ip in ips)",
         "False",
         ("tests/crm_sync/test_outside.py",),
     ),
