@@ -173,6 +173,25 @@ def resolve(host: str, port: int, inside: Collection[str]) -> list[str]:
     return ips
 
 
+def connect(host: str, port: int, inside: Collection[str], *, timeout: float) -> socket.socket:
+    """Connect to the first address of a host that can be reached, as `resolve` allows it.
+
+    Args:
+        timeout: seconds that the connection, and later each read, may take.
+
+    Raises:
+        RejectedError, TransientError: as `resolve` does.
+        OSError: nobody answers at any of its addresses.
+    """
+    problem: OSError = ConnectionError(f"{host} has no address")
+    for ip in resolve(host, port, inside):
+        try:
+            return socket.create_connection((ip, port), timeout)
+        except OSError as error:
+            problem = error
+    raise problem
+
+
 def _may_be_asked(ip: str, inside: Collection[str]) -> bool:
     networks = (ip_network(one, strict=False) for one in inside if "/" in one)
     return addresses.is_public(ip) or any(ip_address(ip) in one for one in networks)

@@ -1,0 +1,77 @@
+"""Pure: the address of a source, in its parts."""
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from urllib.parse import SplitResult, unquote, urlsplit
+
+LONGEST = 500  # characters
+FOLDER = "file"
+PORTS = {"https": 443, "http": 80, "sftp": 22, "ftps": 21, "ftp": 21}
+IMPLICIT_TLS = 990  # the port on which FTPS begins encrypted
+_WEB = ("https", "http")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a feed is.
+
+    Attributes:
+        scheme: a key of PORTS, or FOLDER.
+        path: on the server, unquoted but for web addresses; it ends with "/" for a folder.
+        text: all of it, as it was written.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """The last part of the path: what its file is called."""
+        return PurePosixPath(unquote(self.path.partition("?")[0])).name or self.host
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether what goes to the server can be read on the way."""
+        return self.scheme in ("https", "sftp", "ftps")
+
+
+def parsed(text: str) -> Address:
+    """Return the parts of an address; a path of this machine begins with a slash.
+
+    Raises:
+        ValueError: it is none that a source can have; the message says why.
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"is longer than {LONGEST} characters")
+    if text.startswith("/"):
+        return Address(FOLDER, "", 0, text, text)
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        raise ValueError("is no address") from None
+    if parts.scheme == FOLDER and not parts.netloc:
+        return Address(FOLDER, "", 0, unquote(parts.path), text)
+    if parts.scheme not in PORTS:
+        raise ValueError(f"begins with none of {', '.join(PORTS)}, and with no slash")
+    if fault := _fault(text, parts):
+        raise ValueError(fault)
+    path = parts.path if parts.scheme in _WEB else unquote(parts.path)
+    query = f"?{parts.query}" if parts.query else ""
+    host = parts.hostname or ""
+    return Address(parts.scheme, host, port or PORTS[parts.scheme], path + query, text)
+
+
+def _fault(text: str, parts: SplitResult) -> str:
+    if not parts.hostname or parts.port == 0:
+        return "names no host"
+    if "@" in parts.netloc:
+        return "holds a user: user and password have fields of their own"
+    if not unquote(text).isprintable():
+        return "holds a character that cannot be printed"
+    if parts.scheme not in _WEB and (parts.query or parts.fragment):
+        return "holds a ? or a #"
+    return ""

@@ -1,0 +1,38 @@
+"""A file is fetched, if it is another than the last one: whole, or not at all.
+
+web     HTTP(S)
+ftp     FTP and FTPS
+sftp    SFTP, with the key of the host
+folder  a folder of this machine
+wanted  what is asked for, what is remembered, and where the bytes go
+entry   which file of a folder is the feed
+"""
+
+from collections.abc import Callable, Mapping
+
+from properties.sources.fetch import folder, ftp, sftp, web
+from properties.sources.fetch.wanted import Fetched, Place, Sink, Stamp
+
+Fetcher = Callable[[Place, Stamp, Sink], Fetched | None]
+
+_FETCHERS: Mapping[str, Fetcher] = {
+    "http": web.fetch,
+    "https": web.fetch,
+    "ftp": ftp.fetch,
+    "ftps": ftp.fetch,
+    "sftp": sftp.fetch,
+    "file": folder.fetch,
+}
+
+
+def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
+    """Write the file of a place into the sink; None, and nothing written, where it is unchanged.
+
+    Args:
+        known: what the server said of the file that was fetched last; see `Stamp`.
+
+    Raises:
+        RejectedError: a person must change something first: the address, the password, a setting.
+        TransientError: it may come at the next try.
+    """
+    return _FETCHERS[place.address.scheme](place, known, sink)

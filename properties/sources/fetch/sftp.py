@@ -1,0 +1,159 @@
+"""A file from an SFTP server whose key is the one that was seen first."""
+
+import base64
+import hashlib
+import io
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import IO, cast
+
+import paramiko
+from paramiko.ssh_exception import IncompatiblePeer
+
+from crm_sync.platform import outside
+from properties.sources.address import Address
+from properties.sources.fetch.entry import IDX, the_feed
+from properties.sources.fetch.wanted import (
+    SILENCE,
+    Fetched,
+    Place,
+    Sink,
+    Stamp,
+    failed,
+    rejected,
+    settled,
+)
+
+_KEYS = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
+
+
+def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
+    """See `fetch.fetch`."""
+    with _told(place), closing(_transport(place)) as transport:
+        host_key = _checked_key(transport, place)
+        _log_in(transport, place)
+        client = _client(transport)
+        path, beside = _path(client, place.address)
+        found = client.stat(path)
+        if stat.S_ISDIR(found.st_mode or 0):
+            raise rejected("the address is that of a folder: end it with a slash")
+        stamp = Stamp(modified=str(found.st_mtime or ""), size=found.st_size)
+        if known.tells and stamp == known:
+            return None
+        sink.expect(stamp.size)
+        client.getfo(path, cast("IO[bytes]", sink), max_concurrent_prefetch_requests=64)
+        sink.finish(stamp.size)
+    name = path.rpartition("/")[2]
+    return Fetched(name, settled(stamp, time.time()), host_key, beside)
+
+
+def fingerprint(host_key: str) -> str:
+    """Return a key as people compare it: its kind and "SHA256:…", as ssh shows it."""
+    kind, _, body = host_key.partition(" ")
+    digest = hashlib.sha256(base64.b64decode(body)).digest()
+    return f"{kind} SHA256:{base64.b64encode(digest).decode('ascii').rstrip('=')}"
+
+
+def _transport(place: Place) -> paramiko.Transport:
+    """Connect to an address that was checked, and to no other (S13)."""
+    one = place.address
+    transport = paramiko.Transport(
+        outside.connect(one.host, one.port, place.inside, timeout=SILENCE)
+    )
+    transport.banner_timeout = transport.auth_timeout = SILENCE
+    if place.host_key:  # a server has several keys: ask for the one that is known
+        options = transport.get_security_options()
+        kind = place.host_key.partition(" ")[0]
+        options.key_types = [k for k in options.key_types if _family(k) == _family(kind)]
+    try:
+        transport.start_client(timeout=SILENCE)
+    except BaseException:
+        transport.close()
+        raise
+    return transport
+
+
+def _family(kind: str) -> str:
+    return "ssh-rsa" if kind.startswith("rsa-sha2") else kind
+
+
+def _checked_key(transport: paramiko.Transport, place: Place) -> str:
+    """Return the key of the server; before any password is sent."""
+    key = transport.get_remote_server_key()
+    shown = f"{key.get_name()} {key.get_base64()}"
+    if place.host_key and shown != place.host_key:
+        raise rejected(
+            f"{place.address.host} shows another key than before: {fingerprint(shown)}, not"
+            f" {fingerprint(place.host_key)}. Ask its owner; if it is right, forget the old key"
+        )
+    return shown
+
+
+def _log_in(transport: paramiko.Transport, place: Place) -> None:
+    try:
+        if place.secret.lstrip().startswith("-----BEGIN"):
+            transport.auth_publickey(place.user, _private_key(place.secret))
+        elif place.secret:
+            transport.auth_password(place.user, place.secret)
+        else:
+            transport.auth_none(place.user)
+    except paramiko.AuthenticationException as error:
+        text = f"{place.address.host} does not accept the user and the password or key"
+        raise rejected(text) from error
+
+
+def _client(transport: paramiko.Transport) -> paramiko.SFTPClient:
+    client = paramiko.SFTPClient.from_transport(transport)
+    channel = client.get_channel() if client is not None else None
+    if client is None or channel is None:
+        raise failed("the server opens no channel")
+    channel.settimeout(SILENCE)
+    return client
+
+
+def _private_key(text: str) -> paramiko.PKey:
+    for kind in _KEYS:
+        try:
+            return kind.from_private_key(io.StringIO(text))
+        except paramiko.PasswordRequiredException as error:
+            raise rejected("the private key has a password: store one without") from error
+        except (paramiko.SSHException, ValueError):
+            continue
+    raise rejected("the private key cannot be read: Ed25519, ECDSA or RSA in PEM is needed")
+
+
+@contextmanager
+def _told(place: Place) -> Iterator[None]:
+    """Say what failed in words."""
+    host = place.address.host
+    try:
+        yield
+    except IncompatiblePeer as error:
+        raise rejected(f"{host} and we have no way to encrypt in common: {error}") from error
+    except FileNotFoundError as error:
+        raise rejected(f"nothing is at this address: {place.address.path}") from error
+    except PermissionError as error:
+        raise rejected(f"{host} does not let the user read {place.address.path}") from error
+    except (paramiko.SSHException, EOFError, OSError) as error:
+        what = str(error) or type(error).__name__
+        raise failed(f"the connection to {host} failed: {what}") from error
+
+
+def _path(client: paramiko.SFTPClient, address: Address) -> tuple[str, tuple[str, ...]]:
+    """Return the path of the file, or of the feed in the folder, and what is beside it.
+
+    A path is relative to where the server begins; after two slashes it begins at its root.
+    """
+    path = address.path.removeprefix("/")
+    if path and not path.endswith("/"):
+        return path, ()
+    names = set(client.listdir(path or "."))
+    if IDX.partition("/")[0] in names:
+        names |= {f"data/{name}" for name in client.listdir(f"{path}data")}
+    try:
+        name = the_feed(names)
+    except ValueError as error:
+        raise rejected(f"the folder {error}") from None
+    return f"{path}{name}", tuple(sorted(names - {name}))

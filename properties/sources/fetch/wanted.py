@@ -1,0 +1,128 @@
+"""What is asked for, what is remembered of the last time, and where the bytes go."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from django.template.defaultfilters import filesizeformat
+
+from crm_sync.platform.errors import RejectedError, TransientError
+from properties.sources.address import Address
+
+SILENCE = 20.0  # seconds without a byte, after which a server is given up
+RACE = 120.0  # seconds; a file that was changed so shortly before may change again unseen
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a file is, and what it takes to get it.
+
+    Attributes:
+        secret: a password, or for SFTP a private key.
+        host_key: the key of an SFTP server as it was seen first, "" as long as it was not.
+        inside: see `outside.Wish`; `folders`: of this machine, from which files may be taken.
+    """
+
+    address: Address
+    user: str = ""
+    secret: str = field(default="", repr=False)
+    host_key: str = ""
+    inside: Collection[str] = ()
+    folders: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What a server says of one version of a file; empty where nothing is known.
+
+    Attributes:
+        etag: of a web server.
+        modified: as the server writes it; a file system's is in seconds since 1970.
+        size: bytes; of a file system alone.
+    """
+
+    etag: str = ""
+    modified: str = ""
+    size: int | None = None
+
+    @property
+    def tells(self) -> bool:
+        """Whether the same stamp means the same file."""
+        return bool(self.etag or self.modified)
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What came with a file.
+
+    Attributes:
+        name: what it is called there.
+        host_key: the key that the SFTP server has shown.
+        beside: names of other files that were there and are no feed.
+    """
+
+    name: str
+    stamp: Stamp
+    host_key: str = ""
+    beside: tuple[str, ...] = ()
+
+
+class Sink:
+    """Where a file arrives.
+
+    Args:
+        limit: bytes that it may have.
+        check: called with each piece; raises what ends the fetch, such as a deadline.
+    """
+
+    def __init__(self, file: BinaryIO, limit: int, check: Callable[[], None]) -> None:
+        self.size = 0
+        self.limit = limit
+        self._file = file
+        self._check = check
+
+    def write(self, data: bytes) -> int:
+        """Take a piece.
+
+        Raises:
+            RejectedError: the file is too large.
+        """
+        self._check()
+        self.expect(self.size + len(data))
+        self.size += len(data)
+        return self._file.write(data)
+
+    def expect(self, size: int | None) -> None:
+        """Refuse a file that says beforehand that it is too large."""
+        if size is not None and size > self.limit:
+            text = f"the file is larger than {filesizeformat(self.limit)}: see SOURCE_FILE_LIMIT"
+            raise rejected(text)
+
+    def finish(self, size: int | None) -> None:
+        """Refuse a file that is not whole.
+
+        Args:
+            size: how many bytes it should have, None where nobody said.
+        """
+        if size is not None and size != self.size:
+            raise failed(f"{self.size:,} bytes came, {size:,} were announced")
+
+
+def settled(stamp: Stamp, now: float) -> Stamp:
+    """Return the stamp of a file system, or none where the file may still change within its second.
+
+    Args:
+        now: seconds since 1970.
+    """
+    is_old = stamp.modified and abs(now - float(stamp.modified)) > RACE
+    return stamp if is_old else Stamp()
+
+
+def rejected(text: str) -> RejectedError:
+    """Return the error for what a person must change."""
+    return RejectedError(text, status=0)
+
+
+def failed(text: str) -> TransientError:
+    """Return the error for what may succeed the next time."""
+    return TransientError(text, unclear=False)

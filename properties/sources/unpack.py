@@ -1,0 +1,143 @@
+"""The feed out of what was fetched: a ZIP, a gzip file, or the feed itself. Bounded in all it does.
+
+Nothing is unpacked under a name that a sender chose.
+"""
+
+import gzip
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, BinaryIO, cast
+
+from django.template.defaultfilters import filesizeformat
+
+from properties.sources.fetch.entry import the_feed
+
+MOST_FILES = 50_000  # in a ZIP
+MOST_NAMES = 16 * 1024**2  # bytes of the list of files of a ZIP
+RATIO = 200  # times what it was packed to; a feed packs to a tenth
+SMALL = 1024**2  # bytes to which the ratio does not apply
+BLOCK = 1024 * 1024  # bytes
+_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_WORKBOOK = "[Content_Types].xml"  # an Excel file is a ZIP, too
+_END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
+
+
+class NotUnpacked(Exception):
+    """The file cannot be unpacked, or should not be; the message says why."""
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """The feed, in a file of its own.
+
+    Attributes:
+        name: what it was called in the file that was fetched.
+        beside: names of the other files that were packed with it.
+    """
+
+    name: str
+    beside: tuple[str, ...] = ()
+
+
+def unpack(path: Path, name: str, into: BinaryIO, *, limit: int) -> Unpacked:
+    """Write the feed that a file is or holds.
+
+    Args:
+        name: what the file was called where it came from.
+        limit: bytes that the feed may have.
+
+    Raises:
+        NotUnpacked: it holds no feed, or several, is broken, or too large.
+    """
+    with path.open("rb") as file:
+        head = file.read(4)
+        file.seek(0)
+        if head.startswith(_GZIP):
+            _copy(
+                cast("IO[bytes]", gzip.GzipFile(fileobj=file)),
+                into,
+                packed=path.stat().st_size,
+                limit=limit,
+            )
+            return Unpacked(name.removesuffix(".gz").removesuffix(".GZ"))
+        if head == _ZIP:
+            with _opened(file) as archive:
+                if not _is_workbook(archive):
+                    return _from_zip(archive, into, limit=limit)
+        file.seek(0)
+        _copy(file, into, packed=path.stat().st_size, limit=limit)
+    return Unpacked(name)
+
+
+@contextmanager
+def _opened(file: BinaryIO) -> Iterator[zipfile.ZipFile]:
+    _check_list(file)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            yield archive
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
+        raise NotUnpacked(f"the ZIP is broken: {error}") from error
+
+
+def _check_list(file: BinaryIO) -> None:
+    """Refuse a ZIP whose list of files would fill the memory when it is opened."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 66_000))
+    tail = file.read()
+    place = tail.rfind(_END)
+    if place < 0:
+        raise NotUnpacked("the ZIP breaks off: it has no list of its files")
+    length = int.from_bytes(tail[place + 12 : place + 16], "little")
+    if tail[max(0, place - 20) : place].startswith(_LOCATOR64):
+        start = tail.rfind(_END64, 0, place)
+        length = int.from_bytes(tail[start + 40 : start + 48], "little") if start >= 0 else size
+    if length > MOST_NAMES:
+        raise NotUnpacked(f"the ZIP holds more than {MOST_FILES:,} files")
+
+
+def _is_workbook(archive: zipfile.ZipFile) -> bool:
+    return _WORKBOOK in archive.NameToInfo
+
+
+def _from_zip(archive: zipfile.ZipFile, into: BinaryIO, *, limit: int) -> Unpacked:
+    entries = [one for one in archive.infolist() if not one.is_dir()]
+    if len(entries) > MOST_FILES:
+        raise NotUnpacked(f"the ZIP holds more than {MOST_FILES:,} files")
+    names = {one.filename for one in entries}
+    for name in sorted(names):
+        if name.startswith("/") or ".." in PurePosixPath(name).parts:
+            raise NotUnpacked(f"the ZIP holds a file that leads out of it: {name!r}")
+    try:
+        chosen = the_feed(names)
+    except ValueError as error:
+        raise NotUnpacked(f"the ZIP {error}") from None
+    info = archive.getinfo(chosen)
+    if info.flag_bits & 1:
+        raise NotUnpacked(f"{chosen} is locked with a password in the ZIP")
+    with archive.open(info) as file:
+        _copy(file, into, packed=info.compress_size, limit=limit)
+    return Unpacked(PurePosixPath(chosen).name, tuple(sorted(names - {chosen})))
+
+
+def _copy(source: IO[bytes], into: BinaryIO, *, packed: int, limit: int) -> None:
+    """Copy all of it, as far as it may go.
+
+    Args:
+        packed: bytes that it takes as it came.
+    """
+    size = 0
+    try:
+        while block := source.read(BLOCK):
+            size += len(block)
+            if size > limit:
+                raise NotUnpacked(f"unpacked it is larger than {filesizeformat(limit)}")
+            if size > SMALL and size > RATIO * packed:
+                raise NotUnpacked(f"unpacked it is more than {RATIO} times as large: no feed is")
+            into.write(block)
+    except (zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile) as error:
+        raise NotUnpacked(f"it is broken: {error}") from error
