@@ -1,0 +1,336 @@
+"""A file comes from each kind of server: whole, only if it is another, each refusal in words."""
+
+import base64
+import io
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
+
+import paramiko
+import pytest
+import requests
+
+from crm_sync.platform.errors import RejectedError, TransientError
+from properties.sources.address import parsed
+from properties.sources.fetch import fetch, sftp
+from properties.sources.fetch.wanted import Fetched, Place, Sink, Stamp
+from tests.crm_sync.sockets import OK, answering, free_port, saying, serving
+from tests.crm_sync.test_outside import certificate
+from tests.properties.sources.servers import PASSWORD, USER, ftp_server, host_keys, sftp_server
+
+HERE = ["127.0.0.1", "localhost"]
+FEED = b"IDX3.01#" + b"x" * 300_000
+LONG_AGO = time.time() - 86_400
+NOTHING = Stamp()
+
+
+def got(
+    url: str,
+    known: Stamp = NOTHING,
+    *,
+    limit: int = 10**6,
+    check: Callable[[], None] = lambda: None,
+    **place: object,
+) -> tuple[bytes, Fetched | None]:
+    """Fetch; return the bytes that came and what came with them."""
+    whole: dict[str, object] = {"user": USER, "secret": PASSWORD, "inside": HERE} | place
+    file = io.BytesIO()
+    found = fetch(Place(parsed(url), **whole), known, Sink(file, limit, check))  # type: ignore[arg-type]
+    return file.getvalue(), found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "served"
+    put(place / "out" / "unload.txt", FEED)
+    return place
+
+
+def put(path: Path, content: bytes, at: float = LONG_AGO) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, (at, at))
+
+
+@contextmanager
+def local(folder: Path) -> Iterator[str]:
+    yield str(folder)
+
+
+@contextmanager
+def by_ftp(folder: Path) -> Iterator[str]:
+    with ftp_server(folder) as port:
+        yield f"ftp://127.0.0.1:{port}"
+
+
+@contextmanager
+def by_sftp(folder: Path) -> Iterator[str]:
+    with sftp_server(folder) as port:
+        yield f"sftp://127.0.0.1:{port}"
+
+
+FILES = pytest.mark.parametrize("served", [local, by_ftp, by_sftp])
+SERVERS = pytest.mark.parametrize("served", [by_ftp, by_sftp])
+Served = Callable[[Path], AbstractContextManager[str]]
+
+
+# --- files of a file system, near or far ---
+@FILES
+def test_a_file_comes_whole_and_the_second_time_only_if_it_is_another(folder, served: Served):
+    ask = partial(got, folders=[str(folder)])
+    with served(folder) as root:
+        content, first = ask(f"{root}/out/unload.txt")
+        assert (content, first.name, first.beside) == (FEED, "unload.txt", ())
+        assert ask(f"{root}/out/unload.txt", first.stamp) == (b"", None)
+        put(folder / "out" / "unload.txt", b"y" * len(FEED), LONG_AGO + 5)
+        content, second = ask(f"{root}/out/unload.txt", first.stamp)
+        assert content == b"y" * len(FEED)
+        assert second.stamp != first.stamp
+
+
+@FILES
+def test_a_file_that_was_just_written_is_fetched_again(folder, served: Served):
+    put(folder / "out" / "unload.txt", FEED, time.time())
+    with served(folder) as root:
+        _, found = got(f"{root}/out/unload.txt", folders=[str(folder)])
+        assert found.stamp == NOTHING
+        assert got(f"{root}/out/unload.txt", found.stamp, folders=[str(folder)])[0] == FEED
+
+
+@FILES
+def test_of_a_folder_the_unload_is_taken_and_the_pictures_beside_it_are_named(
+    tmp_path, served: Served
+):
+    whole = tmp_path / "agency"
+    put(whole / "data" / "unload.txt", FEED)
+    put(whole / "readme.txt", b"hello")
+    put(whole / "images.csv", b"pictures")
+    with served(tmp_path) as root:
+        content, found = got(f"{root}/agency/", folders=[str(tmp_path)])
+    assert (content, found.name) == (FEED, "unload.txt")
+    assert {"readme.txt", "images.csv"} <= set(found.beside)
+
+
+@FILES
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["a.xml", "b.xml"], "the folder holds several feeds: a.xml, b.xml"),
+        (["a.jpg", ".b.xml"], "the folder holds neither data/unload.txt nor another feed"),
+    ],
+)
+def test_a_folder_without_the_one_feed_is_told(tmp_path, served: Served, names, told):
+    for name in names:
+        put(tmp_path / "agency" / name, b"x")
+    with served(tmp_path) as root, pytest.raises(RejectedError, match=told):
+        got(f"{root}/agency/", folders=[str(tmp_path)])
+
+
+@FILES
+def test_what_is_not_there_and_what_is_too_large_is_told(folder, served: Served):
+    with served(folder) as root:
+        ask = partial(got, folders=[str(folder)])
+        with pytest.raises(RejectedError, match=r"nothing is at this|there is no such file"):
+            ask(f"{root}/out/another.txt")
+        with pytest.raises(RejectedError, match=r"larger than 97.7.KB: see SOURCE_FILE_LIMIT"):
+            ask(f"{root}/out/unload.txt", limit=100_000)
+
+
+@FILES
+def test_whoever_waits_can_end_it_at_each_piece(folder, served: Served):
+    def stop() -> None:
+        raise TransientError("not in time", unclear=False)
+
+    with served(folder) as root, pytest.raises(TransientError, match="not in time"):
+        got(f"{root}/out/unload.txt", folders=[str(folder)], check=stop)
+
+
+# --- servers ---
+@SERVERS
+@pytest.mark.parametrize("who", [{"secret": "wrong"}, {"user": "wrong"}, {"secret": ""}])
+def test_a_wrong_password_is_told_and_is_not_in_the_text(folder, served: Served, who):
+    with (
+        served(folder) as root,
+        pytest.raises(RejectedError, match="does not accept the user and the password") as told,
+    ):
+        got(f"{root}/out/unload.txt", **who)
+    assert "wrong" not in str(told.value)
+
+
+@SERVERS
+def test_our_own_network_is_refused_unless_it_is_named(folder, served: Served):
+    with served(folder) as root:
+        with pytest.raises(RejectedError, match="leads into our own network"):
+            got(f"{root}/out/unload.txt", inside=[])
+        assert got(f"{root}/out/unload.txt", inside=["127.0.0.0/8"])[0] == FEED
+
+
+@pytest.mark.parametrize("scheme", ["http", "ftp", "ftps", "sftp"])
+def test_nobody_there_is_an_error_to_try_again(scheme):
+    with pytest.raises(TransientError, match=r"connection failed|connection to 127.0.0.1 failed"):
+        got(f"{scheme}://127.0.0.1:{free_port()}/a.xml")
+
+
+@pytest.mark.parametrize("server", [ftp_server, sftp_server])
+@pytest.mark.parametrize("cut_after", [0, 40_000])
+def test_a_server_that_breaks_off_in_the_middle_is_an_error_to_try_again(folder, server, cut_after):
+    scheme = server.__name__.partition("_")[0]
+    told = r"the connection to 127.0.0.1 failed"
+    with server(folder, cut_after=cut_after) as port, pytest.raises(TransientError, match=told):
+        got(f"{scheme}://127.0.0.1:{port}/out/unload.txt")
+
+
+@pytest.mark.parametrize("server", [ftp_server, sftp_server])
+@pytest.mark.parametrize("name", ["Ämtli Strasse 1.xml", "a?b#c%.xml", "-l"])
+def test_an_odd_name_is_asked_for_as_it_is(folder, server, name):
+    put(folder / name, b"odd")
+    quoted = requests.utils.quote(name)
+    scheme = server.__name__.partition("_")[0]
+    with server(folder) as port:
+        assert got(f"{scheme}://127.0.0.1:{port}/{quoted}")[0] == b"odd"
+
+
+# --- FTPS ---
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_ftps_asks_for_the_certificate_of_the_name(folder, tmp_path, monkeypatch, is_trusted):
+    pem = certificate(tmp_path, "localhost")
+    if is_trusted:
+        monkeypatch.setattr(requests.utils, "DEFAULT_CA_BUNDLE_PATH", str(pem))
+    with ftp_server(folder, certificate=pem) as port:
+        url = f"ftps://localhost:{port}/out/unload.txt"
+        if is_trusted:
+            assert got(url)[0] == FEED
+        else:
+            with pytest.raises(RejectedError, match="the certificate of localhost is not accepted"):
+                got(url)
+
+
+def test_a_server_that_knows_no_encryption_gets_no_password_by_ftps(folder):
+    with (
+        ftp_server(folder) as port,
+        pytest.raises(RejectedError, match=r"127.0.0.1 refuses: 5"),
+    ):
+        got(f"ftps://127.0.0.1:{port}/out/unload.txt")
+
+
+# --- SFTP ---
+def test_the_key_of_a_host_is_kept_and_another_one_is_refused_before_the_password(folder):
+    first, second = host_keys()
+    with sftp_server(folder, key=first) as port:
+        _, found = got(f"sftp://127.0.0.1:{port}/out/unload.txt")
+        again = got(f"sftp://127.0.0.1:{port}/out/unload.txt", host_key=found.host_key)
+        assert again[0] == FEED
+    with (
+        sftp_server(folder, key=second) as port,
+        pytest.raises(RejectedError, match="shows another key than before") as told,
+    ):
+        got(f"sftp://127.0.0.1:{port}/out/unload.txt", secret="wrong", host_key=found.host_key)
+    assert sftp.fingerprint(found.host_key) in str(told.value)
+    assert sftp.fingerprint(found.host_key).endswith(first.fingerprint)
+
+
+@pytest.mark.parametrize("kind", [paramiko.ECDSAKey, paramiko.RSAKey])
+def test_a_private_key_logs_in_without_a_password(folder, kind):
+    key = kind.generate() if kind is paramiko.ECDSAKey else kind.generate(2048)
+    text = io.StringIO()
+    key.write_private_key(text)
+    with sftp_server(folder, known=key) as port:
+        url = f"sftp://127.0.0.1:{port}/out/unload.txt"
+        assert got(url, secret=text.getvalue())[0] == FEED
+        with pytest.raises(RejectedError, match="does not accept the user"):
+            got(url, secret=text.getvalue(), user="another")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----", "cannot be read"),
+        ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "cannot be read"),
+    ],
+)
+def test_a_private_key_that_cannot_be_read_is_told(folder, text, told):
+    with sftp_server(folder) as port, pytest.raises(RejectedError, match=told):
+        got(f"sftp://127.0.0.1:{port}/out/unload.txt", secret=text)
+
+
+# --- HTTP ---
+def test_a_web_server_is_asked_with_what_it_said_the_last_time():
+    with serving(answering(FEED, 'ETag: "one"', "Last-Modified: yesterday")) as server:
+        content, found = got(f"{server.url}/stock.xml?key=1")
+        assert (content, found.name) == (FEED, "stock.xml")
+        assert found.stamp == Stamp('"one"', "yesterday")
+        assert got(f"{server.url}/stock.xml", found.stamp) == (b"", None)
+    first, second = server.requests
+    assert b"If-None-Match" not in first
+    assert b'If-None-Match: "one"\r\nIf-Modified-Since: yesterday' in second
+    token = base64.b64encode(f"{USER}:{PASSWORD}".encode())
+    assert b"Authorization: Basic " + token in first
+
+
+def test_not_modified_is_unchanged():
+    with serving(saying(b"HTTP/1.1 304 Not Modified\r\n\r\n")) as server:
+        assert got(f"{server.url}/stock.xml", Stamp('"one"')) == (b"", None)
+
+
+def test_nobody_is_named_to_a_server_without_a_user():
+    with serving(answering(FEED)) as server:
+        assert got(server.url, user="", secret="")[0] == FEED
+    assert b"Authorization" not in server.requests[0]
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "told"),
+    [
+        ("401 Unauthorized", RejectedError, "does not accept the user and the password"),
+        ("403 Forbidden", RejectedError, "does not accept the user and the password"),
+        ("404 Not Found", RejectedError, "nothing is at this address"),
+        ("410 Gone", RejectedError, "nothing is at this address"),
+        ("429 Too Many Requests", TransientError, "127.0.0.1 answers 429"),
+        ("503 Service Unavailable", TransientError, "127.0.0.1 answers 503"),
+        ("204 No Content", RejectedError, "answers 204, and no file"),
+        ("302 Found", RejectedError, "answers 302, and no file"),
+        ("418 I'm a teapot", RejectedError, "answers 418, and no file"),
+    ],
+)
+def test_each_answer_without_a_file_has_words(status, error, told):
+    with serving(answering(b"", status=status)) as server, pytest.raises(error, match=told):
+        got(server.url)
+
+
+def test_a_file_too_large_is_refused_before_it_comes_and_while_it_does():
+    told = "larger than 1000.bytes"
+    with serving(answering(FEED)) as server, pytest.raises(RejectedError, match=told):
+        got(server.url, limit=1000)
+    endless = saying(OK + b"\r\n", *[b"x" * 400] * 5, close=True)
+    with serving(endless) as server, pytest.raises(RejectedError, match=told):
+        got(server.url, limit=1000)
+
+
+def test_a_web_server_that_breaks_off_is_an_error_to_try_again():
+    half = saying(OK + b"Content-Length: 9\r\n\r\nhalf", close=True)
+    with serving(half) as server, pytest.raises(TransientError, match="the connection failed"):
+        got(server.url)
+
+
+# --- folders of this machine ---
+@pytest.mark.parametrize("path", ["/etc/passwd", "{0}/../secret.xml", "{0}/link.xml", "{0}2/a.xml"])
+def test_a_file_outside_of_the_named_folders_is_refused(tmp_path, path):
+    inside = tmp_path / "feeds"
+    for name in ("secret.xml", "feeds2/a.xml", "feeds/ok.xml"):
+        put(tmp_path / name, b"x")
+    (inside / "link.xml").symlink_to(tmp_path / "secret.xml")
+    with pytest.raises(RejectedError, match="SOURCE_FOLDERS"):
+        got(path.format(inside), folders=[str(inside)])
+    with pytest.raises(RejectedError, match="SOURCE_FOLDERS"):
+        got(f"{inside}/ok.xml", folders=[])
+
+
+def test_a_link_in_a_folder_leads_nowhere_else(tmp_path):
+    put(tmp_path / "secret.xml", b"x")
+    (tmp_path / "feeds").mkdir()
+    (tmp_path / "feeds" / "link.xml").symlink_to(tmp_path / "secret.xml")
+    with pytest.raises(RejectedError, match="a link that leads out of the folder"):
+        got(f"{tmp_path}/feeds/", folders=[str(tmp_path)])
