@@ -80,7 +80,6 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     search_fields = ("order_platform_id__exact",)
     search_help_text = "Order id"
     ordering = ("-pk",)  # as they came; along the key, which needs no sorting among millions
-    show_full_result_count = False
     actions = ("replay", "apply_again", "set_aside")
 
     def get_urls(self) -> list[URLPattern]:

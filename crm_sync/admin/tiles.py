@@ -11,6 +11,7 @@ from crm_sync.access import within
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks.person import Person
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
+from crm_sync.inbox.stats import received_since
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook.configuration import GONE
 
@@ -25,10 +26,8 @@ def tiles(person: Person) -> list[Tile]:
 def _received_events(person: Person) -> list[Tile]:
     listed = list_of("crm_sync.receivedevent")
     today = datetime.combine(timezone.localdate(), time.min, timezone.get_current_timezone())
-    # All states are named, so that the index on (state, received_at) answers among millions.
     rows = within(person, ReceivedEvent.objects.all())
-    came = rows.filter(state__in=State.values, received_at__gte=today)
-    received = came.filter(replay_of=None).count()
+    received = received_since(rows, today)
 
     def in_state(state: str, title: str, tone: str, hint: str) -> Tile:
         count = rows.filter(state=state).count()

@@ -17,7 +17,7 @@ from properties.admin.sync_tab import TONES, state_badge
 from properties.catalog import label
 from properties.drift.findings import by_count
 from properties.models import DriftCheck, Property
-from properties.models.property import SyncState
+from properties.models.property import OUT_OF_STEP, SyncState
 
 HINTS = {
     SyncState.IN_SYNC: "both sides said the same when last read",
@@ -41,15 +41,18 @@ NAMED = 3  # fields that the hint of a tile has room for
 
 
 def tiles(person: Person) -> list[Tile]:
-    """Count the properties by state, and what the last samples found; one query each."""
+    """Count the properties by state, and what the last samples found."""
     return _states(person) + _drift(person, timezone.now())
 
 
 def _states(person: Person) -> list[Tile]:
     """Rare states show up when there are any."""
-    annotated = within(person, Property.objects.with_state(timezone.now()).order_by())
-    states = annotated.values_list("sync_state")  # type: ignore[misc] # hidden in with_state
+    mine = within(person, Property.objects.with_state(timezone.now()).order_by())
+    # Only the few that are out of step are looked at one by one.
+    states = mine.filter(OUT_OF_STEP).values_list("sync_state")  # type: ignore[misc] # hidden
     counts: dict[str, int] = dict(states.annotate(Count("pk")))
+    in_step = mine.count() - sum(counts.values())
+    counts[SyncState.IN_SYNC] = counts.get(SyncState.IN_SYNC, 0) + in_step
     # What is being pushed right now is on its way like what waits for it.
     counts[SyncState.PENDING] = counts.get(SyncState.PENDING, 0) + counts.get(SyncState.PUSHING, 0)
     listed = list_of("properties.property")

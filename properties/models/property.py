@@ -48,6 +48,10 @@ class WaitReason(models.TextChoices):
     FAILURE = "FAILURE", "the last attempt failed"
 
 
+# Every row in another state than IN_SYNC.
+OUT_OF_STEP = ~Q(problem={}) | Q(due_at__isnull=False) | Q(platform_id__isnull=True)
+
+
 class PropertyQuerySet(models.QuerySet["Property"]):
     """Questions that the screens and the tasks ask."""
 
@@ -165,6 +169,10 @@ class Property(DueModel):
                 name="property_leased",
                 condition=Q(lease_until__isnull=False),
             ),
+            # The order of the list.
+            models.Index(fields=["object_reference_id", "id"], name="property_listed"),
+            # The tiles and the filters ask for these few among many that are in step.
+            models.Index(fields=["id"], name="property_out_of_step", condition=OUT_OF_STEP),
             models.Index(fields=["workspace", "locality"], name="property_locality"),
             # All that an import must know of the stock, without a look at the wide rows.
             models.Index(

@@ -62,9 +62,9 @@ def test_the_list_takes_the_same_queries_for_1_row_and_for_many(admin_client, fl
     with CaptureQueriesContext(connection) as queries:
         assert len(listed(admin_client)) == ROWS
     about_us = [query for query in queries if "properties_" in query["sql"]]
-    # Fields with a problem, all, those found, the page, its newest pictures; in the sidebar, the
+    # Fields with a problem, how many, the page, its newest pictures; in the sidebar, the
     # number of conflicts.
-    assert (len(queries), len(about_us)) == (for_one, 6)
+    assert (len(queries), len(about_us)) == (for_one, 5)
     assert [query for query in queries if "fixed_token" in query["sql"]] == []  # S5
     assert [query for query in about_us if '"observed"' in query["sql"]] == []
 

@@ -49,8 +49,8 @@ def test_the_usual_states_are_always_shown_and_the_rare_ones_when_there_are_any(
     }
 
 
-def test_one_query_counts_them_all_and_one_the_drift(django_assert_num_queries):
-    with django_assert_num_queries(2):
+def test_two_queries_count_them_all_and_one_the_drift(django_assert_num_queries):
+    with django_assert_num_queries(3):
         tiles(User(is_superuser=True))
 
 

@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from crm_sync.access import sees_several, whom_to_ask, within, workspace_keys
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.columns import column
+from crm_sync.admin.ui.paginator import ListPaginator, RowsOnce
 
 
 class ScopedAdmin(ModelAdmin):
@@ -18,6 +19,8 @@ class ScopedAdmin(ModelAdmin):
         is_of_many: whether a workspace has several of these rows, which then say which it is.
     """
 
+    paginator = ListPaginator
+    show_full_result_count = False  # beside a search: it would count the whole table each time
     change_list_template = "crm_sync/list.html"
     workspace_path: str | None = "workspace"
     is_of_many = True
@@ -44,6 +47,10 @@ class ScopedAdmin(ModelAdmin):
     @property
     def _has_column(self) -> bool:
         return self.workspace_path is not None and self.is_of_many
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowsOnce]:
+        """Read the rows of a short list once."""
+        return RowsOnce
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Say of which workspace a row is, to who sees several."""

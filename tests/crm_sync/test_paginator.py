@@ -1,0 +1,58 @@
+"""Lists of the admin: the rows of each page and their number, whatever was read to know it."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from crm_sync.admin.ui.paginator import ListPaginator
+from crm_sync.models import Workspace
+from properties.models import Property
+
+ROWS = 30
+
+
+@pytest.fixture
+def stock(db):
+    """Return a function that makes as many properties, R-000 and on."""
+
+    def stock_(number: int):
+        place = Workspace.objects.create(slug="main", base_url="https://platform.test")
+        Property.objects.bulk_create(
+            Property(workspace=place, object_reference_id=f"R-{n:03}") for n in range(number)
+        )
+        return Property.objects.order_by("object_reference_id")
+
+    return stock_
+
+
+@pytest.mark.parametrize("number", [0, 1, 29, 30, 31, 60, 61, 310])
+@pytest.mark.parametrize("is_narrowed", [False, True])
+def test_each_row_stands_on_one_page_in_its_order(stock, number, is_narrowed):
+    rows = stock(number)
+    narrowed = rows.filter(object_reference_id__startswith="R-") if is_narrowed else rows
+    pages = ListPaginator(narrowed, ROWS)
+    found = [row for page in pages.page_range for row in pages.page(page).object_list]
+    assert (pages.count, found) == (number, list(rows))
+
+
+def test_a_search_that_finds_a_few_reads_the_table_once(stock, admin_client):
+    stock(40)
+    admin_client.get("/admin/properties/property/")  # what a process keeps is not ours
+    with CaptureQueriesContext(connection) as queries:
+        page = admin_client.get("/admin/properties/property/?q=R-00").content.decode()
+    assert [f"R-{n:03}" in page for n in (0, 9, 10)] == [True, True, False]
+    assert len([one for one in queries if "LIKE" in one["sql"]]) == 1
+
+
+@pytest.mark.parametrize(("searched", "total"), [("R-", 40), ("R-03", 10), ("none", 0)])
+def test_a_list_says_how_many_were_found(stock, admin_client, searched, total):
+    stock(40)
+    page = admin_client.get(f"/admin/properties/property/?q={searched}")
+    assert page.context["cl"].result_count == total
+    assert len(page.context["cl"].result_list) == min(total, ROWS)
+
+
+def test_a_page_behind_the_last_leads_back_and_is_no_error(stock, admin_client):
+    stock(31)
+    answer = admin_client.get("/admin/properties/property/?q=R-&p=9")
+    assert (answer.status_code, answer["Location"]) == (302, "/admin/properties/property/?e=1")
