@@ -1,7 +1,7 @@
 """Read properties out of files in real formats, as streams with bounded memory.
 
 swissrets/     SwissRETS: its names, one record to one property, readers of XML and JSON, writer
-idx/           IDX 3.01: its columns, the reader
+idx/           IDX 3.01: its columns and words, the layout of a file, one line to one property
 table/         a table in our own names: columns, cells, readers of CSV and Excel, writer
 formats        which reader for which file
 isolation      a feed is read in a process of its own; `child` is that process

@@ -12,7 +12,7 @@ from pathlib import Path
 from properties import catalog
 from properties.catalog import Field, Kind, Source
 from properties.feeds import limits
-from properties.feeds.idx import columns, reader
+from properties.feeds.idx import codes, columns, layout
 from properties.feeds.idx.columns import As
 from properties.feeds.overlay import LOCALIZATIONS
 from properties.feeds.swissrets import vocabulary, xml_reader
@@ -92,18 +92,18 @@ def _idx_categories() -> Iterator[str]:
     """Yield what the categories of IDX lead to."""
     yield from ("| object_category | propertyType | object_type: propertyCategories |",)
     yield "|---|---|---|"
-    for category, kind in columns.PROPERTY_TYPES.items():
-        types = columns.CATEGORIES[category].items()
+    for category, kind in codes.PROPERTY_TYPES.items():
+        types = codes.CATEGORIES[category].items()
         yield f"| {category} | {kind} | {', '.join(f'{n}: {name}' for n, name in types)} |"
 
 
 def _idx_units() -> Iterator[str]:
     """Yield what the units of prices say."""
     yield from ("| offer_type | offerType | price_unit | says |", "|---|---|---|---|")
-    for offer, units in columns.PRICE_UNITS.items():
+    for offer, units in codes.PRICE_UNITS.items():
         for unit, says in units.items():
             words = ", ".join(f"{name} {value}" for name, value in says.items())
-            yield f"| {offer} | {columns.OFFER_TYPES[offer]} | {unit} | {words} |"
+            yield f"| {offer} | {codes.OFFER_TYPES[offer]} | {unit} | {words} |"
 
 
 def _swissrets() -> Iterator[str]:
@@ -129,7 +129,7 @@ _LIMITS = (
     ("SwissRETS", "a name", f"{limits.MAX_NAME} characters", "the file"),
     ("SwissRETS", "what is open at a time", f"{limits.MAX_DEPTH} levels", "the file"),
     ("SwissRETS XML", "a tag or comment", f"{xml_reader.MAX_TOKEN:,} bytes", "the file"),
-    ("IDX", "a line", f"{reader.MAX_LINE:,} bytes", "the file"),
+    ("IDX", "a line", f"{layout.MAX_LINE:,} bytes", "the file"),
     ("CSV", "a row", f"{csv_reader.MAX_ROW:,} characters", "the file"),
     ("CSV, Excel", "columns", f"{table_columns.MAX_COLUMNS}", "the file"),
     ("Excel", "rows, shared texts", f"{workbook.MAX_ROWS:,}", "the file"),

@@ -1,0 +1,190 @@
+"""How the lines of an IDX file are cut into columns: decided for the file, never by one line.
+
+A `#` in a text moves every later column by one, and no line says so by itself. So a first pass over
+the file counts the columns of all lines; a line of another count than its file's is refused.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from properties.feeds.idx.codes import CATEGORIES, OFFER_TYPES, PRICE_UNITS
+from properties.feeds.idx.columns import COLUMNS
+from properties.feeds.records import NotAFeed
+
+VERSION = "IDX3.01"
+MAX_LINE = 256 * 1024  # bytes; all columns filled to the limits of the field list take 60,000
+WIDTH = len(COLUMNS)
+_REFERENCES = slice(5, 8)
+_BEGINS = VERSION.encode()[:3]
+_BOM = b"\xef\xbb\xbf"
+_NOTHING = b" \t\r\n\x00\x1a"  # of a line without a record; 1A is how DOS ends a file
+# The # of &#39; is no separator: no column begins with a number and a semicolon.
+_NUMERIC = r"(?:\d{1,7}|[xX][0-9a-fA-F]{1,6});"
+_SEPARATOR = re.compile(rf"(?<!&)#|(?<=&)#(?!{_NUMERIC})")
+_SEPARATOR_BYTES = re.compile(_SEPARATOR.pattern.encode())
+
+Numbered = tuple[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What holds for all lines of a file.
+
+    Attributes:
+        is_ended: each column is ended by a `#`, so that each line has one at its end.
+        is_object_known: the reference of an object alone names it; False where two objects of
+            different houses share one.
+    """
+
+    is_ended: bool = False
+    is_object_known: bool = True
+
+    def fault(self, cells: list[str]) -> str | None:
+        """Say why a line is none of this file: it has another count of columns, or moved ones."""
+        is_ended = self.is_ended and not cells[-1].strip()
+        count = len(cells) - is_ended
+        if count > WIDTH:
+            return f"has {count} columns instead of {WIDTH}: a # in one of its texts ends a column"
+        if count < WIDTH:
+            return f"has {count} columns instead of {WIDTH}: it lacks columns, or breaks off"
+        if self.is_ended and not is_ended:
+            return "does not end with a # as the lines of this file do"
+        return next(filter(None, (_moved(cells, *mark) for mark in _MARKS)), None)
+
+
+def lines(file: BinaryIO, name: str) -> Iterator[Numbered]:
+    """Yield each record as it stands in a file, with the number of its first line.
+
+    A line that does not begin as a record goes on with a record that lacks columns: that is a line
+    break in a text. NotAFeed for a record longer than MAX_LINE.
+    """
+    begun, parts, size, columns = 0, list[bytes](), 0, 0
+    for number, line in _physical_lines(file, name):
+        if parts and not line.startswith(_BEGINS):
+            columns = columns or width(parts[0])
+            if columns < WIDTH:
+                parts.append(line)
+                columns += width(line) - 1
+                size += len(line)
+                if size > MAX_LINE:
+                    raise NotAFeed(f"{name}: line {begun} is longer than {MAX_LINE:,} bytes")
+                continue
+        if parts:
+            yield begun, b"".join(parts)
+        begun, parts, size, columns = number, [line], len(line), 0
+    if parts:
+        yield begun, b"".join(parts)
+
+
+def _physical_lines(file: BinaryIO, name: str) -> Iterator[Numbered]:
+    """Yield the lines that are not blank, with their numbers."""
+    number = 0
+    while line := file.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            raise NotAFeed(f"{name}: line {number} is longer than {MAX_LINE:,} bytes")
+        if line.strip(_NOTHING):
+            yield number, line.removeprefix(_BOM)
+
+
+def width(record: bytes) -> int:
+    """Return how many columns a record has."""
+    if b"&#" in record:
+        return 1 + len(_SEPARATOR_BYTES.findall(record))
+    return 1 + record.count(b"#")
+
+
+def split(text: str) -> list[str]:
+    """Return the columns of a record."""
+    return _SEPARATOR.split(text) if "&#" in text else text.split("#")
+
+
+def survey(path: Path, *, with_references: bool) -> Layout:
+    """Read a file once and return its layout; NotAFeed as `lines` raises it.
+
+    The count that more lines have is the file's. On a tie it is that of the field list, for a line
+    with one more is then refused, which loses less than a moved column. In memory are two numbers
+    for each reference of an object.
+    """
+    counts: Counter[bool] = Counter()
+    shared = {is_ended: _Shared() for is_ended in (False, True)}
+    with path.open("rb") as file:
+        for _, record in lines(file, path.name):
+            columns = width(record)
+            is_ended = columns == WIDTH + 1 and record.rstrip(_NOTHING).endswith(b"#")
+            if not is_ended and columns != WIDTH:
+                continue
+            counts[is_ended] += 1
+            if with_references:
+                shared[is_ended].meet(record)
+    is_ended = counts[True] > counts[False]
+    return Layout(is_ended, not shared[is_ended].is_found)
+
+
+class _Shared:
+    """Finds out whether two objects that differ in house or property share a reference."""
+
+    def __init__(self) -> None:
+        self.is_found = False
+        self._known: dict[int, int] = {}  # digest of a reference to that of all three
+
+    def meet(self, record: bytes) -> None:
+        """Look at the references of one more record."""
+        if self.is_found:
+            return
+        cells = _SEPARATOR_BYTES.split(record, 8) if b"&#" in record else record.split(b"#", 8)
+        three = tuple(reference(decode(cell)) for cell in cells[_REFERENCES])
+        if three[2]:
+            digest = hash(three)
+            self.is_found = self._known.setdefault(hash(three[2]), digest) != digest
+
+
+def reference(cell: str) -> str:
+    """Return a reference; the field list takes the word null for none."""
+    text = cell.strip()
+    return "" if text.lower() == "null" else text
+
+
+def decode(line: bytes) -> str:
+    """Return a line as text.
+
+    The format asks for ISO-8859-1, senders write ISO-8859-15, Windows-1252 and UTF-8 as well. A
+    line that is valid UTF-8 is hardly ever anything else. Windows-1252 has all of ISO-8859-1 that
+    people see; of ISO-8859-15 the euro is told apart, since nobody writes the sign that ISO-8859-1
+    has in its place, and the rest is not: the half in "4½ Zimmer" is there much oftener.
+    """
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        # The five bytes that are nothing in Windows-1252 are control characters: dropped.
+        return line.decode("cp1252", errors="ignore").replace("\u00a4", "€")
+
+
+# Columns whose values are like those of no neighbour, and what their values are like.
+_EMAIL = re.compile(r"[^@\s/]+@[^@\s/]+\.(?!png|jpe?g|gif|svg|webp)[a-z]{2,}", re.IGNORECASE)
+_DAY = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}\b.*")
+_UNITS = frozenset().union(*PRICE_UNITS.values())
+_CURRENCIES = frozenset({"CHF", "EUR", "USD", "GBP"})
+_MARKS: tuple[tuple[int, Callable[[str], object]], ...] = (
+    (2, lambda text: text.upper() in CATEGORIES),
+    (4, lambda text: text.upper() in OFFER_TYPES),
+    (21, lambda text: text.upper() in _UNITS),
+    (22, lambda text: text.upper() in _CURRENCIES),
+    (79, _EMAIL.fullmatch),
+    (177, _DAY.fullmatch),
+)
+
+
+def _moved(cells: list[str], number: int, looks: Callable[[str], object]) -> str | None:
+    """Say that the value of a column stands in its neighbour; None where it does not."""
+    if looks(cells[number].strip()):
+        return None
+    for place, why in ((number + 1, "a # in a text ends a column"), (number - 1, "one is missing")):
+        if looks(text := cells[place].strip()):
+            name = COLUMNS[number].name
+            return f"{name} {text!r} stands in column {place} instead of {number}: {why} before it"
+    return None

@@ -1,0 +1,301 @@
+"""One line of IDX becomes one property in the platform's names, or is refused with its reasons."""
+
+from collections.abc import Callable
+from typing import Any
+
+from properties import catalog
+from properties.feeds import limits
+from properties.feeds.coerce import coerce, is_odd_phone
+from properties.feeds.idx import values
+from properties.feeds.idx.codes import (
+    CATEGORIES,
+    OFFER_TYPES,
+    PRICE_UNITS,
+    PRICES,
+    PROPERTY_TYPES,
+)
+from properties.feeds.idx.columns import As
+from properties.feeds.idx.layout import VERSION, Layout, reference
+from properties.feeds.idx.mapping import Mapping, Way, is_type
+from properties.feeds.idx.values import Unreadable
+from properties.feeds.overlay import nested
+from properties.feeds.profile import Profile
+from properties.feeds.records import Record, Refusal
+from properties.feeds.swissrets.vocabulary import PROPERTY_TYPE_OF
+
+JOINT = "~"  # between three references: a slash cannot travel in an address (A14)
+_REFERENCES = ("ref_property", "ref_house", "ref_object")
+_SHOWN = 40  # characters of a bad value
+
+Texts = dict[str, str]  # what is not blank in a line, by column name
+Said = tuple[Way, str]
+
+
+class _Draft:
+    """What one line says so far: values by path, what is set aside, and what of that is bad."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.leftover: dict[str, Any] = {}
+        self.warnings: list[str] = []
+
+    def set_aside(self, name: str, text: str, why: str = "") -> None:
+        """Keep a text under the name of its column; `why` says what is wrong with it."""
+        self.leftover[name] = text
+        if why:
+            self.warnings.append(f"column {name}: {why}")
+
+    def refuse(self, name: str, text: str, error: Unreadable) -> None:
+        """Keep a text that is no value of its column; words that say "none" are no mistake."""
+        is_harmless = not str(error) or values.says_nothing(text)
+        self.set_aside(name, text, "" if is_harmless else f"{text[:_SHOWN]!r} {error}")
+
+
+class RecordReader:
+    """The records of one file: knows which references came before."""
+
+    def __init__(self, layout: Layout, profile: Profile, mapping: Mapping) -> None:
+        self._layout = layout
+        self._profile = profile
+        self._mapping = mapping
+        self._seen: set[str] = set()
+
+    def take(self, cells: list[str], position: str) -> Record | Refusal:
+        """Return the record of a line with all its columns, or why it is refused.
+
+        Refused: another version, no reference or the one of an earlier record, a category that
+        nobody knows, a text that is too long for any field. Any other bad value is set aside with
+        a warning; if the profile is not lenient, it refuses the record too.
+        """
+        pairs = zip(self._mapping.columns, cells, strict=True)
+        said = [(column, text) for column, cell in pairs if cell and (text := cell.strip())]
+        texts = {column.name: text for column, text in said}
+        key, reasons = self._identity(texts)
+        reasons += self._faults(texts)
+        draft, document = self._document(said, texts, key)
+        if bad := self._bad(document, reasons):
+            said = [pair for pair in said if pair[0].name not in bad]
+            draft, document = self._document(said, {c.name: text for c, text in said}, key)
+            for name, why in bad.items():
+                draft.set_aside(name, texts.get(name, ""), why)
+        if not self._profile.lenient:
+            reasons += [warning.removeprefix("column ") for warning in draft.warnings]
+        if reasons:
+            return Refusal(position, key or None, limits.first_reasons(reasons))
+        return Record(key, document, draft.leftover, position, warnings=tuple(draft.warnings))
+
+    def _identity(self, texts: Texts) -> tuple[str, list[str]]:
+        """Return what names the property, and what is wrong with that.
+
+        The object's own reference, unless the sender's setting or the file says that it names
+        several, or none: then all three.
+        """
+        three = [reference(texts.get(name, "")) for name in _REFERENCES]
+        how = self._profile.reference
+        is_alone = how == "OBJECT" or (how == "AUTO" and three[2] and self._layout.is_object_known)
+        key, name = (three[2], "ref_object") if is_alone else (JOINT.join(three), "the references")
+        if not (three[2] if is_alone else any(three)):
+            return "", ["ref_object is missing" if is_alone else "all three references are missing"]
+        if key in self._seen:
+            return key, [f'{name} "{key}" is a duplicate: an earlier record has it']
+        self._seen.add(key)
+        return key, []
+
+    def _faults(self, texts: Texts) -> list[str]:
+        """Return what makes a record useless, whatever else it holds."""
+        faults = []
+        if texts.get("version") != VERSION:
+            faults.append(f"version is {texts.get('version')!r} instead of {VERSION}")
+        category = texts.get("object_category", "").upper()
+        if category not in PROPERTY_TYPES and category not in self._mapping.words:
+            known = ", ".join(PROPERTY_TYPES)
+            faults.append(
+                f"object_category is {texts.get('object_category')!r}; it is one of {known}"
+            )
+        faults += [
+            f"{name} is longer than {limits.MAX_TEXT:,} characters"
+            for name, text in texts.items()
+            if len(text) > limits.MAX_TEXT
+        ]
+        return faults
+
+    def _bad(self, document: dict[str, Any], reasons: list[str]) -> dict[str, str]:
+        """Return the columns whose values the platform would refuse, and why.
+
+        What cannot be left out becomes a reason to refuse the record.
+        """
+        bad: dict[str, str] = {}
+        for fault in catalog.validate_document(document):
+            name = self._column_of(fault.path)
+            if name in {"", "ref_object"}:
+                reasons.append(f"{name}: {fault.message}" if name else fault.message)
+            else:
+                bad.setdefault(name, fault.message)
+        return bad
+
+    def _column_of(self, path: str) -> str:
+        """Return the name of the column that sets a field or holds it; "" if there is none."""
+        way = path.replace("[0]", "")
+        while way and way not in self._mapping.name_of:
+            way = way.rpartition(".")[0]
+        return self._mapping.name_of.get(way, "")
+
+    def _document(self, said: list[Said], texts: Texts, key: str) -> tuple[_Draft, dict[str, Any]]:
+        """Return what has a home in the property model, and what is left."""
+        draft = _Draft()
+        # What stands in a feed is published: IDX has no column for it.
+        draft.values |= {"objectReferenceId": key, "availabilityState": "ACTIVE"}
+        for column, text in said:
+            if column.read is As.KEPT:
+                draft.leftover[column.name] = text
+            elif column.read is not As.RULE:
+                self._put(draft, column, text)
+        _name_the_video(draft)
+        self._classify(texts, draft)
+        _price(texts, draft)
+        document = nested((path, (), value) for path, value in draft.values.items())
+        if in_language := document.pop("localizations", None):
+            document["localizations"] = [{"languageCode": self._profile.language, **in_language}]
+        return draft, document
+
+    def _put(self, draft: _Draft, column: Way, text: str) -> None:
+        """Put what a column says where it belongs; what that leaves out is kept as well."""
+        read, paths = column.read, column.paths
+        try:
+            value = self._value(read, paths[0], text)
+        except Unreadable as error:
+            draft.refuse(column.name, text, error)
+            return
+        if value is None:
+            return
+        parts = value if isinstance(value, tuple) else (value,) * len(paths)
+        for path, part in zip(paths, parts, strict=True):
+            if part is not None and part != "":
+                draft.values[path] = part
+        if read in _LOSSY and _leaves_out(read, paths[0], text, parts):
+            draft.set_aside(column.name, text)
+
+    def _value(self, read: As, path: str, text: str) -> Any:
+        """Return the value of a column, one for each of its paths, or None if it says nothing.
+
+        Raises:
+            Unreadable: it says something else.
+        """
+        if read is As.TEXT:
+            return coerce(path, values.plain(text))[0]
+        if read in {As.FLAG, As.LABEL, As.YES_NO}:
+            return self._flag(read, text)
+        if form := _FORMS.get(read):
+            return form(text)
+        number = values.number(read, text)
+        if read is As.COUNT and not isinstance(number, int):
+            raise Unreadable("")  # the field list allows half apartments, the catalog does not
+        return number if number or read is As.FLOOR else None
+
+    def _flag(self, read: As, text: str) -> Any:
+        """Return the value of a flag; None where it says nothing."""
+        says = values.flag(text)
+        if says != "APPLIES" and (read is As.LABEL or not self._mapping.no_counts):
+            return None
+        return {As.LABEL: "MINERGIE", As.YES_NO: says == "APPLIES"}.get(read, says)
+
+    def _classify(self, texts: Texts, draft: _Draft) -> None:
+        """Set what kind of object it is; keep a type that nobody knows."""
+        category, kind = texts.get("object_category", "").upper(), texts.get("object_type", "")
+        word = self._mapping.words.get(category, "")
+        number = int(kind) if kind.isdecimal() and len(kind) < 4 else -1
+        found = word or CATEGORIES.get(category, {}).get(number)
+        # The main category decides, as it does for SwissRETS: one house, one type, whatever the
+        # feed.
+        own = word if is_type(word) else PROPERTY_TYPES.get(category)
+        if is_type(word):
+            found = None
+        draft.values["propertyType"] = PROPERTY_TYPE_OF.get(found or "", own or "OTHER")
+        if found is None:
+            if kind:
+                draft.set_aside("object_type", kind)
+            return
+        draft.values["propertyCategories"] = [found]
+        if found == "FURNISHED_FLAT":
+            draft.values["isFurnished"] = True
+
+
+_LOSSY = frozenset({As.TEXT, As.LINES, As.PERSON})
+
+
+def _leaves_out(read: As, path: str, text: str, parts: tuple[Any, ...]) -> bool:
+    """Say whether a value is less than its text, or one that a person should look at."""
+    match read:
+        case As.TEXT:
+            return is_odd_phone(path, parts[0]) or values.loses(text)
+        case As.LINES:
+            return values.loses(text)
+        case As.PERSON:  # "Frau"
+            return " ".join(filter(None, parts)) != text
+    return False
+
+
+def _link(text: str) -> list[dict[str, str]]:
+    """Return a list with one address of the web; Unreadable for the name of a file."""
+    if not text.lower().startswith(("http://", "https://")):
+        raise Unreadable("")
+    return [{"url": values.plain(text)}]
+
+
+_FORMS: dict[As, Callable[[str], Any]] = {
+    As.LINES: values.in_lines,
+    As.DATE: values.day,
+    As.LINK: _link,
+    As.STREET: lambda text: values.street(values.in_one_line(text)),
+    As.PERSON: lambda text: values.person(values.in_one_line(text)),
+    As.COUNTRY: values.country,
+    As.CURRENCY: values.currency,
+}
+
+
+def _name_the_video(draft: _Draft) -> None:
+    """Give the address of a film its title, which has a column of its own."""
+    if "videoLinks" in draft.values and (title := draft.leftover.pop("movie_title", "")):
+        draft.values["videoLinks"] = [{**draft.values["videoLinks"][0], "title": title}]
+
+
+def _price(texts: Texts, draft: _Draft) -> None:
+    """Set offer and prices; keep what has no place in what the object is offered for.
+
+    Without an amount the price is on request, which the platform says by leaving it out. Where
+    offer_type is blank, as of plots, the unit of the price tells it.
+    """
+    word, unit = texts.get("offer_type", "").upper(), texts.get("price_unit", "").upper()
+    if word and word not in OFFER_TYPES:
+        draft.set_aside("offer_type", texts["offer_type"], f"{word[:_SHOWN]!r} is no offer")
+    offer = word if word in OFFER_TYPES else _OFFER_OF_UNIT.get(unit, "")
+    if offer:
+        draft.values["offerType"] = OFFER_TYPES[offer]
+    names = PRICES.get(offer, {})
+    price: dict[str, Any] = {}
+    for name in PRICES["RENT"]:
+        if text := texts.get(name):
+            amount = _amount(draft, name, text)
+            if amount and name in names:
+                price[names[name]] = amount
+            elif amount:
+                draft.set_aside(name, text, "" if offer else "is no price without an offer_type")
+    says = PRICE_UNITS.get(offer, {}).get(unit)
+    if price and says:
+        price |= says
+    elif unit and says is None:
+        draft.set_aside("price_unit", texts["price_unit"])
+    if price:
+        draft.values["prices.rent" if offer == "RENT" else "prices.buy"] = price
+
+
+def _amount(draft: _Draft, name: str, text: str) -> int | float | None:
+    """Return an amount; None where there is none."""
+    try:
+        return values.number(As.AMOUNT, text)
+    except Unreadable as error:
+        draft.refuse(name, text, error)
+        return None
+
+
+_OFFER_OF_UNIT = {unit: offer for offer, units in PRICE_UNITS.items() for unit in units}

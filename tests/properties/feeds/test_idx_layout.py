@@ -1,0 +1,193 @@
+"""IDX 3.01: how lines are cut into columns, and what names a property: kept and broken."""
+
+import pytest
+
+from properties.feeds import NotAFeed, Profile, Refusal
+from properties.feeds.formats import read_feed
+from properties.feeds.records import FileWarning
+from tests.properties.feeds.idx_lines import line, raw_of
+
+TOO_MANY = "has 184 columns instead of 183: a # in one of its texts ends a column"
+
+
+@pytest.fixture
+def feed(tmp_path):
+    """Read a file of the given lines."""
+
+    def read(*lines, **profile):
+        path = tmp_path / "unload.txt"
+        path.write_bytes(b"".join(raw_of(text) + b"\r\n" for text in lines))
+        return list(read_feed(path, Profile(**profile)))
+
+    return read
+
+
+def references(items):
+    """Return the reference of each record, and the reasons of each refusal."""
+    return [one.reasons if isinstance(one, Refusal) else one.reference for one in items]
+
+
+# --- columns
+
+
+def test_a_number_sign_in_a_text_refuses_its_line_and_no_other(feed):
+    spoiled = line(ref_object="R-2", object_title="Wohnung #12", selling_price="900")
+    assert references(feed(line(), spoiled, line(ref_object="R-3"))) == ["R-1", [TOO_MANY], "R-3"]
+
+
+def test_a_file_whose_lines_all_end_with_a_separator_is_read(feed):
+    lines = [line(ref_object=f"R-{n}", selling_price="900") + "#" for n in range(3)]
+    items = feed(*lines)
+    assert references(items) == ["R-0", "R-1", "R-2"]
+    assert [item.document["prices"] for item in items] == [{"rent": {"gross": 900}}] * 3
+
+
+def test_where_lines_end_with_a_separator_one_more_number_sign_is_found_too(feed):
+    spoiled = line(ref_object="R-2", object_title="Wohnung #12") + "#"
+    assert references(feed(line() + "#", spoiled)) == ["R-1", [TOO_MANY]]
+
+
+def test_a_line_without_the_separator_that_ends_the_others_is_refused_alone(feed):
+    lines = [line(ref_object=f"R-{n}") + "#" for n in range(2)]
+    reason = "does not end with a # as the lines of this file do"
+    last = line(ref_object="R-2", sparefield_4="x")
+    assert references(feed(*lines, last)) == ["R-0", "R-1", [reason]]
+
+
+def test_with_as_many_lines_of_either_count_that_of_the_field_list_counts(feed):
+    spoiled = line(ref_object="R-2", object_title="Wohnung #12")
+    assert references(feed(spoiled, line())) == [[TOO_MANY], "R-1"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "reason"),
+    [
+        (
+            {"currency": "CHF"},
+            "currency 'CHF' stands in column 23 instead of 22: a # in a text ends a column"
+            " before it",
+        ),
+        (
+            {"price_unit": "MONTHLY"},
+            "price_unit 'MONTHLY' stands in column 22 instead of 21: a # in a text ends a column"
+            " before it",
+        ),
+        (
+            {"agency_email": "a@b.example"},
+            "agency_email 'a@b.example' stands in column 80 instead of 79: a # in a text ends a"
+            " column before it",
+        ),
+        (
+            {"last_modified": "01.02.2026 10:00:00"},
+            "last_modified '01.02.2026 10:00:00' stands in column 178 instead of 177: a # in a"
+            " text ends a column before it",
+        ),
+    ],
+)
+def test_moved_columns_are_seen_by_their_values_where_every_line_has_one_more(feed, texts, reason):
+    assert references(feed(line(object_title="Wohnung #12", **texts))) == [[reason]]
+
+
+def test_a_column_that_is_missing_is_seen_by_the_values_of_others(feed):
+    lacking = line(currency="CHF", agency_name="a#b").replace("##Wohnung", "#Wohnung")
+    assert references(feed(lacking)) == [
+        ["currency 'CHF' stands in column 21 instead of 22: one is missing before it"]
+    ]
+
+
+def test_the_number_sign_of_an_entity_ends_no_column(feed):
+    title = "l&#39;appartement &#x41;"
+    record = feed(line(), line(ref_object="R-2", object_title=title, region="x"))[1]
+    assert (record.document["title"], record.leftover) == ("l'appartement A", {"region": "x"})
+
+
+def test_a_line_break_in_a_text_is_a_part_of_it(feed):
+    broken = line(ref_object="R-2", object_description="Ruhig.\nHell.\r\n\r\nGross.", region="x")
+    first, second, third = feed(line(), broken, line(ref_object="R-3"))
+    assert second.document["localizations"][0]["description"] == "Ruhig.\nHell.\nGross."
+    assert (second.leftover, second.position) == ({"region": "x"}, "line 2")
+    assert (first.reference, third.reference, third.position) == ("R-1", "R-3", "line 6")
+
+
+def test_a_carriage_return_alone_breaks_no_line(feed):
+    record = feed(line(object_description="Ruhig.\rHell.", object_title="a\rb"))[0]
+    assert record.document["title"] == "a b"
+    assert record.document["localizations"][0]["description"] == "Ruhig.\nHell."
+
+
+def test_what_follows_a_whole_record_and_is_none_is_refused_alone(feed):
+    reason = "has 1 columns instead of 183: it lacks columns, or breaks off"
+    assert references(feed(line(), "3 records", line(ref_object="R-2"))) == [
+        "R-1",
+        [reason],
+        "R-2",
+    ]
+
+
+def test_the_end_of_a_file_of_dos_is_no_record(feed):
+    assert references(feed(line(), b"\x1a")) == ["R-1"]
+
+
+def test_a_record_of_many_short_lines_has_an_end(tmp_path):
+    path = tmp_path / "unload.txt"
+    path.write_bytes(b"IDX3.01#\r\n" + b"x\r\n" * 100_000)
+    with pytest.raises(NotAFeed, match="line 1 is longer than 262,144 bytes"):
+        list(read_feed(path))
+
+
+# --- what names a property
+
+
+def objects(*triples):
+    """Return a line for each property, house and object."""
+    names = ("ref_property", "ref_house", "ref_object")
+    return [line(**dict(zip(names, three, strict=True))) for three in triples]
+
+
+def test_the_reference_of_an_object_names_it_where_it_is_its_own(feed):
+    items = feed(*objects(("P", "A", "1"), ("P", "B", "2"), ("P", "A", "1")))
+    assert references(items) == [
+        "1",
+        "2",
+        ['ref_object "1" is a duplicate: an earlier record has it'],
+    ]
+
+
+def test_objects_of_two_houses_with_one_reference_are_named_by_all_three(feed):
+    warning, *items = feed(*objects(("P", "A", "1"), ("P", "B", "1"), ("P", "A", "2")))
+    assert references(items) == ["P~A~1", "P~B~1", "P~A~2"]
+    assert warning == FileWarning(
+        "ref_object names several objects: in this file each is named by ref_property, ref_house"
+        " and ref_object together. Set the references of its sender to TRIPLE, so that this stays"
+        " so"
+    )
+
+
+def test_an_object_without_a_reference_of_its_own_is_named_by_all_three(feed):
+    items = feed(*objects(("P", "A", ""), ("P", "B", "null"), ("", "", "1")))
+    assert references(items) == ["P~A~", "P~B~", "1"]
+
+
+def test_the_same_three_references_twice_are_a_duplicate(feed):
+    items = feed(*objects(("P", "A", "1"), ("P", "B", "1"), ("P", "A", "1")))
+    assert references(items[1:]) == [
+        "P~A~1",
+        "P~B~1",
+        ['the references "P~A~1" is a duplicate: an earlier record has it'],
+    ]
+
+
+def test_a_sender_may_say_what_names_its_objects(feed):
+    lines = objects(("P", "A", "1"), ("P", "B", "1"), ("P", "C", ""))
+    assert references(feed(*lines, reference="OBJECT")) == [
+        "1",
+        ['ref_object "1" is a duplicate: an earlier record has it'],
+        ["ref_object is missing"],
+    ]
+    assert references(feed(lines[0], reference="TRIPLE")) == ["P~A~1"]
+
+
+def test_a_line_with_moved_columns_has_no_say_in_what_names_the_others(feed):
+    spoiled = line(sender_id="a#b", ref_property="P", ref_house="1", ref_object="2")
+    items = feed(*objects(("P", "A", "1"), ("P", "A", "3")), spoiled)
+    assert references(items) == ["1", "3", [TOO_MANY]]

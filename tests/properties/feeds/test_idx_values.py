@@ -1,0 +1,325 @@
+"""IDX 3.01: values as people and programs write them; a bad one is set aside, not its record."""
+
+import pytest
+
+from properties.feeds import NotAFeed, Profile, Record, Refusal
+from properties.feeds.formats import read_feed
+from tests.properties.feeds.idx_lines import line, raw_of
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read a file with one line of the given columns."""
+
+    def read_one(texts, **profile):
+        path = tmp_path / "unload.txt"
+        path.write_bytes(raw_of(line(**texts).encode()) + b"\r\n")
+        (item,) = read_feed(path, Profile(**profile))
+        return item
+
+    return read_one
+
+
+def value(record, path):
+    """Return the value at a path of a record's document."""
+    found = record.document
+    for name in path.split("."):
+        found = found[int(name)] if isinstance(found, list) else found.get(name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("column", "path", "text", "number"),
+    [
+        ("surface_living", "areaBwf", "112 m2", 112),
+        ("surface_living", "areaBwf", "ca. 112,5 m²", 112.5),
+        ("surface_property", "areaPropertyLand", "1'200", 1200),
+        ("surface_property", "areaPropertyLand", "1\u2019200\u00a0m2", 1200),
+        ("surface_property", "areaPropertyLand", "12 500", 12500),
+        ("surface_property", "areaPropertyLand", "1.250.000", 1250000),
+        ("surface_property", "areaPropertyLand", "1.250,5", 1250.5),
+        ("volume", "buildingVolume", "1250 m3.", 1250),
+        ("number_of_rooms", "numberOfRooms", "4,5", 4.5),
+        ("number_of_rooms", "numberOfRooms", "4½", 4.5),
+        ("number_of_rooms", "numberOfRooms", "4 1/2 Zimmer", 4.5),
+        ("number_of_rooms", "numberOfRooms", "3.500", 3.5),
+        ("number_of_rooms", "numberOfRooms", "½", 0.5),
+        ("ceiling_height", "ceilingHeight", "2.850 m", 2.85),
+        ("maximal_floor_loading", "floorLoad", "500 kg/m2", 500),
+        ("year_built", "yearBuilt", "ca. 1998", 1998),
+        ("floor", "floor", "EG", 0),
+        ("floor", "floor", "2. OG", 2),
+        ("floor", "floor", "2. UG", -2),
+        ("floor", "floor", "-1", -1),
+        ("selling_price", "prices.rent.gross", "CHF 1'200.-", 1200),
+        ("selling_price", "prices.rent.gross", "1'200.50 CHF", 1200.5),
+        ("rent_net", "prices.rent.net", "Fr. 900.--", 900),
+    ],
+)
+def test_a_number_is_read_as_people_write_it(read, column, path, text, number):
+    record = read({column: text})
+    assert (value(record, path), record.leftover, record.warnings) == (number, {}, ())
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "why"),
+    [
+        ("surface_living", "ca. viel", "'ca. viel' is no number"),
+        ("surface_living", "80-90", "'80-90' is no number of this column"),
+        ("surface_living", "3 ha", "'3 ha' is no number of this column"),
+        ("surface_living", "1.200", "'1.200' is unclear: it may be 1200 or 1.200"),
+        ("surface_living", "1,200", "'1,200' is unclear: it may be 1200 or 1.200"),
+        ("surface_living", "1.2.3", "'1.2.3' is no number"),
+        ("surface_living", "12 5", "'12 5' is no number"),
+        ("surface_living", "-5", "areaBwf must be at least 0, not -5"),
+        ("surface_living", "9" * 70, f"'{'9' * 40}' is no number"),
+        ("carrying_capacity_elevator", "2 t", "'2 t' is no number of this column"),
+        ("selling_price", "EUR 1200", "'EUR 1200' is no number"),
+        ("year_built", "98", "yearBuilt must be between 1000 and 2999, not 98"),
+        ("available_from", "31.02.2026", "'31.02.2026' is no day of a calendar"),
+        ("available_from", "Sommer 2026", "'Sommer 2026' is no date"),
+        ("elevator", "vielleicht", "'vielleicht' is neither yes (1, Y) nor no (0, N)"),
+        ("currency", "Rappen", "prices.currency is longer than 3 characters (6)"),
+        ("object_title", "x" * 256, "title is longer than 255 characters (256)"),
+        ("offer_type", "LEASE", "'LEASE' is no offer"),
+    ],
+)
+def test_a_bad_value_is_set_aside_with_its_reason_or_refuses_its_record(read, column, text, why):
+    record = read({column: text})
+    assert record.leftover[column] == text
+    assert record.warnings == (f"column {column}: {why}",)
+    refusal = read({column: text}, lenient=False)
+    assert refusal == Refusal("line 1", "R-1", [f"{column}: {why}"])
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("selling_price", "auf Anfrage"),
+        ("selling_price", "Prix sur demande"),
+        ("surface_living", "-"),
+        ("surface_living", "k.A."),
+        ("available_from", "sofort"),
+        ("available_from", "nach Vereinbarung"),
+        ("number_of_apartments", "7.5"),
+    ],
+)
+def test_words_for_no_value_are_set_aside_and_are_no_mistake(read, column, text):
+    for lenient in (True, False):
+        record = read({column: text}, lenient=lenient)
+        assert (record.leftover, record.warnings) == ({column: text}, ())
+
+
+@pytest.mark.parametrize("text", ["1.10.2026", "01-10-2026", "2026-10-01", "01.10.2026 08:00:00"])
+def test_a_date_is_read_as_programs_write_it(read, text):
+    assert read({"available_from": text}).document["availabilityStartAt"] == "2026-10-01"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("Ruhig.<br>Hell.<BR />Gross.", "Ruhig.\nHell.\nGross."),
+        ("<p>Ruhig &amp; <b>hell</b></p><p>Gross</p>", "Ruhig & hell\n\nGross"),
+        ("<ul><li>Bad</li><li>K&uuml;che</li></ul>", "- Bad\n- Küche"),
+        ("80&nbsp;m&sup2;, &#8364; 5 &#x41;", "80 m², € 5 A"),
+        ("Fläche < 100 m2 und > 50; AT&T &region &amp;uuml;", None),
+        ("<Muster AG>", "<Muster AG>"),
+    ],
+)
+def test_html_and_entities_become_text(read, text, plain):
+    record = read({"object_description": text})
+    expected = plain or "Fläche < 100 m2 und > 50; AT&T &region &uuml;"
+    assert value(record, "localizations.0.description") == expected
+    assert record.leftover == {}
+
+
+def test_a_link_in_a_text_is_kept_beside_it(read):
+    text = 'Mehr <a href="https://musterhaus.example">hier</a>'
+    record = read({"object_description": text})
+    assert value(record, "localizations.0.description") == "Mehr hier"
+    assert record.leftover == {"object_description": text}
+
+
+def test_a_short_text_loses_its_html_too(read):
+    texts = {
+        "object_title": "<b>Wohnung</b> mit&nbsp;Caf&eacute;<br>im Haus",
+        "ref_house": "A&amp;B",
+    }
+    record = read(texts)
+    assert record.document["title"] == "Wohnung mit Café\nim Haus".replace("\n", " ")
+    assert record.document["houseReferenceId"] == "A&B"
+
+
+@pytest.mark.parametrize(
+    ("text", "street", "number"),
+    [
+        ("Seestrasse 12", "Seestrasse", "12"),
+        ("Seestrasse 12a", "Seestrasse", "12a"),
+        ("Rue du 31-Décembre 7", "Rue du 31-Décembre", "7"),
+        ("Seestrasse, 12-14", "Seestrasse", "12-14"),
+        ("12, rue du Port", "rue du Port", "12"),
+        ("Postfach 12", "Postfach 12", None),
+        ("Parzelle Nr. 345", "Parzelle Nr. 345", None),
+        ("Rue du 31-Décembre", "Rue du 31-Décembre", None),
+        ("12", "12", None),
+    ],
+)
+def test_the_number_of_a_house_has_a_field_of_its_own(read, text, street, number):
+    address = read({"object_street": text}).document["address"]
+    assert (address["street"], address.get("streetNumber")) == (street, number)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "family", "is_kept"),
+    [
+        ("Petra Muster", "Petra", "Muster", False),
+        ("Frau Petra Muster", "Petra", "Muster", True),
+        ("Herr Muster", None, "Muster", True),
+        ("Anna Maria von Muster", None, "Anna Maria von Muster", False),
+        ("Musterhaus AG", None, "Musterhaus AG", False),
+        ("Muster", None, "Muster", False),
+    ],
+)
+def test_a_name_of_two_words_is_a_given_and_a_family_name(read, text, given, family, is_kept):
+    record = read({"agency_reference": text})
+    person = record.document["seller"]["contactPerson"]
+    assert (person.get("givenName"), person["familyName"]) == (given, family)
+    assert record.leftover == ({"agency_reference": text} if is_kept else {})
+
+
+def test_the_mail_of_the_agency_is_where_inquiries_go(read):
+    seller = read({"agency_email": "info@musterhaus.example"}).document["seller"]
+    assert seller == {
+        "organization": {"email": "info@musterhaus.example"},
+        "inquiryEmail": "info@musterhaus.example",
+    }
+
+
+def test_addresses_of_a_tour_and_a_film_become_links_and_names_of_files_do_not(read):
+    tour, film = "https://tour.example/?a=1&amp;b=2", "https://film.example/1"
+    texts = {"sparefield_2": tour, "movie_filename": film, "movie_title": "Rundgang"}
+    record = read(texts)
+    assert record.document["virtualTourLinks"] == [{"url": "https://tour.example/?a=1&b=2"}]
+    assert record.document["videoLinks"] == [{"url": film, "title": "Rundgang"}]
+    assert record.leftover == {}
+    files = {"sparefield_2": "x", "movie_filename": "film.mp4", "movie_title": "Rundgang"}
+    record = read(files)
+    assert record.leftover == files
+    assert record.document.keys() & {"virtualTourLinks", "videoLinks"} == set()
+
+
+def test_a_furnished_flat_is_furnished_and_what_is_in_a_feed_is_published(read):
+    record = read({"object_type": "7"})
+    assert (record.document["isFurnished"], record.document["availabilityState"]) == (
+        True,
+        "ACTIVE",
+    )
+    assert "isFurnished" not in read({"object_type": "1"}).document
+
+
+def test_a_plot_needs_no_offer_type_and_the_unit_of_its_price_tells_it(read):
+    plot = {"object_category": "PROP", "offer_type": "", "selling_price": "450000"}
+    record = read({**plot, "price_unit": "SELL"})
+    assert record.document["offerType"] == "BUY"
+    assert record.document["prices"] == {"buy": {"price": 450000, "referring": "ALL"}}
+    record = read(plot)
+    assert record.document.keys() & {"offerType", "prices"} == set()
+    assert record.warnings == ("column selling_price: is no price without an offer_type",)
+
+
+@pytest.mark.parametrize(("text", "code"), [("Schweiz", "CH"), ("ch", "CH"), ("Suisse", "CH")])
+def test_a_country_may_be_written_in_words(read, text, code):
+    assert read({"object_country": text}).document["address"]["countryCode"] == code
+
+
+def test_a_country_that_nobody_knows_is_set_aside(read):
+    record = read({"object_country": "Mordor", "object_city": "Bern"})
+    assert record.document["address"] == {"locality": "Bern"}
+    assert record.leftover == {"object_country": "Mordor"}
+    assert len(record.warnings) == 1
+
+
+def test_the_texts_have_the_language_of_the_sender(read):
+    texts = read({"object_description": "Calme."}, language="fr").document["localizations"]
+    assert texts == [{"languageCode": "fr", "title": "Wohnung", "description": "Calme."}]
+
+
+# --- what programs mean by a column
+
+
+@pytest.mark.parametrize(
+    ("flags", "texts", "path", "found"),
+    [
+        (
+            {"gardenhouse": "characteristics.hasGarden"},
+            {"gardenhouse": "Y"},
+            "hasGarden",
+            "APPLIES",
+        ),
+        ({"N": ""}, {"elevator": "N"}, "hasElevator", None),
+        ({"N": ""}, {"elevator": "Y"}, "hasElevator", "APPLIES"),
+        ({"N": "DOES_NOT_APPLY"}, {"elevator": "N"}, "hasElevator", "DOES_NOT_APPLY"),
+    ],
+)
+def test_the_flags_of_a_sender_say_what_a_column_means(read, flags, texts, path, found):
+    record = read({**texts, "balcony": "1"}, flags=flags)
+    assert (value(record, f"characteristics.{path}"), record.leftover) == (found, {})
+
+
+@pytest.mark.parametrize(
+    ("flags", "texts", "path", "found"),
+    [
+        ({"sparefield_1": "isFurnished"}, {"sparefield_1": "1"}, "isFurnished", True),
+        ({"sparefield_1": "isFurnished"}, {"sparefield_1": "0"}, "isFurnished", False),
+        ({"sparefield_1": "areaGarden"}, {"sparefield_1": "80 m2"}, "areaGarden", 80),
+        (
+            {"sparefield_1": "numberOfBathrooms"},
+            {"sparefield_1": "2"},
+            "numberOfBathrooms",
+            2,
+        ),
+        (
+            {"url": "videoLinks"},
+            {"url": "http://a.example"},
+            "videoLinks.0.url",
+            "http://a.example",
+        ),
+        ({"GARDEN": "PLOT"}, {"object_category": "GARDEN"}, "propertyType", "PLOT"),
+        (
+            {"GARDEN": "BUILDING_LOT"},
+            {"object_category": "GARDEN"},
+            "propertyCategories.0",
+            "BUILDING_LOT",
+        ),
+        ({"BOAT": "PARKING"}, {"object_category": "BOAT"}, "propertyType", "PARKING"),
+        ({}, {"object_category": "GARDEN", "object_type": "0"}, "propertyType", "AGRICULTURAL"),
+    ],
+)
+def test_any_column_may_set_a_field_and_a_word_may_be_another_type(read, flags, texts, path, found):
+    record = read(texts, flags=flags)
+    assert isinstance(record, Record)
+    assert value(record, path) == found
+
+
+def test_a_column_may_be_set_aside(read):
+    record = read({"balcony": "Y"}, flags={"balcony": ""})
+    assert (record.leftover, "characteristics" in record.document) == ({"balcony": "Y"}, False)
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        (
+            {"garden": "areaGarden"},
+            "garden: areaGarden is no column with its field, nor a word of IDX",
+        ),
+        ({"url": "areaPond"}, "url: areaPond is no field that one column can set"),
+        ({"url": "parkingLots"}, "url: parkingLots is no field that one column can set"),
+        ({"version": ""}, "version has a rule of its own: it cannot set another field"),
+        ({"N": "Y"}, "N: Y is no column with its field, nor a word of IDX"),
+    ],
+)
+def test_flags_that_name_what_is_not_there_read_no_file(read, flags, reason):
+    with pytest.raises(NotAFeed) as caught:
+        read({}, flags=flags)
+    assert str(caught.value) == f"unload.txt: the flags of its sender are wrong: {reason}"
