@@ -6,8 +6,10 @@ from celery import Celery
 from celery.signals import beat_init, worker_init
 
 from config import broker, orphan
+from config.environment import end_in_one_line
 
 broker.use()
+end_in_one_line()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("crm_sync")

@@ -6,22 +6,28 @@ import secrets
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from zoneinfo import available_timezones
 
-import environ
 from cryptography.fernet import Fernet
+from django.core.exceptions import ImproperlyConfigured
 
 from config import data_dir
+from config.environment import Env
 
 # Nearly all that a start loads stays: to look through it for garbage was a seventh of the start of
 # each process (`python -c "import config.wsgi"`: 1.11 s of processor time, now 0.94).
 gc.set_threshold(50_000, 20, 100)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+env = Env()
 env.read_env(str(BASE_DIR / ".env"))
 
 DATA_DIR = Path(env.str("DATA_DIR", default=str(BASE_DIR / "var")))
 data_dir.prepare(DATA_DIR)
+
+
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+KEYS, DATABASE = "secrets.key", "db.sqlite3"
 
 
 def kept_secret(name: str, fresh: str) -> str:
@@ -31,6 +37,12 @@ def kept_secret(name: str, fresh: str) -> str:
     """
     path = DATA_DIR / name
     if not path.exists():
+        if name == KEYS and any((DATA_DIR / other).exists() for other in ("django.key", DATABASE)):
+            raise ImproperlyConfigured(
+                f"{path} is missing, and the stored tokens and secrets cannot be read without it:"
+                " put it back from your backup. If there is none, write a new Fernet key into it,"
+                " and enter each token and secret again."
+            )
         draft = DATA_DIR / f".{name}.{secrets.token_hex(4)}"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
@@ -45,13 +57,22 @@ def kept_secret(name: str, fresh: str) -> str:
 
 
 DEBUG = env.bool("DEBUG", default=False)
+# S5: newest first; the older ones still decrypt. Not derived from SECRET_KEY, so each can rotate.
+# Made before the other one: where that is, this one was, and is never replaced in silence.
+SECRET_KEYS_AT_REST: list[str] = env.list("SECRET_KEYS_AT_REST", default=[]) or [
+    kept_secret(KEYS, Fernet.generate_key().decode())
+]
+for _key in SECRET_KEYS_AT_REST:
+    try:
+        Fernet(_key)
+    except ValueError:
+        raise ImproperlyConfigured(
+            f"SECRET_KEYS_AT_REST, or {DATA_DIR / KEYS}, holds something that is no Fernet key:"
+            " each is 32 bytes in URL-safe base64, newest first, with commas between them."
+        ) from None
 SECRET_KEY = env.str("SECRET_KEY", default="") or kept_secret(
     "django.key", secrets.token_urlsafe(50)
 )
-# S5: newest first; the older ones still decrypt. Not derived from SECRET_KEY, so each can rotate.
-SECRET_KEYS_AT_REST: list[str] = env.list("SECRET_KEYS_AT_REST", default=[]) or [
-    kept_secret("secrets.key", Fernet.generate_key().decode())
-]
 
 # --- the product ---------------------------------------------------------------------------------
 # The address under which the platform reaches us: callbacks go to PUBLIC_BASE_URL/webhooks/<uuid>/.
@@ -166,7 +187,7 @@ POSTGRESQL_OPTIONS: dict[str, Any] = {
     "prepare_threshold": 5,  # uses of a statement, then it is prepared
 }
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": env.db_url("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'db.sqlite3'}")
+    "default": env.db_url("DATABASE_URL", default=f"sqlite:///{DATA_DIR / DATABASE}")
 }
 _database = DATABASES["default"]
 _is_sqlite = _database["ENGINE"].endswith("sqlite3")
@@ -187,7 +208,7 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LANGUAGE_CODE = "en"
-TIME_ZONE = env.str("TIME_ZONE", default="UTC")
+TIME_ZONE = env.one_of("TIME_ZONE", "UTC", available_timezones())
 USE_TZ = True
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
@@ -278,7 +299,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "root": {"handlers": ["console"], "level": env.one_of("LOG_LEVEL", "INFO", LOG_LEVELS)},
 }
 
 REST_FRAMEWORK: dict[str, Any] = {

@@ -1,16 +1,25 @@
 """The WSGI entry point, which hands chunked request bodies to Django whole (I17)."""
 
 import os
+import sys
 from collections.abc import Iterable
 from io import BytesIO
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
+from config.environment import problem
+
+BOOT_FAILED = 3  # gunicorn then ends as a whole, and does not start worker after worker
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-django_application = get_wsgi_application()
+try:
+    django_application = get_wsgi_application()
+except ImproperlyConfigured as error:
+    sys.stderr.write(f"{problem(error)}\n")
+    sys.exit(BOOT_FAILED)
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

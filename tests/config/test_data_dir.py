@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet
 
 from tests.config.web import web
 from tests.processes import ROOT, Installation, wait_until
@@ -64,6 +65,8 @@ def test_a_folder_of_an_older_version_is_tightened_once_with_one_line(tmp_path):
     folder = tmp_path / "data"
     (folder / "imports").mkdir(parents=True)
     (folder / "db.sqlite3").write_text("")
+    (folder / "secrets.key").touch(0o600)
+    (folder / "secrets.key").write_text(Fernet.generate_key().decode())
     (folder / "elsewhere").symlink_to("/etc/passwd")
     for path, rights in (
         (folder, 0o755),

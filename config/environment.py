@@ -1,0 +1,102 @@
+"""Settings from the environment: a bad value ends the start in one line that names it."""
+
+import sys
+from collections.abc import Callable, Container
+from types import TracebackType
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+from django.db.utils import OperationalError
+
+KINDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "yes or no: true or false",
+    list: "a list: values with commas between them",
+}
+DATABASES = frozenset(f"django.db.backends.{name}" for name in ("postgresql", "sqlite3"))
+YES_OR_NO = frozenset({*environ.Env.BOOLEAN_TRUE_STRINGS, "false", "off", "n", "no", "0", ""})
+# With a zero nothing would move, or each call would end at once.
+MORE_THAN_ZERO = frozenset({"CALL_DEADLINE", "PUSH_THREADS", "ORDER_READS_A_MINUTE"})
+
+
+class Env(environ.Env):  # type: ignore[misc] # it has no types
+    """Reads as django-environ does.
+
+    Raises:
+        ImproperlyConfigured: a value is not of its kind, below zero, or an address that is none. An
+            address is not repeated: it may hold a password (S5).
+    """
+
+    def get_value(self, var: str, cast: Any = None, *args: Any, **options: Any) -> Any:
+        """Return the value of a variable, or its default."""
+        said = self.ENVIRON.get(var)
+        try:
+            value = super().get_value(var, cast, *args, **options)
+        except ValueError:
+            raise _unfit(var, said, cast) from None
+        if said is None:
+            return value
+        if cast is bool and said.lower() not in YES_OR_NO:
+            raise _unfit(var, said, cast)
+        if cast in {int, float} and not _is_in_range(var, value):
+            least = "more than 0" if var in MORE_THAN_ZERO else "0 or more"
+            raise ImproperlyConfigured(f"{var} is {said}: it must be {least}. See .env.example.")
+        return value
+
+    def one_of(self, var: str, default: str, choices: Container[str]) -> str:
+        """Return the value of a variable that has a few possible ones."""
+        value = str(self.str(var, default=default))
+        if value not in choices:
+            raise _unfit(var, value, None)
+        return value
+
+    def db_url(self, var: str, *args: Any, **options: Any) -> Any:
+        """Return the database that an address names."""
+        found = self._address(super().db_url, var, *args, **options)
+        if found["ENGINE"] not in DATABASES:
+            raise ImproperlyConfigured(f"{var} must name a PostgreSQL or SQLite database.")
+        return found
+
+    def email_url(self, var: str, *args: Any, **options: Any) -> Any:
+        """Return the settings of the mail server that an address names."""
+        return self._address(super().email_url, var, *args, **options)
+
+    def _address(self, read: Callable[..., Any], var: str, *args: Any, **options: Any) -> Any:
+        try:
+            return read(var, *args, **options)
+        except (ValueError, KeyError, ImproperlyConfigured):
+            example = ".env.example shows one"
+            raise ImproperlyConfigured(f"{var} is no address that we know: {example}.") from None
+
+
+def _is_in_range(name: str, value: float) -> bool:
+    return 0 < value < float("inf") if name in MORE_THAN_ZERO else 0 <= value < float("inf")
+
+
+def _unfit(name: str, said: str | None, cast: Any) -> ImproperlyConfigured:
+    kind = KINDS.get(cast, "one that we know")
+    return ImproperlyConfigured(f"{name} is {said!r} and not {kind}. See .env.example.")
+
+
+def problem(error: BaseException) -> str:
+    """Return the line for a start that fails for want of a right setting; "" for a bug of ours."""
+    if isinstance(error, ImproperlyConfigured):
+        return f"It cannot start: {str(error).partition(chr(10))[0]}"
+    if isinstance(error, OperationalError):
+        reason = str(error).strip().partition("\n")[0]
+        return f"The database does not answer ({reason}): is it running, and is DATABASE_URL right?"
+    return ""
+
+
+def end_in_one_line() -> None:
+    """Let this process end with that line instead of a traceback."""
+    sys.excepthook = _say
+
+
+def _say(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if line := problem(error):
+        sys.stderr.write(f"{line}\n")
+    else:
+        sys.__excepthook__(kind, error, trace)

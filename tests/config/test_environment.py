@@ -1,0 +1,113 @@
+"""A bad setting, a lost key and a database that is away end each start in one line."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet
+
+from tests.processes import ROOT
+
+MANAGE = (sys.executable, "manage.py", "check")
+# Nothing but the settings: half the time of a start.
+LOAD = "from config.environment import end_in_one_line as e; e(); from config import settings"
+SETTINGS = (sys.executable, "-c", LOAD)
+STARTS = {
+    "manage.py": MANAGE,
+    "worker": (sys.executable, "-m", "celery", "-A", "config", "worker"),
+    "beat": (sys.executable, "-m", "celery", "-A", "config", "beat"),
+}
+UNFIT = {
+    "CALL_DEADLINE=soon": "CALL_DEADLINE is 'soon' and not a number. See .env.example.",
+    "CALL_DEADLINE=": "CALL_DEADLINE is '' and not a number. See .env.example.",
+    "CALL_DEADLINE=0": "CALL_DEADLINE is 0: it must be more than 0. See .env.example.",
+    "FEED_MISSING_SHARE=-1": "FEED_MISSING_SHARE is -1: it must be 0 or more. See .env.example.",
+    "PUSH_THREADS=4.5": "PUSH_THREADS is '4.5' and not a whole number. See .env.example.",
+    "DEBUG=ture": "DEBUG is 'ture' and not yes or no: true or false. See .env.example.",
+    "TIME_ZONE=Mars/North": "TIME_ZONE is 'Mars/North' and not one that we know. See .env.example.",
+    "LOG_LEVEL=LOUD": "LOG_LEVEL is 'LOUD' and not one that we know. See .env.example.",
+    "DATABASE_URL=postgres://u:canary@h:port/x": (
+        "DATABASE_URL is no address that we know: .env.example shows one."
+    ),
+    "DATABASE_URL=mysql://u:canary@h/x": "DATABASE_URL must name a PostgreSQL or SQLite database.",
+    "EMAIL_URL=pigeon://u:canary@h": (
+        "EMAIL_URL is no address that we know: .env.example shows one."
+    ),
+}
+
+
+def start(folder: Path, command=SETTINGS, **settings: str) -> subprocess.CompletedProcess[str]:
+    plain = {name: text for name, text in os.environ.items() if name not in {"DATABASE_URL"}}
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=plain | {"DATA_DIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"} | settings,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(("said", "line"), UNFIT.items(), ids=UNFIT)
+def test_a_setting_that_is_none_is_named_in_one_line(tmp_path, said, line):
+    name, _, value = said.partition("=")
+    ended = start(tmp_path / "data", **{name: value})
+    assert (ended.returncode, ended.stderr) == (1, f"It cannot start: {line}\n")
+
+
+@pytest.mark.parametrize("command", STARTS.values(), ids=STARTS)
+def test_each_process_says_so(tmp_path, command):
+    ended = start(tmp_path / "data", command, CALL_DEADLINE="soon")
+    assert ended.returncode == 1
+    assert ended.stderr == f"It cannot start: {UNFIT['CALL_DEADLINE=soon']}\n"
+
+
+def test_the_web_says_so_and_does_not_start_worker_after_worker(tmp_path):
+    web = (sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py", "-b", "127.0.0.1:0")
+    ended = start(tmp_path / "data", (*web, "config.wsgi"), CALL_DEADLINE="soon")
+    assert ended.returncode == 3
+    assert ended.stderr.count(UNFIT["CALL_DEADLINE=soon"]) == 1
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_database_that_is_away_is_one_line_without_its_password(tmp_path):
+    command = (sys.executable, "manage.py", "migrate")
+    url = "postgres://u:canary@127.0.0.1:1/x"
+    ended = start(tmp_path / "data", command, DATABASE_URL=url)
+    assert ended.returncode == 1
+    assert re.fullmatch(
+        r"The database does not answer \(connection failed: .*Connection refused\): is it running,"
+        r" and is DATABASE_URL right\?\n",
+        ended.stderr,
+    )
+    assert "canary" not in ended.stderr
+
+
+def test_a_lost_key_is_not_replaced(tmp_path):
+    assert start(tmp_path / "data").returncode == 0
+    key = tmp_path / "data" / "secrets.key"
+    kept = key.read_text()
+    key.unlink()
+    ended = start(tmp_path / "data")
+    assert (ended.returncode, key.exists()) == (1, False)
+    assert ended.stderr.startswith(f"It cannot start: {key} is missing, and the stored tokens")
+    assert start(tmp_path / "data", SECRET_KEYS_AT_REST=kept).returncode == 0
+    key.write_text(kept)
+    assert start(tmp_path / "data").returncode == 0
+
+
+@pytest.mark.parametrize("place", ["file", "variable"])
+def test_a_key_that_is_none_ends_the_start_and_is_not_shown(tmp_path, place):
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    settings = {"SECRET_KEYS_AT_REST": f"{Fernet.generate_key().decode()},canary"}
+    if place == "file":
+        (folder / "secrets.key").write_text("canary")
+    ended = start(folder, **(settings if place == "variable" else {}))
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("It cannot start: SECRET_KEYS_AT_REST, or ")
+    assert "canary" not in ended.stderr
