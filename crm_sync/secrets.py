@@ -50,6 +50,24 @@ def _decrypted(token: str, keys: tuple[str, ...]) -> str:
         ) from None
 
 
+def is_newest(token: str) -> bool:
+    """Say whether a stored secret was encrypted with the first of the keys."""
+    try:
+        _fernet(tuple(settings.SECRET_KEYS_AT_REST[:1])).decrypt(token.encode())
+    except InvalidToken:
+        return False
+    return True
+
+
+def rotated(token: str) -> str:
+    """Return a stored secret, encrypted with the first of the keys.
+
+    Raises:
+        SecretUnreadable: as `decrypt` does.
+    """
+    return encrypt(decrypt(token))
+
+
 class Secret(str):
     """A string that does not print itself."""
 

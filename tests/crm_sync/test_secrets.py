@@ -1,8 +1,12 @@
 """Secrets are unreadable at rest, can be rotated, and do not print themselves (S5)."""
 
+import json
+from io import StringIO
+
 import pytest
 from cryptography.fernet import Fernet
 from django.core import serializers
+from django.core.management import CommandError, call_command
 from django.db import connection
 
 from crm_sync.models import Workspace
@@ -96,3 +100,44 @@ def test_a_secret_does_not_print_itself(stored):
 
 def test_no_dump_of_the_data_holds_a_secret(stored):
     assert "canary" not in serializers.serialize("json", Workspace.objects.all())
+
+
+# --- rotate_keys ---
+def rotate(*options: str) -> dict:
+    out = StringIO()
+    call_command("rotate_keys", "--json", *options, stdout=out)
+    return json.loads(out.getvalue())
+
+
+def test_rotated_secrets_are_read_without_the_old_key(stored, keys, settings):
+    settings.SECRET_KEYS_AT_REST = [keys[1], keys[0]]
+    assert rotate() == {"encrypted": 4, "newest": 0, "unreadable": []}
+    assert rotate() == {"encrypted": 0, "newest": 4, "unreadable": []}
+    settings.SECRET_KEYS_AT_REST = [keys[1]]
+    assert read() == CANARIES
+    assert "canary" not in raw()
+
+
+def test_a_dry_run_writes_nothing(stored, keys, settings):
+    before = raw()
+    settings.SECRET_KEYS_AT_REST = [keys[1], keys[0]]
+    assert rotate("--dry-run") == {"encrypted": 4, "newest": 0, "unreadable": []}
+    assert raw() == before
+
+
+def test_what_no_key_decrypts_is_named_and_left_and_the_others_are_rotated(stored, keys, settings):
+    settings.SECRET_KEYS_AT_REST = [keys[2]]
+    other = Workspace.objects.create(slug="other", base_url="http://x.test", fixed_token="new")
+    settings.SECRET_KEYS_AT_REST = [keys[1], keys[2]]
+    before = raw().partition("'other'")[0]
+    with pytest.raises(CommandError) as failed:
+        call_command("rotate_keys")
+    assert (str(failed.value), failed.value.returncode) == ("no key decrypts 4 of them", 3)
+    assert raw().partition("'other'")[0] == before
+    settings.SECRET_KEYS_AT_REST = [keys[1]]
+    assert Workspace.objects.get(pk=other.pk).fixed_token == "new"
+
+
+def test_a_secret_that_is_none_stays_none(db, keys):
+    Workspace.objects.create(slug="none", base_url="http://x.test")
+    assert rotate() == {"encrypted": 0, "newest": 0, "unreadable": []}

@@ -1,0 +1,68 @@
+"""manage.py rotate_keys: encrypt every stored secret anew, with the newest key."""
+
+from typing import Any
+
+from django.apps import apps
+from django.db import models
+from django.db.models import Value
+from django.db.models.functions import Cast
+
+from crm_sync.management.base import PARTLY, SyncCommand
+from crm_sync.secrets import EncryptedTextField, SecretUnreadable, is_newest, rotated
+
+TEXT = models.TextField()
+
+
+class Command(SyncCommand):
+    """Rotates without a stop: each secret is readable before, meanwhile and after."""
+
+    help = (
+        "Encrypt every stored secret with the first key of SECRET_KEYS_AT_REST. Put a new key in"
+        " front, restart everything, run this, and take the old key out."
+    )
+    changes = True
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Go through all columns of secrets; exit code 3 where some cannot be decrypted."""
+        counts = {"encrypted": 0, "newest": 0}
+        unreadable: list[str] = []
+        for model, name in encrypted_columns():
+            for pk, token in self.track(_tokens(model, name), f"{model._meta.verbose_name} {name}"):
+                try:
+                    fresh = "" if is_newest(token) else rotated(token)
+                except SecretUnreadable:
+                    unreadable.append(f"{model._meta.verbose_name} {pk}: {name}")
+                    continue
+                counts["encrypted" if fresh else "newest"] += 1
+                if fresh and not options["dry_run"]:
+                    _replace(model, name, pk, token, fresh)
+        would = "would be " if options["dry_run"] else ""
+        lines = [f"unreadable  {one}: enter it again" for one in unreadable]
+        lines.append(
+            f"{counts['encrypted']} {would}encrypted anew, {counts['newest']} had the newest key"
+        )
+        self.emit(counts | {"unreadable": unreadable}, lines, as_json=options["json"])
+        if unreadable:
+            self.fail(f"no key decrypts {len(unreadable)} of them", PARTLY)
+
+
+def encrypted_columns() -> list[tuple[type[models.Model], str]]:
+    """Return the columns that hold secrets, of all apps."""
+    return [
+        (model, field.name)
+        for model in apps.get_models()
+        for field in model._meta.concrete_fields
+        if isinstance(field, EncryptedTextField)
+    ]
+
+
+def _tokens(model: type[models.Model], name: str) -> list[tuple[Any, str]]:
+    """Return the secrets as they are stored, with the keys of their rows."""
+    rows = model._default_manager.annotate(stored=Cast(name, TEXT)).order_by("pk")
+    return [(pk, token) for pk, token in rows.values_list("pk", "stored") if token]
+
+
+def _replace(model: type[models.Model], name: str, pk: Any, token: str, fresh: str) -> None:
+    """Write a secret, unless it was set to another one meanwhile."""
+    same = model._default_manager.annotate(stored=Cast(name, TEXT)).filter(pk=pk, stored=token)
+    same.update(**{name: Value(fresh, output_field=TEXT)})
