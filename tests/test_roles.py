@@ -14,6 +14,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from crm_sync.admin.ui.scope import SECRET_NAMES
+from crm_sync.secrets import EncryptedTextField
 from orders.models import CalendarFeed, Look, Placement, StatusChange
 from orders.news import News
 from orders.notices.happenings import Wish, happenings
@@ -300,3 +302,24 @@ def test_an_agent_changes_nothing_of_another_workspace(a, b, who):
     before = of_b()
     everything_tried(who["agent of A"], b)
     assert of_b() == before
+
+
+def secret_columns() -> list[tuple[str, str]]:
+    """Return the list of each model that has a secret, and the name of its column."""
+    found = [
+        (reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_changelist"), field.name)
+        for model in admin.site._registry
+        for field in model._meta.concrete_fields
+        if isinstance(field, EncryptedTextField) or field.name in {*SECRET_NAMES, "password"}
+    ]
+    assert {name for _, name in found} >= {"fixed_token", "auth_secret", "uuid", "password"}
+    return found
+
+
+def test_no_address_asks_for_a_part_of_a_secret(a, admin_client):
+    """Whoever sees a list could else find a secret letter by letter (S5)."""
+    for address, name in secret_columns():
+        for lookup in ("startswith", "gt", "regex", "isnull"):
+            answer = admin_client.get(f"{address}?{name}__{lookup}=1")
+            refused = answer.status_code == 302 and answer["Location"].endswith("?e=1")
+            assert refused or answer.status_code == 400, (address, name, lookup)

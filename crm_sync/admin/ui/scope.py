@@ -9,6 +9,10 @@ from crm_sync.access import sees_several, whom_to_ask, within, workspace_keys
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.paginator import ListPaginator, RowsOnce
+from crm_sync.secrets import EncryptedTextField
+
+# Who knows one of these may call us, or act in somebody's name.
+SECRET_NAMES = frozenset({"uuid", "token", "lease_token"})
 
 
 class ScopedAdmin(ModelAdmin):
@@ -48,6 +52,13 @@ class ScopedAdmin(ModelAdmin):
     def _has_column(self) -> bool:
         return self.workspace_path is not None and self.is_of_many
 
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Refuse an address that asks for a part of a secret, or of what stands for one (S5)."""
+        name = lookup.partition("__")[0]
+        secrets = {one.name for one in self.opts.concrete_fields if is_secret(one)}
+        allowed: bool = super().lookup_allowed(lookup, value, request)
+        return allowed and name not in secrets
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowsOnce]:
         """Read the rows of a short list once."""
         return RowsOnce
@@ -71,6 +82,11 @@ class ScopedAdmin(ModelAdmin):
     def _get_obj_does_not_exist_redirect(self, *_: Any) -> HttpResponse:
         """Answer 404: Django leads to the overview, with a message that repeats the address."""
         raise Http404
+
+
+def is_secret(field: Any) -> bool:
+    """Say whether a column holds a secret, or what stands for one."""
+    return isinstance(field, EncryptedTextField) or field.name in SECRET_NAMES
 
 
 def without_workspace(request: HttpRequest) -> dict[str, Any]:
