@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.widgets import FilteredSelectMultiple
 from django.contrib.auth.models import User
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +17,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin import webhook
 from crm_sync.admin.credentials import credentials_page
-from crm_sync.admin.ui.base import ModelForm, UnfoldAdminSelect2MultipleWidget, display
+from crm_sync.admin.ui.base import ModelForm, display
 from crm_sync.admin.ui.cells import badge, exact_moment, link, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import named
@@ -194,10 +195,9 @@ class WorkspaceAdmin(ScopedAdmin):
             obj.save(update_fields=changed)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Choose among the accounts by typing a part of a name."""
-        return super().formfield_for_manytomany(
-            db_field, request, **(kwargs | {"widget": UnfoldAdminSelect2MultipleWidget})
-        )
+        """Choose among the accounts, as on the page of a user among the workspaces."""
+        widget = FilteredSelectMultiple("people", is_stacked=False)
+        return super().formfield_for_manytomany(db_field, request, **(kwargs | {"widget": widget}))
 
     name = column(
         "workspace", lambda row: two_lines(row.slug, row.get_conflict_policy_display()), "slug"
