@@ -144,6 +144,7 @@ def _counts(summary: Summary) -> list[dict[str, Any]]:
 
 def _parts(summary: Summary) -> list[dict[str, Any]]:
     """Return the lists: title, rows of (name, quiet beside it, text), and how many were cut."""
+    exempt = set(summary.get("exempt", []))
     lists: list[tuple[str, str, list[tuple[str, str, str]]]] = [
         (
             "refused",
@@ -156,8 +157,11 @@ def _parts(summary: Summary) -> list[dict[str, Any]]:
         ("new", "New", [(ref, "", "") for ref in summary.get("new", [])]),
         (
             "missing",
-            "Not in the feed any more: they stay as they are",
-            [(ref, "", "") for ref in summary.get("missing", [])],
+            _missing_title(summary),
+            [
+                (ref, "", "A reference: it stays as it is" if ref in exempt else "")
+                for ref in summary.get("missing", [])
+            ],
         ),
         (
             "aside",
@@ -175,3 +179,9 @@ def _parts(summary: Summary) -> list[dict[str, Any]]:
         for name, title, rows in lists
         if rows
     ]
+
+
+def _missing_title(summary: Summary) -> str:
+    state = summary.get("missing_state", "")
+    what = f"their availability state becomes {state}" if state else "they stay as they are"
+    return f"Not in the feed any more: {what}"

@@ -13,7 +13,7 @@ from crm_sync.models import Workspace
 from properties.catalog import Fault, equal
 from properties.editing import Invalid, edit, faults
 from properties.feeds import Line, Record, Refusal
-from properties.imports import analyze, bulk_create
+from properties.imports import analyze, bulk_create, missing
 from properties.imports.bulk_create import NewProperty
 from properties.imports.differences import differences
 from properties.imports.report import Report
@@ -187,6 +187,10 @@ def _changes(row: Property, record: Record) -> tuple[Leaves, list[str]]:
     """Return what the record says anew since the last import, and which of it is different here."""
     asked, fed, here = record.changes(row.desired), row.fed, leaves(row.desired)
     if not record.parts:
+        if (state := missing.state_before(row)) is not None:
+            if asked.get(missing.STATE) == fed.get(missing.STATE):  # it says nothing new
+                asked = {**asked, missing.STATE: state}
+            fed = {path: value for path, value in fed.items() if path != missing.STATE}
         asked = {p: v for p, v in asked.items() if p not in fed or not equal(p, v, fed[p])}
     return asked, sorted(p for p, v in asked.items() if not equal(p, v, here.get(p)))
 

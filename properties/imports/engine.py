@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+from django.db import transaction
+
 from crm_sync.models import Workspace
 from properties.feeds import (
     Line,
@@ -18,6 +20,7 @@ from properties.feeds import (
     open_lines,
     open_spool,
 )
+from properties.imports import missing
 from properties.imports.apply import Taking
 from properties.imports.full_feed_guard import FullFeedGuard
 from properties.imports.profiles import profile_of
@@ -73,7 +76,7 @@ def import_feed(
     with open_spool() as spool:
         yield from _read(open_lines(path, profile_of(sender)), guard, spool, report)
         if guard is not None:
-            report.missing = guard.missing()
+            _compare(guard, workspace, sender, report)
             report.stopped = "" if force or skip else guard.fault()
         if report.stopped and not dry_run:
             raise Stopped(path, report)
@@ -82,8 +85,37 @@ def import_feed(
             yield from taking.take(lines[skip:])
             skip = max(0, skip - len(lines))
     if guard is not None and not dry_run:
-        guard.let_go()
+        yield from _settle(guard, workspace, report, now=now)
     yield report  # an empty feed has one too
+
+
+def _compare(
+    guard: FullFeedGuard, workspace: Workspace, sender: Sender | None, report: Report
+) -> None:
+    """Report what a feed, read to its end, lacks, and what becomes of that."""
+    report.missing = guard.missing()
+    report.missing_state = missing.state_of(sender)
+    if report.missing_state:
+        for batch in _batches(report.missing):
+            report.exempt += missing.exempt(workspace, batch)
+    if moved := guard.moved():
+        report.warnings.append(moved)
+
+
+def _settle(
+    guard: FullFeedGuard, workspace: Workspace, report: Report, *, now: datetime
+) -> Iterator[Report]:
+    """Do with what is missing as the sender wants, and expect it no longer."""
+    for batch in _batches(report.missing):
+        with transaction.atomic():
+            if report.missing_state:
+                missing.set_state(workspace, batch, report.missing_state, now=now)
+            guard.let_go(batch)
+        yield report
+
+
+def _batches(references: list[str]) -> Iterator[list[str]]:
+    return (references[start : start + CHUNK] for start in range(0, len(references), CHUNK))
 
 
 def _read(

@@ -1,42 +1,53 @@
 """Refuses a full feed that is empty or lacks too many properties of the last one."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from django.conf import settings
 
 from crm_sync.models import Workspace
-from properties.models import Property
+from properties.imports.report import Listed
+from properties.models import Property, Sender
 
-_BATCH = 500  # references in one UPDATE
+NAMED = 5  # references in one sentence
 
 
 class FullFeedGuard:
     """Compares a full feed with the properties that the last full feeds of the workspace held.
 
     Not counted as missing: a property that no full feed brought, and one that the last full feed
-    lacked already. Nor one of a feed in another format, unless this feed has a property of it: else
-    that is the feed of another sender. In memory it keeps reference and digest of each property.
+    lacked already. Nor one of another sender, even if this feed holds a property of it: that one
+    belongs to whoever brought it last. Without a sender, nor one of a feed in another format,
+    unless this feed has a property of it: else that is the feed of somebody else. In memory it
+    keeps reference and digest of each property.
+
+    Args:
+        feed: the key of a sender, or the format of a feed without one.
     """
 
-    def __init__(self, workspace: Workspace, feed_format: str) -> None:
+    def __init__(self, workspace: Workspace, feed: str) -> None:
         """Read with one query what the last feeds held."""
-        self._format = feed_format
+        self._feed = feed
         self._rows = Property.objects.filter(workspace=workspace, fed_by__isnull=False)
         self._left: dict[str, dict[str | None, str]] = defaultdict(dict)
         columns = self._rows.values_list("fed_by", "object_reference_id", "fed_digest")
-        for feed, reference, digest in columns.iterator():
-            self._left[str(feed)][reference] = digest
-        self._sizes = {feed: len(stock) for feed, stock in self._left.items()}
-        self._met = {feed_format}
+        for key, reference, digest in columns.iterator():
+            self._left[str(key)][reference] = digest
+        self._sizes = {key: len(stock) for key, stock in self._left.items()}
+        self._met = {feed}
+        self._moved = Listed[str](limit=NAMED)
         self._seen = 0
 
     def meet(self, reference: str | None, digest: str | None = None) -> bool:
         """Count a record of the feed; return whether it is the same as in the last feed."""
         self._seen += 1
-        for feed, stock in self._left.items():
+        for key, stock in self._left.items():
             if (known := stock.pop(reference, None)) is not None:
-                self._met.add(feed)
-                return feed == self._format and known == digest
+                if Sender.is_key(key) and key != self._feed:
+                    self._moved.add(str(reference))
+                elif not Sender.is_key(self._feed):
+                    self._met.add(key)
+                return key == self._feed and known == digest
         return False
 
     def missing(self) -> list[str]:
@@ -56,9 +67,14 @@ class FullFeedGuard:
             f" ({missing / known:.1%}; at most {allowed:.1%} may be missing)"
         )
 
-    def let_go(self) -> None:
-        """Expect the missing ones no longer; the properties themselves stay as they are."""
-        missing = self.missing()
-        for start in range(0, len(missing), _BATCH):
-            batch = missing[start : start + _BATCH]
-            self._rows.filter(object_reference_id__in=batch).update(fed_by=None)
+    def moved(self) -> str:
+        """Say which properties another sender had brought last; "" where none."""
+        if not self._moved.count:
+            return ""
+        more = self._moved.count - NAMED
+        names = ", ".join(self._moved.first) + (f" and {more:,} more" if more > 0 else "")
+        return f"brought by another sender until now, and by this one from now on: {names}"
+
+    def let_go(self, references: Sequence[str]) -> None:
+        """Expect missing ones no longer; the properties themselves stay as they are."""
+        self._rows.filter(object_reference_id__in=references).update(fed_by=None)

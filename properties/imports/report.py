@@ -40,7 +40,8 @@ class Report:
     that have no field. `warned` holds a reference, and why values of it were set aside as bad;
     `warnings` are those about the file. `differences` are those of the first changed records.
     `stopped` says why the feed as a whole is refused, `missing` lists all properties that it lacks,
-    and `total` counts its records: these are known once the file was read to its end.
+    and `total` counts its records: these are known once the file was read to its end. What is
+    missing gets the `missing_state` ("": it stays as it is), but for those that are `exempt`.
     """
 
     new: Listed[str] = field(default_factory=Listed)
@@ -52,6 +53,8 @@ class Report:
     warned: Listed[tuple[str, list[str]]] = field(default_factory=Listed)
     warnings: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    missing_state: str = ""
+    exempt: list[str] = field(default_factory=list)
     stopped: str = ""
     total: int | None = None
 

@@ -19,7 +19,8 @@ def added(summary: Summary, report: Report) -> Summary:
     """Return a summary with the counts and lists of a report added.
 
     Returns:
-        "counts": outcome to number; "new" and "missing": references; "changed" and "aside":
+        "counts": outcome to number; "new", "missing" and "exempt": references; "missing_state":
+        what is missing gets, "" where it stays as it is; "changed" and "aside":
         [reference, fields]; "warned": [reference, texts]; "warnings": texts about the file;
         "differences": [reference, [path, name, old, new] …, how many];
         "refused": [position, reference, reasons]; the lists are cut at KEPT and KEPT_REFUSED.
@@ -47,12 +48,17 @@ def added(summary: Summary, report: Report) -> Summary:
     }
     # Known once the file was read to its end, and the same each time.
     is_read = report.total is not None
-    counts["missing"] = len(report.missing) if is_read else count(summary, "missing")
-    lists["missing"] = report.missing[:KEPT] if is_read else summary.get("missing", [])
+    for name in ("missing", "exempt"):
+        found = getattr(report, name)
+        # What was settled before a worker died is missing no longer.
+        is_all = is_read and len(found) >= count(summary, name)
+        counts[name] = len(found) if is_all else count(summary, name)
+        lists[name] = found[:KEPT] if is_all else summary.get(name, [])
     lists["warnings"] = [_text(text) for text in report.warnings[:KEPT]] or summary.get(
         "warnings", []
     )
-    whole: Summary = clean({"counts": counts, **lists})[0]
+    state = report.missing_state or summary.get("missing_state", "")
+    whole: Summary = clean({"counts": counts, **lists, "missing_state": state})[0]
     return whole
 
 

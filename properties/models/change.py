@@ -15,6 +15,7 @@ class Origin(models.TextChoices):
 
     ADMIN = "ADMIN", "Admin"
     FEED = "FEED", "Feed"
+    MISSING = "MISSING", "Missing in its feed"
     API = "API", "Our own code"
     PLATFORM = "PLATFORM", "Platform"
 

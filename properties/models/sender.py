@@ -20,6 +20,9 @@ class Missing(models.TextChoices):
     SET_STATE = "SET_STATE", "Set its availability state"
 
 
+_KEY = "SENDER_"
+
+
 class Sender(models.Model):
     """Whoever sends feeds: what a file does not say about itself."""
 
@@ -78,4 +81,9 @@ class Sender(models.Model):
     @property
     def feed_key(self) -> str:
         """What `Property.fed_by` holds for what came from this sender, in whatever format."""
-        return f"SENDER_{self.pk}"
+        return f"{_KEY}{self.pk}"
+
+    @staticmethod
+    def is_key(fed_by: str) -> bool:
+        """Tell whether `Property.fed_by` names a sender, and not a format."""
+        return fed_by.startswith(_KEY)

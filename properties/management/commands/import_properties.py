@@ -94,6 +94,8 @@ def _document(report: Report) -> dict[str, Any]:
             for r in report.refused.first
         ],
         "missing": report.missing,
+        "missing_state": report.missing_state,
+        "exempt": report.exempt,
         "stopped": report.stopped,
         "aside": dict(report.aside.first),
         "warned": dict(report.warned.first),
@@ -127,7 +129,13 @@ def _lines(report: Report, *, dry_run: bool) -> list[str]:
 
 def _missing(report: Report) -> list[str]:
     """Return a line for each property that the last feed held and this one does not."""
+    state, exempt = report.missing_state, set(report.exempt)
     return [
-        f"missing   {reference}: not in the feed any more; it stays as it is"
+        f"missing   {reference}: not in the feed any more; "
+        + (
+            f"its state becomes {state}"
+            if state and reference not in exempt
+            else "it stays as it is"
+        )
         for reference in report.missing[:SHOWN]
     ]
