@@ -17,6 +17,7 @@ TONES = {
     State.PREVIEWED: "warning",
     State.RUNNING: "info",
     State.DONE: "good",
+    State.UNCHANGED: "good",
     State.PARTLY: "warning",
     State.FAILED: "danger",
 }
@@ -106,6 +107,7 @@ SAYS = {
     State.PREVIEWED: "This is what the import would do. Nothing was imported yet.",
     State.RUNNING: "A worker imports the file. This page follows by itself, and may be closed.",
     State.DONE: "All records were taken.",
+    State.UNCHANGED: "It is as the last one of its sender: there was nothing to do.",
     State.PARTLY: "Some records could not be taken; all others were imported.",
     State.FAILED: "Nothing was imported.",
     State.CANCELLED: "Nothing was imported.",

@@ -16,13 +16,13 @@ from properties.feeds import (
     Line,
     NotAFeed,
     Spool,
-    full_feed_format,
     open_lines,
     open_spool,
 )
-from properties.imports import missing
+from properties.imports import last_feed, missing
 from properties.imports.apply import Taking
 from properties.imports.full_feed_guard import FullFeedGuard
+from properties.imports.last_feed import Feed
 from properties.imports.profiles import profile_of
 from properties.imports.report import Report
 from properties.models import Sender
@@ -47,6 +47,7 @@ def import_feed(
     dry_run: bool = False,
     force: bool = False,
     skip: int = 0,
+    refused: int = 0,
     batch_size: int = CHUNK,
 ) -> Iterator[Report]:
     """Import every record of a feed file; yield the report as it grows.
@@ -62,6 +63,7 @@ def import_feed(
         force: import a full feed although it is empty or lacks more than `FEED_MISSING_SHARE` of
             the last one. A dry run goes on without it and says so in `stopped`.
         skip: how many records of the file were handled before; the report leaves them out.
+        refused: how many of them were refused.
         batch_size: how many records are handled between two yields at most.
 
     Raises:
@@ -69,10 +71,8 @@ def import_feed(
         Stopped: see `force`; nothing was written.
     """
     report = Report()
-    feed = full_feed_format(path)
-    if feed and sender:
-        feed = sender.feed_key
-    guard = FullFeedGuard(workspace, feed) if feed else None
+    feed = Feed.of(path, sender)
+    guard = FullFeedGuard(workspace, feed.fed_by) if feed else None
     with open_spool() as spool:
         yield from _read(open_lines(path, profile_of(sender)), guard, spool, report)
         if guard is not None:
@@ -80,12 +80,21 @@ def import_feed(
             report.stopped = "" if force or skip else guard.fault()
         if report.stopped and not dry_run:
             raise Stopped(path, report)
-        taking = Taking(workspace, feed, report, now=now, dry_run=dry_run)
+        if feed and not dry_run:
+            last_feed.forget(workspace, feed)
+        taking = Taking(workspace, feed.fed_by if feed else None, report, now=now, dry_run=dry_run)
         for lines in spool.chunks(batch_size):
             yield from taking.take(lines[skip:])
             skip = max(0, skip - len(lines))
     if guard is not None and not dry_run:
         yield from _settle(guard, workspace, report, now=now)
+    if (
+        feed
+        and not dry_run
+        and not refused + report.refused.count
+        and _is_still(feed, path, sender)
+    ):
+        last_feed.remember(workspace, feed, now=now)
     yield report  # an empty feed has one too
 
 
@@ -112,6 +121,14 @@ def _settle(
                 missing.set_state(workspace, batch, report.missing_state, now=now)
             guard.let_go(batch)
         yield report
+
+
+def _is_still(feed: Feed, path: Path, sender: Sender | None) -> bool:
+    """Tell whether the file was not replaced while it was read."""
+    try:
+        return Feed.of(path, sender) == feed
+    except NotAFeed:
+        return False
 
 
 def _batches(references: list[str]) -> Iterator[list[str]]:

@@ -21,6 +21,7 @@ from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.text import clean
 from crm_sync.workers.queues import Drain, RowQueue
 from properties.feeds import NotAFeed, open_lines
+from properties.imports import last_feed
 from properties.imports.engine import CHUNK, import_feed
 from properties.imports.profiles import profile_of
 from properties.imports.report import Report
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 
 READ_LIMIT = 25.0  # seconds to read the file once: a slice must get behind what was done
 MAX_ATTEMPTS = 5
+SAME = "The same feed was imported on"
 KEPT = timedelta(days=7)  # how long a file waits for a person
 
 
@@ -112,6 +114,7 @@ def steps(row: Import, now: datetime, batch_size: int) -> Iterator[Report]:
         dry_run=dry_run,
         force=row.force,
         skip=row.done,
+        refused=count(row.report, "refused"),
         batch_size=batch_size,
     )
 
@@ -161,6 +164,8 @@ class _Slice:
             self._count_death()
         if not row.path.exists():
             return self._put_off("Its file is not here: web and workers must share DATA_DIR.")
+        if row.total is None and not row.force and (told := self._is_known()):
+            return self._end(State.UNCHANGED, problem=told)
         if row.total is None:
             self._write(total=self._count(), done=0)
         return self._go_on()
@@ -170,6 +175,12 @@ class _Slice:
         self._write(attempts=self.row.attempts + 1)
         if self.row.attempts >= MAX_ATTEMPTS:
             raise GivenUp(f"{MAX_ATTEMPTS} workers began it and never came back.")
+
+    def _is_known(self) -> str:
+        """Say that the same feed was the last one of its sender; "" where it was not."""
+        row = self.row
+        since = last_feed.unchanged_since(row.workspace, row.path, row.sender)
+        return f"{SAME} {since:%Y-%m-%d %H:%M} UTC" if since else ""
 
     def _count(self) -> int:
         """Read the file once to its end, so that one which breaks off is refused as a whole.

@@ -5,6 +5,7 @@ from properties.models.change import Change
 from properties.models.conflict import Conflict
 from properties.models.drift import DriftCheck
 from properties.models.import_ import Import
+from properties.models.last_feed import LastFeed
 from properties.models.property import Property
 from properties.models.sender import Sender
 from properties.models.turn import Turn
@@ -16,6 +17,7 @@ __all__ = [
     "Conflict",
     "DriftCheck",
     "Import",
+    "LastFeed",
     "Property",
     "Sender",
     "Turn",

@@ -18,6 +18,7 @@ class ImportState(models.TextChoices):
     PREVIEWED = "PREVIEWED", "Waits for a person"
     RUNNING = "RUNNING", "Being imported"
     DONE = "DONE", "Imported"
+    UNCHANGED = "UNCHANGED", "Nothing changed"
     PARTLY = "PARTLY", "Partly imported"
     FAILED = "FAILED", "Failed"
     CANCELLED = "CANCELLED", "Cancelled"

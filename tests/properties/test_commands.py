@@ -46,7 +46,7 @@ def test_a_feed_is_imported_and_pushed_and_both_sides_agree(box, workspace, caps
 def test_the_same_feed_again_changes_nothing(workspace, capsys):
     run(capsys, "import_properties", "main", JSON)
     before, changes = rows(), Change.objects.count()
-    code, out, _ = run(capsys, "import_properties", "main", JSON)
+    code, out, _ = run(capsys, "import_properties", "main", JSON, "--force")
     assert code == 0
     assert out.splitlines()[-1] == "imported: 0 new, 0 changed, 4 unchanged, 0 refused"
     assert (rows(), Change.objects.count()) == (before, changes)
@@ -203,9 +203,8 @@ def test_a_feed_that_repeats_its_stock_leaves_what_people_edited_here(workspace,
     run(capsys, "import_properties", "main", JSON)
     row = Property.objects.order_by("pk").first()
     edit(row, {"title": "Edited here", "numberOfRooms": 8}, origin="ADMIN", now=now())
-    assert run(capsys, "import_properties", "main", JSON)[1].splitlines()[-1] == (
-        "imported: 0 new, 0 changed, 4 unchanged, 0 refused"
-    )
+    again = run(capsys, "import_properties", "main", JSON, "--force")
+    assert again[1].splitlines()[-1] == ("imported: 0 new, 0 changed, 4 unchanged, 0 refused")
     row.refresh_from_db()
     assert (row.desired["title"], row.desired["numberOfRooms"]) == ("Edited here", 8)
     feed = json.loads(JSON.read_text())

@@ -95,7 +95,7 @@ def test_what_an_accepted_feed_lacks_stays_and_is_named_once(load):
     for row in before[0][8:]:
         row["fed_by"] = None
     assert state() == before
-    assert load(TEN[:8])[1] == "imported: 0 new, 0 changed, 8 unchanged, 0 refused\n"
+    assert load(TEN[:8], "--force")[1] == "imported: 0 new, 0 changed, 8 unchanged, 0 refused\n"
 
 
 def test_the_share_counts_what_the_last_feed_held_and_not_all_that_ever_came(load):
@@ -108,7 +108,7 @@ def test_a_property_that_returns_is_expected_again_and_keeps_what_people_wrote(l
     load(TEN)
     load(TEN[:9])
     Property.objects.filter(object_reference_id="R-9").update(desired={"title": "Edited here"})
-    assert load(TEN)[1].endswith("10 unchanged, 0 refused\n")
+    assert load(TEN, "--force")[1].endswith("10 unchanged, 0 refused\n")
     assert Property.objects.get(object_reference_id="R-9").desired == {"title": "Edited here"}
     assert json.loads(load(TEN[:9], "--json")[1])["missing"] == ["R-9"]
 
@@ -168,7 +168,7 @@ def test_what_no_feed_brought_is_not_missed(load, main):
     for number in range(5):
         Property.objects.create(workspace=main, object_reference_id=f"M-{number}")
     load(TEN)
-    assert load(TEN)[:2] == (0, "imported: 0 new, 0 changed, 10 unchanged, 0 refused\n")
+    assert load(TEN, "--force")[:2] == (0, "imported: 0 new, 0 changed, 10 unchanged, 0 refused\n")
 
 
 def test_another_sender_in_another_format_is_not_missed_unless_the_feeds_share_properties(load):
@@ -192,4 +192,4 @@ def test_a_table_is_a_part_of_the_stock(load, tmp_path, capsys):
         0,
         "imported: 0 new, 1 changed, 0 unchanged, 0 refused",
     )
-    assert load(TEN)[1].endswith("10 unchanged, 0 refused\n")
+    assert load(TEN, "--force")[1].endswith("10 unchanged, 0 refused\n")

@@ -13,10 +13,15 @@ from crm_sync.management.base import FAILED, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
 from properties.feeds import NotAFeed
 from properties.imports.engine import Stopped, import_feed
+from properties.imports.last_feed import unchanged_since
 from properties.imports.report import Report
 from properties.models import Sender
 
 SHOWN = 20  # lines of each kind that a person reads; --json has all that a report keeps
+SAME = (
+    "nothing has changed: the same feed was imported on {since:%Y-%m-%d %H:%M} UTC;"
+    " --force reads it all the same"
+)
 ADVICE = "if nothing is wrong with it, import it with --force: what it lacks stays as it is"
 
 
@@ -34,7 +39,7 @@ class Command(SyncCommand):
         parser.add_argument(
             "--force",
             action="store_true",
-            help="also import a full feed that lacks many properties of the last one",
+            help="also import a full feed that lacks much of the last one, or is the same",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -43,6 +48,11 @@ class Command(SyncCommand):
         sender = self._sender(workspace, options["sender"])
         path, dry_run, as_json = options["file"], options["dry_run"], options["json"]
         try:
+            since = None if options["force"] else unchanged_since(workspace, path, sender)
+            if since is not None:
+                document = _document(Report()) | {"unchanged_since": since.isoformat()}
+                self.emit(document, [SAME.format(since=since)], as_json=as_json)
+                return
             report = self._import(
                 workspace, path, sender=sender, dry_run=dry_run, force=options["force"]
             )
@@ -97,6 +107,7 @@ def _document(report: Report) -> dict[str, Any]:
         "missing_state": report.missing_state,
         "exempt": report.exempt,
         "stopped": report.stopped,
+        "unchanged_since": None,
         "aside": dict(report.aside.first),
         "warned": dict(report.warned.first),
         "warnings": report.warnings,

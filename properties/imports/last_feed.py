@@ -1,0 +1,99 @@
+"""A full feed that is the same as the last one is told by its digest, before it is read.
+
+The same means: the same bytes, read in the same way by the same reader. Such a feed changes nothing
+(I1), whatever people have edited since.
+"""
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+
+from django.db.models import QuerySet
+
+from crm_sync.models import Workspace
+from properties.feeds import NotAFeed, full_feed_format
+from properties.imports.profiles import profile_of
+from properties.models import LastFeed, Sender
+
+_CODE = Path(__file__).parents[1]
+_READERS = ("feeds", "catalog", "imports")  # folders; what decides what becomes of a record
+
+
+@dataclass(frozen=True)
+class Feed:
+    """One full feed, as far as it can be known without reading it.
+
+    Attributes:
+        fed_by: the key of its sender, or its format.
+        read_as: the digest of how it is read.
+    """
+
+    fed_by: str
+    digest: str
+    read_as: str
+
+    @classmethod
+    def of(cls, path: Path, sender: Sender | None) -> Self | None:
+        """Return the feed in a file; None for a table, whose cells are edits each time.
+
+        Raises:
+            NotAFeed: it is in no format of ours.
+        """
+        if (known := full_feed_format(path)) is None:
+            return None
+        try:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise NotAFeed(f"{path.name}: cannot be read: {error.strerror}") from error
+        return cls(sender.feed_key if sender else known, digest, read_as(sender))
+
+
+def unchanged_since(workspace: Workspace, path: Path, sender: Sender | None) -> datetime | None:
+    """Return when the same feed was imported whole as the last one of its sender, else None.
+
+    Raises:
+        NotAFeed: it is in no format of ours.
+    """
+    feed = Feed.of(path, sender)
+    if feed is None:
+        return None
+    rows = _rows(workspace, feed).filter(digest=feed.digest, read_as=feed.read_as)
+    return rows.values_list("imported_at", flat=True).first()
+
+
+def forget(workspace: Workspace, feed: Feed) -> None:
+    """Note that the properties of a sender may from now on stand at no whole feed."""
+    _rows(workspace, feed).delete()
+
+
+def remember(workspace: Workspace, feed: Feed, *, now: datetime) -> None:
+    """Note that all records of a feed were taken."""
+    columns = {"digest": feed.digest, "read_as": feed.read_as, "imported_at": now}
+    LastFeed.objects.bulk_create(
+        [LastFeed(workspace=workspace, fed_by=feed.fed_by, **columns)],
+        update_conflicts=True,
+        unique_fields=("workspace", "fed_by"),
+        update_fields=list(columns),
+    )
+
+
+def read_as(sender: Sender | None) -> str:
+    """Return a digest of the profile of a sender and of the code that reads and applies."""
+    return hashlib.sha256(f"{profile_of(sender).to_json()} {_release()}".encode()).hexdigest()
+
+
+@functools.cache
+def _release() -> str:
+    found = hashlib.sha256()
+    for folder in _READERS:
+        for path in sorted((_CODE / folder).rglob("*.py")):
+            found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _rows(workspace: Workspace, feed: Feed) -> QuerySet[LastFeed]:
+    return LastFeed.objects.filter(workspace=workspace, fed_by=feed.fed_by)
