@@ -4,8 +4,10 @@ What does not fit its type is left as it is, and the catalog refuses it with a m
 person understands; what has no field at all comes back as the rest.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from properties import catalog
@@ -39,14 +41,14 @@ def coerce(path: str, value: Any) -> Fitted:
     if isinstance(value, list) and field.kind is catalog.Kind.OBJECT_LIST:
         return _objects(path, value)
     if isinstance(value, list) and field.kind is catalog.Kind.ENUM_LIST:
-        constants = [constant(item) for item in value]
-        return list(dict.fromkeys(c for c in constants if c not in {"", "UNKNOWN"})) or None, None
+        words = [_word(field, item) for item in value]
+        return list(dict.fromkeys(word for word in words if word)) or None, None
     return _scalar(field, value), None
 
 
-def constant(word: Any) -> Any:
+def constant(word: Any) -> str:
     """Return a SwissRETS word as the platform writes it: `Minergie-P-Eco` is MINERGIE_P_ECO."""
-    return word.strip().replace("-", "_").upper() if isinstance(word, str) else str(word)
+    return str(word).strip().replace("-", "_").upper()
 
 
 def is_odd_phone(path: str, value: Any) -> bool:
@@ -118,10 +120,17 @@ def _scalar(field: catalog.Field, value: Any) -> Any:
     return form(value) if form else value
 
 
-def _said(word: Any) -> str | None:
-    """Return a constant, and None where it says that nobody knows."""
+def _word(field: catalog.Field, word: Any) -> Any:
+    """Return a word as a constant of its field, None where it says that nobody knows.
+
+    A word that the field has not is left as it came, so that people find it in their feed.
+    """
     said = constant(word)
-    return None if said == catalog.UNKNOWN else said
+    if said in field.enum:
+        return said
+    if said == catalog.UNKNOWN:
+        return said if field.is_characteristic else None
+    return word.strip() if isinstance(word, str) else said
 
 
 def _in_one_line(text: Any) -> Any:
@@ -148,7 +157,9 @@ def _number(value: Any) -> Any:
         number = float(value) if isinstance(value, str) else value
     except ValueError:
         return value
-    is_exact = isinstance(number, float) and abs(number) < 2**53  # False for inf and NaN too
+    if isinstance(number, float) and not math.isfinite(number):
+        return value if isinstance(value, str) else str(value)  # no JSON holds it
+    is_exact = isinstance(number, float) and abs(number) < 2**53
     if is_exact and number.is_integer():
         return int(number)
     return number
@@ -158,7 +169,7 @@ def _form(field: catalog.Field) -> Callable[[Any], Any] | None:
     """Return what brings a value to the type of a field; None where it stays as it is."""
     match field.kind:
         case catalog.Kind.ENUM:
-            return constant if field.is_characteristic else _said
+            return partial(_word, field)
         case catalog.Kind.INTEGER | catalog.Kind.DECIMAL:
             return _number
         case catalog.Kind.STRING:

@@ -78,7 +78,7 @@ def _element(said: dict) -> str:
     text = said["localizations"][0]
     return (
         f'<property id="{said["id"]}"><referenceId>{said["referenceId"]}</referenceId>'
-        f"<type>{said['type']}</type><address>{_elements(said['address'])}</address>"
+        f"<type>{said['type']}</type><availability>active</availability><address>{_elements(said['address'])}</address>"
         f"<categories><category>{said['categories'][0]}</category></categories>"
         f"<characteristics>{_elements(said['characteristics'])}</characteristics>"
         f"<prices>{_elements(said['prices'])}</prices>"
@@ -128,7 +128,7 @@ def _write_xlsx(path: Path, numbers: Iterable[int]) -> None:
 
 
 def _documents(numbers: Iterable[int]) -> Iterator[dict]:
-    intake = RecordReader(dict)
+    intake = RecordReader()
     for number in numbers:
         yield intake.take(record(number), "").document
 

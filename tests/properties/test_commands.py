@@ -77,13 +77,13 @@ def test_one_bad_record_is_refused_with_its_reason_and_the_rest_imported(
     workspace, capsys, tmp_path
 ):
     feed = json.loads(JSON.read_text())
-    del feed["properties"][1]["categories"]
+    del feed["properties"][1]["type"]
     path = tmp_path / "feed.json"
     path.write_text(json.dumps(feed))
     code, out, error = run(capsys, "import_properties", "main", path)
     assert (code, error) == (3, "1 of 4 records were refused")
     bad = feed["properties"][1]["referenceId"]
-    assert f"refused   record 2, {bad}: categories is missing" in out.splitlines()
+    assert f"refused   record 2, {bad}: type is missing" in out.splitlines()
     assert len(rows()) == 3
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from properties.feeds import Refusal
+from properties.feeds import Profile, Refusal
 from properties.feeds.formats import read_feed
 from properties.feeds.idx.columns import COLUMNS
 from properties.feeds.table.columns import COLUMNS as TABLE
 from properties.feeds.table.columns import localized
-from tests.properties.test_feeds_swissrets import element, one, xml
+from tests.properties.feeds.test_swissrets import element, one, xml
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 10
@@ -29,7 +29,7 @@ from properties.feeds.formats import read_feed
 found = []
 try:
     for one in read_feed(Path(sys.argv[1])):
-        found += ["taken"] if isinstance(one, Record) else one.reasons[:1]
+        found += one.warnings[:1] or ["taken"] if isinstance(one, Record) else one.reasons[:1]
 except NotAFeed as error:
     found.append(str(error))
 print(json.dumps(found))
@@ -74,14 +74,18 @@ HOSTILE = {
     ),
     "blanks in texts of lines": (idx(f"a{BLANKS}b", 40), "taken"),
     "breaks without an end": (idx("<br " * (MANY // 4), 40), "taken"),
-    "an element that is there many times": (xml(*[element("<a/>" * (MANY // 2))] * 20), "taken"),
+    "an element that is there many times": (
+        xml(*(element("<a/>" * (MANY // 2), str(n), f"R-{n}") for n in range(20))),
+        "taken",
+    ),
     "links in many languages": (
         links(MANY // 20),
-        'localizations[1].languageCode repeats "de": one localization per language',
+        "localizations[1].languageCode: 'de' is the language of another text,"
+        " so its text is set aside",
     ),
     "digits": (
         swissrets(characteristics={"floor": "9" * MANY}),
-        "floor must be a finite number",
+        "characteristics.floor: floor must be a number",
     ),
     "separators of a phone": (
         swissrets(seller={"contactPerson": {"phone": f"1111111{BLANKS}x" + " 1" * 9000}}),
@@ -127,17 +131,22 @@ def test_a_text_that_is_too_long_for_any_field_refuses_its_record_alone(tmp_path
 def test_the_reasons_of_one_refusal_are_bounded_and_the_others_counted(tmp_path):
     path = tmp_path / "feed"
     path.write_text(json.dumps({"properties": [one(categories=[f"x{n}" for n in range(250)])]}))
-    (refusal,) = read_feed(path)
+    (refusal,) = read_feed(path, Profile(lenient=False))
     assert (len(refusal.reasons), refusal.reasons[-1]) == (101, "and 150 more reasons")
+    (record,) = read_feed(path)
+    assert (len(record.warnings), record.warnings[-1]) == (101, "and 150 more reasons")
 
 
-def test_an_address_that_is_no_text_refuses_its_record(tmp_path):
+def test_an_address_that_is_no_text_is_set_aside(tmp_path):
     path = tmp_path / "feed"
     tours = {"virtualTourLinks": [{"url": ["https://a.example"]}]}
     texts = [{"languageCode": code, "title": "x", "attachments": tours} for code in ("de", "fr")]
     path.write_text(json.dumps({"properties": [one(localizations=texts)]}))
-    (refusal,) = read_feed(path)
-    assert refusal.reasons[0].startswith("virtualTourLinks[0].url must be a text")
+    (record,) = read_feed(path)
+    assert "virtualTourLinks" not in record.document
+    assert record.leftover["localizations[].attachments.virtualTourLinks[0].url"] == [
+        "https://a.example"
+    ]
 
 
 def test_a_link_that_is_in_two_languages_or_twice_in_one_is_one_link(tmp_path):

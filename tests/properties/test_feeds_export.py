@@ -94,6 +94,8 @@ def in_swissrets(field):
 # Words that the reader has nothing to trim from.
 tidy = st.text("abcäö 1<>&\"'", min_size=1, max_size=20).map(str.strip).filter(bool)
 
+REQUIRED = {"offerType": "RENT", "availabilityState": "ACTIVE"}  # no record of SwissRETS is without
+
 
 @given(
     document=documents.documents(tidy, in_swissrets),
@@ -109,12 +111,16 @@ def test_swissrets_reads_back_all_that_has_a_place_in_it(
     flags = {name for name, _ in vocabulary.CONDITIONS}
     texts = document["localizations"] or [{"languageCode": "de", "title": "Loft"}]
     title = {"title": texts[0]["title"]} if "title" in texts[0] else {}
-    document |= {
-        "propertyCategories": [category],
-        "propertyType": vocabulary.PROPERTY_TYPE_OF.get(category, "OTHER"),
-        "localizations": texts,
-        "characteristics": {n: v for n, v in characteristics.items() if n not in flags},
-    } | title
+    document |= (
+        REQUIRED
+        | {
+            "propertyCategories": [category],
+            "propertyType": vocabulary.PROPERTY_TYPE_OF.get(category, "OTHER"),
+            "localizations": texts,
+            "characteristics": {n: v for n, v in characteristics.items() if n not in flags},
+        }
+        | title
+    )
     records, unsaid = through(tmp_path / "stock.json", [document])
     assert [differences(document, record) for record in records] == [[]]
     assert records[0].document.keys() == {
@@ -126,7 +132,7 @@ def test_swissrets_reads_back_all_that_has_a_place_in_it(
 @given(document=documents.documents())
 @law
 def test_swissrets_reports_every_leaf_that_does_not_come_back(tmp_path, document):
-    document |= {"propertyCategories": ["LOFT"]}
+    document |= REQUIRED
     records, unsaid = through(tmp_path / "stock.json", [document])
     reported = {path for path, _ in unsaid[document[REF]]}
     if WHOLE in reported:
@@ -233,9 +239,12 @@ FEEDS = ["swissrets.xml", "swissrets.json", "idx/unload.txt", "properties.csv"]
 
 @pytest.fixture
 def stock(workspace, capsys):
-    """Return a workspace with all that our examples hold."""
+    """Return a workspace with all that our examples hold, and a state where they say none."""
     for name in FEEDS:
         assert run(capsys, "import_properties", "main", ROOT / "examples" / name)[0] == 0
+    for row in Property.objects.all():
+        row.desired = {"availabilityState": "ACTIVE"} | row.desired
+        row.save(update_fields=["desired"])
     return workspace
 
 
@@ -285,7 +294,8 @@ def test_a_property_that_is_no_record_of_swissrets_is_left_out_with_exit_code_3(
     total = Property.objects.count()
     assert (code, error) == (3, f"1 of {total} properties were left out")
     assert out.splitlines()[0] == (
-        "left out  MH-4003: categories is missing; localizations is missing"
+        "left out  MH-4003: type is missing; availability.state is missing;"
+        " localizations is missing"
     )
 
 

@@ -193,7 +193,7 @@ def test_a_property_that_somebody_else_makes_meanwhile_gets_the_record_as_an_edi
     report = list(steps)[-1]
     assert report.new.first == [r for r in TEN if r not in {"R-0", "R-5"}]
     assert report.changed.first == [
-        ("R-5", ["localizations", "propertyCategories", "propertyType", "title"])
+        ("R-5", ["availabilityState", "localizations", "offerType", "title"])
     ]
     assert Property.objects.get(object_reference_id="R-5").desired["title"] == "Wohnung"
     assert Property.objects.count() == 10

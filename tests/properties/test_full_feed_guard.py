@@ -16,7 +16,13 @@ ADVICE = "if nothing is wrong with it, import it with --force: what it lacks sta
 def as_json(references):
     texts = [{"languageCode": "de", "title": "Wohnung"}]
     records = [
-        {"id": r, "referenceId": r, "categories": ["apartment"], "localizations": texts}
+        {
+            "id": r,
+            "referenceId": r,
+            "type": "rent",
+            "availability": {"state": "active"},
+            "localizations": texts,
+        }
         for r in references
     ]
     return json.dumps({"properties": records})
@@ -25,7 +31,7 @@ def as_json(references):
 def as_xml(references):
     records = "".join(
         f'<property id="{r}"><referenceId>{r}</referenceId>'
-        "<categories><category>apartment</category></categories><localizations>"
+        "<type>rent</type><availability>active</availability><localizations>"
         '<localization lang="de"><name>Wohnung</name></localization></localizations></property>'
         for r in references
     )

@@ -1,6 +1,6 @@
 """Read SwissRETS JSON 3.x as a stream: one record in memory at a time."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,17 +11,20 @@ from properties.feeds import limits
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
 from properties.feeds.swissrets.record import RecordReader
-from properties.feeds.swissrets.vocabulary import Units, units_of
+from properties.feeds.swissrets.survey import Survey
 
 CHUNK = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
 _CONTAINERS: dict[str, type[Any]] = {"start_map": dict, "start_array": list}
 _ENDS = frozenset({"end_map", "end_array"})
+_MEMBER = 2  # a member of a property, counted from the list of properties
 
 
 def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
-    intake = RecordReader(lambda: _find_units(path))
+    survey, outline = _survey(path)
+    yield from survey.warnings()
+    intake = RecordReader(survey, profile)
     builder = _Builder(path.name, "properties", "record")
     number = 0
     try:
@@ -30,16 +33,28 @@ def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     except ijson.JSONError as error:
         broken = f"{path.name}: broken JSON after record {number}: {_first_line(error)}"
         raise (Truncated if number else NotAFeed)(broken) from error
-    if not builder.is_there:
+    if not builder.is_there and ("properties" in outline or "generator" not in outline):
         raise NotAFeed(f'{path.name}: JSON, but no SwissRETS: it has no "properties"')
 
 
-def _find_units(path: Path) -> Units:
-    """Return the units of all projects in the file."""
-    units: Units = {}
-    for project in _items(path, _Builder(path.name, "projects", "project")):
-        units |= units_of(project)
-    return units
+def _survey(path: Path) -> tuple[Survey, set[str]]:
+    """Return what the whole file says, and its top-level names.
+
+    Where the file breaks, the survey ends: the reading comes to the same place, and says so.
+    """
+    survey = Survey()
+    surveyor = _Surveyor(path.name, "projects", "project")
+    try:
+        for project in _items(path, surveyor):
+            survey.add_project(project)
+    except ijson.JSONError:
+        pass
+    except NotAFeed:
+        if surveyor.is_building:
+            raise
+    survey.references.update(surveyor.references)
+    survey.checks_units = surveyor.is_there
+    return survey, surveyor.outline
 
 
 def _items(path: Path, builder: "_Builder") -> Iterator[Any]:
@@ -97,6 +112,12 @@ class _Builder:
         self._number = 0
         self._silence = 0
         self._ready: deque[Any] = deque()
+        self.outline: set[str] = set()  # the names of the root
+
+    @property
+    def is_building(self) -> bool:
+        """Whether an item is under way."""
+        return bool(self._open)
 
     def send(self, event: tuple[str, Any]) -> None:
         """Take an event: a name, a value, or the begin or end of an object or list."""
@@ -106,6 +127,8 @@ class _Builder:
             if len(value) > limits.MAX_NAME:
                 raise self._refusal(limits.NAME)
             self._name = value
+            if self._depth == 1 and self._in_root:
+                self.outline.add(value)
         elif kind in _ENDS:
             self._end()
         elif kind in _CONTAINERS:
@@ -169,3 +192,36 @@ class _Builder:
     def _refusal(self, reason: str) -> NotAFeed:
         what = f"{self._what} {self._number}" if self._open else "the file"
         return NotAFeed(f"{self._file_name}: {what} {reason}")
+
+
+class _Surveyor(_Builder):
+    """Builds the projects, and of the properties takes nothing but their references."""
+
+    def __init__(self, file_name: str, wanted: str, what: str) -> None:
+        super().__init__(file_name, wanted, what)
+        self.references: Counter[str] = Counter()
+        self._level = 0  # how deep in the properties; 1 is their list
+
+    def send(self, event: tuple[str, Any]) -> None:
+        """Take an event, and pass on what is no property."""
+        kind, value = event
+        if self._level == 0:
+            is_list = kind == "start_array" and self._depth == 1 and self._in_root
+            if is_list and self._name == "properties":
+                self._level = 1
+            else:
+                super().send(event)
+            return
+        self._silence = 0
+        if kind in _CONTAINERS:
+            self._level += 1
+        elif kind in _ENDS:
+            self._level -= 1
+        elif self._level == _MEMBER:
+            self._note(kind, value)
+
+    def _note(self, kind: str, value: Any) -> None:
+        if kind == "map_key":
+            self._name = value
+        elif self._name == "referenceId" and value is not None:
+            self.references[str(value).strip()] += 1

@@ -5,39 +5,40 @@ in the property model.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from crm_sync.text import clean, holds_nothing_unstorable
 from properties import catalog
+from properties.catalog import Fault
 from properties.feeds import limits
 from properties.feeds.coerce import coerce, coerce_item, flatten
+from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Record, Refusal
 from properties.feeds.swissrets import vocabulary
-from properties.feeds.swissrets.vocabulary import Units
+from properties.feeds.swissrets.aside import Aside, faulty_values, language_variants
+from properties.feeds.swissrets.survey import Survey
 
 
 @dataclass
 class RecordReader:
     """The records of one file: knows which ids and references came before.
 
-    `find_units` reads the units of the whole file. It is asked at most once, and only when a record
-    points to a unit, since JSON may put its projects behind its properties.
+    `survey` is what was found in the whole file before; `profile` says what becomes of bad values.
     """
 
-    find_units: Callable[[], Units]
-    _units: Units | None = None
+    survey: Survey = field(default_factory=Survey)
+    profile: Profile = USUAL
     _seen: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def take(self, raw: Any, position: str) -> Record | Refusal:
         """Return one record of the file, or why it is refused; `raw` is used up.
 
-        Refused: without id, reference, category, localization or its language, with an id or a
-        reference that came before, pointing to a unit that is not there, with a text that is too
-        long for any field, or with any value that the platform would refuse (§4.6, §7). So the
-        smallest file that the SwissRETS schema allows, which has no category, is a feed whose one
-        record is refused.
+        Refused: without what the schemas require, with a reference that came before, pointing to a
+        unit that is not there, with a text that is too long for any field, or under a reference
+        that the platform would refuse (§4.6, §7). Any other bad value is set aside and told, or
+        refuses its record where the profile says so.
         """
         if not isinstance(raw, dict):
             return Refusal(position, None, ["the record is no object"])
@@ -53,47 +54,75 @@ class RecordReader:
 
     def _take(self, raw: dict[str, Any], position: str) -> Record | Refusal:
         raw, cleaned = (raw, False) if holds_nothing_unstorable(raw) else clean(raw)
-        reasons = self._unit_faults(raw)
-        record_id = raw.get("id")
-        document = self._document(raw)
-        reference = document.get("objectReferenceId")
-        reasons += self._identity_faults({"id": record_id, "referenceId": reference})
-        for name in ("categories", "localizations"):
-            if not document.get("propertyCategories" if name == "categories" else name):
-                reasons.append(f"{name} is missing")
-        reasons += [fault.message for fault in catalog.validate_document(document)]
+        reasons = [*_missing(raw), *self._unit_faults(raw)]
+        reference, record_id = raw.get("referenceId"), raw.get("id")
+        document, aside, warnings, faults = self._read(raw)
+        reasons += self._identity_faults(document.get("objectReferenceId"))
+        reasons += [fault.message for fault in faults]
         if reasons:
             known_as = None if reference is None else str(reference)
             return Refusal(position, known_as, limits.first_reasons(reasons))
-        leftover = dict(flatten("", raw))
+        warnings += self._repeated_id(record_id)
+        leftover = dict(flatten("", raw)) | aside
         if cleaned:
             leftover["(cleaned)"] = "characters that no database can keep were removed"
-        return Record(document["objectReferenceId"], document, leftover, position)
+        told = tuple(limits.first_reasons(warnings))
+        return Record(document["objectReferenceId"], document, leftover, position, warnings=told)
+
+    def _read(self, raw: dict[str, Any]) -> tuple[dict[str, Any], Aside, list[str], list[Fault]]:
+        """Move all that has a home into a document, and what is bad aside.
+
+        Returns the document, what was set aside and why, and the faults that refuse the record.
+        """
+        aside, warnings = language_variants(raw) if self.profile.lenient else ({}, [])
+        reference, record_id = raw.get("referenceId"), raw.get("id")
+        document = self._document(raw)
+        if self.survey.is_repeated(reference) and self.profile.reference == "AUTO":
+            document["objectReferenceId"] = coerce("objectReferenceId", record_id)[0]
+            aside["referenceId"] = reference
+            warnings.append(
+                f'referenceId "{reference}" names several properties: this is "{record_id}"'
+            )
+        faults = catalog.validate_document(document)
+        bad = [fault for fault in faults if fault.path != "objectReferenceId"]
+        while bad and self.profile.lenient:
+            more, reasons = faulty_values(document, bad)
+            if not more:  # nothing is there to be taken out, so these refuse the record
+                break
+            aside, warnings = aside | more, warnings + reasons
+            faults = catalog.validate_document(document)
+            bad = [fault for fault in faults if fault.path != "objectReferenceId"]
+        _derive(document)
+        return document, aside, warnings, faults
 
     def _unit_faults(self, raw: dict[str, Any]) -> list[str]:
         """Return the complaint about a unit that the file does not have."""
         unit = raw.get("unitReferenceId")
-        if not unit or str(unit) in self._all_units():
+        if not unit or not self.survey.checks_units or str(unit) in self.survey.units:
             return []
         return [f'unitReferenceId "{unit}" points to a unit that is not there']
 
-    def _identity_faults(self, identity: dict[str, Any]) -> list[str]:
-        """Return what is wrong with the id and the reference, and remember both."""
-        faults = []
-        for name, value in identity.items():
-            if value is None or str(value).strip() == "":
-                faults.append(f"{name} is missing")
-                continue
-            if str(value) in self._seen[name]:
-                faults.append(f'{name} "{value}" is a duplicate: an earlier record has it')
-            self._seen[name].add(str(value))
-        return faults
+    def _identity_faults(self, reference: Any) -> list[str]:
+        """Return what is wrong with the reference, and remember it."""
+        if reference is None:
+            return ["referenceId is missing"]
+        if str(reference) in self._seen["referenceId"]:
+            return [f'referenceId "{reference}" is a duplicate: an earlier record has it']
+        self._seen["referenceId"].add(str(reference))
+        return []
+
+    def _repeated_id(self, record_id: Any) -> list[str]:
+        """Tell an id that an earlier record has: the schemas allow it, so it refuses nothing."""
+        if str(record_id) in self._seen["id"]:
+            return [f'id "{record_id}" is that of an earlier record, too']
+        self._seen["id"].add(str(record_id))
+        return []
 
     def _document(self, raw: dict[str, Any]) -> dict[str, Any]:
         """Move all that has a home out of a record, into a document of the platform's shape."""
         document: dict[str, Any] = {}
         unit = raw.get("unitReferenceId")
-        project = self._all_units().get(str(unit)) if unit else None
+        project = self.survey.project_of(str(unit)) if unit else None
         if project:
             document["projectReferenceId"] = project
         _move_links(raw, document)
@@ -104,15 +133,31 @@ class RecordReader:
             if name in _NUMBERS:
                 _move(raw, _NUMBERS[name], document)
         _move(raw, _CHARACTERISTICS, document)
-        _derive(document)
         if unit and document.get("parentRealtyReferenceId") == document.get("objectReferenceId"):
             raw["unitReferenceId"] = document.pop("parentRealtyReferenceId")  # no own parent
         return document
 
-    def _all_units(self) -> Units:
-        if self._units is None:
-            self._units = self.find_units()
-        return self._units
+
+def _missing(raw: dict[str, Any]) -> Iterator[str]:
+    """Yield what the schemas require of a record and it has not.
+
+    A reference may be an empty text: then that of another standard stands in for it.
+    """
+    for path in vocabulary.REQUIRED:
+        value: Any = raw
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is None or (str(value).strip() == "" and path != "referenceId"):
+            yield f"{path} is missing"
+    texts = raw.get("localizations")
+    if not texts or not isinstance(texts, list):
+        yield "localizations is missing"
+        return
+    for index, text in enumerate(texts):
+        for name in ("languageCode", "title"):
+            value = text.get(name) if isinstance(text, dict) else None
+            if value is None or (value == "" and name == "languageCode"):
+                yield f"localizations[{index}].{name} is missing"
 
 
 class _Way(NamedTuple):
@@ -187,7 +232,7 @@ def _links(target: str, items: list[Any]) -> Iterator[Any]:
 
 
 def _derive(document: dict[str, Any]) -> None:
-    """Fill what SwissRETS says in other words: title, property type, conditions."""
+    """Fill what SwissRETS says in other words: title, property type, furniture, conditions."""
     texts = document.get("localizations")
     first = texts[0] if isinstance(texts, list) and texts else None
     if isinstance(first, dict) and first.get("title"):
@@ -195,6 +240,8 @@ def _derive(document: dict[str, Any]) -> None:
     categories = document.get("propertyCategories")
     if isinstance(categories, list) and categories:
         document["propertyType"] = vocabulary.PROPERTY_TYPE_OF.get(categories[0], "OTHER")
+        if "FURNISHED_FLAT" in categories:
+            document["isFurnished"] = True
     found = document.get("characteristics")
     flags = found if isinstance(found, dict) else {}
     applying = [c for flag, c in vocabulary.CONDITIONS if flags.get(flag) == "APPLIES"]

@@ -3,8 +3,6 @@
 The XML reader brings its format to that shape first, so both have one set of tables.
 """
 
-from typing import Any
-
 from properties import catalog
 
 # Where in SwissRETS (left) a top-level field or a member of a merged object (right) is found.
@@ -93,14 +91,5 @@ PROPERTY_TYPE_OF = {
     category: kind for kind, names in PROPERTY_TYPES.items() for category in names.split()
 }
 
-Units = dict[str, str | None]  # reference of a unit: reference of its project
-
-
-def units_of(project: Any) -> Units:
-    """Return the units of a project, by their references; both formats, any order."""
-    if not isinstance(project, dict):
-        return {}
-    units = project.get("units")
-    references = [u.get("referenceId") for u in units or [] if isinstance(u, dict)]
-    own = project.get("referenceId")
-    return {str(unit): str(own) if own else None for unit in references if unit}
+# What the schemas ask of every record, besides localizations with language and title.
+REQUIRED = ("id", "referenceId", "type", "availability.state")

@@ -9,20 +9,21 @@ from typing import Any
 
 from properties import catalog, merge
 from properties.catalog import Kind, Source, values
+from properties.feeds.profile import Profile
 from properties.feeds.records import Refusal
 from properties.feeds.swissrets import vocabulary
 from properties.feeds.swissrets.record import RecordReader
 from properties.feeds.table.writer import Document, Unsaid, Written
 
-# Names that are not the wire value in small letters with hyphens: Minergie-A, Minergie-MQS-Bau.
-_LABELS = {
-    one: one.title().replace("_", "-").replace("Mqs", "MQS") for one in values.MINERGIE_LABELS
-}
+# Names that are not the wire value in small letters with hyphens: Minergie-A, Minergie-Mqs-Bau.
+_LABELS = {one: one.title().replace("_", "-") for one in values.MINERGIE_LABELS}
 
 # A unit belongs to a project with units of its own, which we do not know: it would be refused.
 _UNSAYABLE = frozenset({"parentRealtyReferenceId"})
+VERSION = "0.1.0"  # of our software, which the format asks for
 _NO_PLACE = "has no place in SwissRETS"
 _OTHERWISE = "is read back otherwise"
+_STRICT = Profile(lenient=False)  # a file of ours holds nothing that must be set aside
 WHOLE = ""  # the path that stands for a property which cannot be written at all
 
 
@@ -32,7 +33,8 @@ def write_json(path: Path, documents: Iterable[Document], *, now: datetime) -> I
     A property that SwissRETS would not take is left out: its only complaint is at WHOLE.
     """
     with path.open("w", encoding="utf-8") as file:
-        head = {"created": f"{now:%Y-%m-%dT%H:%M:%SZ}", "generator": {"name": "crm-sync"}}
+        generator = {"name": "crm-sync", "version": VERSION}
+        head = {"created": f"{now:%Y-%m-%dT%H:%M:%SZ}", "generator": generator}
         file.write(json.dumps(head)[:-1] + ', "properties": [')
         separator = "\n"
         for document in documents:
@@ -62,6 +64,8 @@ def to_swissrets(document: Document) -> Document:
         if known is not None and known.source is not Source.INFERRED:
             _put(record, path, _spelled(path, flag))
     texts = record.get("localizations")
+    for text in texts if isinstance(texts, list) else []:
+        text.setdefault("title", "")  # required, and may be empty
     if isinstance(texts, list) and texts and isinstance(texts[0], dict):
         links = {source: rest[target] for source, target in vocabulary.LINKS if rest.get(target)}
         _put(texts[0], "attachments", links or None)
@@ -70,7 +74,7 @@ def to_swissrets(document: Document) -> Document:
 
 def _lost(document: Document, record: Document) -> Unsaid:
     """Read a record back, and return where that is not what was written."""
-    taken = RecordReader(dict).take(copy.deepcopy(record), "")
+    taken = RecordReader(profile=_STRICT).take(copy.deepcopy(record), "")
     if isinstance(taken, Refusal):
         return [(WHOLE, reason) for reason in taken.reasons]
     before, after = merge.leaves(document), merge.leaves(taken.document)

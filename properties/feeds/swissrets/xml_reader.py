@@ -17,7 +17,7 @@ from properties.feeds import limits
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
 from properties.feeds.swissrets.record import RecordReader
-from properties.feeds.swissrets.vocabulary import Units, units_of
+from properties.feeds.swissrets.survey import Survey
 
 # Elements that are lists of their children; `attachments` is an object of lists.
 LISTS = frozenset(
@@ -59,20 +59,25 @@ CHUNK = 64 * 1024
 MAX_TOKEN = 1024 * 1024  # bytes without a single element or text: a giant tag or comment
 PROPERTY = ("export", "properties", "property")
 PROJECT = ("export", "projects", "project")
+_ROOT_CHILD = 2  # elements are open there
+REFERENCE = (*PROPERTY, "referenceId")
+_AROUND = frozenset({"created", "generator", "projects"})  # what a feed of no property may hold
 
 
 def read_xml(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
-    intake = RecordReader(lambda: _find_units(path))
+    survey, outline = _survey(path)
+    yield from survey.warnings()
+    intake = RecordReader(survey, profile)
     number = 0
     try:
-        for line, element in _elements(path, PROPERTY):
+        for line, element in _elements(path, _Collector(path.name, PROPERTY)):
             number += 1
             yield intake.take(to_json(element), f"line {line}")
     except _Broken as error:
         broken = f"{path.name}: broken XML after {number} records: {error}"
         raise (Truncated if number else NotAFeed)(broken) from error
-    if not number and not any(_elements(path, PROPERTY[:2])):
+    if "properties" not in outline and not outline <= _AROUND:
         raise NotAFeed(f"{path.name}: XML, but no SwissRETS: it has no <properties>")
 
 
@@ -107,21 +112,33 @@ def _add(value: dict[str, Any], name: str, child: Element, holder: str) -> None:
         value[name] = [value[name], content]
 
 
-def _find_units(path: Path) -> Units:
-    """Return the units of all projects in the file."""
-    units: Units = {}
-    for _, element in _elements(path, PROJECT):
-        units |= units_of(to_json(element))
-    return units
+def _survey(path: Path) -> tuple[Survey, frozenset[str]]:
+    """Return what the whole file says, and the names of the elements of its root.
+
+    Where the file breaks, the survey ends: the reading comes to the same place, and says so.
+    """
+    survey = Survey()
+    collector = _Collector(path.name, PROJECT, REFERENCE)
+    try:
+        for _, element in _elements(path, collector):
+            if element.tag == REFERENCE[-1]:
+                survey.references[(element.text or "").strip()] += 1
+            else:
+                survey.add_project(to_json(element))
+    except _Broken:
+        pass
+    except NotAFeed:
+        if collector.is_in(PROJECT):
+            raise
+    return survey, frozenset(collector.outline)
 
 
 class _Broken(Exception):
     """The file is no well-formed XML, or holds what no feed needs."""
 
 
-def _elements(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, Element]]:
-    """Yield the elements at a path of tags, each with the line where it begins."""
-    collector = _Collector(path.name, wanted)
+def _elements(path: Path, collector: "_Collector") -> Iterator[tuple[int, Element]]:
+    """Yield the elements that a collector wants, each with the line where it begins."""
     parser = DefusedXMLParser(target=collector)
     collector.line = lambda: parser.parser.CurrentLineNumber
     with path.open("rb") as file:
@@ -152,9 +169,11 @@ def _feed(parser: Any, chunk: bytes) -> _Broken | None:
 class _Collector:
     """The target of the parser: keeps one element of interest at a time, within bounds."""
 
-    def __init__(self, file_name: str, wanted: tuple[str, ...]) -> None:
+    def __init__(self, file_name: str, *wanted: tuple[str, ...]) -> None:
         self._file_name = file_name
-        self._wanted = wanted
+        self._wanted = {len(path): path for path in wanted}
+        self.outline: set[str] = set()  # the elements of the root
+        self._depth = 0  # of the element that is built
         self._open: list[str] = []
         self._builder: TreeBuilder | None = None
         self._began = 0
@@ -173,8 +192,11 @@ class _Collector:
             raise NotAFeed(f"{self._file_name}: XML, but no SwissRETS: it begins with <{name}>")
         if len(self._open) > limits.MAX_DEPTH:
             raise self._refusal(limits.DEPTH)
-        if self._builder is None and tuple(self._open) == self._wanted:
+        if len(self._open) == _ROOT_CHILD:
+            self.outline.add(name)
+        if self._builder is None and self.is_in(self._wanted.get(len(self._open))):
             self._builder, self._began, self._weight = TreeBuilder(), self.line(), 0
+            self._depth = len(self._open)
         if self._builder is not None:
             self._weigh(name, attributes)
             self._builder.start(name, attributes)
@@ -191,10 +213,14 @@ class _Collector:
         if self._builder is not None:
             element = self._builder.end(tag.rpartition("}")[2])
             self._paths.pop()
-            if len(self._open) == len(self._wanted):
+            if len(self._open) == self._depth:
                 self._ready.append((self._began, element))
                 self._builder = None
         self._open.pop()
+
+    def is_in(self, path: tuple[str, ...] | None) -> bool:
+        """Tell whether an element at a path of tags is open."""
+        return path is not None and tuple(self._open[: len(path)]) == path
 
     def close(self) -> None:
         """End the document: what was wanted has been handed out."""

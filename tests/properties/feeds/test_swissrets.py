@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from properties import catalog
-from properties.feeds import NotAFeed, Record, Refusal, Truncated, limits, lines
+from properties.feeds import NotAFeed, Profile, Record, Refusal, Truncated, limits, lines
 from properties.feeds.coerce import coerce
 from properties.feeds.formats import read_feed
+from properties.feeds.records import FileWarning
 from properties.feeds.swissrets import vocabulary
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def one(**fields):
@@ -19,7 +20,8 @@ def one(**fields):
     return {
         "id": "1",
         "referenceId": "R-1",
-        "categories": ["apartment"],
+        "type": "rent",
+        "availability": {"state": "active"},
         "localizations": [{"languageCode": "de", "title": "Wohnung"}],
         **fields,
     }
@@ -48,7 +50,7 @@ def element(inner="", id_="1", reference="R-1"):
     """Return the smallest XML record that is taken."""
     return (
         f'<property id="{id_}"><referenceId>{reference}</referenceId>'
-        "<categories><category>apartment</category></categories>"
+        "<type>rent</type><availability>active</availability>"
         '<localizations><localization lang="de"><name>Wohnung</name></localization>'
         f"</localizations>{inner}</property>"
     )
@@ -103,12 +105,8 @@ def test_inquiries_tours_and_videos_find_their_place_from_both_formats():
 
 
 def test_both_formats_lead_to_one_document(feed):
-    from_xml = feed(
-        xml(element("<availability start='2026-01-01'>active</availability><type>rent</type>"))
-    )
-    from_json = feed(
-        {"properties": [one(availability={"state": "active", "start": "2026-01-01"}, type="rent")]}
-    )
+    from_xml = feed(xml(element("<author>Pat</author>")))
+    from_json = feed({"properties": [one(author="Pat")]})
     assert from_xml[0].document == from_json[0].document
     assert lines.of(from_xml[0]).digest == lines.of(from_json[0]).digest
 
@@ -199,6 +197,45 @@ def test_a_unit_in_xml_gives_its_project(feed):
     assert feed(content)[0].document["projectReferenceId"] == "P"
 
 
+@pytest.mark.parametrize("as_xml", [True, False])
+def test_a_unit_that_is_not_there_refuses_its_record(feed, as_xml):
+    projects = "<projects><project><referenceId>P</referenceId><units/></project></projects>"
+    json_feed = {"properties": [one(unitReferenceId="U")], "projects": []}
+    xml_feed = xml(element("<unitReferenceId>U</unitReferenceId>"), before=projects)
+    (refusal,) = feed(xml_feed if as_xml else json_feed)
+    assert refusal.reasons == ['unitReferenceId "U" points to a unit that is not there']
+
+
+def test_json_without_projects_may_name_any_unit(feed):
+    (record,) = feed({"properties": [one(unitReferenceId="U")]})
+    assert record.document["parentRealtyReferenceId"] == "U"
+
+
+def test_units_that_share_a_reference_are_told_and_give_no_project(feed):
+    units = [{"referenceId": "U"}]
+    projects = [{"referenceId": name, "units": units} for name in ("P", "Q")]
+    warning, record = feed({"properties": [one(unitReferenceId="U")], "projects": projects})
+    assert warning == FileWarning(
+        '2 units have the reference "U", so its properties get no project'
+    )
+    assert record.document["parentRealtyReferenceId"] == "U"
+    assert "projectReferenceId" not in record.document
+    twice = [{"referenceId": "P", "units": units * 2}]
+    warning, record = feed({"properties": [one(unitReferenceId="U")], "projects": twice})
+    assert warning == FileWarning('2 units have the reference "U"')
+    assert record.document["projectReferenceId"] == "P"
+
+
+def test_a_feed_may_have_no_properties_at_all(feed):
+    assert feed(b"<export/>") == []
+    assert feed(b"<export><generator/><projects/></export>") == []
+    assert feed({"generator": {"version": "1"}, "projects": []}) == []
+    with pytest.raises(NotAFeed, match="it has no <properties>"):
+        feed(b"<export><projects/><flats/></export>")
+    with pytest.raises(NotAFeed, match='it has no "properties"'):
+        feed({"generator": {"version": "1"}, "properties": {}})
+
+
 def test_a_record_is_never_its_own_parent(feed):
     raw = {"properties": [one(unitReferenceId="U", referenceId="U")], "projects": PROJECTS}
     record = feed(raw)[0]
@@ -219,18 +256,12 @@ def test_the_object_reference_stands_in_for_a_missing_reference(feed):
     [
         ({"id": None}, "id is missing"),
         ({"referenceId": ""}, "referenceId is missing"),
-        ({"categories": []}, "categories is missing"),
+        ({"type": " "}, "type is missing"),
+        ({"availability": {}}, "availability.state is missing"),
         ({"localizations": []}, "localizations is missing"),
         ({"localizations": [{"title": "x"}]}, "localizations[0].languageCode is missing"),
-        ({"unitReferenceId": "U"}, 'unitReferenceId "U" points to a unit that is not there'),
-        (
-            {"heating": {"generation": "peat"}},
-            "heatingType has no value 'PEAT'; it is one of "
-            + ", ".join(catalog.FIELDS["heatingType"].enum),
-        ),
-        ({"characteristics": {"floor": "third"}}, "floor must be a number"),
+        ({"localizations": [{"languageCode": "de"}]}, "localizations[0].title is missing"),
         ({"referenceId": "a/b"}, 'objectReferenceId holds "/", which cannot travel in an address'),
-        ({"author": "x" * 256}, "author is longer than 255 characters (256)"),
     ],
 )
 def test_a_bad_record_is_refused_with_its_reason_and_the_others_are_taken(feed, fields, reason):
@@ -240,12 +271,127 @@ def test_a_bad_record_is_refused_with_its_reason_and_the_others_are_taken(feed, 
     assert isinstance(results[1], Record)
 
 
-def test_a_duplicate_id_or_reference_is_refused_where_it_comes_again(feed):
-    results = feed(xml(element(), element(reference="R-2"), element(id_="3")))
-    assert refusals(results) == [
-        ("line 3", ['id "1" is a duplicate: an earlier record has it']),
-        ("line 4", ['referenceId "R-1" is a duplicate: an earlier record has it']),
+@pytest.mark.parametrize(
+    ("fields", "path", "reason"),
+    [
+        (
+            {"heating": {"generation": "peat"}},
+            "heating.generation",
+            "heating.generation: heatingType has no value 'peat'; it is one of "
+            + ", ".join(catalog.FIELDS["heatingType"].enum),
+        ),
+        (
+            {"characteristics": {"floor": "third"}},
+            "characteristics.floor",
+            "characteristics.floor: floor must be a number",
+        ),
+        ({"author": "x" * 256}, "author", "author is longer than 255 characters (256)"),
+        (
+            {"address": {"geo": {"latitude": 47}}},
+            "address.geo",
+            "address.geo.longitude is missing",
+        ),
+        ({"type": "swap"}, "type", "type: offerType has no value 'swap'; it is one of BUY, RENT"),
+    ],
+)
+def test_a_bad_value_is_set_aside_and_told_or_refuses_its_record(tmp_path, fields, path, reason):
+    file = tmp_path / "feed"
+    file.write_text(json.dumps({"properties": [one(**fields)]}))
+    (record,) = read_feed(file)
+    assert record.warnings == (reason,)
+    said = fields
+    for name in path.split("."):
+        said = said[name]
+    assert record.leftover == {"id": "1", path: said}
+    assert catalog.validate_document(record.document) == []
+    (refusal,) = read_feed(file, Profile(lenient=False))
+    assert [reason.endswith(one) for one in refusal.reasons] == [True]
+
+
+def test_of_several_words_only_the_unknown_ones_are_set_aside(feed):
+    record = feed({"properties": [one(categories=["igloo", "loft", "yurt", "villa"])]})[0]
+    assert record.document["propertyCategories"] == ["LOFT", "VILLA"]
+    assert record.document["propertyType"] == "APARTMENT"
+    assert record.leftover["categories"] == ["igloo", "yurt"]
+    assert [text.partition(":")[0] for text in record.warnings] == ["categories"] * 2
+
+
+def test_what_lacks_a_member_is_set_aside_alone(feed):
+    offers = [{"type": "room-workroom"}, {"type": "room-workroom", "price": 7}, {"price": 8}]
+    record = feed({"properties": [one(prices={"additionalOffers": offers})]})[0]
+    assert record.document["prices"] == {
+        "additionalOffers": [{"type": "ROOM_WORKROOM", "price": 7}]
+    }
+    assert record.leftover["prices.additionalOffers[0]"] == {"type": "ROOM_WORKROOM"}
+    assert record.leftover["prices.additionalOffers[2]"] == {"price": 8}
+
+
+def test_nothing_empty_is_left_of_what_was_set_aside_whole(feed):
+    record = feed({"properties": [one(categories=["igloo"], prices={"rent": {"net": "much"}})]})[0]
+    assert record.document.keys().isdisjoint({"propertyCategories", "propertyType", "prices"})
+
+
+def test_a_variant_of_a_language_is_read_as_the_language_unless_that_is_there(feed):
+    texts = [
+        {"languageCode": "fr-CH", "title": "Maison"},
+        {"languageCode": "de-CH", "title": "Huus"},
+        {"languageCode": "de", "title": "Haus"},
+        {"languageCode": "deutsch", "title": "Heim"},
     ]
+    record = feed({"properties": [one(localizations=texts)]})[0]
+    assert record.document["localizations"] == [
+        {"languageCode": "fr", "title": "Maison"},
+        {"languageCode": "de", "title": "Haus"},
+    ]
+    assert record.document["title"] == "Maison"
+    assert record.leftover == {
+        "id": "1",
+        "localizations[0].languageCode": "fr-CH",
+        "localizations[1]": {"languageCode": "de-CH", "title": "Huus"},
+        "localizations[3]": {"languageCode": "deutsch", "title": "Heim"},
+    }
+    assert record.warnings == (
+        "localizations[0].languageCode: 'fr-CH' is read as 'fr'",
+        "localizations[1].languageCode: 'de-CH' is the language of another text,"
+        " so its text is set aside",
+        "localizations[3].languageCode: 'deutsch' is no language, so its text is set aside",
+    )
+
+
+def test_a_furnished_flat_is_furnished(feed):
+    flats = feed({"properties": [one(categories=["loft", "furnished-flat"])]})
+    assert flats[0].document["isFurnished"] is True
+    assert "isFurnished" not in feed({"properties": [one(categories=["loft"])]})[0].document
+
+
+def test_properties_that_share_a_reference_are_known_by_their_ids_in_any_order(feed):
+    several = [element(id_="1"), element(id_="2"), element(id_="3", reference="R-3")]
+    for order in (several, several[::-1]):
+        results = feed(xml(*order))
+        assert {r.reference for r in results} == {"1", "2", "R-3"}
+    assert results[-1].leftover["referenceId"] == "R-1"
+    assert results[-1].warnings == ('referenceId "R-1" names several properties: this is "1"',)
+
+
+def test_a_reference_and_an_id_that_come_again_refuse_the_later_record(feed):
+    assert refusals(feed(xml(element(), element()))) == [
+        ("line 3", ['referenceId "1" is a duplicate: an earlier record has it']),
+    ]
+
+
+def test_a_sender_may_insist_on_its_references(tmp_path):
+    path = tmp_path / "feed"
+    path.write_bytes(xml(element(), element(id_="2")))
+    results = list(read_feed(path, Profile(reference="OBJECT")))
+    assert refusals(results) == [
+        ("line 3", ['referenceId "R-1" is a duplicate: an earlier record has it']),
+    ]
+
+
+def test_an_id_that_comes_again_is_told_and_refuses_nothing(feed):
+    results = feed(xml(element(), element(reference="R-2")))
+    assert [r.reference for r in results] == ["R-1", "R-2"]
+    assert results[1].warnings == ('id "1" is that of an earlier record, too',)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +423,7 @@ DECLARES = "it declares entities or points outside, which no feed needs"
         (b"a;b;c", "feed: neither SwissRETS (XML, JSON) nor IDX nor a table of ours"),
         (b"PK\x03\x04", "feed: broken workbook after 0 records: File is not a zip file"),
         (b"<html></html>", "feed: XML, but no SwissRETS: it begins with <html>"),
-        (b"<export></export>", "feed: XML, but no SwissRETS: it has no <properties>"),
+        (b"<export><x/></export>", "feed: XML, but no SwissRETS: it has no <properties>"),
         (b"{}", 'feed: JSON, but no SwissRETS: it has no "properties"'),
         (b"[1]", 'feed: JSON, but no SwissRETS: it has no "properties"'),
         (BOMB, f"feed: broken XML after 0 records: {DECLARES}"),

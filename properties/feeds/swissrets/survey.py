@@ -1,0 +1,54 @@
+"""What must be known of a whole file before its first record is read.
+
+A record may point to a unit that comes later, and a reference that comes twice names nothing.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from properties.feeds.records import FileWarning
+
+MOST = 100  # units that are named; a file may repeat all it has
+
+
+@dataclass
+class Survey:
+    """The units of all projects of a file, and how often each reference names a property.
+
+    `checks_units` is False for JSON without projects, where a property may name any unit.
+    """
+
+    units: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    references: Counter[str] = field(default_factory=Counter)
+    checks_units: bool = True
+
+    def add_project(self, project: Any) -> None:
+        """Note the units of a project; both formats, in the shape of JSON."""
+        if not isinstance(project, dict):
+            return
+        own, units = project.get("referenceId"), project.get("units")
+        for unit in units if isinstance(units, list) else []:
+            if isinstance(unit, dict) and (reference := unit.get("referenceId")):
+                self.units[str(reference)].append("" if own is None else str(own))
+
+    def project_of(self, unit: str) -> str | None:
+        """Return the project of a unit; None where it has none, or several."""
+        projects = set(self.units.get(unit, ()))
+        return projects.pop() or None if len(projects) == 1 else None
+
+    def is_repeated(self, reference: Any) -> bool:
+        """Tell whether several properties of the file have this reference."""
+        return self.references[str(reference).strip()] > 1
+
+    def warnings(self) -> Iterator[FileWarning]:
+        """Yield what is told of the file: each reference that several units have."""
+        repeated = [unit for unit, projects in self.units.items() if len(projects) > 1]
+        for unit in repeated[:MOST]:
+            several = len(set(self.units[unit])) > 1
+            result = ", so its properties get no project" if several else ""
+            count = len(self.units[unit])
+            yield FileWarning(f'{count} units have the reference "{unit[:MOST]}"{result}')
+        if len(repeated) > MOST:
+            yield FileWarning(f"{len(repeated) - MOST:,} more references belong to several units")
