@@ -61,7 +61,8 @@ class RecordReader:
         reasons += [fault.message for fault in faults]
         if reasons:
             known_as = None if reference is None else str(reference)
-            return Refusal(position, known_as, limits.first_reasons(reasons))
+            reasons = limits.first_reasons(list(dict.fromkeys(reasons)))
+            return Refusal(position, known_as, reasons)
         warnings += self._repeated_id(record_id)
         leftover = dict(flatten("", raw)) | aside
         if cleaned:
