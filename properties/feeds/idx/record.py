@@ -7,16 +7,12 @@ from properties import catalog
 from properties.feeds import limits
 from properties.feeds.coerce import coerce, is_odd_phone
 from properties.feeds.idx import values
-from properties.feeds.idx.codes import (
-    CATEGORIES,
-    OFFER_TYPES,
-    PRICE_UNITS,
-    PRICES,
-    PROPERTY_TYPES,
-)
+from properties.feeds.idx.codes import CATEGORIES, PROPERTY_TYPES
 from properties.feeds.idx.columns import As
+from properties.feeds.idx.draft import Draft, Texts
 from properties.feeds.idx.layout import VERSION, Layout, reference
 from properties.feeds.idx.mapping import Mapping, Way, is_type
+from properties.feeds.idx.offer import set_offer
 from properties.feeds.idx.values import Unreadable
 from properties.feeds.overlay import nested
 from properties.feeds.profile import Profile
@@ -25,30 +21,8 @@ from properties.feeds.swissrets.vocabulary import PROPERTY_TYPE_OF
 
 JOINT = "~"  # between three references: a slash cannot travel in an address (A14)
 _REFERENCES = ("ref_property", "ref_house", "ref_object")
-_SHOWN = 40  # characters of a bad value
 
-Texts = dict[str, str]  # what is not blank in a line, by column name
 Said = tuple[Way, str]
-
-
-class _Draft:
-    """What one line says so far: values by path, what is set aside, and what of that is bad."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
-        self.leftover: dict[str, Any] = {}
-        self.warnings: list[str] = []
-
-    def set_aside(self, name: str, text: str, why: str = "") -> None:
-        """Keep a text under the name of its column; `why` says what is wrong with it."""
-        self.leftover[name] = text
-        if why:
-            self.warnings.append(f"column {name}: {why}")
-
-    def refuse(self, name: str, text: str, error: Unreadable) -> None:
-        """Keep a text that is no value of its column; words that say "none" are no mistake."""
-        is_harmless = not str(error) or values.says_nothing(text)
-        self.set_aside(name, text, "" if is_harmless else f"{text[:_SHOWN]!r} {error}")
 
 
 class RecordReader:
@@ -140,9 +114,9 @@ class RecordReader:
             way = way.rpartition(".")[0]
         return self._mapping.name_of.get(way, "")
 
-    def _document(self, said: list[Said], texts: Texts, key: str) -> tuple[_Draft, dict[str, Any]]:
+    def _document(self, said: list[Said], texts: Texts, key: str) -> tuple[Draft, dict[str, Any]]:
         """Return what has a home in the property model, and what is left."""
-        draft = _Draft()
+        draft = Draft()
         # What stands in a feed is published: IDX has no column for it.
         draft.values |= {"objectReferenceId": key, "availabilityState": "ACTIVE"}
         for column, text in said:
@@ -152,13 +126,13 @@ class RecordReader:
                 self._put(draft, column, text)
         _name_the_video(draft)
         self._classify(texts, draft)
-        _price(texts, draft)
+        set_offer(texts, draft)
         document = nested((path, (), value) for path, value in draft.values.items())
         if in_language := document.pop("localizations", None):
             document["localizations"] = [{"languageCode": self._profile.language, **in_language}]
         return draft, document
 
-    def _put(self, draft: _Draft, column: Way, text: str) -> None:
+    def _put(self, draft: Draft, column: Way, text: str) -> None:
         """Put what a column says where it belongs; what that leaves out is kept as well."""
         read, paths = column.read, column.paths
         try:
@@ -199,7 +173,7 @@ class RecordReader:
             return None
         return {As.LABEL: "MINERGIE", As.YES_NO: says == "APPLIES"}.get(read, says)
 
-    def _classify(self, texts: Texts, draft: _Draft) -> None:
+    def _classify(self, texts: Texts, draft: Draft) -> None:
         """Set what kind of object it is; keep a type that nobody knows."""
         category, kind = texts.get("object_category", "").upper(), texts.get("object_type", "")
         word = self._mapping.words.get(category, "")
@@ -253,49 +227,7 @@ _FORMS: dict[As, Callable[[str], Any]] = {
 }
 
 
-def _name_the_video(draft: _Draft) -> None:
+def _name_the_video(draft: Draft) -> None:
     """Give the address of a film its title, which has a column of its own."""
     if "videoLinks" in draft.values and (title := draft.leftover.pop("movie_title", "")):
         draft.values["videoLinks"] = [{**draft.values["videoLinks"][0], "title": title}]
-
-
-def _price(texts: Texts, draft: _Draft) -> None:
-    """Set offer and prices; keep what has no place in what the object is offered for.
-
-    Without an amount the price is on request, which the platform says by leaving it out. Where
-    offer_type is blank, as of plots, the unit of the price tells it.
-    """
-    word, unit = texts.get("offer_type", "").upper(), texts.get("price_unit", "").upper()
-    if word and word not in OFFER_TYPES:
-        draft.set_aside("offer_type", texts["offer_type"], f"{word[:_SHOWN]!r} is no offer")
-    offer = word if word in OFFER_TYPES else _OFFER_OF_UNIT.get(unit, "")
-    if offer:
-        draft.values["offerType"] = OFFER_TYPES[offer]
-    names = PRICES.get(offer, {})
-    price: dict[str, Any] = {}
-    for name in PRICES["RENT"]:
-        if text := texts.get(name):
-            amount = _amount(draft, name, text)
-            if amount and name in names:
-                price[names[name]] = amount
-            elif amount:
-                draft.set_aside(name, text, "" if offer else "is no price without an offer_type")
-    says = PRICE_UNITS.get(offer, {}).get(unit)
-    if price and says:
-        price |= says
-    elif unit and says is None:
-        draft.set_aside("price_unit", texts["price_unit"])
-    if price:
-        draft.values["prices.rent" if offer == "RENT" else "prices.buy"] = price
-
-
-def _amount(draft: _Draft, name: str, text: str) -> int | float | None:
-    """Return an amount; None where there is none."""
-    try:
-        return values.number(As.AMOUNT, text)
-    except Unreadable as error:
-        draft.refuse(name, text, error)
-        return None
-
-
-_OFFER_OF_UNIT = {unit: offer for offer, units in PRICE_UNITS.items() for unit in units}

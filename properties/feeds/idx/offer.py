@@ -1,0 +1,50 @@
+"""How an object of IDX is offered, and for how much."""
+
+from typing import Any
+
+from properties.feeds.idx import values
+from properties.feeds.idx.codes import OFFER_TYPES, PRICE_UNITS, PRICES
+from properties.feeds.idx.columns import As
+from properties.feeds.idx.draft import Draft, Texts
+from properties.feeds.idx.values import Unreadable
+
+_OFFER_OF_UNIT = {unit: offer for offer, units in PRICE_UNITS.items() for unit in units}
+
+
+def set_offer(texts: Texts, draft: Draft) -> None:
+    """Set offer and prices; keep what has no place in what the object is offered for.
+
+    Without an amount the price is on request, which the platform says by leaving it out. Where
+    offer_type is blank, as of plots, the unit of the price tells it.
+    """
+    word, unit = texts.get("offer_type", "").upper(), texts.get("price_unit", "").upper()
+    if word and word not in OFFER_TYPES:
+        draft.set_aside("offer_type", texts["offer_type"], f"{word[:40]!r} is no offer")
+    offer = word if word in OFFER_TYPES else _OFFER_OF_UNIT.get(unit, "")
+    if offer:
+        draft.values["offerType"] = OFFER_TYPES[offer]
+    names = PRICES.get(offer, {})
+    price: dict[str, Any] = {}
+    for name in PRICES["RENT"]:
+        if text := texts.get(name):
+            amount = _amount(draft, name, text)
+            if amount and name in names:
+                price[names[name]] = amount
+            elif amount:
+                draft.set_aside(name, text, "" if offer else "is no price without an offer_type")
+    says = PRICE_UNITS.get(offer, {}).get(unit)
+    if price and says:
+        price |= says
+    elif unit and says is None:
+        draft.set_aside("price_unit", texts["price_unit"])
+    if price:
+        draft.values["prices.rent" if offer == "RENT" else "prices.buy"] = price
+
+
+def _amount(draft: Draft, name: str, text: str) -> int | float | None:
+    """Return an amount; None where there is none."""
+    try:
+        return values.number(As.AMOUNT, text)
+    except Unreadable as error:
+        draft.refuse(name, text, error)
+        return None
