@@ -4,6 +4,7 @@ import codecs
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from properties.feeds.idx.layout import HEADER
 from properties.feeds.idx.reader import read_idx
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed
@@ -66,7 +67,7 @@ def _reader(head: bytes) -> Reader | None:
         return read_xml
     if start.startswith((b"{", b"[")):
         return read_json
-    if start.startswith(b"IDX"):
+    if start.startswith((b"IDX", HEADER)):
         return read_idx
     if start.startswith(_ZIP):
         return read_xlsx

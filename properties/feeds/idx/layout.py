@@ -20,6 +20,8 @@ MAX_LINE = 256 * 1024  # bytes; all columns filled to the limits of the field li
 WIDTH = len(COLUMNS)
 _REFERENCES = slice(5, 8)
 _BEGINS = VERSION.encode()[:3]
+# Some programs write the names of the columns first, in the order of the field list.
+HEADER = b"version#sender_id#object_category#object_type#offer_type#ref_property#ref_house#"
 _BOM = b"\xef\xbb\xbf"
 _NOTHING = b" \t\r\n\x00\x1a"  # of a line without a record; 1A is how DOS ends a file
 # The # of &#39; is no separator: no column begins with a number and a semicolon.
@@ -48,7 +50,7 @@ class Layout:
         is_ended = self.is_ended and not cells[-1].strip()
         count = len(cells) - is_ended
         if count > WIDTH:
-            return f"has {count} columns instead of {WIDTH}: a # in one of its texts ends a column"
+            return f"has {count} columns instead of {WIDTH}: a # in a text, or behind all, ends one"
         if count < WIDTH:
             return f"has {count} columns instead of {WIDTH}: it lacks columns, or breaks off"
         if self.is_ended and not is_ended:
@@ -87,8 +89,9 @@ def _physical_lines(file: BinaryIO, name: str) -> Iterator[Numbered]:
         number += 1
         if len(line) > MAX_LINE:
             raise NotAFeed(f"{name}: line {number} is longer than {MAX_LINE:,} bytes")
-        if line.strip(_NOTHING):
-            yield number, line.removeprefix(_BOM)
+        line = line.removeprefix(_BOM)
+        if line.strip(_NOTHING) and not (number == 1 and line.startswith(HEADER)):
+            yield number, line
 
 
 def width(record: bytes) -> int:

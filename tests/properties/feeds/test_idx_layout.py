@@ -4,10 +4,11 @@ import pytest
 
 from properties.feeds import NotAFeed, Profile, Refusal
 from properties.feeds.formats import read_feed
+from properties.feeds.idx.columns import COLUMNS
 from properties.feeds.records import FileWarning
 from tests.properties.feeds.idx_lines import line, raw_of
 
-TOO_MANY = "has 184 columns instead of 183: a # in one of its texts ends a column"
+TOO_MANY = "has 184 columns instead of 183: a # in a text, or behind all, ends one"
 
 
 @pytest.fixture
@@ -126,6 +127,14 @@ def test_what_follows_a_whole_record_and_is_none_is_refused_alone(feed):
 
 def test_the_end_of_a_file_of_dos_is_no_record(feed):
     assert references(feed(line(), b"\x1a")) == ["R-1"]
+
+
+def test_a_first_line_with_the_names_of_the_columns_is_no_record(feed):
+    names = "#".join(column.name for column in COLUMNS)
+    assert references(feed(names, line())) == ["R-1"]
+    others = names.replace("sender_id#object_category", "object_category#sender_id")
+    with pytest.raises(NotAFeed, match="neither SwissRETS"):
+        feed(others, line())
 
 
 def test_a_record_of_many_short_lines_has_an_end(tmp_path):
