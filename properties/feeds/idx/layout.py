@@ -55,7 +55,10 @@ class Layout:
             return f"has {count} columns instead of {WIDTH}: it lacks columns, or breaks off"
         if self.is_ended and not is_ended:
             return "does not end with a # as the lines of this file do"
-        return next(filter(None, (_moved(cells, *mark) for mark in _MARKS)), None)
+        for number, looks in _MARKS:
+            if fault := _moved(cells, number, looks):
+                return fault
+        return None
 
 
 def lines(file: BinaryIO, name: str) -> Iterator[Numbered]:
@@ -184,10 +187,16 @@ _MARKS: tuple[tuple[int, Callable[[str], object]], ...] = (
 
 def _moved(cells: list[str], number: int, looks: Callable[[str], object]) -> str | None:
     """Say that the value of a column stands in its neighbour; None where it does not."""
-    if looks(cells[number].strip()):
+    before, own, after = cells[number - 1 : number + 2]
+    if not (before or after) or (own and looks(own.strip())):
         return None
-    for place, why in ((number + 1, "a # in a text ends a column"), (number - 1, "one is missing")):
-        if looks(text := cells[place].strip()):
-            name = COLUMNS[number].name
-            return f"{name} {text!r} stands in column {place} instead of {number}: {why} before it"
+    name = COLUMNS[number].name
+    if looks(after.strip()):
+        return _stands(name, after, number + 1, number, "a # in a text ends a column")
+    if looks(before.strip()):
+        return _stands(name, before, number - 1, number, "one is missing")
     return None
+
+
+def _stands(name: str, text: str, place: int, number: int, why: str) -> str:
+    return f"{name} {text.strip()!r} stands in column {place} instead of {number}: {why} before it"
