@@ -2,7 +2,9 @@
 
 from datetime import datetime
 
+from crm_sync.platform.problems import told
 from orders.placing.errors import NoSuchChoice
+from properties.catalog import label
 from properties.editing import due_now
 from properties.models import Property
 
@@ -24,4 +26,5 @@ def has_to_be_pushed(property_: Property | None, *, now: datetime) -> bool:
 
 def _reason(property_: Property) -> str:
     path = sorted(property_.blocked)[0]
-    return f"{path}: {property_.problems_at(path)[0]}" if path else property_.problems_at("")[0]
+    text = property_.problems_at(path)[0]
+    return f"{label(path)}: {text}" if path else told(text).sentence

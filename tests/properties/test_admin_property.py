@@ -82,6 +82,14 @@ def test_the_list_shows_state_references_and_what_waits(admin_client, flat):
     assert "Author and 1 more: odd" in page
 
 
+def test_the_list_tells_a_refusal_of_the_whole_property_in_a_sentence(admin_client, flat):
+    raw = 'POST /v1/properties: 400 {"message": "no room"}'
+    force(flat, problem={"REFUSED": {"": raw}})
+    page = admin_client.get(LIST).content.decode()
+    assert "The property: " in page
+    assert "POST /v1/properties" not in page
+
+
 def test_a_property_is_found_by_what_people_know_of_it(admin_client, flat, main):
     force(flat, platform_id="p-501")
     make(main, "B-2", title="House", address={"locality": "Bern"})
