@@ -88,6 +88,7 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[PUBL
 CALL_DEADLINE = env.float("CALL_DEADLINE", default=20.0)
 PUSH_THREADS = env.int("PUSH_THREADS", default=16)  # of one worker, within a workspace's limit (A8)
 CALLBACK_BODY_LIMIT = env.int("CALLBACK_BODY_LIMIT", default=256 * 1024)  # bytes (S7)
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without it there is no /metrics
 CALLBACK_ALLOW_NONE = env.bool("CALLBACK_ALLOW_NONE", default=False)  # authType NONE (S2)
 IMPORT_FILE_LIMIT = env.int("IMPORT_FILE_LIMIT", default=32 * 1024**2)  # bytes of an upload
 # The trigger history keeps ten attempts (§8): the pauses between two polls of it, in seconds, while

@@ -1,14 +1,16 @@
-"""The addresses of the callback and of the health pages."""
+"""The addresses of the callback, of the health pages and of the figures for Prometheus."""
 
 from django.urls import path
 
 from crm_sync.health import healthz, readyz, workersz
 from crm_sync.inbox.view import WebhookView
+from crm_sync.metrics import metrics
 
 urlpatterns = [
     path("healthz", healthz),
     path("readyz", readyz),
     path("workersz", workersz),
+    path("metrics", metrics),
     # With and without the slash: a redirect would be a lost event (S9).
     path("webhooks/<uuid:workspace_uuid>/", WebhookView.as_view()),
     path("webhooks/<uuid:workspace_uuid>", WebhookView.as_view()),

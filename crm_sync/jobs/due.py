@@ -283,5 +283,8 @@ class Queue(Protocol):
     def workspaces(self, now: datetime) -> Iterable[int]:
         """Return the ids of the workspaces that have a row due at `now`."""
 
+    def backlog(self, now: datetime) -> Mapping[int, tuple[int, datetime]]:
+        """Return by workspace how many rows are due and not leased, and since when the first."""
+
     def drain(self, workspace_id: int, budget: float) -> Tally:
         """Work on the due rows of one workspace, for at most `budget` seconds."""

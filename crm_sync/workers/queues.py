@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Generic
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import Count, Min, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from crm_sync import registry
@@ -157,6 +157,13 @@ class RowQueue(Generic[Row]):
         if self.calls:
             workspaces = workspaces.filter(awake(now))
         return set(workspaces.values_list("pk", flat=True))
+
+    def backlog(self, now: datetime) -> dict[int, tuple[int, datetime]]:
+        """Return by workspace how many rows are due and not leased, and since when the first."""
+        rows = self.rows(now).filter(due.free(now, wait=self.wait)).order_by()
+        found = rows.values_list("workspace_id").annotate(Count("pk"), Min("due_at"))
+        # Where nothing can be found, Django answers with a row of nothing.
+        return {pk: (count, first) for pk, count, first in found if first is not None}
 
     def drain(
         self, workspace_id: int, budget: float, *, clock: Callable[[], float] = time.monotonic
