@@ -43,7 +43,7 @@ def read_idx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
             if fault := found.fault(cells):
                 if len(cells) < WIDTH + found.is_ended and not raw.endswith(b"\n"):
                     raise Truncated(f"{path.name}: breaks off in line {number}")
-                yield Refusal(f"line {number}", None, [fault])
+                yield Refusal(f"line {number}", reader.name_of(cells), [fault])
                 continue
             item = reader.take(cells[:WIDTH], f"line {number}")
             yield _told(item) if len(kept) != len(raw) else item

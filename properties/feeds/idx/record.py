@@ -7,7 +7,7 @@ from properties import catalog
 from properties.feeds import limits
 from properties.feeds.coerce import coerce, is_odd_phone
 from properties.feeds.idx import values
-from properties.feeds.idx.codes import CATEGORIES, PROPERTY_TYPES
+from properties.feeds.idx.codes import CATEGORIES, OFFER_TYPES, PROPERTY_TYPES
 from properties.feeds.idx.columns import As
 from properties.feeds.idx.draft import Draft, Texts
 from properties.feeds.idx.layout import VERSION, Layout, reference
@@ -21,6 +21,7 @@ from properties.feeds.swissrets.vocabulary import PROPERTY_TYPE_OF
 
 JOINT = "~"  # between three references: a slash cannot travel in an address (A14)
 _REFERENCES = ("ref_property", "ref_house", "ref_object")
+_FIRST = 5  # the column of the first of them
 
 Said = tuple[Way, str]
 
@@ -58,30 +59,49 @@ class RecordReader:
             return Refusal(position, key or None, limits.first_reasons(reasons))
         return Record(key, document, draft.leftover, position, warnings=tuple(draft.warnings))
 
-    def _identity(self, texts: Texts) -> tuple[str, list[str]]:
-        """Return what names the property, and what is wrong with that.
+    def name_of(self, cells: list[str]) -> str | None:
+        """Return what names the property of a line that is refused for its columns.
 
-        The object's own reference, unless the sender's setting or the file says that it names
-        several, or none: then all three.
+        None where the columns before its references are not what they should be. So a property
+        whose line is spoiled behind them does not look as if the feed lacked it.
         """
-        three = [reference(texts.get(name, "")) for name in _REFERENCES]
-        how = self._profile.reference
-        is_alone = how == "OBJECT" or (how == "AUTO" and three[2] and self._layout.is_object_known)
-        key, name = (three[2], "ref_object") if is_alone else (JOINT.join(three), "the references")
-        if not (three[2] if is_alone else any(three)):
-            return "", ["ref_object is missing" if is_alone else "all three references are missing"]
+        head = [cell.strip() for cell in cells[: _FIRST + 4]]
+        if len(head) < _FIRST + 4 or head[0] != VERSION or not self._is_category(head[2].upper()):
+            return None
+        is_offer = not head[4] or head[4].upper() in OFFER_TYPES
+        three = [reference(cell) for cell in head[_FIRST : _FIRST + 3]]
+        return self._name(three)[1] or None if is_offer else None
+
+    def _identity(self, texts: Texts) -> tuple[str, list[str]]:
+        """Return what names the property, and what is wrong with that."""
+        name, key = self._name([reference(texts.get(name, "")) for name in _REFERENCES])
+        if not key:
+            return "", ["ref_object is missing"]
         if key in self._seen:
             return key, [f'{name} "{key}" is a duplicate: an earlier record has it']
         self._seen.add(key)
         return key, []
+
+    def _name(self, three: list[str]) -> tuple[str, str]:
+        """Return which column names a property, and how; "" where nothing does.
+
+        The object's own reference, unless the sender's setting or the file says that it names
+        several, or none: then all three.
+        """
+        how = self._profile.reference
+        if how == "OBJECT" or (how == "AUTO" and three[2] and self._layout.is_object_known):
+            return "ref_object", three[2]
+        return "the joined reference", JOINT.join(three) if any(three) else ""
+
+    def _is_category(self, word: str) -> bool:
+        return word in PROPERTY_TYPES or word in self._mapping.words
 
     def _faults(self, texts: Texts) -> list[str]:
         """Return what makes a record useless, whatever else it holds."""
         faults = []
         if texts.get("version") != VERSION:
             faults.append(f"version is {texts.get('version')!r} instead of {VERSION}")
-        category = texts.get("object_category", "").upper()
-        if category not in PROPERTY_TYPES and category not in self._mapping.words:
+        if not self._is_category(texts.get("object_category", "").upper()):
             known = ", ".join(PROPERTY_TYPES)
             faults.append(
                 f"object_category is {texts.get('object_category')!r}; it is one of {known}"

@@ -40,3 +40,14 @@ def test_a_sender_of_triples_keeps_its_names_when_a_house_comes_or_goes(load, ma
     for triples in (ONE_HOUSE, TWO_HOUSES, TWO_HOUSES[1:]):
         load(triples, "--sender", "Muster", "--force")
     assert known() == ["P~A~1", "P~A~2", "P~B~1"]
+
+
+def test_a_property_whose_line_is_spoiled_is_not_missing(load, tmp_path, capsys):
+    load(ONE_HOUSE)
+    path = tmp_path / "spoiled.txt"
+    spoiled = line(ref_property="P", ref_house="A", ref_object="1", object_title="Wohnung #12")
+    whole = line(ref_property="P", ref_house="A", ref_object="2")
+    path.write_text(f"{whole}\r\n{spoiled}\r\n")
+    code, out, _ = run(capsys, "import_properties", "main", path)
+    assert code == 3
+    assert "missing" not in out

@@ -182,7 +182,7 @@ def test_the_same_three_references_twice_are_a_duplicate(feed):
     assert references(items[1:]) == [
         "P~A~1",
         "P~B~1",
-        ['the references "P~A~1" is a duplicate: an earlier record has it'],
+        ['the joined reference "P~A~1" is a duplicate: an earlier record has it'],
     ]
 
 
@@ -200,3 +200,20 @@ def test_a_line_with_moved_columns_has_no_say_in_what_names_the_others(feed):
     spoiled = line(sender_id="a#b", ref_property="P", ref_house="1", ref_object="2")
     items = feed(*objects(("P", "A", "1"), ("P", "A", "3")), spoiled)
     assert references(items) == ["1", "3", [TOO_MANY]]
+
+
+@pytest.mark.parametrize(
+    ("texts", "named"),
+    [
+        ({"object_title": "Wohnung #12"}, "R-1"),
+        ({"sender_id": "CRM #1"}, None),
+        ({"offer_type": "", "object_title": "Wohnung #12"}, "R-1"),
+    ],
+)
+def test_a_line_that_is_spoiled_behind_its_references_is_still_named(feed, texts, named):
+    refusal = feed(line(**texts), line(ref_object="R-2"))[0]
+    assert (refusal.reference, refusal.reasons) == (named, [TOO_MANY])
+
+
+def test_what_breaks_off_before_its_references_end_is_not_named(feed):
+    assert feed(line(), "IDX3.01##APPT##RENT#P#A#1")[1].reference is None
