@@ -70,7 +70,7 @@ def test_by_default_it_is_only_listed(main, load):
     load(TEN)
     _, out, _ = load(TEN[:9])
     assert "missing   R-9: not in the feed any more; it stays as it is\n" in out
-    assert set(states().values()) == {None}
+    assert set(states().values()) == {"ACTIVE"}
 
 
 def test_a_reference_is_exempt(agency, load):
@@ -116,19 +116,13 @@ def test_what_comes_back_has_the_state_that_it_had(agency, load, kind, before, a
     assert everything()[1] == settled[1]
 
 
-def test_what_a_feed_says_of_the_state_itself_counts_when_it_comes_back(agency, load, tmp_path):
-    said = '<property id="R-9"><referenceId>R-9</referenceId><availability>active</availability>'
-    plain = '<property id="R-9"><referenceId>R-9</referenceId>'
-    FORMATS["said"] = lambda references: FORMATS["xml"](references).replace(plain, said)
-    try:
-        load(TEN, kind="said")
-        assert states()["R-9"] == "ACTIVE"
-        load(TEN[:9], kind="said")
-        assert states()["R-9"] == "PRIVATE"
-        load(TEN, kind="said")
-        assert states()["R-9"] == "ACTIVE"
-    finally:
-        del FORMATS["said"]
+def test_what_a_feed_says_of_the_state_itself_counts_when_it_comes_back(agency, load):
+    load(TEN, kind="xml")
+    assert states()["R-9"] == "ACTIVE"
+    load(TEN[:9], kind="xml")
+    assert states()["R-9"] == "PRIVATE"
+    load(TEN, kind="xml")
+    assert states()["R-9"] == "ACTIVE"
 
 
 def test_what_a_person_set_meanwhile_stays_when_it_comes_back(agency, load):
@@ -147,7 +141,7 @@ def test_each_of_two_senders_of_one_format_is_missed_by_its_own_feed_alone(main,
     assert load(twenty, sender="Other")[0] == 0
     assert load(TEN[:9])[0] == 0
     assert load(twenty[:9], sender="Other")[0] == 1
-    assert (states()["R-9"], set(states().values())) == ("PRIVATE", {None, "PRIVATE"})
+    assert (states()["R-9"], set(states().values())) == ("PRIVATE", {"ACTIVE", "PRIVATE"})
     assert Property.objects.filter(fed_by=other.feed_key).count() == 20
 
 
@@ -162,7 +156,7 @@ def test_a_property_that_moves_belongs_to_whoever_brought_it_last(main, agency, 
     assert set(mine.values_list("object_reference_id", flat=True)) == {"R-9", "S-1"}
     code, out, _ = load(TEN[:9])
     assert (code, "missing" in out) == (0, False)
-    assert set(states().values()) == {None}
+    assert set(states().values()) == {"ACTIVE"}
 
 
 # --- by a worker ---
@@ -190,7 +184,7 @@ def test_the_page_of_a_preview_says_what_would_be_set(agency, admin_user, admin_
     text = page.content.decode()
     assert "Not in the feed any more: their availability state becomes PRIVATE" in text
     assert (text.count("A reference: it stays as it is"), "R-100" in text) == (1, True)
-    assert set(states().values()) == {None, "REFERENCE"}
+    assert set(states().values()) == {"ACTIVE", "REFERENCE"}
 
 
 def test_a_worker_that_dies_in_the_middle_is_followed_by_one_that_ends_it(
@@ -208,6 +202,6 @@ def test_a_worker_that_dies_in_the_middle_is_followed_by_one_that_ends_it(
     assert work(row, now=later, limits=job.SliceLimits()) == "DONE"
     assert Change.objects.filter(origin=MISSING).count() == 150
     found = list(states().values())
-    assert (found.count("PRIVATE"), found.count(None)) == (150, 100)
+    assert (found.count("PRIVATE"), found.count("ACTIVE")) == (150, 100)
     assert fresh(row).state == "DONE"
     assert Property.objects.filter(fed_by=agency.feed_key).count() == 100
