@@ -25,7 +25,7 @@ def make(workspace, reference: str, **changes) -> Property:
 @pytest.fixture
 def stock(main) -> list[Property]:
     texts = [{"languageCode": "de", "title": "Haus"}]
-    full = {"propertyCategories": ["FURNISHED_FLAT"], "localizations": texts, "offerType": "RENT"}
+    full = {"localizations": texts, "offerType": "RENT", "availabilityState": "ACTIVE"}
     return [
         make(main, "A1", title="One", **full),
         make(main, "A2", title='=HYPERLINK("http://x")', **full),
@@ -79,7 +79,7 @@ def test_what_is_filtered_by_a_state_is_exported(admin_client, stock):
 
 
 def test_what_the_format_cannot_hold_is_told(admin_client, stock, main):
-    bare = make(main, "A4", title="Without a category")
+    bare = make(main, "A4", title="Without a state")
     mirrored = Property.objects.create(workspace=main, platform_id="P-5")
     document = json.loads(export(admin_client, "json", [*stock, bare, mirrored]).getvalue())
     assert [p["referenceId"] for p in document["properties"]] == ["A1", "A2", "A3"]
