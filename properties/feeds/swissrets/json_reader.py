@@ -82,6 +82,8 @@ def _feed(parser: Any, chunk: bytes) -> ijson.JSONError | None:
             parser.close()
     except ijson.JSONError as error:
         return error
+    except UnicodeDecodeError as error:  # half a character that the library lets through
+        return ijson.JSONError(str(error))
     return None
 
 

@@ -134,7 +134,8 @@ class RecordReader:
             if name in _NUMBERS:
                 _move(raw, _NUMBERS[name], document)
         _move(raw, _CHARACTERISTICS, document)
-        if unit and document.get("parentRealtyReferenceId") == document.get("objectReferenceId"):
+        parent = document.get("parentRealtyReferenceId")
+        if parent is not None and parent == document.get("objectReferenceId"):
             raw["unitReferenceId"] = document.pop("parentRealtyReferenceId")  # no own parent
         return document
 

@@ -402,6 +402,16 @@ def test_a_value_of_another_shape_breaks_no_reader(feed, name, odd):
     assert [item.position for item in feed({"properties": [one() | {name: odd}]})] == ["record 1"]
 
 
+def test_half_a_character_breaks_the_file_and_no_reader(feed):
+    with pytest.raises(NotAFeed, match="broken JSON after record 0: 'utf-8' codec can't decode"):
+        feed(b'{"properties": [{"\xed\xa0\x80name": 1}]}')
+
+
+def test_a_unit_of_another_shape_without_a_reference_refuses_its_record(feed):
+    (refusal,) = feed({"properties": [one(referenceId=None, unitReferenceId={"": None})]})
+    assert refusal.reasons == ["referenceId is missing"]
+
+
 def test_a_record_that_is_no_object_is_refused(feed):
     assert refusals(feed({"properties": [7]})) == [("record 1", ["the record is no object"])]
 
