@@ -506,4 +506,13 @@ MUTANTS = (
         "uuid4()",
         (CHANGES,),
     ),
+    Mutant(
+        "a # in a text of IDX moves the columns behind it",
+        "properties/feeds/idx",
+        "Layout.fault",
+        "count > WIDTH",
+        "False",
+        ("tests/properties/feeds/test_idx_layout.py", "tests/properties/feeds/test_idx_laws.py"),
+        (SQLITE,),
+    ),
 )

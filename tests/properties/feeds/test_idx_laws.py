@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from properties.feeds import NotAFeed, Record
 from properties.feeds.formats import read_feed
+from properties.feeds.idx import values
 from properties.feeds.idx.columns import COLUMNS, As
 from tests.properties.feeds.idx_lines import NUMBER, SMALLEST
 
@@ -88,3 +89,23 @@ def assert_in_place(record):
 def test_no_bytes_end_in_a_traceback(raw, lines, place):
     whole = b"IDX3.01#" + b"\r\n".join(lines)
     read(whole[:place] + raw + whole[place:])
+
+
+@given(
+    number=st.integers(0, 10**9),
+    mark=st.sampled_from(["", "'", "\u2019", " ", "\u00a0"]),
+    tenths=st.integers(0, 9),
+    point=st.sampled_from([".", ","]),
+    unit=st.sampled_from(["", " m2", "m²", " qm."]),
+)
+def test_a_number_with_marks_and_a_unit_is_the_number(number, mark, tenths, point, unit):
+    decimals = f"{point}{tenths}" if tenths else ""
+    text = f"{number:,}".replace(",", mark) + decimals + unit
+    assert values.number(As.AREA, text) == float(f"{number}.{tenths}")
+
+
+@given(text=st.text(alphabet="<>/&;#brpli aé\n\r", max_size=40))
+def test_a_text_without_html_is_a_text_that_stays(text):
+    once = values.in_lines(text)
+    if "&" not in once and "<" not in once:
+        assert values.in_lines(once) == once
