@@ -111,3 +111,12 @@ def test_a_key_that_is_none_ends_the_start_and_is_not_shown(tmp_path, place):
     assert ended.returncode == 1
     assert ended.stderr.startswith("It cannot start: SECRET_KEYS_AT_REST, or ")
     assert "canary" not in ended.stderr
+
+
+def test_the_example_names_each_setting_and_no_other():
+    """One that is read for each of some states stands there once for all and once for one."""
+    read = "".join(path.read_text() for path in (ROOT / "config").glob("*.py"))
+    names = set(re.findall(r'\benv\.\w+\(\s*f?"([A-Z_]+)', read)) - {"DELIVERY_KEEP_DAYS_"}
+    shown = re.findall(r"^# ([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
+    assert sorted(names) == sorted({*shown} - {"DELIVERY_KEEP_DAYS_IGNORED"})
+    assert len(shown) == len(set(shown))
