@@ -54,6 +54,7 @@ check: .venv/development  ## formatting, lint, types, import contracts, missing 
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py check --fail-level WARNING
+	PUBLIC_BASE_URL=https://crm.example.com $(BIN)/python manage.py check --deploy --fail-level WARNING
 
 bench: .venv/development  ## measure how fast it is, with wrk where there is one, and print a table
 	$(BIN)/python -m tests.benchmarks

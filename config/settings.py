@@ -142,6 +142,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "crm_sync.inbox.middleware.callbacks_first",
+    "config.policy.content_policy",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -249,7 +250,12 @@ HTTPS = PUBLIC_BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
-SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=0)
+SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=3600 if HTTPS else 0)
+# A redirected callback would be a lost event (S9); whoever asks how we are comes from inside.
+SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=HTTPS)
+SECURE_REDIRECT_EXEMPT = [r"^webhooks/", r"^(healthz|readyz|workersz|metrics)$"]
+# Whether all names below the host are under HTTPS, and shall be so for ever, only its owner knows.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 # --- Celery (what each line prevents: decision 15) -----------------------------------------------
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="filesystem://localhost")

@@ -1,0 +1,65 @@
+"""Behind HTTPS: the production settings, where a redirect goes, and what a browser may load."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.test import Client
+from django.test.utils import override_settings
+
+from config.policy import POLICY
+from crm_sync.models import Workspace
+from tests.processes import ROOT
+
+SECURE = {"X-Forwarded-Proto": "https"}
+BEHIND_HTTPS = override_settings(
+    SECURE_SSL_REDIRECT=True,
+    SECURE_HSTS_SECONDS=3600,
+    SECURE_PROXY_SSL_HEADER=("HTTP_X_FORWARDED_PROTO", "https"),
+)
+
+
+def test_the_settings_of_production_bring_no_warning(tmp_path):
+    """S19"""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=ROOT,
+        env=os.environ | {"DATA_DIR": str(tmp_path / "d"), "PUBLIC_BASE_URL": "https://x.test"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "System check identified no issues (2 silenced).\n"
+
+
+@BEHIND_HTTPS
+def test_a_page_asked_for_without_https_leads_to_https(db):
+    answer = Client(SERVER_NAME="localhost").get("/admin/login/")
+    assert (answer.status_code, answer["Location"]) == (301, "https://localhost/admin/login/")
+    there = Client(SERVER_NAME="localhost").get("/admin/login/", headers=SECURE)
+    assert (there.status_code, there["Strict-Transport-Security"]) == (200, "max-age=3600")
+
+
+@BEHIND_HTTPS
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/workersz", "/metrics"])
+def test_who_asks_how_we_are_is_never_led_elsewhere(db, path):
+    assert Client(SERVER_NAME="localhost").get(path).status_code in (200, 404, 503)
+
+
+@BEHIND_HTTPS
+@pytest.mark.parametrize("ending", ["", "/"])
+def test_a_callback_is_never_led_elsewhere(db, ending):
+    """It would be a lost event (S9)."""
+    place = Workspace.objects.create(slug="main", base_url="https://x.test", auth_secret="s" * 24)
+    path = f"/webhooks/{place.uuid}{ending}"
+    answer = Client(SERVER_NAME="localhost").post(path, b"{}", content_type="application/json")
+    assert answer.status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/admin/login/", "/healthz", "/nowhere"])
+def test_each_answer_says_what_a_browser_may_load(db, path):
+    answer = Client(SERVER_NAME="localhost").get(path)
+    assert answer["Content-Security-Policy"] == POLICY
+    assert "default-src 'self'" in POLICY
