@@ -118,7 +118,7 @@ def _survey(path: Path) -> tuple[Survey, frozenset[str]]:
     Where the file breaks, the survey ends: the reading comes to the same place, and says so.
     """
     survey = Survey()
-    collector = _Collector(path.name, PROJECT, REFERENCE)
+    collector = _Surveyor(path.name, PROJECT, REFERENCE)
     try:
         for _, element in _elements(path, collector):
             if element.tag == REFERENCE[-1]:
@@ -256,3 +256,35 @@ class _Collector:
     def _refusal(self, reason: str) -> NotAFeed:
         what = "the file" if self._builder is None else f"the record in line {self._began}"
         return NotAFeed(f"{self._file_name}: {what} {reason}")
+
+
+class _Surveyor(_Collector):
+    """Passes over all in a property but its reference: a file is surveyed before it is read."""
+
+    def __init__(self, file_name: str, *wanted: tuple[str, ...]) -> None:
+        super().__init__(file_name, *wanted)
+        self._over = 0  # elements open that are passed over
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Begin an element."""
+        if self._over or (self._is_property() and not tag.endswith(REFERENCE[-1])):
+            self._over += 1
+            self._silence = 0
+        else:
+            super().start(tag, attributes)
+
+    def data(self, text: str) -> None:
+        """Take a piece of text."""
+        self._silence = 0
+        if self._builder is not None:
+            super().data(text)
+
+    def end(self, tag: str) -> None:
+        """End an element."""
+        if self._over:
+            self._over -= 1
+        else:
+            super().end(tag)
+
+    def _is_property(self) -> bool:
+        return len(self._open) == len(PROPERTY) and self._open[1] == PROPERTY[1]
