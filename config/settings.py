@@ -304,8 +304,13 @@ CELERY_TIMEZONE = TIME_ZONE
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {"line": {"()": "config.logs.Line"}, "json": {"()": "config.logs.Json"}},
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": env.one_of("LOG_FORMAT", "line", ("line", "json")),
+        }
+    },
     "root": {"handlers": ["console"], "level": env.one_of("LOG_LEVEL", "INFO", LOG_LEVELS)},
 }
 

@@ -1,0 +1,56 @@
+"""One line for each thing that is logged, without tokens, whatever came in from outside (S4)."""
+
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+from crm_sync.platform.redaction import NOTHING
+
+FORMATS = ("line", "json")
+# Written as they are: a tab says nothing, and a blank is no control character.
+_ESCAPED = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
+    ord("\n"): "\\n",
+    ord("\r"): "\\r",
+    ord("\t"): "\\t",
+    0x2028: "\\u2028",
+    0x2029: "\\u2029",
+}
+
+
+def one_line(text: str) -> str:
+    """Return a text without control characters: nobody forges a line of the log with it."""
+    return text.translate(_ESCAPED)
+
+
+class Line(logging.Formatter):
+    """Time, level, logger and message in one line; a traceback follows, indented."""
+
+    def __init__(self) -> None:
+        super().__init__("{asctime} {levelname} {name}: {message}", style="{")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name of logging
+        """Return the line of a record."""
+        return NOTHING.text(one_line(super().formatMessage(record)))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - the name of logging
+        """Return a traceback whose lines cannot be taken for lines of the log."""
+        lines = super().formatException(ei).splitlines()
+        return "\n".join(f"    {NOTHING.text(one_line(line))}" for line in lines)
+
+
+class Json(logging.Formatter):
+    """One JSON object in one line, for whatever collects logs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record: time, level, logger, message, and where it failed."""
+        found = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "process": record.process,
+            "message": NOTHING.text(record.getMessage()),
+        }
+        if record.exc_info:
+            found["exception"] = NOTHING.text(self.formatException(record.exc_info))
+        return json.dumps(found)
