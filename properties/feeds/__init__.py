@@ -19,13 +19,15 @@ No Django, no database. The caller decides what to do with records and refusals.
 
 from properties.feeds.formats import full_feed_format
 from properties.feeds.isolation import ReaderEnded, open_feed, open_lines
-from properties.feeds.lines import Line
+from properties.feeds.lines import OF_THE_FILE, Line
 from properties.feeds.profile import USUAL, Profile
-from properties.feeds.records import NotAFeed, Record, Refusal, Truncated
+from properties.feeds.records import Heading, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.spool import Spool, open_spool
 
 __all__ = [
+    "OF_THE_FILE",
     "USUAL",
+    "Heading",
     "Line",
     "NotAFeed",
     "Profile",

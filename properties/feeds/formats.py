@@ -10,7 +10,8 @@ from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed
 from properties.feeds.swissrets.json_reader import read_json
 from properties.feeds.swissrets.xml_reader import read_xml
-from properties.feeds.table.csv_reader import names_a_column, read_csv
+from properties.feeds.table.csv_reader import is_like_csv, read_csv
+from properties.feeds.table.encoding import text_of
 from properties.feeds.table.xlsx_reader import read_xlsx
 
 Reader = Callable[[Path, Profile], Iterator[Item]]
@@ -21,9 +22,14 @@ _FULL_FEEDS: dict[Reader, str] = {
     read_idx: "IDX",
 }
 _HEAD = 4096
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ZIP = b"PK\x03\x04"
-_OLE2 = b"\xd0\xcf\x11\xe0"  # Excel until 2003, and workbooks with a password
+_OTHERS = {
+    b"\xd0\xcf\x11\xe0": "an old or locked Excel file: save it as .xlsx or CSV",  # OLE2
+    b"\x1f\x8b": "packed with gzip: unpack it first",
+    b"7z\xbc\xaf": "packed with 7-Zip: unpack it first",
+    b"Rar!": "packed with RAR: unpack it first",
+    b"%PDF": "a PDF: ask its sender for a feed",
+}
 
 
 def read_feed(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
@@ -45,30 +51,39 @@ def full_feed_format(path: Path) -> str | None:
 
 def reader_of(path: Path) -> Reader:
     """Return the reader for a file; NotAFeed where there is none."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-    except OSError as error:
-        raise NotAFeed(f"{path.name}: cannot be read: {error.strerror}") from error
+    head = _head(path)
     if not head.removeprefix(codecs.BOM_UTF8).strip():
         raise NotAFeed(f"{path.name}: the file is empty")
+    for begin, reason in _OTHERS.items():
+        if head.startswith(begin):
+            raise NotAFeed(f"{path.name}: {reason}")
     reader = _reader(head)
-    if reader is None and head.startswith(_OLE2):
-        raise NotAFeed(f"{path.name}: an old or locked Excel file: save it as .xlsx or CSV")
     if reader is None:
         raise NotAFeed(f"{path.name}: neither SwissRETS (XML, JSON) nor IDX nor a table of ours")
     return reader
 
 
+def _head(path: Path) -> bytes:
+    """Return the first bytes of a file; a pipe would give them only once."""
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise NotAFeed(f"{path.name}: is no file that can be read twice: save it as one first")
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError as error:
+        raise NotAFeed(f"{path.name}: cannot be read: {error.strerror}") from error
+
+
 def _reader(head: bytes) -> Reader | None:
     """Return the reader for a file that begins so."""
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    if start.startswith((b"<", *_UTF16)):  # the parser of XML knows UTF-16 by itself
-        return read_xml
+    text = text_of(head)
+    if start.startswith(b"<") or (text or "").startswith("<"):
+        return read_xml  # its parser knows UTF-16 by itself
     if start.startswith((b"{", b"[")):
         return read_json
     if start.startswith((b"IDX", HEADER)):
         return read_idx
     if start.startswith(_ZIP):
         return read_xlsx
-    return read_csv if names_a_column(head) else None
+    return read_csv if text and is_like_csv(text) else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from properties.feeds.overlay import Part
-from properties.feeds.records import FileWarning, Item, Record, Refusal
+from properties.feeds.records import FileWarning, Heading, Item, Record, Refusal
 
 # What every record has, and nobody misses on the platform: kept, but not listed as set aside.
 OF_THE_RECORD = frozenset({"id", "created", "modified"})
@@ -19,9 +19,9 @@ _READ = json.JSONDecoder()
 _CANONICAL = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
 
 
-Kind = Literal[
-    "record", "refusal", "same", "warning"
-]  # the same: a record is as it was in the last feed
+# The same: a record is as it was in the last feed.
+Kind = Literal["record", "refusal", "same", "warning", "heading"]
+OF_THE_FILE = frozenset({"warning", "heading"})  # they are no record and refuse none
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,9 @@ class Line:
         """Return what was read."""
         if self.kind == "warning":
             return FileWarning(*self.warnings)
+        if self.kind == "heading":
+            sheet, row, columns = json.loads(self.body)
+            return Heading(sheet, row, tuple((name, ours, may) for name, ours, may in columns))
         if self.kind == "refusal":
             return Refusal(self.position, self.reference, json.loads(self.body))
         document, leftover, parts = _READ.decode(self.body.decode("ascii"))
@@ -69,6 +72,9 @@ def of(item: Item) -> Line:
     """Return the line of an item."""
     if isinstance(item, FileWarning):
         return Line("warning", None, "", [], b"", (item.text,))
+    if isinstance(item, Heading):
+        body = _PLAIN.encode([item.sheet, item.row, item.columns]).encode("ascii")
+        return Line("heading", None, "", [], body)
     if isinstance(item, Refusal):
         body = _PLAIN.encode(item.reasons).encode("ascii")
         return Line("refusal", item.reference, item.position, [], body)

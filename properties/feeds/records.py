@@ -53,7 +53,23 @@ class FileWarning:
     text: str
 
 
-Item = Record | Refusal | FileWarning
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The header of a table with names that are not ours; it is no record, and refuses none.
+
+    Attributes:
+        sheet: of a workbook; empty for any other file.
+        row: its number in the sheet or file, from 1.
+        columns: of each one its name there, the column of ours that it is read as, and the one
+            that it may mean; the last two may be empty.
+    """
+
+    sheet: str
+    row: int
+    columns: tuple[tuple[str, str, str], ...]
+
+
+Item = Record | Refusal | FileWarning | Heading
 
 
 class NotAFeed(Exception):

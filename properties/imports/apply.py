@@ -126,7 +126,7 @@ class Taking:
     def _create(self, items: list[_Item]) -> None:
         if not self._dry_run:
             arrived = [
-                NewProperty(one.record.reference, one.alone, self._memory(one)) for one in items
+                NewProperty(one.record.reference, one.alone, self._new_memory(one)) for one in items
             ]
             origin = Change.Origin.FEED
             bulk_create.create_all(self._workspace, arrived, origin=origin, now=self._now)
@@ -141,13 +141,14 @@ class Taking:
             row.refresh_from_db()  # cells change the values that it has now
             changes, changed = _changes(row, item.record)
         before = leaves(row.desired)
+        memory = self._memory(item, row.leftover)
         try:
             if self._dry_run:
                 _check({path: changes[path] for path in changed}, before)
-            elif changed or self._feed:
+            elif changed or memory:
                 with transaction.atomic():
                     edit(row, changes, origin=Change.Origin.FEED, now=self._now)
-                    if memory := self._memory(item):
+                    if memory:
                         self._rows.filter(pk=row.pk).update(**memory)
         except Invalid as error:
             self._refuse(item, error.faults)
@@ -161,13 +162,23 @@ class Taking:
             self._report.unchanged.add(item.record.reference)
         self._set_aside(item.line)
 
-    def _memory(self, item: _Item) -> dict[str, Any]:
-        """Return the columns that keep the last record of a full feed; none for a table."""
+    def _new_memory(self, item: _Item) -> dict[str, Any]:
+        """Return the same for a new property: the same columns whatever was said."""
+        return self._memory(item, {}) or {"leftover": {}}
+
+    def _memory(self, item: _Item, known: dict[str, Any]) -> dict[str, Any]:
+        """Return the columns that keep what a record said besides, and the last full feed.
+
+        Args:
+            known: what feeds have said besides so far; a table adds to it.
+        """
+        leftover = item.record.leftover
         if self._feed is None:
-            return {}
+            whole = known | leftover
+            return {"leftover": whole} if whole != known else {}
         return {
             "fed": item.alone,
-            "leftover": item.record.leftover,
+            "leftover": leftover,
             "fed_digest": item.line.digest,
             "fed_by": self._feed,
         }

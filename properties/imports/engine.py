@@ -13,8 +13,11 @@ from django.db import transaction
 
 from crm_sync.models import Workspace
 from properties.feeds import (
+    OF_THE_FILE,
+    Heading,
     Line,
     NotAFeed,
+    Profile,
     Spool,
     open_lines,
     open_spool,
@@ -43,6 +46,7 @@ def import_feed(
     path: Path,
     *,
     sender: Sender | None = None,
+    profile: Profile | None = None,
     now: datetime,
     dry_run: bool = False,
     force: bool = False,
@@ -60,6 +64,7 @@ def import_feed(
 
     Args:
         sender: whose way of writing the file follows; None takes what most senders mean.
+        profile: what a person has seen a preview with, where the sender was changed since.
         force: import a full feed although it is empty or lacks more than `FEED_MISSING_SHARE` of
             the last one. A dry run goes on without it and says so in `stopped`.
         skip: how many records of the file were handled before; the report leaves them out.
@@ -74,7 +79,7 @@ def import_feed(
     feed = Feed.of(path, sender)
     guard = FullFeedGuard(workspace, feed.fed_by) if feed else None
     with open_spool() as spool:
-        yield from _read(open_lines(path, profile_of(sender)), guard, spool, report)
+        yield from _read(open_lines(path, profile or profile_of(sender)), guard, spool, report)
         if guard is not None:
             _compare(guard, workspace, sender, report)
             report.stopped = "" if force or skip else guard.fault()
@@ -141,7 +146,10 @@ def _read(
     """Read the file to its end and put it into the spool; of what is unchanged, only that it is."""
     total = 0
     for line in lines:
-        if line.kind == "warning":
+        if line.kind in OF_THE_FILE:
+            item = line.item()
+            if isinstance(item, Heading):
+                report.heading = item
             report.warnings.extend(line.warnings)
             continue
         total += 1

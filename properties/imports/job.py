@@ -8,9 +8,9 @@ second, and importing it again changes nothing (I1): such a record then counts a
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
@@ -20,12 +20,12 @@ from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.text import clean
 from crm_sync.workers.queues import Drain, RowQueue
-from properties.feeds import NotAFeed, open_lines
+from properties.feeds import OF_THE_FILE, Heading, NotAFeed, Profile, open_lines
 from properties.imports import last_feed
 from properties.imports.engine import CHUNK, import_feed
 from properties.imports.profiles import profile_of
 from properties.imports.report import Report
-from properties.imports.summary import Summary, accepted, added, count, handled
+from properties.imports.summary import Summary, accepted, added, as_stored, count, handled
 from properties.imports.upload import QUEUE
 from properties.models import Import
 from properties.models.import_ import ImportState as State
@@ -106,10 +106,12 @@ def work(
 def steps(row: Import, now: datetime, batch_size: int) -> Iterator[Report]:
     """Import the rest of the file, and yield the report as it grows."""
     dry_run = row.state == State.PREVIEWING
+    seen = row.preview.get("profile")
     return import_feed(
         row.workspace,
         row.path,
         sender=row.sender,
+        profile=Profile(**seen) if seen else None,  # what a person saw is what is imported
         now=now,
         dry_run=dry_run,
         force=row.force,
@@ -167,8 +169,20 @@ class _Slice:
         if row.total is None and not row.force and (told := self._is_known()):
             return self._end(State.UNCHANGED, problem=told)
         if row.total is None:
-            self._write(total=self._count(), done=0)
+            try:
+                total = self._count()
+            except NotAFeed as error:
+                if row.state != State.PREVIEWING or "heading" not in row.preview:
+                    raise
+                return self._ask(total=0, preview=row.preview, problem=self._worded(str(error)))
+            self._write(total=total, done=0, preview=row.preview)
+            self.before = getattr(row, self.column)
         return self._go_on()
+
+    def _ask(self, **columns: Any) -> str:
+        """Leave a preview to a person."""
+        self._leave(state=State.PREVIEWED, due_at=self.clock() + KEPT, attempts=0, **columns)
+        return State.PREVIEWED
 
     def _count_death(self) -> None:
         """Count a worker that never gave it back: a file that kills workers is tried no more."""
@@ -189,8 +203,11 @@ class _Slice:
         """
         number, begun = 0, time.monotonic()
         profile = profile_of(self.row.sender)
+        self.row.preview = {"profile": asdict(profile)}
         for line in open_lines(self.row.path, profile):
-            number += line.kind != "warning"
+            if line.kind == "heading":
+                self.row.preview["heading"] = as_stored(cast("Heading", line.item()))
+            number += line.kind not in OF_THE_FILE
             if self._is_time():
                 self._write(done=number)
             if time.monotonic() - begun > READ_LIMIT:
@@ -215,9 +232,7 @@ class _Slice:
         # Of a preview: why the feed as a whole would be refused.
         columns = self._progress() | {"problem": self._worded(self.report.stopped)}
         if self.row.state == State.PREVIEWING:
-            later = self.clock() + KEPT
-            self._leave(state=State.PREVIEWED, due_at=later, attempts=0, **columns)
-            return State.PREVIEWED
+            return self._ask(**columns)
         return self._end(_ending(columns[self.column]), **columns)
 
     def _progress(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from properties.feeds import Refusal
+from properties.feeds import Heading, Refusal
 from properties.imports.differences import RECORDS, Differences
 
 KEPT = 200  # references of one outcome
@@ -38,10 +38,11 @@ class Report:
 
     `changed` and `aside` hold a reference and names: of the fields that changed, or of the values
     that have no field. `warned` holds a reference, and why values of it were set aside as bad;
-    `warnings` are those about the file. `differences` are those of the first changed records.
-    `stopped` says why the feed as a whole is refused, `missing` lists all properties that it lacks,
-    and `total` counts its records: these are known once the file was read to its end. What is
-    missing gets the `missing_state` ("": it stays as it is), but for those that are `exempt`.
+    `warnings` are those about the file, and `heading` is that of a foreign table. `differences` are
+    those of the first changed records. `stopped` says why the feed as a whole is refused, `missing`
+    lists all properties that it lacks, and `total` counts its records: these are known once the
+    file was read to its end. What is missing gets the `missing_state` ("": it stays as it is), but
+    for those that are `exempt`.
     """
 
     new: Listed[str] = field(default_factory=Listed)
@@ -52,6 +53,7 @@ class Report:
     aside: Listed[tuple[str, list[str]]] = field(default_factory=Listed)
     warned: Listed[tuple[str, list[str]]] = field(default_factory=Listed)
     warnings: list[str] = field(default_factory=list)
+    heading: Heading | None = None
     missing: list[str] = field(default_factory=list)
     missing_state: str = ""
     exempt: list[str] = field(default_factory=list)

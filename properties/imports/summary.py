@@ -3,6 +3,7 @@
 from typing import Any
 
 from crm_sync.text import clean
+from properties.feeds import Heading
 from properties.imports.differences import RECORDS, Differences
 from properties.imports.report import KEPT, KEPT_REFUSED, Report
 
@@ -10,6 +11,7 @@ Summary = dict[str, Any]
 
 OUTCOMES = ("new", "changed", "unchanged", "refused")
 COUNTED = (*OUTCOMES, "aside", "warned")
+OF_A_PREVIEW = ("heading", "profile")
 FIELDS = 20  # names for one record
 DIFFERENCES = 2_000  # old and new values in all; a record after them has only their number
 REASONS, LENGTH = 8, 240  # reasons for one record, characters of a text that came from the file
@@ -22,6 +24,8 @@ def added(summary: Summary, report: Report) -> Summary:
         "counts": outcome to number; "new", "missing" and "exempt": references; "missing_state":
         what is missing gets, "" where it stays as it is; "changed" and "aside":
         [reference, fields]; "warned": [reference, texts]; "warnings": texts about the file;
+        "heading": [sheet, row, [name, read as, may be] …] of a foreign table; "profile": how it
+        was read, set by who looked at it;
         "differences": [reference, [path, name, old, new] …, how many];
         "refused": [position, reference, reasons]; the lists are cut at KEPT and KEPT_REFUSED.
     """
@@ -57,9 +61,17 @@ def added(summary: Summary, report: Report) -> Summary:
     lists["warnings"] = [_text(text) for text in report.warnings[:KEPT]] or summary.get(
         "warnings", []
     )
+    if report.heading:
+        lists["heading"] = as_stored(report.heading)
+    lists |= {name: summary[name] for name in OF_A_PREVIEW if name in summary}
     state = report.missing_state or summary.get("missing_state", "")
     whole: Summary = clean({"counts": counts, **lists, "missing_state": state})[0]
     return whole
+
+
+def as_stored(heading: Heading) -> list[Any]:
+    """Return a heading as a summary holds it."""
+    return [heading.sheet, heading.row, [list(one) for one in heading.columns]]
 
 
 def count(summary: Summary, name: str) -> int:

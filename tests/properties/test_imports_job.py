@@ -76,7 +76,7 @@ def test_an_upload_is_looked_at_and_changes_nothing(main, admin_user, drain, dat
             ["A1", [["numberOfRooms", "", None, 3], ["title", "", "Old", "House A1"]], 2]
         ],
         "aside": [],
-        "refused": [["line 4", "bad3", ["numberOfRooms must be a number, not 'many'"]]],
+        "refused": [["line 4", "bad3", ["has 1 cells more than the header"]]],
     }
     assert stock() == before
     assert len(kept(data_dir)) == 1

@@ -15,9 +15,9 @@ CANARY = "<svg onload=alert(1)>"
 
 
 def table(references: Iterable[str], title: str = "House") -> bytes:
-    """A feed of one line for each property; "bad…" has a number that is none."""
+    """A feed of one line for each property; "bad…" has a cell too many."""
     lines = ["objectReferenceId,title,numberOfRooms"]
-    lines += [f"{r},{title} {r},{'many' if r.startswith('bad') else 3}" for r in references]
+    lines += [f"{r},{title} {r},3{',4' if r.startswith('bad') else ''}" for r in references]
     return "\n".join(lines).encode()
 
 

@@ -1,4 +1,4 @@
-"""Read a table from the first sheet of an Excel workbook as a stream, within bounds.
+"""Read a table from a sheet of an Excel workbook as a stream, within bounds.
 
 openpyxl reads the rows, of parts that `workbook` counts before. It takes entities for an attack,
 since defusedxml is installed.
@@ -7,6 +7,8 @@ since defusedxml is installed.
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
@@ -14,10 +16,15 @@ from zipfile import BadZipFile
 
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
+from properties.feeds.table import header, sheets
 from properties.feeds.table.cells import GUARDED_IN_XLSX, Broken
-from properties.feeds.table.columns import MAX_COLUMNS, Table
+from properties.feeds.table.columns import MAX_COLUMNS
+from properties.feeds.table.header import Row
 from properties.feeds.table.numbers import Formatted
+from properties.feeds.table.rows import Table
 from properties.feeds.table.workbook import MAX_ROWS, Workbook
+
+HEADER_WITHIN = 1_000  # rows; below them nobody looks for a header
 
 # What Excel shows for a formula that failed (ECMA-376 part 1, 18.17.3).
 ERRORS = frozenset({"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"})
@@ -36,38 +43,63 @@ def read_xlsx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the rows of a file; NotAFeed, or Truncated after rows, where it breaks."""
     number = 0
     try:
-        for taken in _rows(path):
-            yield taken
-            number += 1
+        for item in _rows(path, profile):
+            yield item
+            number += isinstance(item, Record | Refusal)
     except _BROKEN as error:
         broken = f"{path.name}: broken workbook after {number} records: {_root(error)}"
         raise (Truncated if number else NotAFeed)(broken) from error
 
 
-def _rows(path: Path) -> Iterator[Record | Refusal]:
-    """Yield the rows below the header; numbers are those that Excel shows."""
+def _rows(path: Path, profile: Profile) -> Iterator[Item]:
+    """Yield what is above the records, and the records; numbers are those that Excel shows."""
     # It takes longer to load than all else that reads a feed, and few feeds are workbooks.
-    from openpyxl.cell.read_only import EMPTY_CELL  # noqa: PLC0415
     from openpyxl.reader.excel import ExcelReader  # noqa: PLC0415
 
     with path.open("rb") as file:
-        book = Workbook(file, path.name)
         # A formula is read as the value that Excel computed last; links to other files stay unread.
         reader = ExcelReader(file, read_only=True, data_only=True, keep_links=False)
-        reader.archive = book
+        reader.archive = Workbook(file, path.name)
         reader.read()
-        sheet = reader.wb.worksheets[0]
-        header = next(sheet.iter_rows(1, 1, 1, MAX_COLUMNS + 1, values_only=True), ())
-        table = Table(map(_text, header), path.name, GUARDED_IN_XLSX)
-        # Bounds for both, or a cell at XFD1048576 would make openpyxl fill up all before it.
-        rows = sheet.iter_rows(2, MAX_ROWS, 1, MAX_COLUMNS)
-        empty = [None] * MAX_COLUMNS
-        for number, row in enumerate(rows, start=2):
-            contents = [None if cell is EMPTY_CELL else _content(cell) for cell in row]
-            if contents == empty:  # a million of them is no rarity in sheets that were formatted
-                continue
+        all_sheets = reader.wb.worksheets
+        sheet, first = sheets.choose(all_sheets, profile, path.name, _first_rows)
+        index = header.find(first, profile, path.name)
+        if index is None:
+            raise NotAFeed(f"{path.name}: no sheet of it has a table")
+        found = header.read(first[index], profile, path.name)
+        if heading := found.heading(sheet.title):
+            yield heading
+        yield from sheets.warnings(all_sheets, sheet, profile)
+        yield from found.warnings()
+        table = Table(found, path.name, GUARDED_IN_XLSX, lenient=profile.lenient)
+        for number, contents in _numbered(sheet, found.row + 1, MAX_ROWS):
             if (taken := table.take(contents, f"row {number}")) is not None:
                 yield taken
+
+
+def _first_rows(sheet: Any, profile: Profile) -> list[Row]:
+    """Return the first rows that are not empty, with one cell more than a header may have."""
+    rows: list[Row] = []
+    with suppress(*_BROKEN):  # who reads the rows says why
+        for row in islice(
+            _numbered(sheet, 1, HEADER_WITHIN, MAX_COLUMNS + 1), header.searched(profile)
+        ):
+            rows.append(row)
+    return rows
+
+
+def _numbered(sheet: Any, first: int, last: int, width: int = MAX_COLUMNS) -> Iterator[Row]:
+    """Yield the rows that are not empty, with their numbers.
+
+    Bounds for both, or a cell at XFD1048576 would make openpyxl fill up all before it.
+    """
+    from openpyxl.cell.read_only import EMPTY_CELL  # noqa: PLC0415 - see `_rows`
+
+    empty = [None] * width
+    for number, row in enumerate(sheet.iter_rows(first, last, 1, width), start=first):
+        contents = [None if cell is EMPTY_CELL else _content(cell) for cell in row]
+        if contents != empty:  # a million of them is no rarity in sheets that were formatted
+            yield number, contents
 
 
 def _root(error: BaseException) -> str:

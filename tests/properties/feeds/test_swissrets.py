@@ -430,7 +430,7 @@ DECLARES = "it declares entities or points outside, which no feed needs"
     ("content", "message"),
     [
         (b"", "feed: the file is empty"),
-        (b"a;b;c", "feed: neither SwissRETS (XML, JSON) nor IDX nor a table of ours"),
+        (b"a b c", "feed: neither SwissRETS (XML, JSON) nor IDX nor a table of ours"),
         (b"PK\x03\x04", "feed: broken workbook after 0 records: File is not a zip file"),
         (b"<html></html>", "feed: XML, but no SwissRETS: it begins with <html>"),
         (b"<export><x/></export>", "feed: XML, but no SwissRETS: it has no <properties>"),

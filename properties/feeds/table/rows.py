@@ -1,0 +1,166 @@
+"""A row of a table to a record."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from crm_sync.text import clean
+from properties import catalog
+from properties.feeds import limits
+from properties.feeds.coerce import is_odd_phone
+from properties.feeds.overlay import Part, nested
+from properties.feeds.records import NotAFeed, Record, Refusal
+from properties.feeds.table import cells
+from properties.feeds.table.cells import REFERENCE, Broken, Unreadable
+from properties.feeds.table.columns import Column
+from properties.feeds.table.header import Header
+from properties.feeds.table.numbers import Formatted
+
+
+class Table:
+    """The rows of one file below its header: knows which references came before."""
+
+    def __init__(
+        self, header: Header, file_name: str, guarded: re.Pattern[str], *, lenient: bool
+    ) -> None:
+        """Take the header.
+
+        Args:
+            guarded: which texts have an apostrophe before them in this format.
+            lenient: a bad value is set aside, and does not refuse its row.
+
+        Raises:
+            NotAFeed: there is no column of references.
+        """
+        if fault := header.fault():
+            raise NotAFeed(f"{file_name}: {fault}")
+        self._columns = list(zip(header.titles, header.columns, strict=True))
+        self._guarded = guarded
+        self._lenient = lenient
+        self._seen: set[str] = set()
+
+    def take(self, row: Sequence[object], position: str) -> Record | Refusal | None:
+        """Return the record of a row, or why it is refused; None for an empty row."""
+        taken = _Row()
+        for (title, column), content in zip(self._columns, row, strict=False):
+            if cells.says_nothing(content):
+                continue
+            if column is None:
+                taken.leftover[title] = _kept(content)
+                continue
+            try:
+                value, removed = clean(self._value(column, content))
+                reasons = _faults(title, column, value)
+            except Unreadable as error:
+                reasons, value, removed = [f"{_named(title, column)} {error}"], None, False
+            if reasons:
+                taken.refuse(title, column, reasons, content)
+                continue
+            taken.good.append((title, column, value))
+            if is_odd_phone(column.name, value):
+                taken.leftover[title] = value
+            if removed:
+                taken.leftover["(cleaned)"] = "characters that no database can keep were removed"
+        extra = [c for c in row[len(self._columns) :] if not cells.says_nothing(c)]
+        if extra:
+            taken.reasons.append(f"has {len(extra)} cells more than the header")
+        return self._record(taken, position) if taken else None
+
+    def _value(self, column: Column, content: object) -> Any:
+        """Return the value of a cell; None when it clears."""
+        if isinstance(content, str):
+            if len(content) > limits.MAX_TEXT:
+                raise Unreadable(f"is longer than {limits.MAX_TEXT:,} characters")
+            if cells.clears(content):
+                return None
+            content = cells.unguard(content, self._guarded)
+        return cells.read(column.field, content)
+
+    def _record(self, taken: "_Row", position: str) -> Record | Refusal:
+        """Return the record that the cells make, unless its reference is wrong."""
+        if self._lenient:
+            taken.drop_orphans()
+        parts = taken.parts
+        document = nested(parts)
+        reference = document.get(REFERENCE) or taken.bad_reference
+        reasons = taken.reasons if self._lenient else [*taken.reasons, *taken.warnings]
+        if not reference:
+            reasons = [f"{REFERENCE} is missing", *reasons]
+        elif reference in self._seen:
+            duplicate = f'{REFERENCE} "{reference}" is a duplicate: an earlier record has it'
+            reasons = [duplicate, *reasons]
+        if reasons or not isinstance(reference, str):
+            return Refusal(position, reference, limits.first_reasons(reasons))
+        self._seen.add(reference)
+        warnings = tuple(limits.first_reasons(taken.warnings))
+        return Record(reference, document, taken.leftover, position, parts, warnings)
+
+
+class _Row:
+    """What the cells of one row hold so far."""
+
+    def __init__(self) -> None:
+        self.good: list[tuple[str, Column, Any]] = []
+        self.leftover: dict[str, Any] = {}
+        self.warnings: list[str] = []  # why a value is bad
+        self.reasons: list[str] = []  # why the whole row is
+        self.bad_reference: str | None = None
+        self._bad: list[Column] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.good or self.leftover or self.reasons)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The values with their places."""
+        return tuple(column.part(value) for _, column, value in self.good)
+
+    def refuse(self, title: str, column: Column, reasons: list[str], content: object) -> None:
+        """Note a bad value; without a good reference the row is useless."""
+        if column.name == REFERENCE:
+            self.bad_reference = str(_kept(content))
+            self.reasons += reasons
+            return
+        self.warnings += reasons
+        self.leftover[title] = _kept(content)
+        if column.field.required:
+            self._bad.append(column)
+
+    def drop_orphans(self) -> None:
+        """Set aside what cannot stand without a bad value: a longitude without its latitude."""
+        for bad in self._bad:
+            parent = bad.field.parent
+            for title, column, value in [g for g in self.good if g[1].field.parent == parent]:
+                self.good.remove((title, column, value))
+                self.leftover[title] = value
+                self.warnings.append(f"{_named(title, column)} cannot stand without {bad.name}")
+
+
+def _faults(title: str, column: Column, value: Any) -> list[str]:
+    """Return what is wrong with a value, under the name of its column.
+
+    A member that an object lacks is not missed here: the row may be laid over one that has it, and
+    `edit` looks at the whole.
+    """
+    path = column.field.path
+    faults = catalog.validate(path, value)
+    return [_named(title, column) + fault.message.removeprefix(path) for fault in faults]
+
+
+def _named(title: str, column: Column) -> str:
+    return title if title == column.name else f"{title} ({column.name})"
+
+
+def _kept(content: object) -> Any:
+    """Return what a cell says, as JSON can hold it."""
+    match content:
+        case Formatted():
+            return content.number
+        case Broken():
+            return content.error
+        case bool() | int() | float():
+            return content
+        case date():
+            return content.isoformat()
+    return clean(str(content)[: limits.MAX_TEXT])[0]
