@@ -8,11 +8,14 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_POST
 
 from crm_sync.access import within
 from crm_sync.admin.ui.base import (
@@ -30,9 +33,12 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.hooks.person import Person
 from crm_sync.models import Workspace
+from properties.admin.exporting import TYPES
+from properties.admin.import_columns import answer_of
 from properties.admin.import_page import badge_of, import_page, progress
 from properties.feeds.table.cells import GUARDED_IN_CSV, guard
-from properties.imports import upload
+from properties.feeds.table.template import as_csv, as_xlsx
+from properties.imports import mapping, upload
 from properties.imports.summary import OUTCOMES, count
 from properties.imports.upload_limit import was_too_large
 from properties.models import Import, Sender
@@ -211,6 +217,9 @@ class ImportAdmin(ReadOnlyAdmin):
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
         own = [
+            path("<int:pk>/columns/", wrap(self.columns_view), name="import_columns"),
+            path("template.csv", wrap(self.template_view), name="import_template_csv"),
+            path("template.xlsx", wrap(self.template_view), name="import_template_xlsx"),
             path("<int:pk>/progress/", wrap(self.progress_view), name="import_progress"),
             path("<int:pk>/refused.csv", wrap(self.refused_view), name="import_refused"),
         ]
@@ -219,6 +228,33 @@ class ImportAdmin(ReadOnlyAdmin):
     def progress_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Return where it stands as JSON."""
         return JsonResponse(progress(self._seen(request, pk), timezone.now()))
+
+    @method_decorator(require_POST)
+    def columns_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Keep which column is which, and have the file looked at anew."""
+        row = self._seen(request, pk)
+        if not self.has_act_permission(request):
+            raise PermissionDenied
+        try:
+            sender = mapping.correct(row, answer_of(row, request.POST), now=timezone.now())
+        except mapping.Unusable as error:
+            for fault in error.faults:
+                messages.error(request, fault)
+        else:
+            self.note(request, Import.objects.filter(pk=pk), f"Columns kept with {sender}.")
+            messages.success(request, f"Kept with {sender}. A worker looks at the file again.")
+        return HttpResponseRedirect(page_of(row))
+
+    def template_view(self, request: HttpRequest) -> HttpResponse:
+        """Return an empty table of our usual columns."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        kind = request.path.rpartition(".")[2]
+        content = as_xlsx() if kind == "xlsx" else as_csv()
+        response = HttpResponse(content, content_type=TYPES[f".{kind}"])
+        response["Content-Disposition"] = f'attachment; filename="template.{kind}"'
+        response["X-Content-Type-Options"] = "nosniff"
+        return response
 
     def refused_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Return the refused records as CSV: an attachment, and no cell of it a formula."""

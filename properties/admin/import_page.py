@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment
 from properties.admin.import_changes import changed_part, sentence
+from properties.admin.import_columns import columns_part
 from properties.imports.summary import OUTCOMES, Summary, accepted, count, handled
 from properties.models import Import
 from properties.models.import_ import ImportState as State
@@ -82,6 +83,7 @@ def import_page(row: Any, *, may_act: bool, now: datetime, page: str = "") -> di
         "counts_title": "What was done" if row.released_at else "What would be done",
         "counts": _counts(summary) if handled(summary) else [],
         "parts": _parts(summary),
+        "columns": columns_part(row, may_act=may_act),
         "warnings": summary.get("warnings", []),
         "changed": changed_part(summary, page),
         "facts": [(name, value) for name, value in _facts(row, now) if value not in ("", EMPTY)],
@@ -118,6 +120,8 @@ def _says(row: Import) -> str:
     """Say in a sentence what happened and what comes next."""
     taken = accepted(row.report)
     if row.state == State.PREVIEWED and not accepted(row.preview):
+        if row.preview.get("heading"):
+            return "No record of it can be taken yet: say below which column is which."
         return "No record of it can be taken. Nothing was imported."
     if row.state not in (State.CANCELLED, State.FAILED) or not taken:
         return SAYS[State(row.state)]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from properties import catalog
-from properties.catalog import Field, Kind, Source
+from properties.catalog import Source
 from properties.feeds import limits
 from properties.feeds.idx import codes, columns, layout
 from properties.feeds.idx.columns import As
@@ -18,22 +18,9 @@ from properties.feeds.overlay import LOCALIZATIONS
 from properties.feeds.swissrets import vocabulary, xml_reader
 from properties.feeds.table import columns as table_columns
 from properties.feeds.table import csv_reader, workbook
-from properties.feeds.table.columns import COLUMNS, TEXTS
+from properties.feeds.table.columns import COLUMNS, TEXTS, holds
 
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-_HOLDS = {
-    Kind.STRING: "text",
-    Kind.TEXT: "long text",
-    Kind.INTEGER: "whole number",
-    Kind.DECIMAL: "number",
-    Kind.BOOLEAN: "true, false",
-    Kind.DATE: "2026-01-31",
-    Kind.DATETIME: "2026-01-31T09:00:00Z",
-    Kind.OBJECT_LIST: "list in JSON",
-    Kind.MAP: "object of texts in JSON",
-}
-_MANY = 12  # values that a cell can list and still be read
 
 
 def filled(text: str) -> str:
@@ -53,18 +40,8 @@ def _columns() -> Iterator[str]:
         field = catalog.FIELDS[f"{LOCALIZATIONS}[].{name}"]
         shown.append((f"{LOCALIZATIONS}.LANGUAGE.{name}", field))
     # Neighbours that hold the same share a line.
-    for holds, group in itertools.groupby(shown, key=lambda one: _holds(one[1])):
-        yield f"| {', '.join(f'`{path}`' for path, _ in group)} | {holds} |"
-
-
-def _holds(field: Field) -> str:
-    words = _HOLDS.get(field.kind, "one of " if field.kind is Kind.ENUM else "any of ")
-    if field.enum:
-        values = f"{len(field.enum)} values" if len(field.enum) > _MANY else ", ".join(field.enum)
-        words += values
-    if field.max_length:
-        words += f", at most {field.max_length} characters"
-    return f"{words} ({field.unit})" if field.unit else words
+    for held, group in itertools.groupby(shown, key=lambda one: holds(one[1])):
+        yield f"| {', '.join(f'`{path}`' for path, _ in group)} | {held} |"
 
 
 def _characteristics() -> Iterator[str]:

@@ -113,8 +113,7 @@ class Taking:
     def _make(self, items: list[_Item]) -> None:
         """Create the properties of new records at once; singly if another process creates one."""
         try:
-            with transaction.atomic():
-                self._create(items)
+            self._create(items)
         except IntegrityError:
             for one in items:
                 row = self._rows.filter(object_reference_id=one.record.reference).first()

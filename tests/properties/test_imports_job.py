@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import signal
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from crm_sync import registry
 from crm_sync.jobs import due
 from crm_sync.models import Workspace
 from properties.editing import create, edit
-from properties.feeds import Refusal
+from properties.feeds import USUAL, Refusal
 from properties.imports import job
 from properties.imports import summary as imports_summary
 from properties.imports import upload as imports_upload
@@ -77,6 +78,7 @@ def test_an_upload_is_looked_at_and_changes_nothing(main, admin_user, drain, dat
         ],
         "aside": [],
         "refused": [["line 4", "bad3", ["has 1 cells more than the header"]]],
+        "profile": asdict(USUAL),
     }
     assert stock() == before
     assert len(kept(data_dir)) == 1

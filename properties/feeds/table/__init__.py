@@ -5,4 +5,5 @@ synonyms    what others call them           xlsx_reader, workbook, sheets  Excel
 mapping     what a foreign name may mean    writer                         both
 header      where it is, what it says       cells                          a cell and its value
 rows        a row to a record               numbers                        how numbers are written
+template    an empty table to fill in
 """

@@ -18,6 +18,18 @@ from properties.merge import MERGED
 MAX_COLUMNS = 500  # the catalog has about 220, and six for each language
 _LANGUAGE = re.compile(r"localizations\.([a-z]{2})\.(\w+)")
 _CONTAINERS = {Kind.OBJECT, Kind.MERGED}
+_HOLDS = {
+    Kind.STRING: "text",
+    Kind.TEXT: "long text",
+    Kind.INTEGER: "whole number",
+    Kind.DECIMAL: "number",
+    Kind.BOOLEAN: "true, false",
+    Kind.DATE: "2026-01-31",
+    Kind.DATETIME: "2026-01-31T09:00:00Z",
+    Kind.OBJECT_LIST: "list in JSON",
+    Kind.MAP: "object of texts in JSON",
+}
+_MANY = 12  # values that a cell can list and still be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +77,14 @@ def column(name: str) -> Column | None:
 def localized(language: str) -> list[str]:
     """Return the names of the columns of a language."""
     return [f"{LOCALIZATIONS}.{language}.{name}" for name in TEXTS]
+
+
+def holds(field: Field) -> str:
+    """Return what the cells of the column of a field hold."""
+    words = _HOLDS.get(field.kind, "one of " if field.kind is Kind.ENUM else "any of ")
+    if field.enum:
+        values = f"{len(field.enum)} values" if len(field.enum) > _MANY else ", ".join(field.enum)
+        words += values
+    if field.max_length:
+        words += f", at most {field.max_length} characters"
+    return f"{words} ({field.unit})" if field.unit else words

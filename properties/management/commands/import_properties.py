@@ -1,13 +1,16 @@
 """manage.py import_properties: a feed file becomes edits."""
 
+import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.utils import timezone
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, ProgressColumn, Task
+from rich.text import Text
 
 from crm_sync.management.base import FAILED, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
@@ -22,6 +25,7 @@ SAME = (
     "nothing has changed: the same feed was imported on {since:%Y-%m-%d %H:%M} UTC;"
     " --force reads it all the same"
 )
+VALUES = 5  # of one changed record
 ADVICE = "if nothing is wrong with it, import it with --force: what it lacks stays as it is"
 
 
@@ -83,12 +87,50 @@ class Command(SyncCommand):
         """Import the file with a progress bar; options as `import_feed` has them."""
         report = Report()
         steps = import_feed(workspace, path, now=timezone.now(), **options)
-        quiet = not sys.stderr.isatty()
-        with Progress(console=Console(stderr=True), transient=True, disable=quiet) as progress:
-            bar = progress.add_task(path.name, total=None)  # it pulses while the file is read
-            for report in steps:
-                progress.update(bar, completed=report.handled, total=report.total)
+        try:
+            for step in _followed(steps, path.name):
+                report = step
+        except KeyboardInterrupt:
+            self.fail(_interrupted(report, dry_run=options["dry_run"]))
         return report
+
+
+class _Rate(ProgressColumn):
+    """How many records a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed or 0:,.0f} records/s", style="progress.data.speed")
+
+
+def _followed(steps: Iterator[Report], name: str) -> Iterator[Report]:
+    """Go through the steps with a progress bar on stderr where that is a terminal."""
+    columns = (*Progress.get_default_columns(), _Rate())
+    quiet = not sys.stderr.isatty()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+        bar = progress.add_task(f"{name}: reading", total=None)
+        is_read = False
+        for report in steps:
+            if report.total is None:
+                progress.advance(bar)
+            elif not is_read:
+                is_read = True
+                progress.reset(bar, total=report.total, description=name)
+            if is_read:
+                progress.update(bar, completed=report.handled)
+            yield report
+
+
+def _interrupted(report: Report, *, dry_run: bool) -> str:
+    """Return what a person must know who pressed Ctrl-C."""
+    written = report.new.count + report.changed.count
+    if dry_run or not written:
+        return "interrupted: nothing was written; run it again when you like"
+    counts = f"{report.new.count:,} new and {report.changed.count:,} changed"
+    return (
+        f"interrupted after {report.handled:,} of {report.total:,} records: {counts} were written"
+        " and stay; run it again, and it goes on"
+    )
 
 
 def _document(report: Report) -> dict[str, Any]:
@@ -98,6 +140,10 @@ def _document(report: Report) -> dict[str, Any]:
         "counts": counts | {"missing": len(report.missing)},
         "new": report.new.first,
         "changed": dict(report.changed.first),
+        "differences": {
+            one.reference: {d.path: [d.old, d.new] for d in one.first}
+            for one in report.differences.first
+        },
         "unchanged": report.unchanged.first,
         "refused": [
             {"position": r.position, "reference": r.reference, "reasons": r.reasons}
@@ -116,8 +162,7 @@ def _document(report: Report) -> dict[str, Any]:
 
 def _lines(report: Report, *, dry_run: bool) -> list[str]:
     lines = [f"new       {reference}" for reference in report.new.first[:SHOWN]]
-    for reference, fields in report.changed.first[:SHOWN]:
-        lines.append(f"changed   {reference}: {', '.join(fields)}")
+    lines += _changed(report)
     for refusal in report.refused.first[:SHOWN]:
         reasons = "; ".join(refusal.reasons)
         lines.append(
@@ -136,6 +181,21 @@ def _lines(report: Report, *, dry_run: bool) -> list[str]:
         f" {report.unchanged.count} unchanged, {report.refused.count} refused{missing}"
     )
     return lines
+
+
+def _changed(report: Report) -> list[str]:
+    """Return a line for each changed record: its first values, old and new."""
+    lines = []
+    for one in report.differences.first[:SHOWN]:
+        said = [f"{d.path} {_said(d.old)} → {_said(d.new)}" for d in one.first[:VALUES]]
+        if one.count > len(said):
+            said.append(f"and {one.count - len(said)} more")
+        lines.append(f"changed   {one.reference}: {'; '.join(said)}")
+    return lines
+
+
+def _said(value: Any) -> str:
+    return "nothing" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _missing(report: Report) -> list[str]:

@@ -1,0 +1,66 @@
+"""Which column of a foreign table is which: proposed in its preview, said by a person."""
+
+from typing import Any
+
+from django.http import QueryDict
+
+from properties.catalog import label
+from properties.feeds.table.columns import COLUMNS, localized
+from properties.imports.mapping import Answer
+from properties.models import Import
+
+LANGUAGES = ("de", "fr", "it", "en")
+
+
+def columns_part(row: Any, *, may_act: bool) -> dict[str, Any] | None:
+    """Return what a person may correct before the import; None where there is nothing.
+
+    Args:
+        row: annotated with `sender_name`.
+    """
+    heading = row.preview.get("heading")
+    if not heading or not may_act or row.state != Import.State.PREVIEWED:
+        return None
+    sheet, header_row, columns = heading
+    profile = row.preview.get("profile", {})
+    language = profile.get("language", "de")
+    return {
+        "rows": [_row(number, *one) for number, one in enumerate(columns)],
+        "proposed": any(not ours and may for _, ours, may in columns),
+        "place": f"sheet {sheet}, row {header_row}" if sheet else f"line {header_row}",
+        "sheet": sheet,
+        "header_row": header_row,
+        "chosen_sheet": profile.get("sheet", ""),
+        "chosen_row": profile.get("header_row") or "",
+        "sender": row.sender_name,
+        "ours": [(name, label(name)) for name in _ours(language)],
+    }
+
+
+def answer_of(row: Import, posted: QueryDict) -> Answer:
+    """Return what was posted for the columns that the page has shown."""
+    heading = row.preview.get("heading") or ["", 0, []]
+    said = {
+        name: posted.get(f"column-{number}", "").strip()
+        for number, (name, _, _) in enumerate(heading[2])
+        if f"column-{number}" in posted
+    }
+    header_row = posted.get("header_row", "").strip()
+    return Answer(
+        said,
+        sender=posted.get("sender", "").strip(),
+        sheet=posted.get("sheet", "").strip()[:31],
+        header_row=int(header_row) if header_row.isdecimal() and len(header_row) < 7 else 0,
+    )
+
+
+def _row(number: int, name: str, ours: str, may_be: str) -> dict[str, Any]:
+    read_as = "" if ours == name else "chosen"
+    left = "proposed" if may_be else "set aside"
+    state = read_as if ours else left
+    return {"number": number, "name": name, "value": ours or may_be, "state": state}
+
+
+def _ours(language: str) -> list[str]:
+    languages = dict.fromkeys([language, *LANGUAGES])
+    return [*COLUMNS, *(name for code in languages for name in localized(code))]
