@@ -7,7 +7,7 @@ second, and importing it again changes nothing (I1): such a record then counts a
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -20,11 +20,12 @@ from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.text import clean
 from crm_sync.workers.queues import Drain, RowQueue
-from properties.feeds import OF_THE_FILE, Heading, NotAFeed, Profile, open_lines
+from properties.feeds import OF_THE_FILE, Heading, NotAFeed, open_lines
 from properties.imports import last_feed
-from properties.imports.engine import CHUNK, import_feed
+from properties.imports.engine import CHUNK
 from properties.imports.profiles import profile_of
 from properties.imports.report import Report
+from properties.imports.steps import steps
 from properties.imports.summary import Summary, accepted, added, as_stored, count, handled
 from properties.imports.upload import QUEUE
 from properties.models import Import
@@ -103,24 +104,6 @@ def work(
     return _Slice(claim, until, limits, clock).run()
 
 
-def steps(row: Import, now: datetime, batch_size: int) -> Iterator[Report]:
-    """Import the rest of the file, and yield the report as it grows."""
-    dry_run = row.state == State.PREVIEWING
-    seen = row.preview.get("profile")
-    return import_feed(
-        row.workspace,
-        row.path,
-        sender=row.sender,
-        profile=Profile(**seen) if seen else None,  # what a person saw is what is imported
-        now=now,
-        dry_run=dry_run,
-        force=row.force,
-        skip=row.done,
-        refused=count(row.report, "refused"),
-        batch_size=batch_size,
-    )
-
-
 @dataclass
 class _Slice:
     """One slice under way; every write is fenced by the lease and by the state that was read."""
@@ -144,7 +127,11 @@ class _Slice:
         except _Cancelled as asked:
             return self._end(State.CANCELLED, **asked.columns)
         except (NotAFeed, GivenUp) as error:
-            return self._fail(str(error))
+            row, reason = self.row, str(error)
+            asks = row.state == State.PREVIEWING and "heading" in row.preview
+            if asks and isinstance(error, NotAFeed):  # a person may say which column is which
+                return self._ask(total=0, preview=row.preview, problem=self._worded(reason))
+            return self._fail(reason)
         except LeaseLost:
             raise
         except Exception as error:
@@ -169,13 +156,7 @@ class _Slice:
         if row.total is None and not row.force and (told := self._is_known()):
             return self._end(State.UNCHANGED, problem=told)
         if row.total is None:
-            try:
-                total = self._count()
-            except NotAFeed as error:
-                if row.state != State.PREVIEWING or "heading" not in row.preview:
-                    raise
-                return self._ask(total=0, preview=row.preview, problem=self._worded(str(error)))
-            self._write(total=total, done=0, preview=row.preview)
+            self._write(total=self._count(), done=0, preview=row.preview)
             self.before = getattr(row, self.column)
         return self._go_on()
 

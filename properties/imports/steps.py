@@ -1,0 +1,29 @@
+"""The import of one upload, step by step, as a person has seen it in its preview."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from properties.feeds import Profile
+from properties.imports.engine import import_feed
+from properties.imports.report import Report
+from properties.imports.summary import count
+from properties.models import Import
+from properties.models.import_ import ImportState as State
+
+
+def steps(row: Import, now: datetime, batch_size: int) -> Iterator[Report]:
+    """Import the rest of the file, and yield the report as it grows."""
+    dry_run = row.state == State.PREVIEWING
+    seen = row.preview.get("profile")
+    return import_feed(
+        row.workspace,
+        row.path,
+        sender=row.sender,
+        profile=Profile(**seen) if seen else None,  # what a person saw is what is imported
+        now=now,
+        dry_run=dry_run,
+        force=row.force,
+        skip=row.done,
+        refused=count(row.report, "refused"),
+        batch_size=batch_size,
+    )
