@@ -49,8 +49,8 @@ class UploadForm(ModelForm):
 
     file = forms.FileField(
         widget=UnfoldAdminFileFieldWidget,
-        help_text="SwissRETS (XML, JSON), IDX, or a CSV or Excel table of our columns. It is looked"
-        " at first: nothing is imported before you say so.",
+        help_text="SwissRETS (XML, JSON), IDX, or a CSV or Excel table. It is looked at first:"
+        " nothing is imported before you say so.",
     )
 
     class Meta:
