@@ -85,6 +85,8 @@ def read(field: Field, content: object) -> Any:
         return _number(field, content)
     if isinstance(content, Formatted):
         content = content.number
+    if field.is_characteristic and (word := _yes_or_no(content)) is not None:
+        return "APPLIES" if word else "DOES_NOT_APPLY"
     return _READERS[field.kind](content)
 
 
@@ -110,7 +112,7 @@ def in_csv(content: object) -> object:
 def _text(field: Field, content: object) -> str:
     match content:
         case str():
-            return content.strip() if field.path == REFERENCE else content
+            return _spelled(field, content)
         case Formatted():
             return content.text
         case bool() | date():
@@ -120,6 +122,14 @@ def _text(field: Field, content: object) -> str:
         case int() | float():
             return str(content)
     _refuse(content, "text")
+
+
+def _spelled(field: Field, text: str) -> str:
+    """Return a text as its field spells it: `ch` is CH where that has to be in capitals."""
+    plain = text.strip()
+    if field.pattern and re.fullmatch(field.pattern, plain.upper()):
+        return plain.upper()
+    return plain if field.path == REFERENCE else text
 
 
 def _number(field: Field, content: object) -> Any:
@@ -158,10 +168,15 @@ def _in(unit: str) -> str:
 
 
 def _boolean(content: object) -> Any:
-    word = str(content).strip().lower()
-    if isinstance(content, bool | int | str) and word in _TRUE | _FALSE:
-        return word in _TRUE
-    _refuse(content, "yes or no: write true or false")
+    word = _yes_or_no(content)
+    if word is None:
+        _refuse(content, "yes or no: write true or false")
+    return word
+
+
+def _yes_or_no(content: object) -> bool | None:
+    word = str(content).strip().lower() if isinstance(content, bool | int | str) else ""
+    return word in _TRUE if word in _TRUE | _FALSE else None
 
 
 def _enum(content: object) -> str:

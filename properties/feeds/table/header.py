@@ -42,8 +42,9 @@ class Header:
     chosen: frozenset[str]
 
     def heading(self, sheet: str = "") -> Heading | None:
-        """Return what a person may correct; None where all names are ours."""
-        if not self.chosen and None not in self.columns:
+        """Return what a person may correct; None where all names are ours, or none is known."""
+        is_ours = not self.chosen and None not in self.columns
+        if is_ours or not (any(self.columns) or self.proposed):
             return None
         pairs = zip(self.titles, self.columns, strict=True)
         rows = tuple((t, c.name if c else "", self.proposed.get(t, "")) for t, c in pairs)

@@ -15,6 +15,7 @@ EXACT = 2**53  # beyond it a float stands for several whole numbers
 PERCENT = "%"
 
 _BLANKS = re.compile(r"(?<=\d)['\u2019\u00a0\u2009\u202f ](?=\d{3}(?:\D|\Z))")  # 1'200
+_ROUND = re.compile(r"(?<=\d)\.(?:[-\u2013\u2014]|--)\Z")  # 1'250.- is a round sum in Switzerland
 _PLAIN = re.compile(r"[+-]?(?:\d{1,400}(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _MARKED = re.compile(r"([+-]?)([\d.,]*)([.,])(\d*)")  # sign, before the last mark, it, behind it
 _GROUPS = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*")
@@ -78,7 +79,10 @@ def read(text: str, fits: Callable[[Number], bool]) -> Number:
         NoNumber: it is none, or may be two.
     """
     plain, groups = _BLANKS.subn("", text)
-    unclear = None if groups else _UNCLEAR.fullmatch(plain)
+    plain, is_round = _ROUND.subn("", plain)
+    if is_round and _GROUPS.fullmatch(plain):
+        plain = re.sub("[.,]", "", plain)
+    unclear = None if groups or is_round else _UNCLEAR.fullmatch(plain)
     if unclear:
         thousands, decimal = "".join(unclear.groups()), ".".join(unclear.groups())
         found = [n for n in (_number(thousands), _number(decimal)) if fits(n)]
@@ -87,7 +91,7 @@ def read(text: str, fits: Callable[[Number], bool]) -> Number:
         return found[0]
     if not _PLAIN.fullmatch(plain):
         plain = _with_point(plain)
-    if not _PLAIN.fullmatch(plain):
+    if not _PLAIN.fullmatch(plain) or (is_round and not plain.isdecimal()):
         raise NoNumber(f"must be a number, not {text[:40]!r}")
     return _number(plain)
 

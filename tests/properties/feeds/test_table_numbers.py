@@ -42,6 +42,9 @@ def anything(_):
         ("1\u2019250\u2019000", 1250000),
         ("1\u202f250,500", 1250.5),
         ("1 250 000", 1250000),
+        ("2'450.-", 2450),
+        ("1250.--", 1250),
+        ("1.250.\u2013", 1250),
         ("1.125e-07", 1.125e-07),
         (".5", 0.5),
     ],
@@ -70,7 +73,20 @@ def test_an_unclear_number_is_what_its_field_can_mean(text, fits, number):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "1,2,3", "1.25.000", "12.50,3,4", "1250,", ",5", "1'25", "two", "1..5", "--1", "5%"],
+    [
+        "",
+        "1,2,3",
+        "1.25.000",
+        "12.50,3,4",
+        "1250,",
+        ",5",
+        "1'25",
+        "two",
+        "1..5",
+        "--1",
+        "12.50.-",
+        "5%",
+    ],
 )
 def test_a_text_that_is_no_number_is_none(text):
     with pytest.raises(NoNumber, match="must be a number"):
