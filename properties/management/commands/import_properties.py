@@ -1,8 +1,11 @@
 """manage.py import_properties: a feed file becomes edits."""
 
 import json
+import signal
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +90,31 @@ class Command(SyncCommand):
         """Import the file with a progress bar; options as `import_feed` has them."""
         report = Report()
         steps = import_feed(workspace, path, now=timezone.now(), **options)
-        try:
+        with _noticing_ctrl_c() as pressed:
             for step in _followed(steps, path.name):
                 report = step
-        except KeyboardInterrupt:
-            self.fail(_interrupted(report, dry_run=options["dry_run"]))
+                if pressed.is_set():
+                    self.fail(_interrupted(report, dry_run=options["dry_run"]))
         return report
+
+
+@contextmanager
+def _noticing_ctrl_c() -> Iterator[threading.Event]:
+    """Note Ctrl-C, so that the import ends between two records; pressed twice, it ends at once."""
+    pressed = threading.Event()
+
+    def note(*_: object) -> None:
+        pressed.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed  # nobody presses a key there
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class _Rate(ProgressColumn):
