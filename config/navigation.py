@@ -25,6 +25,8 @@ SECTIONS = (
             ("Conflicts", "call_split", "properties.conflict"),
             ("Drift", "difference", "properties.driftcheck"),
             ("Imports", "upload_file", "properties.import"),
+            ("Sources", "cloud_download", "properties.source"),
+            ("Senders", "contact_mail", "properties.sender"),
             ("Orders", "photo_camera", "orders.order"),
             ("Calendar", "calendar_month", "orders.order/calendar"),
             ("Placements", "add_shopping_cart", "orders.placement"),

@@ -102,6 +102,13 @@ ORDER_READS_A_MINUTE = env.int("ORDER_READS_A_MINUTE", default=120)
 USERS_READ_EVERY = env.float("USERS_READ_EVERY", default=3600.0)
 # A full feed that lacks more than this share of the properties of the last one is refused.
 FEED_MISSING_SHARE = env.float("FEED_MISSING_SHARE", default=0.2)
+# Sources of feeds: how many bytes a file may have, fetched and unpacked, and how many seconds a
+# fetch may take; which folders of this machine may be read; and which hosts ("host", "host:port")
+# or networks ("10.1.0.0/16") of our own may be asked (S13).
+SOURCE_FILE_LIMIT = env.int("SOURCE_FILE_LIMIT", default=512 * 1024**2)
+SOURCE_DEADLINE = env.float("SOURCE_DEADLINE", default=900.0)
+SOURCE_FOLDERS: list[str] = env.list("SOURCE_FOLDERS", default=[])
+SOURCE_INTERNAL_HOSTS: list[str] = env.list("SOURCE_INTERNAL_HOSTS", default=[])
 # The files of what was delivered: whether they are downloaded into the storage "materials", how
 # many bytes one may have, and which hosts of our own network may be asked for them (S13).
 MATERIALS_DOWNLOAD = env.bool("MATERIALS_DOWNLOAD", default=False)

@@ -13,16 +13,17 @@ class PropertiesConfig(AppConfig):
         """Register what needs the models, which are ready only now."""
         from crm_sync.registry import AppHooks, register  # noqa: PLC0415
         from properties import integrity  # noqa: PLC0415
-        from properties.admin import tiles  # noqa: PLC0415
+        from properties.admin import source_state, tiles  # noqa: PLC0415
         from properties.imports import job  # noqa: PLC0415
         from properties.push import queue  # noqa: PLC0415
+        from properties.sources import mail, worker  # noqa: PLC0415
 
         register(
             AppHooks(
                 app=self.label,
-                queues=[job.IMPORTS, queue.PROPERTIES],
+                queues=[job.IMPORTS, queue.PROPERTIES, worker.SOURCES, mail.MAILS],
                 integrity_checks=[integrity.check_groups],
                 tiles=[tiles.tiles],
-                attention=[tiles.swept, tiles.attention],
+                attention=[source_state.attention, tiles.swept, tiles.attention],
             )
         )

@@ -29,7 +29,18 @@ from orders.models import (
     StatusChange,
     UserList,
 )
-from properties.models import Batch, Change, Conflict, DriftCheck, Import, Property
+from properties.models import (
+    Batch,
+    Change,
+    Conflict,
+    DriftCheck,
+    Fetch,
+    Import,
+    LastFeed,
+    Property,
+    Sender,
+    Source,
+)
 from tests.crm_sync.admin_pages import make_received_event
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -47,7 +58,7 @@ DECIDING = {
     *("assignment_type", "user_platform_id", "stored_as", "mime_type", "url", "cause"),
     *("fixed_token", "client_secret", "auth_secret", "previous_auth_secret", "fed_digest"),
     *("status_digest", "scheduled_digest", "estimate_digest", "action_digest"),
-    *("photographer_digest", "wait_reason", "fact", "source"),
+    *("photographer_digest", "wait_reason", "fact", "source", "secret"),
 }
 
 
@@ -183,6 +194,7 @@ def fill(slug: str) -> dict[str, Any]:
             due_at=NOW,
             preview={"refused": [["1", mark, [mark]]], "counts": {"refused": 1}},
         ),
+        *_feed(workspace, mark),
         Gap.objects.create(**mine, why="OVERFLOW", ended_at=NOW, noticed_at=NOW),
         WebhookMonitor.objects.create(
             **mine,
@@ -204,6 +216,27 @@ def fill(slug: str) -> dict[str, Any]:
         _put_the_word(row, mark)
     rows = {row._meta.label_lower: row for row in found}
     return rows | {"group": group}
+
+
+def _feed(workspace: Workspace, mark: str) -> list[models.Model]:
+    sender = Sender.objects.create(workspace=workspace, name=mark, language="de")
+    source = Source.objects.create(
+        workspace=workspace,
+        sender=sender,
+        address=f"https://{mark}.test/feed.xml?key={mark}secret",
+        host_key="ssh-ed25519 AAAA",
+        due_at=NOW,
+        attempts=3,
+    )
+    return [
+        *(sender, source),
+        Fetch.objects.create(
+            workspace=workspace, source=source, outcome="REFUSED", beside=[mark], beside_count=1
+        ),
+        LastFeed.objects.create(
+            workspace=workspace, fed_by=sender.feed_key, digest=mark, imported_at=NOW
+        ),
+    ]
 
 
 def _batch(home: Property) -> Batch:

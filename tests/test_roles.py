@@ -62,14 +62,17 @@ DOERS = dict.fromkeys(
         *("properties_property_undo", "properties_property_add"),
     ),
     AGENTS | OPERATORS,
-)
+) | dict.fromkeys(("properties_sender_add", "properties_source_add"), OPERATORS)
 POST_ONLY = {
     *("orders_platformuser_account", "orders_platformuser_read"),
     "orders_order_download",
 }
 # Forms of Django's that nobody gets: the rows are written by workers, and nothing is deleted.
 NO_FORM = re.compile(r"_(delete|add)$")
-FORMS = {"properties_property_add", "properties_import_add", "crm_sync_workspace_add"}
+FORMS = {
+    *("properties_property_add", "properties_import_add", "crm_sync_workspace_add"),
+    *("properties_sender_add", "properties_source_add"),
+}
 
 
 @pytest.fixture(autouse=True)

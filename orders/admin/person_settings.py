@@ -22,12 +22,12 @@ from crm_sync.admin.ui.cells import EMPTY, exact_moment, shortened
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import named, page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.mail import mails_are_sent
 from orders.admin.new import seen
 from orders.models import PersonSettings
 from orders.models.person_settings import OFF, switch_of
 from orders.news import News
 from orders.notices.choices import choose, settings_of, time_zones
-from orders.notices.mail import mails_are_sent
 
 MINE = "admin:orders_personsettings_mine"
 

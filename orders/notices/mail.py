@@ -1,9 +1,7 @@
 """The mail that tells a person what happened, in plain text."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -12,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import local_time
+from crm_sync.mail import message
 from orders.news import News
 from orders.notices.happenings import Happening
 
@@ -23,11 +22,6 @@ WORDS: Mapping[News, tuple[str, str]] = {
     News.DELIVERED: ("was delivered", "were delivered"),
 }
 ADVICE = "It is not known whether the platform took it: look there before you send it again."
-
-
-def mails_are_sent() -> bool:
-    """Tell whether this installation sends mail at all."""
-    return not settings.EMAIL_BACKEND.endswith(".dummy.EmailBackend")
 
 
 def written(
@@ -46,10 +40,7 @@ def written(
         since: what happened after it is in the mail.
     """
     subject, body = subject_of(numbers), body_of(found, numbers, since=since, zone=zone)
-    digest = hashlib.sha256("\n".join((to, subject, body)).encode()).hexdigest()
-    host = urlsplit(settings.PUBLIC_BASE_URL).hostname or "localhost"
-    headers = {"Message-ID": f"<{digest[:40]}@{host}>", "Auto-Submitted": "auto-generated"}
-    return EmailMessage(subject, body, to=[to], headers=headers)
+    return message(subject, body, [to])
 
 
 def subject_of(numbers: Mapping[News, int]) -> str:

@@ -22,6 +22,7 @@ from django.utils import timezone
 
 from crm_sync.jobs import due
 from crm_sync.jobs.due import Claim
+from crm_sync.mail import mails_are_sent
 from crm_sync.models import Workspace
 from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain
@@ -29,7 +30,7 @@ from orders.models import ChangeRequest, PersonSettings, Placement, StatusChange
 from orders.models.person_settings import switch_of
 from orders.news import News
 from orders.notices.happenings import Wish, counts, happenings
-from orders.notices.mail import mails_are_sent, written
+from orders.notices.mail import written
 
 QUEUE = "notices"
 EVERY = timedelta(minutes=15)  # from one mail to the next

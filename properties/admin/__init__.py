@@ -4,5 +4,14 @@ from properties.admin.conflict import ConflictAdmin
 from properties.admin.drift import DriftCheckAdmin
 from properties.admin.import_ import ImportAdmin
 from properties.admin.property import PropertyAdmin
+from properties.admin.sender import SenderAdmin
+from properties.admin.source import SourceAdmin
 
-__all__ = ["ConflictAdmin", "DriftCheckAdmin", "ImportAdmin", "PropertyAdmin"]
+__all__ = [
+    "ConflictAdmin",
+    "DriftCheckAdmin",
+    "ImportAdmin",
+    "PropertyAdmin",
+    "SenderAdmin",
+    "SourceAdmin",
+]

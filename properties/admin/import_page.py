@@ -6,7 +6,7 @@ from typing import Any
 from django.template.defaultfilters import filesizeformat
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment
+from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, page_at
 from properties.admin.import_changes import changed_part, sentence
 from properties.admin.import_columns import columns_part
 from properties.imports.summary import OUTCOMES, Summary, accepted, count, handled
@@ -94,6 +94,9 @@ def _facts(row: Any, now: datetime) -> list[tuple[str, object]]:
     return [
         ("Workspace", row.workspace_slug),
         ("Sender", row.sender_name or ""),
+        ("Fetched from", link(page_at("properties.source", row.source_id), "its source"))
+        if row.source_id
+        else ("Fetched from", ""),
         ("Size", filesizeformat(row.size)),
         ("Uploaded by", row.uploader or ""),
         ("Uploaded", exact_moment(row.uploaded_at, now)),

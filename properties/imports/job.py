@@ -21,7 +21,7 @@ from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.text import clean
 from crm_sync.workers.queues import Drain, RowQueue
 from properties.feeds import OF_THE_FILE, Heading, NotAFeed, open_lines
-from properties.imports import last_feed
+from properties.imports import fetched, last_feed
 from properties.imports.engine import CHUNK
 from properties.imports.profiles import profile_of
 from properties.imports.report import Report
@@ -162,7 +162,9 @@ class _Slice:
 
     def _ask(self, **columns: Any) -> str:
         """Leave a preview to a person."""
-        self._leave(state=State.PREVIEWED, due_at=self.clock() + KEPT, attempts=0, **columns)
+        now = self.clock()
+        self._leave(state=State.PREVIEWED, due_at=now + KEPT, attempts=0, **columns)
+        fetched.let_mail_go(self.row, now)
         return State.PREVIEWED
 
     def _count_death(self) -> None:
@@ -258,6 +260,7 @@ class _Slice:
         ending = {"state": state, "ended_at": now, "due_at": now, **columns}
         if not self.claim.finish_if(ending, state=self.row.state):
             raise LeaseLost
+        fetched.let_mail_go(self.row, now)
         return state
 
     def _fail(self, reason: str) -> str:

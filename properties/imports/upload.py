@@ -6,6 +6,7 @@ None of it reads the file: that is a worker's business (`properties.imports.job`
 import os
 import secrets
 from datetime import datetime
+from pathlib import Path
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.files.base import File
@@ -38,6 +39,27 @@ def receive(
         raise
     doorbell.ring(QUEUE, new.workspace_id)
     return new
+
+
+def keep(new: Import, path: Path, *, is_released: bool, now: datetime) -> None:
+    """Take a file of ours, which is moved, and queue its import.
+
+    Args:
+        new: with its workspace, sender, source, name and `force`, not saved yet.
+        is_released: import it; else it is looked at, and waits for a person.
+    """
+    folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    new.size, new.stored_as = path.stat().st_size, secrets.token_hex(16)
+    new.uploaded_at = new.due_at = now
+    if is_released:
+        new.state, new.released_at = Import.State.RUNNING, now
+    path.rename(new.path)
+    try:
+        new.save(force_insert=True)
+    except BaseException:
+        new.path.unlink()
+        raise
+    doorbell.ring(QUEUE, new.workspace_id)
 
 
 def release(imports: QuerySet[Import], *, actor: AbstractBaseUser, now: datetime) -> int:

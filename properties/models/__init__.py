@@ -8,6 +8,7 @@ from properties.models.import_ import Import
 from properties.models.last_feed import LastFeed
 from properties.models.property import Property
 from properties.models.sender import Sender
+from properties.models.source import Fetch, Source
 from properties.models.turn import Turn
 from properties.models.walk import Walk
 
@@ -16,10 +17,12 @@ __all__ = [
     "Change",
     "Conflict",
     "DriftCheck",
+    "Fetch",
     "Import",
     "LastFeed",
     "Property",
     "Sender",
+    "Source",
     "Turn",
     "Walk",
 ]

@@ -47,6 +47,9 @@ class Import(DueModel):
         on_delete=models.PROTECT,
         help_text="Whose way of writing the file follows; none takes what most senders mean.",
     )
+    source = models.ForeignKey(
+        "properties.Source", null=True, blank=True, editable=False, on_delete=models.SET_NULL
+    )
     name = models.CharField("file", max_length=255, help_text="What the file was called")
     stored_as = models.CharField(max_length=64, editable=False, help_text="Its name in our folder")
     size = models.PositiveBigIntegerField(default=0, editable=False, help_text="Bytes")

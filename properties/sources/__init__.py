@@ -2,5 +2,10 @@
 
 address   which addresses a source may have
 fetch/    one module for each protocol: a file comes whole, or not at all
-unpack    the feed out of a ZIP, a gzip file or a folder
+unpack    the feed out of a ZIP or a gzip file
+store     where a file lies until it is an import
+schedule  when a source is fetched next
+worker    a look at a source, and what comes of it
+history   the looks; alarms  when a person must look
+mail      the report of an import, and the alarms
 """

@@ -75,3 +75,9 @@ def _fault(text: str, parts: SplitResult) -> str:
     if parts.scheme not in _WEB and (parts.query or parts.fragment):
         return "holds a ? or a #"
     return ""
+
+
+def shown(text: str) -> str:
+    """Return an address without what may be a key in it."""
+    start, mark, _ = text.partition("?")
+    return f"{start}?…" if mark else start

@@ -1,0 +1,119 @@
+"""Who sends feeds to a workspace: how they are read, and what becomes of what one lacks."""
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Count
+from django.http import HttpRequest
+
+from crm_sync.access import within
+from crm_sync.admin.ui.base import ModelForm, UnfoldAdminSelectWidget
+from crm_sync.admin.ui.cells import EMPTY, two_lines
+from crm_sync.admin.ui.columns import column
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.readonly import Empty
+from crm_sync.admin.ui.scope import ScopedAdmin
+from crm_sync.hooks.person import Person
+from crm_sync.models import Workspace
+from properties.catalog.values import AVAILABILITY_STATES
+from properties.imports.missing import EXEMPT
+from properties.models import Sender
+
+
+class SenderForm(ModelForm):
+    """What a feed does not say about itself."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "missing_state" in self.fields:  # a viewer gets none of them
+            states = [one for one in AVAILABILITY_STATES if one != EXEMPT]
+            self.fields["missing_state"] = forms.ChoiceField(
+                label="State to set",
+                required=False,
+                choices=[("", "None"), *((one, one.capitalize()) for one in states)],
+                widget=UnfoldAdminSelectWidget,
+                help_text="A property with the state REFERENCE keeps it. Nothing is deleted.",
+            )
+
+    def clean_language(self) -> str:
+        """Refuse what is no two letters."""
+        language = str(self.cleaned_data["language"]).lower()
+        if not (len(language) == 2 and language.isascii() and language.isalpha()):
+            raise forms.ValidationError("Two letters, such as de or fr.")
+        return language
+
+    def clean(self) -> dict[str, Any]:
+        """Demand the state that is to be set, and names as texts."""
+        data = super().clean() or {}
+        if data.get("missing") == Sender.Missing.SET_STATE and not data.get("missing_state"):
+            self.add_error("missing_state", "Choose the state.")
+        if data.get("missing") == Sender.Missing.LIST:
+            data["missing_state"] = ""
+        for name in ("flags", "columns"):
+            found = data.get(name) or {}
+            data[name] = found
+            is_table = isinstance(found, dict)
+            if not is_table or not all(isinstance(one, str) for one in found.values()):
+                self.add_error(name, 'An object of texts, such as {"one": "another"}.')
+        return data
+
+
+def own_workspaces(person: Person, field: Any) -> None:
+    """Offer the workspaces of a person, and choose the only one."""
+    field = cast("forms.ModelChoiceField[Workspace]", field)
+    field.queryset = within(person, Workspace.objects.only("pk", "slug").order_by("slug"), "pk")
+    field.empty_label = None if field.queryset.count() == 1 else field.empty_label
+
+
+@admin.register(Sender)
+class SenderAdmin(ScopedAdmin):
+    """A sender stays in its workspace, and is not deleted: its properties name it."""
+
+    form = SenderForm
+    empty = Empty(
+        "No sender is named yet",
+        "Without one a feed is read as most senders mean it, and a workspace takes one full feed of"
+        " each format. Name a sender to set its language, or to take several feeds of one format.",
+    )
+    list_display = ("name_", "missing_", "reads", "sources")
+    list_filter = (WorkspaceFilter,)
+    search_fields = ("name",)
+    ordering = ("name", "pk")
+    fieldsets = (
+        (None, {"fields": ("workspace", "name")}),
+        ("How its feeds are read", {"fields": ("language", "reference", "lenient")}),
+        ("What a full feed lacks", {"fields": ("missing", "missing_state")}),
+        ("Tables and flags", {"fields": ("sheet", "header_row", "columns", "flags")}),
+    )
+
+    name_ = column("sender", lambda row: row.name, "name")
+    missing_ = column(
+        "what a full feed lacks",
+        lambda row: two_lines(
+            row.get_missing_display(), row.missing_state if row.missing != "LIST" else ""
+        ),
+        "missing",
+    )
+    reads = column(
+        "bad values",
+        lambda row: "Set aside, and told" if row.lenient else "Refuse their record",
+        "lenient",
+    )
+    sources = column("sources", lambda row: row.source_count or EMPTY)
+
+    def named_rows(self, rows: Any) -> Any:
+        """Count its sources with it."""
+        return super().named_rows(rows).annotate(source_count=Count("source"))
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return ("workspace",) if obj else ()
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        if db_field.name == "workspace" and field is not None:
+            own_workspaces(request.user, field)
+        return field
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False

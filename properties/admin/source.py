@@ -1,0 +1,233 @@
+"""Where feeds are fetched: the schedule, the history, and what a person can do about it."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.views.decorators.debug import sensitive_post_parameters
+
+from crm_sync.access import within
+from crm_sync.admin.ui.base import action
+from crm_sync.admin.ui.cells import badge, exact_moment, link, moment, page_of, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.readonly import Empty
+from crm_sync.admin.ui.scope import ScopedAdmin
+from properties.admin.import_page import badge_of
+from properties.admin.source_form import SourceForm
+from properties.admin.source_state import standing, state_badge, with_last_import
+from properties.models import Fetch, Sender, Source
+from properties.sources.address import parsed, shown
+from properties.sources.fetch.sftp import fingerprint
+
+SHOWN = 50  # looks on the page
+BESIDE = 5  # names of files beside a feed
+TONES = {
+    Fetch.Outcome.UNCHANGED: "muted",
+    Fetch.Outcome.IMPORT: "good",
+    Fetch.Outcome.FAILED: "warning",
+    Fetch.Outcome.REFUSED: "danger",
+    Fetch.Outcome.AWAY: "warning",
+}
+
+
+def schedule_of(row: Source) -> str:
+    """Say when a source is fetched."""
+    if not row.is_enabled:
+        return "Only when somebody asks"
+    if row.daily_at is not None:
+        return f"Daily at {row.daily_at:%H:%M} {timezone.get_default_timezone_name()}"
+    return f"Every {row.every_minutes} minutes"
+
+
+@admin.register(Source)
+class SourceAdmin(ScopedAdmin):
+    """A source is switched off and not deleted: its imports name it."""
+
+    form = SourceForm
+    empty = Empty(
+        "No feed is fetched yet",
+        "Name a sender, and say where its feed is: a web, FTP or SFTP server, or a folder. The"
+        " first feed is looked at, and imported when you say so; later ones by themselves.",
+    )
+    change_form_template = "properties/source.html"
+    list_display = ("feed", "state_", "schedule", "fetched", "changed")
+    list_filter = (WorkspaceFilter,)
+    search_fields = ("sender__name",)
+    search_help_text = "Sender"
+    ordering = ("sender__name", "pk")
+    actions = ("fetch_now", "fetch_all_the_same", "forget_key")
+
+    feed = column(
+        "feed", lambda row: two_lines(row.sender_name, shown(row.address)), "sender__name"
+    )
+    state_ = column("state", lambda row: state_badge(row, timezone.now()))
+    schedule = column("schedule", schedule_of)
+    fetched = moment_column("last look", "fetched_at")
+    changed = moment_column("last new", "changed_at")
+
+    # --- who may what ---
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_act_permission(self, request: HttpRequest) -> bool:
+        """Who may change a source may have it fetched."""
+        return self.has_change_permission(request)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Load everything but the secret, and whether there is one."""
+        flag = ExpressionWrapper(~Q(secret=""), output_field=BooleanField())
+        rows: QuerySet[Any] = with_last_import(super().get_queryset(request))
+        known: QuerySet[Any] = rows.annotate(has_secret=flag)
+        return known
+
+    # --- the form ---
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        made = super().get_form(request, obj, change, **kwargs)
+        return partial_form(made, within(request.user, Sender.objects.order_by("name")))
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is not None and not self.has_change_permission(request, obj):
+            return [(None, {"fields": ()})]  # its address may hold a key: the page shows the rest
+        return [
+            ("Where", {"fields": ("sender", "address", "user", "new_secret", "without_secret")}),
+            ("When", {"fields": ("is_enabled", "every_minutes", "daily_at")}),
+            ("Who is told", {"fields": ("expect_hours", "mail_to")}),
+        ]
+
+    @method_decorator(sensitive_post_parameters("new_secret"))
+    def changeform_view(self, *args: Any, **kwargs: Any) -> Any:
+        """Keep what is typed out of reports of errors."""
+        return super().changeform_view(*args, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: Source, form: Any, change: bool) -> None:
+        """Write only what was changed here: workers write the other columns (rule 7)."""
+        columns = form.changed_columns()
+        if not change:
+            for name, value in columns.items():
+                setattr(obj, name, value)
+            obj.workspace_id = obj.sender.workspace_id
+            obj.due_at = timezone.now() if obj.is_enabled else None
+            obj.save(force_insert=True)
+        elif columns:
+            if "sender" in columns:
+                columns["workspace_id"] = obj.sender.workspace_id
+            Source.objects.filter(pk=obj.pk).update(**columns)
+
+    # --- the page ---
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show above the form how it stands, and below what came."""
+        row, now = kwargs.get("obj"), timezone.now()
+        if row is not None:
+            name, tone, why = standing(row, now)
+            context |= {
+                "title": row.sender_name,
+                "can_act": self.has_act_permission(request),
+                "badge": badge(name, tone),
+                "why": why[:1].upper() + why[1:],
+                "why_tone": tone,
+                "may_insist": row.last_state == "FAILED",
+                "facts": [(name, value) for name, value in _facts(row, now) if value],
+                "looks": [_look(one) for one in _history(row)],
+            }
+        response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
+        return response
+
+    # --- what a person does ---
+    @action(description="Fetch now", permissions=["act"])
+    def fetch_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """Let a worker look at once, whatever was there before (POST only)."""
+        return self._ask(request, queryset, "Fetched by hand.", is_asked=True)
+
+    @action(description="Fetch, and take it even if much is missing", permissions=["act"])
+    def fetch_all_the_same(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """The same, without the guard of full feeds (POST only)."""
+        text = "Fetched by hand, even if much is missing."
+        return self._ask(request, queryset, text, is_asked=True, insists=True)
+
+    @action(description="Forget the key of the server", permissions=["act"])
+    def forget_key(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """Take the next key that an SFTP server shows for its own (POST only)."""
+        text = "The key of the server was forgotten."
+        return self._ask(request, queryset, text, is_asked=True, host_key="")
+
+    def _ask(
+        self, request: HttpRequest, queryset: QuerySet[Any], text: str, **columns: Any
+    ) -> HttpResponse:
+        rows = Source.objects.filter(pk__in=[row.pk for row in queryset])
+        count = rows.update(due_at=timezone.now(), **columns)
+        user = int(request.user.pk or 0)
+        LogEntry.objects.log_actions(user, rows.defer("secret"), CHANGE, text)
+        messages.success(request, f"A worker looks in a moment: {count}.")
+        only = rows.only("pk").first() if count == 1 else None
+        return HttpResponseRedirect(page_of(only) if only else request.get_full_path())
+
+
+def partial_form(made: Any, senders: QuerySet[Sender]) -> Any:
+    """Return a form that offers these senders."""
+
+    class Offering(made):  # type: ignore[misc] # made by Django for this request
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.offer(senders)
+
+    return Offering
+
+
+def _facts(row: Any, now: Any) -> list[tuple[str, object]]:
+    return [
+        ("Address", shown(row.address)),
+        ("Encrypted on the way", _encrypted(row)),
+        ("Password", "Stored" if row.has_secret else "None"),
+        ("Key of the server", fingerprint(row.host_key) if row.host_key else ""),
+        ("Schedule", schedule_of(row)),
+        ("Next look", moment(row.due_at, now) if row.due_at else ""),
+        ("Last look", exact_moment(row.fetched_at, now)),
+        ("Last new", exact_moment(row.changed_at, now)),
+        ("Mail to", row.mail_to.replace("\n", ", ")),
+    ]
+
+
+def _encrypted(row: Source) -> str:
+    try:
+        address = parsed(row.address)
+    except ValueError:
+        return ""
+    if address.scheme == "file":
+        return ""
+    return "Yes" if address.is_encrypted else "No: password and feed can be read on the way"
+
+
+def _history(row: Source) -> QuerySet[Fetch]:
+    looks = Fetch.objects.filter(source=row).order_by("-at", "-pk")
+    return looks.select_related("imported").defer("imported__preview", "imported__report")[:SHOWN]
+
+
+def _look(one: Fetch) -> dict[str, Any]:
+    now = timezone.now()
+    beside = ", ".join(one.beside[:BESIDE])
+    more = one.beside_count - min(len(one.beside), BESIDE)
+    return {
+        "at": exact_moment(one.at, now),
+        "outcome": badge(one.get_outcome_display(), TONES[Fetch.Outcome(one.outcome)]),
+        "file": one.name,
+        "size": filesizeformat(one.size) if one.size is not None else "",
+        "seconds": f"{one.seconds:.1f} s" if one.seconds else "",
+        "text": one.text[:1].upper() + one.text[1:],
+        "beside": f"{beside}{f' and {more:,} more' if more > 0 else ''}" if beside else "",
+        "imported": format_html(
+            "{} {}", badge_of(one.imported), link(page_of(one.imported), "What it did")
+        )
+        if one.imported
+        else "",
+    }

@@ -1,0 +1,112 @@
+"""The form of a source: its secret is typed here and never shown again (S5)."""
+
+import re
+from typing import Any, cast
+
+from django import forms
+from django.core.validators import EmailValidator
+from django.utils import timezone
+
+from crm_sync.admin.ui.base import (
+    ModelForm,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
+from properties.models import Sender, Source
+from properties.sources.address import Address, parsed
+
+
+class Hidden(forms.CharField):
+    """What is typed and never shown again, not even after an error; a key has several lines."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        shown = {"rows": 2, "autocomplete": "off", "spellcheck": "false"}
+        widget = UnfoldAdminTextareaWidget(attrs=shown)
+        super().__init__(required=False, widget=widget, max_length=20_000, **kwargs)
+
+    def prepare_value(self, value: Any) -> str:
+        """Put nothing into the page."""
+        return ""
+
+
+class SourceForm(ModelForm):
+    """Where the feed is, when it is fetched, and who is told."""
+
+    new_secret = Hidden(
+        label="Password",
+        strip=True,
+        help_text="For SFTP a private key (PEM, without a password) will do. It is stored"
+        " encrypted and not shown again; leave it empty to keep what is stored.",
+    )
+    without_secret = forms.BooleanField(
+        label="Remove the stored password", required=False, widget=UnfoldBooleanWidget
+    )
+
+    class Meta:
+        model = Source
+        fields = (
+            *("sender", "address", "user", "new_secret", "without_secret", "is_enabled"),
+            *("every_minutes", "daily_at", "expect_hours", "mail_to"),
+        )
+        widgets = {
+            "address": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+            "user": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+            "mail_to": UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+        }
+
+    def clean_address(self) -> str:
+        """Refuse what is no address, in words."""
+        text = str(self.cleaned_data["address"]).strip()
+        try:
+            parsed(text)
+        except ValueError as error:
+            raise forms.ValidationError(f"This {error}.") from None
+        return text
+
+    def clean_mail_to(self) -> str:
+        """Keep one address a line."""
+        found = re.split(r"[,;\s]+", self.cleaned_data["mail_to"].strip())
+        for one in filter(None, found):
+            EmailValidator(f"{one} is no mail address.")(one)
+        return "\n".join(filter(None, found))
+
+    def clean(self) -> dict[str, Any]:
+        """Demand one schedule, and no stored password for another server."""
+        data = super().clean() or {}
+        if (data.get("every_minutes") is None) == (data.get("daily_at") is None):
+            self.add_error("daily_at", "Either every so many minutes, or once a day: fill in one.")
+        known = self.instance
+        is_kept = getattr(known, "has_secret", False) and "address" in data
+        is_kept = is_kept and not (data.get("new_secret") or data.get("without_secret"))
+        if is_kept and _server(parsed(self.initial["address"])) != _server(parsed(data["address"])):
+            text = "The address leads to another server: enter its password again."
+            self.add_error("new_secret", text)
+        return data
+
+    def changed_columns(self) -> dict[str, Any]:
+        """Return the columns that a save writes: what was typed, and what follows from it."""
+        row, data = self.instance, self.cleaned_data
+        names = [name for name in self.changed_data if name not in ("new_secret", "without_secret")]
+        columns = {name: getattr(row, name) for name in names}
+        if data.get("without_secret") or data.get("new_secret"):
+            columns["secret"] = data.get("new_secret") or ""
+        if not {"sender", "address"}.isdisjoint(names):
+            columns |= {"set_at": timezone.now(), "etag": "", "modified": "", "size": None}
+            columns |= {"digest": "", "read_as": "", "away_since": None, "host_key": ""}
+        if columns:
+            now = timezone.now()
+            columns |= {"due_at": now if row.is_enabled else None, "attempts": 0, "problem": ""}
+        return columns
+
+    def offer(self, senders: Any) -> None:
+        """Offer these senders, each with its workspace."""
+        if "sender" in self.fields:
+            field = cast("forms.ModelChoiceField[Sender]", self.fields["sender"])
+            field.queryset = senders.select_related("workspace").only("name", "workspace__slug")
+            name = "label_from_instance"  # Django's own way to name the choices
+            setattr(field, name, lambda one: f"{one.name} · {one.workspace.slug}")
+
+
+def _server(address: Address) -> tuple[str, str, int]:
+    return address.scheme, address.host, address.port

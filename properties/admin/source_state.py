@@ -1,0 +1,88 @@
+"""How a source stands, for people: in its list, on its page, and on the overview."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.utils.safestring import SafeString
+
+from crm_sync.access import within
+from crm_sync.admin.ui.cells import badge, moment, page_at, shortened
+from crm_sync.hooks.person import Person
+from crm_sync.hooks.tiles import NEWEST, Attention
+from properties.models import Import, Source
+from properties.models.import_ import ImportState
+from properties.sources import alarms
+
+FAILS, NOT_IMPORTED = "Does not come", "Not imported"
+WAITS, AWAY = "Waits for a person", "Stays away"
+REMEDIES = {
+    FAILS: "Mend the address or the password, or ask the sender",
+    NOT_IMPORTED: "Ask the sender; if nothing is wrong with it, fetch and take it all the same",
+    WAITS: "Look at what it would change, and import it",
+    AWAY: "Ask the sender, or expect it later",
+}
+Standing = tuple[str, str, str]  # what it is called, its tone, and why
+
+
+def with_last_import(sources: QuerySet[Source]) -> QuerySet[Any]:
+    """Load the last import of each along with it, and never a secret (S5)."""
+    last = Import.objects.filter(source=OuterRef("pk")).order_by("-pk")
+    return sources.defer("secret").annotate(
+        sender_name=F("sender__name"),
+        last_import=Subquery(last.values("pk")[:1]),
+        last_state=Subquery(last.values("state")[:1]),
+        last_problem=Subquery(last.values("problem")[:1]),
+    )
+
+
+def standing(row: Any, now: datetime) -> Standing:
+    """Return how a source stands; it has its last import with it."""
+    is_away = alarms.is_away(row, now)
+    first = "The first feed: look at it, and import it"
+    found: list[tuple[bool, Standing]] = [
+        (row.attempts >= alarms.TRIES, (FAILS, "danger", row.problem)),
+        (row.last_state == ImportState.FAILED, (NOT_IMPORTED, "danger", row.last_problem)),
+        (row.last_state == ImportState.PREVIEWED, (WAITS, "warning", first)),
+        (is_away, (AWAY, "warning", alarms.away_text(row, now) if is_away else "")),
+        (not row.is_enabled, ("Off", "muted", "")),
+        (row.fetched_at is None, ("Not fetched yet", "info", "")),
+        (bool(row.problem), ("Tried again", "warning", row.problem)),
+        (True, ("In order", "good", "")),
+    ]
+    return next(one for is_so, one in found if is_so)
+
+
+def state_badge(row: Any, now: datetime) -> SafeString:
+    """Show how a source stands."""
+    name, tone, _ = standing(row, now)
+    return badge(name, tone)
+
+
+def attention(person: Person, now: datetime) -> list[Attention]:
+    """Return the sources that wait for a person; one query."""
+    rows = within(person, with_last_import(Source.objects.all()))
+    named = rows.annotate(workspace_slug=F("workspace__slug")).order_by("-fetched_at", "-pk")
+    found = [(row, standing(row, now)) for row in named]
+    waiting = [(row, one) for row, one in found if one[0] in REMEDIES]
+    return [_line(row, one, now) for row, one in waiting[:NEWEST]]
+
+
+def _line(row: Any, one: Standing, now: datetime) -> Attention:
+    name, tone, why = one
+    is_import = name in (NOT_IMPORTED, WAITS)
+    link = (
+        page_at("properties.import", row.last_import)
+        if is_import
+        else page_at("properties.source", row.pk)
+    )
+    return Attention(
+        badge(name, tone),
+        shortened(f"Feed of {row.sender_name}: {why}", 140),
+        row.workspace_slug,
+        moment(row.changed_at if is_import else row.fetched_at, now),
+        link,
+        remedy=REMEDIES[name],
+        act="Look",
+        next_try=moment(row.due_at, now) if row.due_at else "Not by itself",
+    )

@@ -1,0 +1,136 @@
+"""Where the feeds of a sender are fetched, when, and what came."""
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from crm_sync.jobs.due import DueModel, due_index, no_half_lease
+from crm_sync.secrets import EncryptedTextField
+
+WEEK = 7 * 24 * 60  # minutes
+
+
+class Source(DueModel):
+    """A file that is fetched on a schedule; the row is the queue.
+
+    What was fetched last is remembered in `etag` to `read_as`, and written by whoever holds the
+    lease; so are the moments and the problem. A person asks for a fetch by `is_asked`.
+    """
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    sender = models.ForeignKey(
+        "properties.Sender", on_delete=models.PROTECT, help_text="Whose feed it is"
+    )
+    address = models.CharField(
+        max_length=500,
+        help_text="https://…, sftp://…, ftps://…, ftp://…, http://…, or a folder of the server that"
+        " SOURCE_FOLDERS names. With a slash at the end it is a folder: the feed in it is taken.",
+    )
+    user = models.CharField(max_length=200, blank=True, default="")
+    secret = EncryptedTextField(blank=True, default="")
+    # The key of an SFTP server as it was seen first.
+    host_key = models.TextField(blank=True, default="", editable=False)
+    is_enabled = models.BooleanField("fetch on the schedule", default=True)
+    every_minutes = models.PositiveIntegerField(
+        "every … minutes",
+        null=True,
+        blank=True,
+        default=60,
+        validators=[MinValueValidator(1), MaxValueValidator(WEEK)],
+    )
+    daily_at = models.TimeField("or once a day at", null=True, blank=True)
+    expect_hours = models.PositiveIntegerField(
+        "expect something new within … hours",
+        null=True,
+        blank=True,
+        default=72,
+        validators=[MinValueValidator(1), MaxValueValidator(24 * 366)],
+        help_text="Otherwise an alarm; empty for none.",
+    )
+    mail_to = models.TextField(
+        "mail to",
+        blank=True,
+        default="",
+        help_text="Addresses that get the report of each import, and the alarms; one a line.",
+    )
+    is_asked = models.BooleanField(default=False, editable=False)
+    insists = models.BooleanField(default=False, editable=False)  # even if much is missing
+    etag = models.CharField(max_length=500, blank=True, default="", editable=False)
+    modified = models.CharField(max_length=100, blank=True, default="", editable=False)
+    size = models.PositiveBigIntegerField(null=True, blank=True, editable=False)
+    digest = models.CharField(max_length=64, blank=True, default="", editable=False)
+    read_as = models.CharField(max_length=64, blank=True, default="", editable=False)
+    fetched_at = models.DateTimeField(null=True, blank=True, editable=False)
+    changed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    away_since = models.DateTimeField(null=True, blank=True, editable=False)  # once it was told
+    problem = models.TextField(blank=True, default="", editable=False)
+    # Since the address or the sender is this one: the first import after it waits for a person.
+    set_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = "feed source"
+        constraints = [
+            no_half_lease("source"),
+            models.CheckConstraint(
+                condition=Q(every_minutes__isnull=True) ^ Q(daily_at__isnull=True),
+                name="source_has_one_schedule",
+            ),
+            models.CheckConstraint(
+                condition=Q(is_enabled=False) | Q(due_at__isnull=False),
+                name="source_on_a_schedule_is_due",
+            ),
+        ]
+        indexes = [due_index("source")]
+
+    def __str__(self) -> str:
+        return f"source {self.pk}"
+
+
+class FetchOutcome(models.TextChoices):
+    """What came of a look at a source."""
+
+    UNCHANGED = "UNCHANGED", "Nothing new"
+    IMPORT = "IMPORT", "New"
+    FAILED = "FAILED", "Did not come"
+    REFUSED = "REFUSED", "Refused"
+    AWAY = "AWAY", "Stays away"
+
+
+class Fetch(DueModel):
+    """One look at a source; due as long as a mail about it is to be sent."""
+
+    Outcome = FetchOutcome
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    source = models.ForeignKey(Source, on_delete=models.CASCADE)
+    at = models.DateTimeField(default=timezone.now)
+    outcome = models.CharField(max_length=10, choices=FetchOutcome)
+    text = models.TextField(blank=True, default="", help_text="What happened, in words")
+    name = models.CharField(max_length=255, blank=True, default="", help_text="Of the file")
+    size = models.PositiveBigIntegerField(null=True, blank=True, help_text="Bytes that came")
+    seconds = models.FloatField(default=0.0)
+    # The first few files that came with the feed and are none, and how many there were.
+    beside = models.JSONField(default=list, blank=True)
+    beside_count = models.PositiveIntegerField(default=0)
+    imported = models.ForeignKey(
+        "properties.Import", null=True, blank=True, on_delete=models.SET_NULL
+    )
+    told_at = models.DateTimeField(null=True, blank=True)
+    problem = models.TextField(blank=True, default="", help_text="Why the mail did not go")
+
+    class Meta:
+        verbose_name_plural = "fetches"
+        constraints = [
+            no_half_lease("fetch"),
+            models.CheckConstraint(
+                condition=Q(outcome__in=FetchOutcome.values), name="fetch_has_a_known_outcome"
+            ),
+        ]
+        indexes = [
+            due_index("fetch"),
+            models.Index(fields=["source", "-at"], name="fetch_history"),
+        ]
+
+    def __str__(self) -> str:
+        return f"fetch {self.pk}"

@@ -1,0 +1,114 @@
+"""The mail about a source: the report of an import, or why something did not come."""
+
+from collections.abc import Sequence
+from smtplib import SMTPException
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.urls import reverse
+from django.utils import timezone
+
+from crm_sync.jobs.due import Claim
+from crm_sync.mail import message
+from crm_sync.workers import queues
+from crm_sync.workers.queues import Drain, RowQueue
+from properties.imports.summary import OUTCOMES, Summary, count
+from properties.models import Fetch, Import, Source
+from properties.models.import_ import ImportState as State
+from properties.sources.address import shown
+
+QUEUE = "source_mails"
+REFUSED = 20  # refused records that a mail names
+_STATES = {
+    State.PREVIEWED: "waits for you",
+    State.DONE: "imported",
+    State.UNCHANGED: "nothing changed",
+    State.PARTLY: "partly imported",
+    State.FAILED: "not imported",
+    State.CANCELLED: "cancelled",
+}
+_ALARMS = {
+    Fetch.Outcome.FAILED: "does not come",
+    Fetch.Outcome.REFUSED: "cannot be fetched",
+    Fetch.Outcome.AWAY: "stays away",
+}
+
+
+def work(claims: Sequence[Claim[Fetch]], drain: Drain) -> list[str]:
+    """Send the mail of each look that is due; the `work` of the queue.
+
+    Returns:
+        "sent", "nobody" where no address is left, "put off" where the mail server took nothing.
+
+    Raises:
+        LeaseLost: another worker holds the row now.
+    """
+    return [_send(claim) for claim in claims]
+
+
+MAILS = RowQueue(
+    name=QUEUE,
+    rows=lambda now: Fetch.objects.all(),
+    work=work,
+    reason="problem",
+    calls=False,
+)
+
+
+def recipients(source: Source) -> list[str]:
+    """Return the addresses of a source."""
+    return source.mail_to.replace(",", " ").split()
+
+
+def _send(claim: Claim[Fetch]) -> str:
+    row = claim.row
+    to = recipients(row.source)
+    if not to:
+        claim.finish(due_at=None)
+        return "nobody"
+    try:
+        written(row, to).send()
+    except (OSError, SMTPException) as error:
+        queues.put_off(claim, error, problem=queues.error_text(error))
+        return "put off"
+    claim.finish(due_at=None, told_at=timezone.now(), attempts=0, problem="")
+    return "sent"
+
+
+def written(row: Fetch, to: Sequence[str]) -> EmailMessage:
+    """Return the mail about a look."""
+    source, done = row.source, row.imported
+    what = _STATES[State(done.state)] if done and done.state in _STATES else ""
+    what = what or _ALARMS.get(Fetch.Outcome(row.outcome), "is being imported")
+    subject = " ".join(f"Feed of {source.sender.name}: {what}".split())
+    lines = [
+        f"{source.sender.name}, {shown(source.address)}",
+        f"Workspace: {source.workspace.slug}",
+        "",
+    ]
+    lines += _report(done) if done else [f"{row.text[:1].upper()}{row.text[1:]}.", ""]
+    page = _page("properties_import_change", done.pk) if done else ""
+    lines += [page or _page("properties_source_change", source.pk), ""]
+    return message(subject, "\n".join(lines), to)
+
+
+def _report(done: Import) -> list[str]:
+    """Say what was done, or would be, in lines."""
+    summary: Summary = done.summary
+    lines = [f"File: {done.name}"]
+    if done.state == State.PREVIEWED:
+        lines.append("It is the first one: nothing was imported yet. Look at it, and press Import.")
+    lines += [f"{done.problem}."] if done.problem else []
+    lines += ["", *(f"{count(summary, name):>7,} {name}" for name in OUTCOMES)]
+    for name in ("missing", "warned"):
+        lines += [f"{count(summary, name):>7,} {name}"] if count(summary, name) else []
+    refused = summary.get("refused", [])[:REFUSED]
+    lines += ["", "Refused:"] if refused else []
+    for position, reference, reasons in refused:
+        lines.append(f"- {position}, {reference or 'no reference'}: {'; '.join(reasons)}")
+    more = count(summary, "refused") - len(refused)
+    return [*lines, *([f"- and {more:,} more"] if more > 0 else []), ""]
+
+
+def _page(view: str, key: int) -> str:
+    return f"{settings.PUBLIC_BASE_URL}{reverse(f'admin:{view}', args=[key])}"

@@ -1,0 +1,228 @@
+"""A worker fetches a source: what is new becomes an import, and each look is a row of the history.
+
+The first import of a source waits for a person; later ones are released by themselves, unless the
+guard of full feeds refuses them. It takes as long as the file needs and renews its lease meanwhile,
+so it runs in the thread of a tick and never in a task of Celery's, whose time is limited: nobody
+rings for this queue.
+"""
+
+import time
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from crm_sync.jobs import due, runner
+from crm_sync.jobs.due import Claim, LeaseLost
+from crm_sync.platform.errors import RejectedError, SyncError, TransientError
+from crm_sync.secrets import SecretUnreadable
+from crm_sync.text import clean
+from crm_sync.workers import queues
+from crm_sync.workers.queues import Drain, RowQueue, error_text
+from properties.imports import last_feed, upload
+from properties.models import Fetch, Import, Source
+from properties.sources import alarms, history
+from properties.sources.address import parsed
+from properties.sources.fetch.wanted import Fetched, Place, Stamp
+from properties.sources.schedule import next_fetch
+from properties.sources.store import Arrived, Desk
+
+QUEUE = "sources"
+RENEW = 10.0  # seconds after which the lease is renewed
+SOONEST = timedelta(minutes=1)  # until a source that did not answer is asked again
+LONGEST_WAIT = timedelta(days=8)  # a schedule has at most a week
+KNOWN = (Import.State.RUNNING, Import.State.DONE, Import.State.PARTLY)
+WELL = (Import.State.DONE, Import.State.UNCHANGED, *Import.OPEN)
+
+
+def work(claims: Sequence[Claim[Source]], drain: Drain) -> list[str]:
+    """Look at some sources; the `work` of the queue.
+
+    Returns:
+        "unchanged", "new", "did not come", "refused", "off".
+
+    Raises:
+        LeaseLost: another worker holds the row now; nothing was written.
+        Stop: this process ends; nothing was written.
+    """
+    return [_Look(claim).run() for claim in claims]
+
+
+SOURCES = RowQueue(
+    name=QUEUE,
+    rows=lambda now: Source.objects.all(),
+    work=work,
+    reason="problem",
+    calls=False,
+    wait=LONGEST_WAIT,
+    # The secret is read when it is needed: one that cannot be read is the problem of its row alone.
+    columns=[one.name for one in Source._meta.concrete_fields if one.name != "secret"],
+)
+
+
+class _Look:
+    """One look at a source; every write is fenced by the lease."""
+
+    def __init__(self, claim: Claim[Source]) -> None:
+        self.claim, self.row = claim, claim.row
+        self.started = self.renewed = time.monotonic()
+        self.read_as = last_feed.read_as(self.row.sender)
+
+    def run(self) -> str:
+        """Fetch, and write what came of it."""
+        if not (self.row.is_enabled or self.row.is_asked):
+            self.claim.finish(due_at=None)
+            return "off"
+        desk = Desk(self.row.pk)
+        try:
+            arrived = desk.take(self._place(), self._known(), self._check)
+            if arrived is None or self._is_same(arrived):
+                return self._unchanged(arrived)
+            return self._import(arrived)
+        except (RejectedError, SecretUnreadable) as error:
+            return self._refused(error)
+        except TransientError as error:
+            return self._failed(error)
+        finally:
+            desk.clear()
+
+    def _place(self) -> Place:
+        row = self.row
+        try:
+            address = parsed(row.address)
+        except ValueError as error:
+            raise RejectedError(f"the address {error}", status=0) from None
+        return Place(
+            address,
+            row.user,
+            row.secret,
+            row.host_key,
+            settings.SOURCE_INTERNAL_HOSTS,
+            settings.SOURCE_FOLDERS,
+        )
+
+    def _known(self) -> Stamp:
+        """Return by what the last file is known; nothing where all of it is wanted."""
+        row = self.row
+        if row.is_asked or row.read_as != self.read_as:
+            return Stamp()
+        return Stamp(row.etag, row.modified, row.size)
+
+    def _check(self) -> None:
+        """Let the fetch go on, or end it."""
+        now = time.monotonic()
+        if queues.ending.is_set():
+            raise runner.Stop
+        if now - self.started > settings.SOURCE_DEADLINE:
+            text = f"not all of it came within {settings.SOURCE_DEADLINE:.0f} seconds"
+            raise TransientError(text, unclear=False)
+        if now - self.renewed > RENEW:
+            self.renewed = now
+            if not self.claim.write({"lease_until": timezone.now() + due.LEASE}):
+                raise LeaseLost
+
+    def _is_same(self, arrived: Arrived) -> bool:
+        """Tell whether what came is what came last, and was taken if a person asks."""
+        row = self.row
+        if row.insists or (arrived.digest, self.read_as) != (row.digest, row.read_as):
+            return False
+        last = Import.objects.filter(source=row).order_by("-pk").first()
+        return not row.is_asked or (last is not None and last.state in WELL)
+
+    # --- what came of it ---
+    def _unchanged(self, arrived: Arrived | None) -> str:
+        came = _came(arrived) if arrived else {}
+        stamp = _remembered(arrived.fetched) if arrived else {}
+        self._end(Fetch.Outcome.UNCHANGED, came, {"attempts": 0, "problem": "", **stamp})
+        return "unchanged"
+
+    def _import(self, arrived: Arrived) -> str:
+        row, now = self.row, timezone.now()
+        new = Import(
+            workspace_id=row.workspace_id,
+            sender=row.sender,
+            source=row,
+            name=clean(arrived.unpacked.name)[0][:255],
+            force=row.insists,
+        )
+        stands: dict[str, Any] = {"digest": arrived.digest, "read_as": self.read_as}
+        stands |= {"changed_at": now, "away_since": None, "attempts": 0, "problem": ""}
+        waiting = Import.objects.filter(source=row, state__in=[*Import.OPEN], released_at=None)
+        with transaction.atomic():
+            upload.cancel(waiting, now=now)
+            upload.keep(new, arrived.path, is_released=self._is_known(), now=now)
+            try:
+                columns = _came(arrived) | {"imported": new}
+                self._end(Fetch.Outcome.IMPORT, columns, stands | _remembered(arrived.fetched))
+            except BaseException:
+                new.path.unlink()
+                raise
+        return "new"
+
+    def _is_known(self) -> bool:
+        """Tell whether a person has released an import since the source is what it is."""
+        mine = Import.objects.filter(source=self.row, uploaded_at__gte=self.row.set_at)
+        return mine.filter(released_at__isnull=False, state__in=KNOWN).exists()
+
+    def _refused(self, error: Exception) -> str:
+        attempts = max(self.row.attempts + 1, alarms.TRIES)
+        columns = {"attempts": attempts, "problem": error_text(error)}
+        self._end(Fetch.Outcome.REFUSED, {"text": error_text(error)}, columns)
+        return "refused"
+
+    def _failed(self, error: SyncError) -> str:
+        attempts, now = self.row.attempts + 1, timezone.now()
+        columns: dict[str, Any] = {"attempts": attempts, "problem": error_text(error)}
+        if (planned := self._next(now)) is not None:
+            soon = now + max(SOONEST, due.backoff(attempts))
+            columns["due_at"] = min(planned, soon)
+        self._end(Fetch.Outcome.FAILED, {"text": error_text(error)}, columns)
+        return "did not come"
+
+    def _end(self, outcome: str, fetch: dict[str, Any], columns: dict[str, Any]) -> None:
+        """Write the look into the history, and give the row back."""
+        now, row = timezone.now(), self.row
+        columns = {"due_at": self._next(now), "fetched_at": now, **columns}
+        if row.is_asked:
+            columns |= {"is_asked": False, "insists": False}
+        seconds = round(time.monotonic() - self.started, 3)
+        with transaction.atomic():
+            is_alarm = row.attempts < alarms.TRIES <= columns["attempts"]
+            history.add(row, outcome, is_alarm=is_alarm, now=now, seconds=seconds, **fetch)
+            if "changed_at" not in columns and row.away_since is None and alarms.is_away(row, now):
+                columns["away_since"] = now
+                text = alarms.away_text(row, now)
+                history.add(row, Fetch.Outcome.AWAY, is_alarm=True, now=now, text=text)
+            self.claim.finish(**columns)
+
+    def _next(self, now: datetime) -> datetime | None:
+        row = self.row
+        if not row.is_enabled:
+            return None
+        zone = timezone.get_default_timezone()
+        return next_fetch(row.every_minutes, row.daily_at, now=now, zone=zone)
+
+
+def _came(arrived: Arrived) -> dict[str, Any]:
+    """Return the columns of the history that tell of a file."""
+    beside = [*arrived.fetched.beside, *arrived.unpacked.beside]
+    return {
+        "name": clean(arrived.fetched.name)[0][:255],
+        "size": arrived.size,
+        "beside": clean(beside[: history.BESIDE])[0],
+        "beside_count": len(beside),
+    }
+
+
+def _remembered(fetched: Fetched) -> dict[str, Any]:
+    """Return the columns by which the file is known the next time."""
+    etag, modified = clean(fetched.stamp.etag)[0], clean(fetched.stamp.modified)[0]
+    columns: dict[str, Any] = {
+        "etag": etag if len(etag) <= 500 else "",
+        "modified": modified if len(modified) <= 100 else "",
+        "size": fetched.stamp.size,
+    }
+    return columns | ({"host_key": fetched.host_key} if fetched.host_key else {})
