@@ -26,6 +26,8 @@ class SenderForm(ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for name in {"flags", "columns"} & self.fields.keys():
+            self.fields[name].widget.attrs["rows"] = 3
         if "missing_state" in self.fields:  # a viewer gets none of them
             states = [one for one in AVAILABILITY_STATES if one != EXEMPT]
             self.fields["missing_state"] = forms.ChoiceField(
@@ -80,8 +82,8 @@ class SenderAdmin(ScopedAdmin):
     list_filter = (WorkspaceFilter,)
     search_fields = ("name",)
     ordering = ("name", "pk")
-    fieldsets = (
-        (None, {"fields": ("workspace", "name")}),
+    readonly_fields = ("in_workspace",)
+    _fieldsets = (
         ("How its feeds are read", {"fields": ("language", "reference", "lenient")}),
         ("What a full feed lacks", {"fields": ("missing", "missing_state")}),
         ("Tables and flags", {"fields": ("sheet", "header_row", "columns", "flags")}),
@@ -106,8 +108,10 @@ class SenderAdmin(ScopedAdmin):
         """Count its sources with it."""
         return super().named_rows(rows).annotate(source_count=Count("source"))
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return ("workspace",) if obj else ()
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Offer a workspace to a new one alone; that of another is only named, without a secret."""
+        where = "in_workspace" if obj else "workspace"
+        return [(None, {"fields": (where, "name")}), *self._fieldsets]
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_foreignkey(db_field, request, **kwargs)

@@ -57,6 +57,10 @@ class SourceAdmin(ScopedAdmin):
         " first feed is looked at, and imported when you say so; later ones by themselves.",
     )
     change_form_template = "properties/source.html"
+
+    class Media:
+        css = {"all": ("properties/import.css", "properties/source.css")}
+
     list_display = ("feed", "state_", "schedule", "fetched", "changed")
     list_filter = (WorkspaceFilter,)
     search_fields = ("sender__name",)
@@ -134,7 +138,7 @@ class SourceAdmin(ScopedAdmin):
                 "title": row.sender_name,
                 "can_act": self.has_act_permission(request),
                 "badge": badge(name, tone),
-                "why": why[:1].upper() + why[1:],
+                "why": why,
                 "why_tone": tone,
                 "may_insist": row.last_state == "FAILED",
                 "facts": [(name, value) for name, value in _facts(row, now) if value],

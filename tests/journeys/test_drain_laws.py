@@ -33,7 +33,7 @@ from orders.models import (
 from orders.news import News
 from orders.notices.choices import choose
 from properties.editing import create
-from properties.models import Import, Property
+from properties.models import Fetch, Import, Property, Sender, Source
 from tests.orders.admin_rows import note
 from tests.properties.uploaded import table, upload
 
@@ -134,6 +134,26 @@ def fill_notices(workspace, _) -> None:
         choose(person, kinds=[News.CANCELLED], only_mine=False, time_zone="", now=since)
 
 
+def source_of(workspace, **columns) -> Source:
+    sender, _ = Sender.objects.get_or_create(workspace=workspace, name="Agency")
+    now = timezone.now()
+    return Source.objects.create(
+        workspace=workspace, sender=sender, address="/nowhere", due_at=now, **columns
+    )
+
+
+def fill_sources(workspace, _) -> None:
+    for _ in range(BACKLOG):
+        source_of(workspace)
+
+
+def fill_source_mails(workspace, _) -> None:
+    source = source_of(workspace, mail_to="a@agency.test")
+    now = timezone.now()
+    for _ in range(BACKLOG):
+        Fetch.objects.create(workspace=workspace, source=source, outcome="AWAY", due_at=now)
+
+
 FILL = {
     "properties": (Property, fill_properties),
     "received_events": (ReceivedEvent, fill_received_events),
@@ -146,6 +166,8 @@ FILL = {
     "placements": (Placement, fill_placements),
     "imports": (Import, fill_imports),
     "notices": (PersonSettings, fill_notices),
+    "sources": (Source, fill_sources),
+    "source_mails": (Fetch, fill_source_mails),
 }
 
 

@@ -1,0 +1,261 @@
+"""Senders and sources in the admin: who may what, and that no secret ever comes back."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from crm_sync.models import Workspace
+from properties.admin.source_state import attention
+from properties.models import Fetch, Import, Sender, Source
+from tests.crm_sync.admin_pages import CANARY, ESCAPED, client_of, queries_of
+
+LIST = reverse("admin:properties_source_changelist")
+ADD = reverse("admin:properties_source_add")
+SENDERS = reverse("admin:properties_sender_changelist")
+NEW_SENDER = reverse("admin:properties_sender_add")
+SEES = ("properties.view_source", "properties.view_sender")
+MANAGES = (*SEES, "properties.add_source", "properties.change_source", "properties.change_sender")
+WORD = "typed s3cret"
+
+
+@pytest.fixture
+def agency(main) -> Sender:
+    return Sender.objects.create(workspace=main, name="Agency")
+
+
+@pytest.fixture
+def row(agency) -> Source:
+    return Source.objects.create(
+        workspace=agency.workspace,
+        sender=agency,
+        address="sftp://feeds.test/out.zip",
+        user="agency",
+        secret=WORD,
+        due_at=timezone.now(),
+        etag="x",
+    )
+
+
+def page_of(row: Source) -> str:
+    return reverse("admin:properties_source_change", args=[row.pk])
+
+
+def text_of(client: Client, address: str) -> str:
+    return client.get(address).content.decode()
+
+
+def typed(agency: Sender, **more) -> dict[str, object]:
+    return {
+        "sender": agency.pk,
+        "address": "sftp://feeds.test/out.zip",
+        "user": "agency",
+        "new_secret": "",
+        "is_enabled": "on",
+        "every_minutes": "30",
+        "daily_at": "",
+        "expect_hours": "48",
+        "mail_to": "a@b.test, c@d.test",
+    } | more
+
+
+def test_a_source_is_added_due_at_once_and_its_secret_is_stored_encrypted(main, agency):
+    client = client_of(*MANAGES)
+    assert client.post(ADD, typed(agency, new_secret=WORD)).status_code == 302
+    row = Source.objects.get()
+    assert (row.workspace, row.secret, row.mail_to) == (main, WORD, "a@b.test\nc@d.test")
+    assert (row.every_minutes, row.daily_at, row.due_at is not None) == (30, None, True)
+    for address in (page_of(row), LIST):
+        assert WORD not in text_of(client, address)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"address": "gopher://x/"}, "This begins with none of https"),
+        ({"address": "ftp://u:p@x/"}, "This holds a user"),
+        ({"daily_at": "05:30"}, "Either every so many minutes, or once a day"),
+        ({"every_minutes": ""}, "Either every so many minutes, or once a day"),
+        ({"every_minutes": "0"}, "greater than or equal to 1"),
+        ({"mail_to": "nobody"}, "nobody is no mail address."),
+    ],
+)
+def test_what_cannot_be_is_told_at_its_field_and_nothing_typed_comes_back(agency, more, told):
+    page = client_of(*MANAGES).post(ADD, typed(agency, new_secret=WORD, **more)).content.decode()
+    assert told in page
+    assert WORD not in page
+    assert not Source.objects.exists()
+
+
+def test_a_change_keeps_the_secret_unless_it_would_go_to_another_server(agency, row):
+    client = client_of(*MANAGES)
+    assert client.post(page_of(row), typed(agency)).status_code == 302
+    changed = Source.objects.get()
+    assert (changed.secret, changed.every_minutes) == (WORD, 30)
+    page = client.post(page_of(row), typed(agency, address="sftp://other.test/out.zip"))
+    assert "leads to another server: enter its password again" in page.content.decode()
+    other = typed(agency, address="sftp://other.test/out.zip", new_secret="another")
+    assert client.post(page_of(row), other).status_code == 302
+    changed = Source.objects.get()
+    assert (changed.address, changed.secret, changed.etag) == (other["address"], "another", "")
+    assert client.post(page_of(row), other | {"new_secret": "", "without_secret": "on"}).url
+    assert Source.objects.get().secret == ""
+
+
+def test_a_switch_off_takes_it_out_of_the_queue(agency, row):
+    client = client_of(*MANAGES)
+    assert client.post(page_of(row), typed(agency, is_enabled="")).status_code == 302
+    assert (Source.objects.get().is_enabled, Source.objects.get().due_at) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("action", "columns"),
+    [
+        ("fetch_now", {"is_asked": True, "insists": False, "host_key": "ssh-rsa AAAA"}),
+        ("fetch_all_the_same", {"is_asked": True, "insists": True, "host_key": "ssh-rsa AAAA"}),
+        ("forget_key", {"is_asked": True, "insists": False, "host_key": ""}),
+    ],
+)
+def test_a_fetch_by_hand_is_due_at_once_and_noted(agency, row, action, columns):
+    later = timezone.now() + timedelta(hours=1)
+    Source.objects.update(due_at=later, host_key="ssh-rsa AAAA")
+    data = {"action": action, "_selected_action": [row.pk]}
+    assert client_of(*MANAGES).post(LIST, data).url == page_of(row)
+    found = Source.objects.get()
+    assert {name: getattr(found, name) for name in columns} == columns
+    assert found.due_at <= timezone.now()
+    assert LogEntry.objects.count() == 1
+    client_of(*SEES).post(LIST, data)
+    assert LogEntry.objects.count() == 1
+
+
+def test_who_only_sees_gets_no_form_and_no_key_of_an_address(agency, row):
+    Source.objects.update(address="https://feeds.test/out.xml?key=geheim")
+    client = client_of(*SEES)
+    for address in (page_of(row), LIST):
+        text = text_of(client, address)
+        assert ("https://feeds.test/out.xml?…" in text, "geheim" in text) == (True, False)
+    assert "Fetch now" not in text_of(client, page_of(row))
+    assert client.get(ADD).status_code == 403
+    assert client.post(page_of(row), typed(agency)).status_code == 403
+
+
+def test_nobody_names_a_sender_of_a_workspace_of_others(agency):
+    elsewhere = Workspace.objects.create(slug="other", base_url="http://other.test")
+    other = Sender.objects.create(workspace=elsewhere, name="Other agency")
+    client = client_of(*MANAGES)
+    person = User.objects.get()
+    person.user_permissions.remove(Permission.objects.get(codename="all_workspaces"))
+    agency.workspace.people.add(person)
+    assert "Other agency" not in text_of(client, ADD)
+    assert "Agency · main" in text_of(client, ADD)
+    client.post(ADD, typed(other))
+    assert not Source.objects.exists()
+
+
+def test_what_a_server_said_becomes_no_markup(agency, row):
+    last = Import.objects.create(
+        workspace=agency.workspace,
+        sender=agency,
+        source=row,
+        name=CANARY,
+        state="FAILED",
+        problem=CANARY,
+        ended_at=timezone.now(),
+        released_at=timezone.now(),
+    )
+    Fetch.objects.create(
+        workspace=agency.workspace,
+        source=row,
+        outcome="IMPORT",
+        text=CANARY,
+        name=CANARY,
+        beside=[CANARY],
+        beside_count=7,
+        imported=last,
+    )
+    text = text_of(client_of(*MANAGES), page_of(row))
+    assert (CANARY in text, ESCAPED in text, "and 6 more" in text) == (False, True, True)
+
+
+def test_a_list_of_many_costs_as_many_queries_as_one_of_few(agency, row):
+    client = client_of(*MANAGES)
+    few = queries_of(client, LIST)
+    for number in range(20):
+        Source.objects.create(
+            workspace=agency.workspace,
+            sender=agency,
+            address=f"https://{number}.test/",
+            due_at=timezone.now(),
+        )
+    assert queries_of(client, LIST) == few
+
+
+# --- what waits for a person ---
+@pytest.mark.parametrize(
+    ("columns", "state", "told"),
+    [
+        ({"attempts": 3, "problem": "no way in"}, None, "Does not come"),
+        ({}, "FAILED", "Not imported"),
+        ({}, "PREVIEWED", "Waits for a person"),
+        ({"set_at": timezone.now() - timedelta(days=9)}, None, "Stays away"),
+        ({"attempts": 1, "problem": "no way in"}, "DONE", None),
+        ({}, "DONE", None),
+    ],
+)
+def test_the_overview_names_what_a_person_must_look_at(
+    agency, row, admin_user, columns, state, told
+):
+    now = timezone.now()
+    Source.objects.update(fetched_at=now, **columns)
+    if state:
+        Import.objects.create(
+            workspace=agency.workspace,
+            sender=agency,
+            source=row,
+            name="a",
+            state=state,
+            due_at=now,
+            ended_at=now,
+        )
+    found = [str(one.badge) for one in attention(admin_user, now)]
+    assert [told in one for one in found] == ([True] if told else [])
+
+
+# --- senders ---
+def test_a_sender_is_named_and_its_policy_must_be_whole(main):
+    client = client_of(*MANAGES, "properties.add_sender")
+    data = {
+        "workspace": main.pk,
+        "name": "Agency",
+        "language": "FR",
+        "reference": "AUTO",
+        "missing": "SET_STATE",
+        "missing_state": "",
+        "header_row": "0",
+        "columns": "{}",
+        "flags": '{"a": 1}',
+    }
+    page = client.post(NEW_SENDER, data).content.decode()
+    assert "Choose the state." in page
+    assert "An object of texts" in page
+    done = client.post(NEW_SENDER, data | {"missing_state": "PRIVATE", "flags": "{}"})
+    assert done.status_code == 302
+    row = Sender.objects.get()
+    assert (row.language, row.missing, row.missing_state) == ("fr", "SET_STATE", "PRIVATE")
+    assert "REFERENCE</option>" not in page
+    assert "Agency" in text_of(client, SENDERS)
+
+
+def test_the_workspace_of_a_sender_stays(main, agency):
+    other = Workspace.objects.create(slug="other", base_url="http://other.test")
+    page = reverse("admin:properties_sender_change", args=[agency.pk])
+    data = {"workspace": other.pk, "name": "New name", "language": "de", "reference": "AUTO"}
+    data |= {"missing": "LIST", "header_row": "0", "columns": "{}", "flags": "{}"}
+    assert client_of(*MANAGES).post(page, data).status_code == 302
+    agency.refresh_from_db()
+    assert (agency.name, agency.workspace) == ("New name", main)
