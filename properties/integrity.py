@@ -11,7 +11,7 @@ from crm_sync.integrity.audit import leased_too_long, never_left
 from crm_sync.jobs import due
 from crm_sync.models import awake
 from properties.drift.comparison import forgotten
-from properties.models import Conflict, Import, Property
+from properties.models import Conflict, Import, Property, Source
 from properties.models.import_ import ImportState
 from properties.models.property import ProblemKind, WaitReason
 
@@ -27,7 +27,11 @@ READ = (
 
 def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
     """Return the checks on a workspace as of `now`."""
-    return [properties(workspace_id, now), imports(workspace_id, now)]
+    return [
+        properties(workspace_id, now),
+        imports(workspace_id, now),
+        sources(workspace_id, now),
+    ]
 
 
 def properties(workspace_id: int, now: datetime) -> CheckGroup:
@@ -107,6 +111,20 @@ def imports(workspace_id: int, now: datetime) -> CheckGroup:
         "imports",
         Import.objects.filter(workspace=workspace_id).only("workspace"),
         {state.label.lower(): Q(state=state) for state in ImportState},
+        [
+            never_left(now),
+            leased_too_long(now),
+        ],
+    )
+
+
+def sources(workspace_id: int, now: datetime) -> CheckGroup:
+    """Every source of feeds is on its schedule, or switched off."""
+    is_due = Q(due_at__isnull=False)
+    return CheckGroup(
+        "sources",
+        Source.objects.filter(workspace=workspace_id).only("workspace"),
+        {"on a schedule": is_due, "off": ~is_due},
         [
             never_left(now),
             leased_too_long(now),
