@@ -17,6 +17,7 @@ from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.hooks.person import Person
 from crm_sync.models import Workspace
 from properties.catalog.values import AVAILABILITY_STATES
+from properties.feeds.idx.mapping import BadFlags, mapping
 from properties.imports.missing import EXEMPT
 from properties.models import Sender
 
@@ -33,7 +34,7 @@ class SenderForm(ModelForm):
             self.fields["missing_state"] = forms.ChoiceField(
                 label="State to set",
                 required=False,
-                choices=[("", "None"), *((one, one.capitalize()) for one in states)],
+                choices=[("", "Not set"), *((one, one.capitalize()) for one in states)],
                 widget=UnfoldAdminSelectWidget,
                 help_text="A property with the state REFERENCE keeps it. Nothing is deleted.",
             )
@@ -58,6 +59,11 @@ class SenderForm(ModelForm):
             is_table = isinstance(found, dict)
             if not is_table or not all(isinstance(one, str) for one in found.values()):
                 self.add_error(name, 'An object of texts, such as {"one": "another"}.')
+        if not self.errors.get("flags"):
+            try:
+                mapping(data["flags"])
+            except BadFlags as error:
+                self.add_error("flags", str(error))
         return data
 
 

@@ -6,11 +6,14 @@ from django.db.models import Q
 
 
 class Reference(models.TextChoices):
-    """What names a property in IDX."""
+    """What names a property in IDX and SwissRETS."""
 
-    AUTO = "AUTO", "The object's reference; all three where it is empty or repeated"
-    OBJECT = "OBJECT", "The object's reference alone"
-    TRIPLE = "TRIPLE", "Property, house and object together"
+    AUTO = (
+        "AUTO",
+        "Its reference; where that is empty or repeated all three of IDX, or the id of SwissRETS",
+    )
+    OBJECT = "OBJECT", "Its reference alone"
+    TRIPLE = "TRIPLE", "In IDX property, house and object together"
 
 
 class Missing(models.TextChoices):
@@ -38,7 +41,7 @@ class Sender(models.Model):
         help_text="Two letters. Of the texts in IDX, which has no place for their language.",
     )
     reference = models.CharField(
-        "reference of a property in IDX",
+        "what names a property",
         max_length=10,
         choices=Reference,
         default=Reference.AUTO,

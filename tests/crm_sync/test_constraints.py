@@ -1,7 +1,7 @@
 """What is true of one row at any time is refused by the database, by a name that says it (I31)."""
 
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from typing import Any
 
 import pytest
@@ -21,7 +21,7 @@ from orders.models import (
     PlatformUser,
     UserList,
 )
-from properties.models import Import, Property
+from properties.models import Fetch, Import, Property, Sender, Source
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TOKEN = uuid.uuid4()
@@ -93,7 +93,9 @@ CONSTRAINTS: list[tuple[str, type[models.Model], Columns, Columns]] = [
         {"state": "SENDING", "sent_at": NOW, "confirmed_at": NOW},
     ),
     ("placement_has_no_half_lease", Placement, DRAFT, {"lease_token": TOKEN}),
+    ("sender_that_sets_a_state_names_it", Sender, {"name": "A"}, {"missing": "SET_STATE"}),
 ]
+FEED: Columns = {"address": "https://feeds.test/a", "due_at": NOW}
 
 
 @pytest.fixture
@@ -159,6 +161,23 @@ def test_a_file_is_wanted_stored_or_says_why_not(workspace, constraint, breaking
     assert constraint in refused(row, breaking)
 
 
+def test_a_source_that_is_fetched_has_one_schedule_and_is_due(workspace):
+    sender = Sender.objects.create(workspace=workspace, name="A")
+    row = Source.objects.create(workspace=workspace, sender=sender, **FEED)
+    assert "source_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
+    for columns in ({"every_minutes": None}, {"daily_at": time(6)}):
+        assert "source_has_one_schedule" in refused(row, columns)
+    assert "source_on_a_schedule_is_due" in refused(row, {"due_at": None})
+
+
+def test_a_fetch_has_a_known_outcome_and_no_half_lease(workspace):
+    sender = Sender.objects.create(workspace=workspace, name="A")
+    source = Source.objects.create(workspace=workspace, sender=sender, **FEED)
+    row = Fetch.objects.create(workspace=workspace, source=source, outcome="UNCHANGED")
+    assert "fetch_has_a_known_outcome" in refused(row, {"outcome": "LOST"})
+    assert "fetch_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
+
+
 @pytest.mark.once
 def test_each_constraint_of_the_database_is_tried(db):
     ours = [
@@ -174,4 +193,6 @@ def test_each_constraint_of_the_database_is_tried(db):
     tried |= {"who_wants_mail_is_due_and_nobody_else"}
     tried |= {"material_file_has_no_half_lease"}
     tried |= {"stored_file_has_a_name_and_a_digest", "wanted_files_are_stored_or_say_why_not"}
+    tried |= {"source_has_no_half_lease", "source_has_one_schedule", "source_on_a_schedule_is_due"}
+    tried |= {"fetch_has_a_known_outcome", "fetch_has_no_half_lease"}
     assert set(ours) - tried == set()

@@ -50,6 +50,12 @@ def test_a_list_says_how_many_were_found(stock, admin_client, searched, total):
     page = admin_client.get(f"/admin/properties/property/?q={searched}")
     assert page.context["cl"].result_count == total
     assert len(page.context["cl"].result_list) == min(total, ROWS)
+    assert f"{total} results (" in page.content.decode()
+
+
+def test_a_list_that_nothing_narrows_offers_no_more(stock, admin_client):
+    stock(40)
+    assert " results (" not in admin_client.get("/admin/properties/property/").content.decode()
 
 
 def test_a_page_behind_the_last_leads_back_and_is_no_error(stock, admin_client):

@@ -406,7 +406,7 @@ def test_a_property_that_the_platform_refuses_is_named_with_its_reason(box, work
     Property.objects.filter(object_reference_id="NEW-1").update(problem=refused)
     assert drain(workspace) == {"not possible": 1}
     assert (state(draft), sent(box)) == (State.DRAFT, 0)
-    assert draft.problem == "NEW-1 is not on the platform: title: must be shorter"
+    assert draft.problem == "NEW-1 is not on the platform: Title: must be shorter"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -43,7 +43,9 @@ def sample(field: Field) -> object:
     """Return a value of a field, with every member that it has."""
     match field.kind:
         case Kind.STRING:
-            return {"[a-z]{2}": "de", "[A-Z]{3}": "CHF"}.get(field.pattern, "text")
+            return {"[a-z]{2}": "de", "[A-Z]{2}": "CH", "[A-Z]{3}": "CHF"}.get(
+                field.pattern, "text"
+            )
         case Kind.ENUM:
             return field.enum[0]
         case Kind.ENUM_LIST:
@@ -52,7 +54,7 @@ def sample(field: Field) -> object:
             return [_members(f"{field.path}[]")]
         case Kind.OBJECT | Kind.MERGED:
             return _members(field.path)
-    return SAMPLES[field.kind]
+    return 2015 if field.unit == "year" else SAMPLES[field.kind]
 
 
 def _members(path: str) -> dict[str, object]:

@@ -56,3 +56,5 @@ class RowsOnce(ChangeList):
         super().get_results(request)
         if not self.multi_page:
             self.result_list: Any = self.paginator.beginning
+        if not self.query and not self.has_active_filters:
+            self.full_result_count: int | None = self.result_count  # nothing more to show

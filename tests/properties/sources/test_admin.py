@@ -243,6 +243,8 @@ def test_a_sender_is_named_and_its_policy_must_be_whole(main):
     page = client.post(NEW_SENDER, data).content.decode()
     assert "Choose the state." in page
     assert "An object of texts" in page
+    wrong = client.post(NEW_SENDER, data | {"flags": '{"no_such_column": "title"}'})
+    assert "no_such_column: title is no column with its field" in wrong.content.decode()
     done = client.post(NEW_SENDER, data | {"missing_state": "PRIVATE", "flags": "{}"})
     assert done.status_code == 302
     row = Sender.objects.get()
