@@ -25,6 +25,8 @@ def test_a_fresh_database_has_a_group_for_agents(db):
         ("properties", "change_property"),
         ("properties", "view_conflict"),
         ("properties", "view_property"),
+        ("properties", "view_sender"),
+        ("properties", "view_source"),
     ]
 
 

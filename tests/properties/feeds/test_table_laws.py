@@ -75,7 +75,10 @@ def test_no_cell_of_a_csv_moves(names, data, delimiter, end, encoding, above):
         st.lists(st.lists(cells, min_size=len(names), max_size=len(names)), max_size=4)
     )
     out = io.StringIO()
-    writer = csv.writer(out, delimiter=delimiter, lineterminator=end)
+    # The writer puts no quotes around another line end than that of its rows.
+    has_lines = any(one in cell for row in rows for cell in row for one in "\r\n")
+    quoting = csv.QUOTE_ALL if has_lines else csv.QUOTE_MINIMAL
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=quoting)
     writer.writerow([REF, *names])
     writer.writerows([f"R-{n}", *row] for n, row in enumerate(rows))
     before = f"sep={delimiter}{end}" if above == "sep" else above.replace("\n", end)
