@@ -108,7 +108,7 @@ def test_the_sum_runs_along_with_the_quantities(visit, homes):
     ):
         for key, quantity in quantities.items():
             page.fill(f"[name=quantity-{key}]", quantity)
-        assert page.inner_text("[data-sum]") == shown
+        page.wait_for_selector(f"[data-sum]:text-is('{shown}')")  # once the script runs
 
 
 def test_an_order_begins_in_the_list_of_orders(visit, homes):
