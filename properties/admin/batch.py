@@ -43,7 +43,8 @@ def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpRe
     if request.method == "POST":
         if not admin.has_change_permission(request):
             raise PermissionDenied
-        if not batches.start(batch, now=timezone.now()):
+        actor = cast("AbstractBaseUser", request.user)
+        if not batches.start(batch, actor=actor, now=timezone.now()):
             messages.info(request, "This was started before.")
         return HttpResponseRedirect(_page(batch))
     is_read = batch.kind == Batch.Kind.READ
@@ -68,7 +69,7 @@ def _page(batch: Batch) -> str:
 def _batch(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> Batch:
     if not admin.has_view_permission(request):
         raise PermissionDenied
-    batch = Batch.objects.select_related("created_by").filter(pk=batch_id).first()
+    batch = Batch.objects.select_related("confirmed_by").filter(pk=batch_id).first()
     if batch is None or not _is_within(request.user, batch):
         raise Http404
     return batch

@@ -107,10 +107,14 @@ def choose(
     return batch
 
 
-def start(batch: Batch, *, now: datetime) -> int:
-    """Make the rows due, once; returns how many, 0 when it was started before."""
+def start(batch: Batch, *, actor: AbstractBaseUser, now: datetime) -> int:
+    """Make the rows due, once; returns how many, 0 when it was started before.
+
+    Who confirms it is kept: it need not be who chose the rows.
+    """
     with transaction.atomic():
-        if not Batch.objects.filter(pk=batch.pk, confirmed_at=None).update(confirmed_at=now):
+        waiting = Batch.objects.filter(pk=batch.pk, confirmed_at=None)
+        if not waiting.update(confirmed_at=now, confirmed_by=actor):
             return 0
         mine = Property.objects.filter(pk__in=batch.properties.values("pk"))
         return read_now(mine, now=now) if batch.kind == Batch.Kind.READ else due_now(mine, now=now)

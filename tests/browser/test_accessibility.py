@@ -24,6 +24,7 @@ def test_axe_finds_nothing_on_any_page(visit, stock, width, theme):  # noqa: F81
         found += violations(page)
     print("\n".join(found))
     assert not found
+    assert (window.foreign, window.errors) == ([], [])
 
 
 def violations(page) -> list[str]:

@@ -13,6 +13,7 @@ from crm_sync.models import Workspace
 from properties.editing import create, edit
 from properties.models import Batch, Property
 from properties.push import batches
+from tests.crm_sync.admin_pages import client_of
 from tests.properties.form_page import force, make
 
 LIST = "/admin/properties/property/"
@@ -163,6 +164,15 @@ def test_a_row_that_failed_and_one_that_a_worker_holds_are_told_apart(admin_clie
         **{"total": 4, "waiting": 2, "delayed": 1, "under_way": 1},
         **{"done": 1, "person": 0, "is_finished": False},
     }
+
+
+def test_who_confirms_a_choice_of_somebody_else_stands_there_as_who_did(stock, admin_client):
+    page = choose(admin_client, "push", *stock)
+    other = client_of("properties.view_property", "properties.change_property")
+    other.post(page)
+    batch = Batch.objects.get()
+    assert (batch.created_by.username, batch.confirmed_by.is_superuser) == ("admin", False)
+    assert f"by {batch.confirmed_by.username}." in admin_client.get(page).content.decode()
 
 
 def test_a_batch_is_started_once(stock, admin_client):
