@@ -17,7 +17,7 @@ from crm_sync.models import ReceivedEvent, Workspace
 from orders.calendar.periods import VIEWS
 from orders.models import Order, Placement
 from properties.editing import edit
-from properties.models import Batch, Change, Conflict, Property
+from properties.models import Batch, Change, Conflict, Fetch, Property, Sender, Source
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -184,6 +184,10 @@ def every_page() -> list[str]:
     plan, running = (Batch.objects.create(kind="PUSH", confirmed_at=at) for at in (None, now()))
     plan.properties.set(Property.objects.all())
     running.properties.set(Property.objects.all())
+    sender = Sender.objects.create(workspace=row.workspace, name="Agency")
+    feed = {"address": "https://feeds.test/unload.zip", "is_enabled": False}
+    source = Source.objects.create(workspace=row.workspace, sender=sender, **feed)
+    Fetch.objects.create(workspace=row.workspace, source=source, outcome="FAILED", text="404")
     own = [
         reverse("admin:properties_property_history", args=[row.pk]),
         reverse("admin:properties_property_undo", args=[row.pk, change.pk]) + "?field=title",
