@@ -27,6 +27,7 @@ from orders.models import Material, MaterialFile, MaterialSet, Order
 from properties.models import Property
 
 MOST = 60  # pictures on one page: it stays below 250 KB
+MOST_BESIDE_A_FORM = 20  # on the page of a property, whose inputs take most of that
 MOST_PROBLEMS = 5  # that a group names
 MEDIA = Media(css={"all": ["orders/gallery.css"]}, js=["orders/gallery.js"])
 Role = MaterialFile.Role
@@ -50,24 +51,26 @@ def sections(row: Property, now: datetime) -> list[Section]:
         ("marketing", "Marketing", delivered.marketing_of_property(row)),
     ):
         if sets:
-            context = shown(sets, now)
+            context = shown(sets, now, most=MOST_BESIDE_A_FORM)
             content = render_to_string("orders/property_materials.html", context)
             count = context["count"]
             found.append(Section(slug, title, count, content, "orders.view_order", MEDIA))
     return found
 
 
-def shown(sets: Iterable[MaterialSet], now: datetime, *, number: int = 1) -> dict[str, Any]:
-    """Return what `orders/gallery.html` needs: at most MOST pictures, by groups.
+def shown(
+    sets: Iterable[MaterialSet], now: datetime, *, number: int = 1, most: int = MOST
+) -> dict[str, Any]:
+    """Return what `orders/gallery.html` needs: at most `most` pictures, by groups.
 
     Args:
         sets: each with its materials and its order fetched.
         number: which page of them, from 1.
     """
     every = gallery.groups(sets)
-    groups, first, place = [], (number - 1) * MOST, 0
+    groups, first, place = [], (number - 1) * most, 0
     for group in every:
-        items = group.items[max(0, first - place) : max(0, first + MOST - place)]
+        items = group.items[max(0, first - place) : max(0, first + most - place)]
         if items or (number == 1 and not group.items):
             groups.append(_group(group, items, now))
         place += len(group.items)
@@ -75,7 +78,7 @@ def shown(sets: Iterable[MaterialSet], now: datetime, *, number: int = 1) -> dic
     return {
         "groups": groups,
         "count": place,
-        "left_out": max(0, place - first - MOST),
+        "left_out": max(0, place - first - most),
         "stored": stored,
         "may_download": settings.MATERIALS_DOWNLOAD and place > 0,
     }

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.base import UnfoldAdminSelect2MultipleWidget, UnfoldAdminSelectWidget
+from crm_sync.admin.ui.base import UnfoldAdminSelect2MultipleWidget
 from properties.catalog import Field, Kind
 from properties.forms import values
 
@@ -95,6 +95,12 @@ class Input(forms.Field):
         return kept + [text for text in chosen if text not in texts] or None
 
 
+class OneOf(forms.Select):
+    """A select without the look's markup around it: a page of a property has two hundred."""
+
+    template_name = "properties/select.html"
+
+
 def _widget(field: Input) -> forms.Widget:
     """Return the widget for the kind of a field and for what it shows."""
     row, shown = field.row, field.shown
@@ -114,9 +120,7 @@ def _widget(field: Input) -> forms.Widget:
 
 
 def _one(offered: list[tuple[str, str]]) -> forms.Widget:
-    widget = UnfoldAdminSelectWidget(choices=offered)
-    widget.attrs["class"] = CLASS
-    return _typed(widget)
+    return OneOf({"class": CLASS}, choices=offered)
 
 
 def _many(row: Field, shown: list[str]) -> forms.Widget:
