@@ -1,8 +1,10 @@
 # Every target is complete on a fresh machine with Python 3.11 and make: it makes .venv by itself.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+# A hundred processes start, and each would compile all of it anew where this is set.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo smoke test browser postgresql platforms kills scale mutants chaos check bench lock
+.PHONY: help install demo smoke test browser postgresql platforms kills scale soak mutants chaos check bench sbom lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -15,8 +17,6 @@ demo: .venv/runtime  ## start everything on this machine, with a sandbox; DEMO="
 smoke: .venv/runtime  ## run the same processes to a finished order, and check both sides
 	@$(BIN)/python -m examples.demo --smoke
 
-# A hundred processes start, and each would compile all of it anew.
-test browser postgresql: export PYTHONDONTWRITEBYTECODE :=
 # Three, since a third of the time is waiting: for processes that start, and for what is slow.
 test: .venv/development  ## run all tests but those in a browser, on SQLite
 	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal
@@ -44,20 +44,28 @@ scale: .venv/development  ## 20,000 properties and events through real processes
 mutants: .venv/development  ## plant the bugs that the tests must see, one at a time
 	$(BIN)/python -m tests.mutants
 
+soak: .venv/development  ## two to four workers, two beats, every trouble again and again; SOAK_MINUTES=60 for an hour
+	$(BIN)/python -m tests.soak
+
 chaos: .venv/development  ## the proofs of the push at the size of a long run, with a table
 	$(BIN)/python -m tests.chaos --full
 
-check: .venv/development  ## formatting, lint, types, import contracts, missing migrations
+check: .venv/development  ## formatting, lint, types, import contracts, missing migrations, the schema of the API
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py check --fail-level WARNING
+	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null
 	PUBLIC_BASE_URL=https://crm.example.com $(BIN)/python manage.py check --deploy --fail-level WARNING
 
 bench: .venv/development  ## measure how fast it is, with wrk where there is one, and print a table
 	$(BIN)/python -m tests.benchmarks
+
+sbom: .venv/development  ## write the software bill of materials: sbom.json, CycloneDX
+	$(BIN)/cyclonedx-py requirements requirements.txt --pyproject pyproject.toml \
+		--output-reproducible -o sbom.json
 
 lock: .venv/development  ## write the lock files anew from requirements*.in
 	$(BIN)/pip install --quiet uv

@@ -5,7 +5,11 @@ import os
 from celery import Celery
 from celery.signals import beat_init, worker_init
 
-from config import broker, orphan
+from config import (
+    broker,
+    orphan,
+    tracing,  # noqa: F401 - it connects signals
+)
 from config.environment import end_in_one_line
 
 broker.use()

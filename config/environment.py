@@ -1,7 +1,9 @@
 """Settings from the environment: a bad value ends the start in one line that names it."""
 
+import json
 import sys
 from collections.abc import Callable, Container
+from ipaddress import ip_network
 from types import TracebackType
 from typing import Any
 
@@ -18,7 +20,15 @@ KINDS = {
 DATABASES = frozenset(f"django.db.backends.{name}" for name in ("postgresql", "sqlite3"))
 YES_OR_NO = frozenset({*environ.Env.BOOLEAN_TRUE_STRINGS, "false", "off", "n", "no", "0", ""})
 # With a zero nothing would move, or each call would end at once.
-MORE_THAN_ZERO = frozenset({"CALL_DEADLINE", "PUSH_THREADS", "ORDER_READS_A_MINUTE"})
+MORE_THAN_ZERO = frozenset(
+    {
+        "CALL_DEADLINE",
+        "PUSH_THREADS",
+        "ORDER_READS_A_MINUTE",
+        "API_BODY_LIMIT",
+        "API_CALLS_A_MINUTE",
+    }
+)
 
 
 class Env(environ.Env):  # type: ignore[misc] # it has no types
@@ -52,6 +62,19 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
             raise _unfit(var, value, None)
         return value
 
+    def networks(self, var: str) -> list[str]:
+        """Return addresses and networks of a list, or `unix` for a socket of this machine."""
+        names: list[str] = [one.strip() for one in self.list(var, default=[])]
+        for name in names:
+            try:
+                ip_network("::" if name == "unix" else name, strict=False)
+            except ValueError:
+                raise ImproperlyConfigured(
+                    f"{var} holds {name!r}: addresses and networks like 10.0.0.0/8, with commas"
+                    " between them, or unix. See .env.example."
+                ) from None
+        return names
+
     def db_url(self, var: str, *args: Any, **options: Any) -> Any:
         """Return the database that an address names."""
         found = self._address(super().db_url, var, *args, **options)
@@ -76,6 +99,8 @@ def _is_in_range(name: str, value: float) -> bool:
 
 
 def _unfit(name: str, said: str | None, cast: Any) -> ImproperlyConfigured:
+    if cast is json.loads:  # a document may hold a secret (S5)
+        return ImproperlyConfigured(f"{name} is no JSON document. See .env.example.")
     kind = KINDS.get(cast, "one that we know")
     return ImproperlyConfigured(f"{name} is {said!r} and not {kind}. See .env.example.")
 

@@ -6,6 +6,7 @@ from gunicorn.glogging import Logger
 
 from config import orphan
 from config.logs import one_line
+from crm_sync import tracing
 
 worker_class = "config.worker.Worker"
 threads = 8
@@ -25,6 +26,11 @@ class AccessLog(Logger):  # type: ignore[misc] # gunicorn has no types
             name: one_line(value) if isinstance(value, str) else value
             for name, value in found.items()
         }
+
+    def access(self, *arguments: Any) -> None:
+        """Write the line with the id of the request, which ends with it."""
+        super().access(*arguments)
+        tracing.end()
 
 
 logger_class = AccessLog

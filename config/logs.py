@@ -5,9 +5,9 @@ import logging
 from datetime import UTC, datetime
 from typing import Any
 
+from crm_sync import tracing
 from crm_sync.platform.redaction import NOTHING
 
-FORMATS = ("line", "json")
 # Written as they are: a tab says nothing, and a blank is no control character.
 _ESCAPED = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
     ord("\n"): "\\n",
@@ -24,13 +24,15 @@ def one_line(text: str) -> str:
 
 
 class Line(logging.Formatter):
-    """Time, level, logger and message in one line; a traceback follows, indented."""
+    """Time, level, logger, id and message in one line; a traceback follows, indented."""
 
     def __init__(self) -> None:
-        super().__init__("{asctime} {levelname} {name}: {message}", style="{")
+        super().__init__("{asctime} {levelname} {name}{trace}: {message}", style="{")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name of logging
         """Return the line of a record."""
+        key = tracing.current().id
+        record.trace = f" [{key}]" if key else ""
         return NOTHING.text(one_line(super().formatMessage(record)))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the name of logging
@@ -43,7 +45,7 @@ class Json(logging.Formatter):
     """One JSON object in one line, for whatever collects logs."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record: time, level, logger, message, and where it failed."""
+        """Return the line of a record: time, level, logger, id, message, where it failed."""
         found = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -51,6 +53,8 @@ class Json(logging.Formatter):
             "process": record.process,
             "message": NOTHING.text(record.getMessage()),
         }
+        if key := tracing.current().id:
+            found["id"] = key
         if record.exc_info:
             found["exception"] = NOTHING.text(self.formatException(record.exc_info))
         return json.dumps(found)

@@ -40,6 +40,9 @@ SECTIONS = (
             ("Received events", "inbox", "crm_sync.receivedevent"),
             ("Webhooks", "webhook", "crm_sync.webhookmonitor"),
             ("Gaps", "event_busy", "crm_sync.gap"),
+            ("Calls", "swap_vert", "crm_sync.platformcall"),
+            ("Subscriptions", "outbox", "crm_sync.subscription"),
+            ("Sent messages", "send", "crm_sync.outgoingmessage"),
             ("Files", "download", "orders.materialfile"),
             ("Workspaces", "hub", "crm_sync.workspace"),
         ),
@@ -48,6 +51,7 @@ SECTIONS = (
         "Administration",
         True,
         (
+            ("API tokens", "key", "crm_sync.apitoken"),
             ("Schedules", "schedule", "django_celery_beat.periodictask"),
             ("Intervals", "timer", "django_celery_beat.intervalschedule"),
             ("Crontabs", "calendar_month", "django_celery_beat.crontabschedule"),
@@ -55,6 +59,7 @@ SECTIONS = (
             ("Mail to people", "outgoing_mail", "orders.personsettings"),
             ("Users", "person", "auth.user"),
             ("Groups", "group", "auth.group"),
+            ("Failed logins", "lock_clock", "axes.accessattempt"),
         ),
     ),
 )

@@ -3,6 +3,7 @@
 import gc
 import os
 import secrets
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -90,6 +91,11 @@ PUSH_THREADS = env.int("PUSH_THREADS", default=16)  # of one worker, within a wo
 CALLBACK_BODY_LIMIT = env.int("CALLBACK_BODY_LIMIT", default=256 * 1024)  # bytes (S7)
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without it there is no /metrics
 CALLBACK_ALLOW_NONE = env.bool("CALLBACK_ALLOW_NONE", default=False)  # authType NONE (S2)
+# S22: calls with a wrong secret, from one address to one workspace in a minute, that are answered
+# 401 and counted one by one; further ones are answered 429. 0: no limit. And whose X-Forwarded-For
+# is believed: addresses and networks of proxies, or "unix" for one that comes by a socket.
+CALLBACK_WRONG_A_MINUTE = env.int("CALLBACK_WRONG_A_MINUTE", default=30)
+TRUSTED_PROXIES: list[str] = env.networks("TRUSTED_PROXIES")
 IMPORT_FILE_LIMIT = env.int("IMPORT_FILE_LIMIT", default=32 * 1024**2)  # bytes of an upload
 # The trigger history keeps ten attempts (§8): the pauses between two polls of it, in seconds, while
 # something moves and while nothing does, and for how long something counts as moving.
@@ -120,6 +126,16 @@ DELIVERY_KEEP_DAYS: dict[str, int] = {
     state: env.int(f"DELIVERY_KEEP_DAYS_{state}", default=env.int("DELIVERY_KEEP_DAYS", default=90))
     for state in ("APPLIED", "DUPLICATE", "STALE", "IGNORED")
 }
+# Calls to the platform in the admin: "errors", "all" or "off"; for how many days they are kept, and
+# how many of them. All are counted.
+PLATFORM_CALLS = env.one_of("PLATFORM_CALLS", "errors", ("off", "errors", "all"))
+PLATFORM_CALLS_KEEP_DAYS = env.int("PLATFORM_CALLS_KEEP_DAYS", default=14)
+PLATFORM_CALLS_KEEP_ROWS = env.int("PLATFORM_CALLS_KEEP_ROWS", default=100_000)
+
+# Messages to other systems (docs/outgoing.md): which hosts ("host", "host:port") or networks of our
+# own may get them (S13), and after how many days those that have ended are removed; 0 keeps them.
+OUTGOING_INTERNAL_HOSTS: list[str] = env.list("OUTGOING_INTERNAL_HOSTS", default=[])
+OUTGOING_KEEP_DAYS = env.int("OUTGOING_KEEP_DAYS", default=30)
 
 # --- mail (docs/operations.md#mail) --------------------------------------------------------------
 # By default nothing is sent.
@@ -142,12 +158,16 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "django_celery_beat",
+    "axes",
     "crm_sync",
     "properties",
     "orders",
 ]
 MIDDLEWARE = [
+    "config.request_id.traced",
     "crm_sync.inbox.middleware.callbacks_first",
     "config.policy.content_policy",
     "django.middleware.security.SecurityMiddleware",
@@ -160,6 +180,7 @@ MIDDLEWARE = [
     "properties.imports.upload_limit.known_people_only",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",  # the last: it answers who is locked out
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -216,13 +237,31 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+# Five wrong passwords for one name from one address: then fifteen minutes with none at all (S17).
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AXES_FAILURE_LIMIT = env.int("LOGIN_FAILURES", default=5)
+AXES_COOLOFF_TIME = timedelta(minutes=env.int("LOGIN_LOCKED_MINUTES", default=15))
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCKOUT_CALLABLE = "crm_sync.login.locked_out"
+AXES_CLIENT_IP_CALLABLE = "crm_sync.login.address"
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # who keeps trying waits no longer
+AXES_ENABLE_ADMIN = False  # crm_sync.admin.login_failures has our look
+AXES_DISABLE_ACCESS_LOG = True  # who came when is nobody's business (S23)
+AXES_VERBOSE = False
+# Seconds from a login until the next one is asked for, whatever was done meanwhile.
+SESSION_COOKIE_AGE = env.int("SESSION_AGE", default=8 * 3600)
 LANGUAGE_CODE = "en"
 TIME_ZONE = env.one_of("TIME_ZONE", "UTC", available_timezones())
 USE_TZ = True
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
 STATIC_URL = "static/"
-STATIC_ROOT = DATA_DIR / "static"
+# In an image it is filled when that is built.
+STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(DATA_DIR / "static")))
 STATIC_ROOT.mkdir(exist_ok=True)
 # Any storage of Django's: where the default is on this machine, several web servers share one.
 MATERIALS_STORAGE = env.str("MATERIALS_STORAGE", default="")
@@ -318,12 +357,53 @@ LOGGING = {
             "formatter": env.one_of("LOG_FORMAT", "line", ("line", "json")),
         }
     },
+    # It repeats each failure in its own words; ours are one line (crm_sync.login).
+    "loggers": {"axes": {"level": "ERROR"}},
     "root": {"handlers": ["console"], "level": env.one_of("LOG_LEVEL", "INFO", LOG_LEVELS)},
 }
 
+# --- the API (docs/api.md) -----------------------------------------------------------------------
+API_CALLS_A_MINUTE = env.int("API_CALLS_A_MINUTE", default=600)  # of one token
+API_BODY_LIMIT = env.int("API_BODY_LIMIT", default=1024**2)  # bytes (S7)
+# Calls are counted where all web processes see it. Without Redis each process counts its own.
+_has_redis = CELERY_BROKER_URL.startswith(("redis://", "rediss://"))
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "api": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": CELERY_BROKER_URL,
+        "KEY_PREFIX": "crm_sync",
+        "OPTIONS": {"socket_connect_timeout": 0.2, "socket_timeout": 0.2},  # seconds
+    }
+    if _has_redis
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "api"},
+}
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "CRM sync",
+    "VERSION": "1",
+    "DESCRIPTION": "Properties and orders of one workspace. docs/api.md says what each call means.",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "SyncState": "properties.models.property.SyncState",
+        "PlacementState": "orders.models.placement.PlacementState",
+        "Origin": "properties.models.change.Origin",
+        "ProblemKind": "properties.models.property.ProblemKind",
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "crm_sync.api.schema.every_error",
+    ],
 }
 
 UNFOLD: dict[str, Any] = {

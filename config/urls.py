@@ -1,12 +1,26 @@
 """Where each address leads."""
 
+from typing import Any
+
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
+from crm_sync.api.views import Nowhere
+
+handler500 = "crm_sync.api.errors.server_error"
+
+# The first that fits: that of the properties takes what is left of an address.
+API: list[Any] = [
+    path("", include("crm_sync.api.urls")),
+    path("", include("orders.api.urls")),
+    path("", include("properties.api.urls")),
+    re_path("", Nowhere.as_view()),
+]
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
+    path("api/v1/", include(API)),
     path("", include("crm_sync.urls")),
     path("", include("orders.urls")),
 ]

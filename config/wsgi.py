@@ -30,7 +30,7 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     """
     chunked = "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
     if chunked and environ.get("wsgi.input_terminated"):
-        # One byte more than the only view takes that gets chunks: what is cut is refused there.
+        # One byte more than any view takes that gets chunks: what is cut is refused there.
         body = environ["wsgi.input"].read(settings.CALLBACK_BODY_LIMIT + 1)
         environ["wsgi.input"] = BytesIO(body)
         environ["CONTENT_LENGTH"] = str(len(body))

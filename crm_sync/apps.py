@@ -12,24 +12,26 @@ class CrmSyncConfig(AppConfig):
     def ready(self) -> None:
         """Connect what needs the models, which are ready only now."""
         # Django, Celery and the server's hooks find what is in these once they are loaded.
-        from crm_sync import checks, tasks  # noqa: F401, PLC0415
-        from crm_sync.admin import tiles  # noqa: PLC0415
+        from crm_sync import checks, login, tasks  # noqa: F401, PLC0415
+        from crm_sync.admin import outgoing, tiles  # noqa: PLC0415
         from crm_sync.inbox import store  # noqa: PLC0415
         from crm_sync.integrity import checks as integrity  # noqa: PLC0415
         from crm_sync.jobs.doorbell import doorbell  # noqa: PLC0415
+        from crm_sync.outgoing import worker  # noqa: PLC0415
         from crm_sync.registry import AppHooks, register  # noqa: PLC0415
         from crm_sync.webhook import poll, schedule  # noqa: PLC0415
         from crm_sync.workers import heartbeat  # noqa: F401, PLC0415
 
         doorbell.connect(tasks.publish)
+        login.listen()
         register(
             AppHooks(
                 app=self.label,
-                queues=[store.RECEIVED_EVENTS, poll.TRIGGERS],
+                queues=[store.RECEIVED_EVENTS, poll.TRIGGERS, worker.OUTGOING],
                 after_applied=[schedule.received],
                 after_missed=[schedule.missed],
                 integrity_checks=[integrity.check_groups],
                 tiles=[tiles.tiles],
-                attention=[tiles.attention],
+                attention=[tiles.attention, outgoing.attention],
             )
         )

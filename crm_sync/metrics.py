@@ -14,12 +14,21 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from crm_sync import registry
-from crm_sync.models import Gap, Heartbeat, ReceivedEvent, WebhookMonitor, Workspace
+from crm_sync.models import (
+    CallCount,
+    Gap,
+    Heartbeat,
+    ReceivedEvent,
+    Subscription,
+    WebhookMonitor,
+    Workspace,
+)
+from crm_sync.models.platform_call import TOTAL
 from crm_sync.workers import heartbeat
 
 State = ReceivedEvent.State
@@ -69,6 +78,7 @@ class _Figures(Collector):
             ["kind"],
             _silence(self._now),
         )
+        yield from _calls()
         for name, text, labels, read in FIGURES:
             yield _gauge(name, text, labels, read(self._now))
 
@@ -84,6 +94,24 @@ def _queues(now: datetime, slugs: dict[int, str]) -> Iterator[Metric]:
     by = ["queue", "workspace"]
     yield _gauge("rows_due", "Rows that wait for a worker", by, due)
     yield _gauge("oldest_due_seconds", "How long the first of them has waited", by, oldest)
+
+
+def _calls() -> Iterator[Metric]:
+    """Yield how many calls to the platform had which result since the beginning, and their time."""
+    calls = CounterMetricFamily(
+        "crm_sync_platform_calls", "Calls to the platform", labels=["workspace", "result"]
+    )
+    seconds = CounterMetricFamily(
+        "crm_sync_platform_call_seconds", "Their time", labels=["workspace", "result"]
+    )
+    rows = CallCount.objects.filter(hour=TOTAL)
+    for slug, result, count, milliseconds in rows.values_list(
+        "workspace__slug", "result", "count", "milliseconds"
+    ):
+        calls.add_metric([slug, result], count)
+        seconds.add_metric([slug, result], milliseconds / 1000)
+    yield calls
+    yield seconds
 
 
 def _alive(now: datetime) -> Samples:
@@ -135,6 +163,15 @@ def _gaps(now: datetime) -> Samples:
     return _by_slug(rows.values_list("workspace__slug").annotate(Count("pk")))
 
 
+def _not_told(now: datetime) -> Samples:
+    rows = Subscription.objects.filter(failing_since__isnull=False)
+    return [
+        ((slug, str(pk)), max(0.0, (now - since).total_seconds()))
+        for slug, pk, since in rows.values_list("workspace__slug", "pk", "failing_since")
+        if since is not None
+    ]
+
+
 def _by_slug(rows: Iterable[tuple[object, ...]]) -> Samples:
     """Return rows whose last column is the figure as samples."""
     return [(tuple(map(str, names)), float(str(value))) for *names, value in rows]
@@ -155,6 +192,12 @@ FIGURES: tuple[tuple[str, str, list[str], Callable[[datetime], Samples]], ...] =
         "1: not as set, or out of the platform's reach",
         ["workspace"],
         _drifted,
+    ),
+    (
+        "subscription_failing_seconds",
+        "For how long another system has not taken a message",
+        ["workspace", "subscription"],
+        _not_told,
     ),
     ("gaps", "Intervals that may hide events, not looked at", ["workspace"], _gaps),
 )

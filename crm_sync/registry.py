@@ -3,7 +3,7 @@
 Hooks are in the order of INSTALLED_APPS, and within an app in the order of its call.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,10 +15,14 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from crm_sync.hooks.actions import PropertyAction
+from crm_sync.hooks.doctor import Finding, Live
 from crm_sync.hooks.handlers import EventHandler, Snapshot
 from crm_sync.hooks.invariants import CheckGroup
+from crm_sync.hooks.messages import MessageKind
 from crm_sync.hooks.person import Person
 from crm_sync.hooks.pictures import PropertyPictures
+from crm_sync.hooks.recovery import Recovery
+from crm_sync.hooks.scopes import Scope
 from crm_sync.hooks.sections import Section
 from crm_sync.hooks.tiles import Attention, Tile
 from crm_sync.jobs.due import Queue
@@ -39,12 +43,16 @@ class AppHooks:
         activity: returns whether anything of the app changed in a workspace since then.
         after_gap: makes due what a gap may have hidden in a workspace; returns how many rows.
         integrity_checks: returns the checks of a workspace as of then, for `manage.py audit`.
+        live_checks: yields what a look at the live platform of a workspace shows, for `doctor`.
+        recoveries: how its rows come to agree with the platform after a backup was restored.
         tiles: returns its tiles of the overview, counted in the workspaces of this person.
         attention: returns the newest few rows of these workspaces that wait for a person.
         overview: returns a part of the overview for whoever looks, "" where there is nothing.
         property_sections: returns what the app shows on the page of a property, whose row it gets.
         property_actions: what the app offers to do with properties.
         property_pictures: the pictures that the app has for a list of properties.
+        api_scopes: what a token of the API may be allowed to do in the app.
+        message_kinds: what the app tells other systems of (docs/outgoing.md).
     """
 
     app: str
@@ -57,12 +65,16 @@ class AppHooks:
     activity: Sequence[Callable[[int, datetime], bool]] = ()
     after_gap: Sequence[Callable[[int, datetime], int]] = ()
     integrity_checks: Sequence[Callable[[int, datetime], list[CheckGroup]]] = ()
+    live_checks: Sequence[Callable[[int, Live], Iterable[Finding]]] = ()
+    recoveries: Sequence[Recovery] = ()
     tiles: Sequence[Callable[[Person], list[Tile]]] = ()
     attention: Sequence[Callable[[Person, datetime], list[Attention]]] = ()
     overview: Sequence[Callable[[HttpRequest, datetime], SafeString]] = ()
     property_sections: Sequence[Callable[[Any, datetime], list[Section]]] = ()
     property_actions: Sequence[PropertyAction] = ()
     property_pictures: Sequence[PropertyPictures] = ()
+    api_scopes: Sequence[Scope] = ()
+    message_kinds: Sequence[MessageKind] = ()
 
 
 _apps: tuple[str, ...] = ()
@@ -117,6 +129,8 @@ def _joined(known: AppHooks, new: AppHooks) -> AppHooks:
     names = [one.name for one in (*known.queues, *new.queues)]
     _refuse_taken(new.app, "the queue", names)
     _refuse_taken(new.app, "the event", [*known.event_handlers, *new.event_handlers])
+    kinds = [one.name for one in (*known.message_kinds, *new.message_kinds)]
+    _refuse_taken(new.app, "the message", kinds)
     return AppHooks(
         app="",
         queues=(*known.queues, *new.queues),
@@ -128,12 +142,16 @@ def _joined(known: AppHooks, new: AppHooks) -> AppHooks:
         activity=(*known.activity, *new.activity),
         after_gap=(*known.after_gap, *new.after_gap),
         integrity_checks=(*known.integrity_checks, *new.integrity_checks),
+        live_checks=(*known.live_checks, *new.live_checks),
+        recoveries=(*known.recoveries, *new.recoveries),
         tiles=(*known.tiles, *new.tiles),
         attention=(*known.attention, *new.attention),
         overview=(*known.overview, *new.overview),
         property_sections=(*known.property_sections, *new.property_sections),
         property_actions=(*known.property_actions, *new.property_actions),
         property_pictures=(*known.property_pictures, *new.property_pictures),
+        api_scopes=(*known.api_scopes, *new.api_scopes),
+        message_kinds=(*known.message_kinds, *new.message_kinds),
     )
 
 

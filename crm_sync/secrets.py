@@ -4,8 +4,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.apps import apps
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Cast
 
 
 class SecretUnreadable(Exception):
@@ -66,6 +68,22 @@ def rotated(token: str) -> str:
         SecretUnreadable: as `decrypt` does.
     """
     return encrypt(decrypt(token))
+
+
+def encrypted_columns() -> list[tuple[type[models.Model], str]]:
+    """Return the columns that hold secrets, of all apps."""
+    return [
+        (model, field.name)
+        for model in apps.get_models()
+        for field in model._meta.concrete_fields
+        if isinstance(field, EncryptedTextField)
+    ]
+
+
+def stored(model: type[models.Model], name: str) -> list[tuple[Any, str]]:
+    """Return the secrets of a column as they are stored, with the keys of their rows."""
+    rows = model._default_manager.annotate(stored=Cast(name, models.TextField())).order_by("pk")
+    return [(pk, token) for pk, token in rows.values_list("pk", "stored") if token]
 
 
 class Secret(str):

@@ -11,7 +11,8 @@ from django.utils import timezone
 from crm_sync import registry
 from crm_sync.inbox import retention
 from crm_sync.jobs.doorbell import doorbell
-from crm_sync.models import WebhookMonitor
+from crm_sync.models import WebhookMonitor, call_log
+from crm_sync.outgoing import retention as outgoing_retention
 from crm_sync.webhook import schedule
 from crm_sync.workers import heartbeat, lanes, queues
 from crm_sync.workers.ticker import BUDGET, Ticker
@@ -111,13 +112,21 @@ def stop_ticking(**_: Any) -> None:
 
 @shared_task(name="crm_sync.clear_deliveries")
 def clear_deliveries() -> dict[str, int]:
-    """Remove bytes and headers that have had their time; the next run goes on where it ends (S23).
+    """Remove what has had its time, received and sent; the next run goes on where it ends (S23).
+
+    Also the calls to the platform that have had theirs.
 
     Returns:
-        how many there were, by state.
+        how many received events there were, by state, and how many messages as "outgoing".
     """
     counts = retention.clear(settings.DELIVERY_KEEP_DAYS, now=timezone.now(), budget=BUDGET)
     if counts:
         text = ", ".join(f"{count} {state.lower()}" for state, count in counts.items())
         log.info("bytes and headers of old received events removed: %s", text)
-    return counts
+    if removed := call_log.clear(now=timezone.now()):
+        log.info("old calls to the platform removed: %s", removed)
+    days = settings.OUTGOING_KEEP_DAYS
+    removed = outgoing_retention.clear(days, now=timezone.now(), budget=BUDGET)
+    if removed:
+        log.info("old messages to other systems removed: %s", removed)
+    return counts | ({"outgoing": removed} if removed else {})

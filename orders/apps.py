@@ -12,8 +12,9 @@ class OrdersConfig(AppConfig):
 
     def ready(self) -> None:
         """Register what needs the models, which are ready only now."""
+        from crm_sync.hooks.scopes import Scope  # noqa: PLC0415
         from crm_sync.registry import AppHooks, register  # noqa: PLC0415
-        from orders import handlers, integrity, queues  # noqa: PLC0415
+        from orders import doctor, handlers, integrity, queues, recovery  # noqa: PLC0415
         from orders.admin import (  # noqa: PLC0415
             materials,
             new,
@@ -21,7 +22,8 @@ class OrdersConfig(AppConfig):
             selecting,
             tiles,
         )
-        from orders.mirror import refresh, snapshot, timeline, user_list  # noqa: PLC0415
+        from orders.materials import telling as materials_told  # noqa: PLC0415
+        from orders.mirror import refresh, snapshot, telling, timeline, user_list  # noqa: PLC0415
 
         register(
             AppHooks(
@@ -30,12 +32,19 @@ class OrdersConfig(AppConfig):
                     *(queues.ORDERS, queues.ASSIGNMENTS, queues.MATERIALS, queues.USERS),
                     *(queues.FILES, queues.PLACEMENTS, queues.NOTICES),
                 ],
+                message_kinds=[telling.STATUS, materials_told.READY],
                 event_handlers=handlers.EVENT_HANDLERS,
                 snapshots=[snapshot.facts],
                 activity=[timeline.has_grown],
                 after_connected=[user_list.ask],
                 after_gap=[refresh.read_all_open],
                 integrity_checks=[integrity.check_groups],
+                live_checks=[doctor.findings],
+                api_scopes=[
+                    Scope("orders:read", "Read orders, assignments, materials and placements"),
+                    Scope("orders:write", "Place, reschedule and cancel orders"),
+                ],
+                recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],
                 attention=[tiles.attention],
                 overview=[new.section],

@@ -23,6 +23,7 @@ def visuals_ready(context: EventContext) -> Effect:
         visual_type=visual_type,
         at=context.event.at,
         now=context.rows.now,
+        platform_now=context.rows.platform_now,
     )
     context.enter(
         assignment,
@@ -43,6 +44,7 @@ def marketing_materials_ready(context: EventContext) -> Effect:
         target_platform=target,
         at=context.event.at,
         now=context.rows.now,
+        platform_now=context.rows.platform_now,
     )
     return _announced(f"property {property_id}: {target} is ready", is_new=is_new)
 

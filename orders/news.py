@@ -16,6 +16,9 @@ class News(TextChoices):
     DELIVERED = "DELIVERED", "Delivered"
 
 
+# A mail cannot be taken back: what an event says of an end is news once a read has shown it (S10).
+AFTER_A_READ = frozenset({News.CANCELLED, News.DELIVERED})
+
 # Fact of the timeline and its new value (§3.1, §3.2) → what it is for people.
 OF_CHANGE: Mapping[tuple[str, str], News] = {
     ("ASSIGNMENT_STATUS", AssignmentStatus.ACTION_REQUIRED): News.ACTION,

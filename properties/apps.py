@@ -11,18 +11,26 @@ class PropertiesConfig(AppConfig):
 
     def ready(self) -> None:
         """Register what needs the models, which are ready only now."""
+        from crm_sync.hooks.scopes import Scope  # noqa: PLC0415
         from crm_sync.registry import AppHooks, register  # noqa: PLC0415
-        from properties import integrity  # noqa: PLC0415
+        from properties import doctor, integrity, recovery  # noqa: PLC0415
         from properties.admin import source_state, tiles  # noqa: PLC0415
         from properties.imports import job  # noqa: PLC0415
-        from properties.push import queue  # noqa: PLC0415
+        from properties.push import queue, telling  # noqa: PLC0415
         from properties.sources import mail, worker  # noqa: PLC0415
 
         register(
             AppHooks(
                 app=self.label,
                 queues=[job.IMPORTS, queue.PROPERTIES, worker.SOURCES, mail.MAILS],
+                message_kinds=telling.KINDS,
                 integrity_checks=[integrity.check_groups],
+                live_checks=[doctor.findings],
+                api_scopes=[
+                    Scope("properties:read", "Read properties, their state and history"),
+                    Scope("properties:write", "Create and change properties"),
+                ],
+                recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],
                 attention=[source_state.attention, tiles.swept, tiles.attention],
             )

@@ -37,6 +37,10 @@ class Invalid(Exception):
         self.faults = faults
 
 
+class Outdated(Exception):
+    """The property is not at the revision that was asked for; nothing was changed."""
+
+
 def edit(
     property_: Property,
     changes: Mapping[str, Any],
@@ -45,6 +49,7 @@ def edit(
     now: datetime,
     actor: AbstractBaseUser | None = None,
     note: str = "",
+    revision: int | None = None,
 ) -> set[str]:
     """Change what we want of a property, and make it due for a push.
 
@@ -52,6 +57,7 @@ def edit(
         property_: an instance, however old; it is refreshed.
         changes: new values by leaf, changed fields only; None clears. "prices.rent" is a leaf,
             "prices" is not.
+        revision: the only one at which it is to be changed; any where it is None.
 
     Returns:
         the leaves that really changed; empty if the property had all these values already.
@@ -59,9 +65,12 @@ def edit(
     Raises:
         Invalid: nothing was changed. The faults name each field; for a path that is no leaf, they
             name the leaf that holds it.
+        Outdated: it is at another revision, or was when we wrote.
     """
     cleaned = {path: clean(value)[0] for path, value in changes.items()}
     while True:
+        if revision not in (None, property_.revision):
+            raise Outdated(f"{property_} is at revision {property_.revision}, not {revision}")
         before = merge.leaves(property_.desired)
         real = {p: v for p, v in cleaned.items() if not equal(p, v, before.get(p))}
         asked = {p: v for p, v in cleaned.items() if p in real or p not in before}

@@ -10,7 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
-from sandbox.app import Sandbox
+from sandbox.app import LOOPBACK, Sandbox
 from sandbox.interface.switches import PLATFORMS
 from sandbox.server import Background, Server, listen
 from sandbox.state.journal import Journal
@@ -55,6 +55,8 @@ def _sandbox(options: argparse.Namespace) -> Sandbox:
         workspace=load(options.state) if options.state else None,
         switches=switches,
     )
+    named = {name.casefold() for name in (options.host, *options.allow_host)}
+    box.hosts = LOOPBACK | named
     box.faults.set(parse_body(options.faults.encode()))
     return box
 
@@ -64,7 +66,15 @@ def parser() -> argparse.ArgumentParser:
     known = argparse.ArgumentParser(prog="python -m sandbox", description=__doc__)
     known.add_argument("--port", type=int, default=8900, help="0: any that is free")
     known.add_argument("--host", default="127.0.0.1", help="only this machine unless told")
-    known.add_argument("--token", help="the access token; without it one is made and printed")
+    known.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="a name of it; *: any"
+    )
+    known.add_argument(
+        "--token",
+        default=os.environ.get("SANDBOX_TOKEN") or None,
+        help="the access token, better in SANDBOX_TOKEN: others see a command line;"
+        " without it one is made and printed",
+    )
     known.add_argument("--client-id", help="for tokens of POST /auth/token")
     known.add_argument("--client-secret", help="belongs to --client-id")
     known.add_argument(

@@ -39,7 +39,8 @@ StartResponse = Callable[..., Any]
 BODY_METHODS = ("POST", "PUT", "PATCH")
 NOT_RECORDED = (FILES, "/tours/", "/openapi.json", CONTROL)
 BODY_RECORDED = 64 * 1024  # of larger ones a list of 10,000 calls would fill the memory
-MASKED = ("authSecret", "secret")
+MASKED = ("authSecret", "secret", "clientSecret", "token", "password")
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 FROM_PAGE = "from=page"  # the query of the forms on the sandbox's own page
 
 
@@ -94,6 +95,7 @@ class Sandbox(Platform):
         method, path = exchange.method, exchange.path
         # Read before anything is refused: what stays unread would break the connection.
         content = read_body(environ) if method in BODY_METHODS else b""
+        _check_host(environ, self.hosts)
         webhooks.check_not_removed(self, path)
         operation, handler, params = route(method, path)
         self._check_access(environ, path)
@@ -216,6 +218,18 @@ def _back_to_page(refused: str = "") -> Answer:
     """The page again by GET, so that reloading it does not repeat the step."""
     location = f"{CONTROL}/?refused={quote(refused[:500])}" if refused else f"{CONTROL}/"
     return Answer(303, content=b"", headers={"Location": location})
+
+
+def _check_host(environ: Environ, allowed: frozenset[str]) -> None:
+    """Refuse a name that somebody may have pointed to this machine (DNS rebinding).
+
+    A page of that name would be of the same origin as the sandbox. A caller without the header is
+    no browser.
+    """
+    host = str(environ.get("HTTP_HOST") or "").casefold()
+    name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+    if host and "*" not in allowed and name not in allowed:
+        raise Refused(403, f"{name!r} is no name of this sandbox: start it with --allow-host")
 
 
 def _check_origin(environ: Environ) -> None:

@@ -13,7 +13,8 @@ from django.db import connection
 from django.test import Client, TestCase, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 
-from crm_sync import registry
+from crm_sync import registry, tracing
+from crm_sync.inbox import view
 from crm_sync.models import Workspace
 from crm_sync.platform import transport
 from crm_sync.webhook.configuration import configure
@@ -126,6 +127,14 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     transport._local.adapter = None
 
 
+@pytest.fixture(autouse=True)
+def no_calls_of_before() -> None:
+    """Forget the calls of another test, whose workspaces are gone."""
+    from crm_sync.models import call_log
+
+    call_log.forget()
+
+
 @pytest.fixture
 def rings() -> list[tuple[str, int]]:
     """Connect the doorbell; return queue and workspace id of each ring."""
@@ -148,6 +157,18 @@ def no_call_in_a_transaction() -> Iterator[None]:
 def one_thread(settings) -> None:
     """Push in the thread of the test, which shares its transaction."""
     settings.PUSH_THREADS = 1
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_under_way() -> None:
+    """Forget what this thread did in the test before, as its lines of the log would name it."""
+    tracing.end()
+
+
+@pytest.fixture(autouse=True)
+def nobody_has_called_with_a_wrong_secret() -> None:
+    """Begin to count anew: the keys of workspaces come again."""
+    view.wrong.forget()
 
 
 @pytest.fixture(autouse=True)

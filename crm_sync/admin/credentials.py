@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 
-from crm_sync import connecting
+from crm_sync import connecting, login
 from crm_sync.admin.ui.base import (
     ModelAdmin,
     UnfoldAdminTextInputWidget,
@@ -70,11 +70,19 @@ class CredentialsForm(forms.Form):
     secret = _Secret(label="Client secret", help_text="and its secret.")
     unchecked = forms.BooleanField(label=WITHOUT_CHECK, required=False, widget=UnfoldBooleanWidget)
 
-    def __init__(self, *args: Any, known: Workspace | None, **kwargs: Any) -> None:
+    password = _Secret(
+        label="Your own password", help_text="It was last asked more than ten minutes ago."
+    )
+
+    def __init__(
+        self, *args: Any, known: Workspace | None, asks_password: bool, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.known = known
         if known is not None:
             del self.fields["slug"]
+        if not asks_password:
+            del self.fields["password"]
 
     def clean_slug(self) -> str:
         """Refuse what is no name, or the name of another workspace."""
@@ -112,7 +120,7 @@ def credentials_page(
     admin: ModelAdmin, request: HttpRequest, workspace_id: int | None = None
 ) -> HttpResponse:
     """Connect a workspace, or change or test the credentials of one (POST)."""
-    view = sensitive_post_parameters("token", "secret")(partial(_page, admin))
+    view = sensitive_post_parameters("token", "secret", "password")(partial(_page, admin))
     response: HttpResponse = view(request, workspace_id)
     return response
 
@@ -130,8 +138,13 @@ def _page(admin: ModelAdmin, request: HttpRequest, workspace_id: int | None) -> 
         _test(request, known.pk)
         return HttpResponseRedirect(request.path)
     initial = {"base_url": known.base_url} if known else {}
-    form = CredentialsForm(request.POST or None, known=known, initial=initial)
-    if request.method == "POST" and form.is_valid() and _is_taken(request, form):
+    form = CredentialsForm(
+        request.POST or None,
+        known=known,
+        asks_password=login.needs_password(request, timezone.now()),
+        initial=initial,
+    )
+    if request.method == "POST" and _is_confirmed(request, form) and _is_taken(request, form):
         return HttpResponseRedirect(_saved(request, form.given()))
     context = {
         "title": f"Credentials of {known.slug}" if known else "Connect a workspace",
@@ -150,6 +163,17 @@ def _stored(known: Any) -> str:
     if known.credentials_at is None:
         return f"{kind} is stored."
     return f"{kind} is stored since {known.credentials_at:%Y-%m-%d %H:%M} UTC."
+
+
+def _is_confirmed(request: HttpRequest, form: CredentialsForm) -> bool:
+    """Tell whether what was entered is valid, and who entered it is who has logged in (S17)."""
+    if not form.is_valid():
+        return False
+    password = form.cleaned_data.get("password", "")
+    if not login.is_confirmed(request, password, timezone.now()):
+        form.add_error("password", login.WRONG)
+        return False
+    return True
 
 
 def _is_taken(request: HttpRequest, form: CredentialsForm) -> bool:

@@ -21,6 +21,7 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
+from crm_sync import login
 from crm_sync.admin.states import state_badge
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, page_of
@@ -111,7 +112,10 @@ def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> 
             raise PermissionDenied
         action = request.POST.get("action", "")
         if action in CHANGES:
-            _change(request, workspace_id, action)
+            if login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
+                _change(request, workspace_id, action)
+            else:
+                messages.error(request, f"{login.WRONG} Nothing was changed.")
             return HttpResponseRedirect(page(workspace_id))
         extra = LOOKS.get(action, _try)(request, workspace_id)
     context = admin.admin_site.each_context(request) | {
@@ -124,6 +128,7 @@ def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> 
         "watched": _watched(request, shown),
         "auth_types": _auth_types(shown),
         "can_act": admin.has_change_permission(request, shown),
+        "asks_password": login.needs_password(request, timezone.now()),
         **extra,
     }
     return TemplateResponse(request, "crm_sync/webhook.html", context)

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import DatabaseError
 from django.db.models import Min
 
-from crm_sync import registry
+from crm_sync import registry, tracing
 from crm_sync.hooks.handlers import Batch
 from crm_sync.inbox.failure_groups import cause_of
 from crm_sync.jobs import due, durability, fast_sql, runner
@@ -120,6 +120,9 @@ def _together(parsed: Sequence[Parsed], now: datetime) -> dict[int, str]:
         ends[one.pk] = columns | _about(event) | {"canonical_digest": event.digest}
     batch.write()
     _end(parsed, ends)
+    # One line for all of them: a line for each would take a tenth of the time of the events.
+    said = [f"{one.pk} {ends[one.pk]['state']} [{_key(one)}]" for one in parsed]
+    log.info("received events: %s", ", ".join(said))
     return {pk: end["state"] for pk, end in ends.items()}
 
 
@@ -165,7 +168,8 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
     if isinstance(error, due.LeaseLost):
         return runner.LOST
     if not isinstance(error, DatabaseError):
-        log.error("received event %s failed", one.pk, exc_info=error)
+        with tracing.under(_key(one)):
+            log.error("received event %s failed", one.pk, exc_info=error)
     attempts = one.claim.row.attempts + 1
     text = f"{type(error).__name__}: {clean(str(error))[0]}"[:2000]
     # Its digest is not written: a copy that comes later is no duplicate of a failed event.
@@ -177,6 +181,11 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
         **(_about(one.event) if one.event is not None else {}),
     }
     return State.FAILED.value if one.claim.finish_if(columns) else runner.LOST
+
+
+def _key(one: Parsed) -> str:
+    """Return the id that the callback had in the log."""
+    return tracing.of_body(bytes(one.claim.row.body))
 
 
 def _about(event: Event) -> Columns:

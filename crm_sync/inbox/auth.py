@@ -26,7 +26,7 @@ NOT_NEEDED = ("fixed_token", "client_secret")  # to decrypt them would only take
 SECRETS = ("auth_secret", "previous_auth_secret")
 PLAIN = (
     *("auth_type", "auth_header_name", "auth_parameter_name", "previous_auth_secret_until"),
-    *("previous_auth_names", "previous_auth_names_until"),
+    *("previous_auth_names", "previous_auth_names_until", "callback_sources"),
 )
 COMPARED = ("id", *SECRETS, *PLAIN)
 REMEMBERED = 100  # workspaces

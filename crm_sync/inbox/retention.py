@@ -36,6 +36,16 @@ def clear(keep_days: Mapping[str, int], *, now: datetime, budget: float) -> dict
     return {state: count for state, count in counts.items() if count}
 
 
+def clear_now(keys: list[int], *, now: datetime) -> int:
+    """Remove bytes and headers of settled received events whatever their age; return how many."""
+    settled = ReceivedEvent.objects.filter(pk__in=keys, due_at=None, cleared_at=None)
+    count = 0
+    for state in ReceivedEvent.SETTLED:
+        rows = list(settled.filter(state=state).only("pk", "canonical_digest", "body"))
+        count += _clear(rows, state, now)
+    return count
+
+
 def old(state: str, keep_days: Mapping[str, int], *, now: datetime) -> QuerySet[ReceivedEvent]:
     """Return the received events of a state whose bytes are to be removed."""
     uncleared = ReceivedEvent.objects.filter(state=state, cleared_at=None, due_at=None)

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from crm_sync import registry
+from crm_sync import registry, tracing
 from crm_sync.inbox import apply
 from crm_sync.inbox.auth import CachedAuth
 from crm_sync.jobs import due, fast_sql
@@ -56,6 +56,7 @@ def store(
         AuthChanged: nothing was stored either.
     """
     digest = hashlib.sha256(body).hexdigest()
+    tracing.rename(tracing.of_digest(digest))
     columns = {
         "workspace": workspace_id,
         "digest": digest,

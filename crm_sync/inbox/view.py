@@ -3,6 +3,7 @@
 import functools
 import json
 import logging
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,8 +25,11 @@ from crm_sync.inbox import auth, store
 from crm_sync.inbox.auth import CachedAuth
 from crm_sync.inbox.masking import masked_headers
 from crm_sync.inbox.test_mark import TEST_HEADER, is_ours
+from crm_sync.inbox.wrong_secrets import WrongSecrets
 from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.platform import callers
 from crm_sync.secrets import SecretUnreadable
+from crm_sync.text import clean
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +39,8 @@ AUTH_READS = 4  # of who may call, for one callback; it would have to change aft
 # Where a callback could not be stored. The database that did not take it takes no note of it
 # either, so this process remembers until it stores the next one; the regular poll comes anyway.
 _missed: set[UUID] = set()
+wrong = WrongSecrets()
+NOT_FROM_HERE = 403
 
 
 class Refusal(Exception):
@@ -44,6 +50,10 @@ class Refusal(Exception):
         super().__init__(text)
         self.status = status
         self.text = text
+
+
+WRONG_SECRET = Refusal(401, "not authenticated")
+TOO_MANY = Refusal(429, "too many wrong secrets")
 
 
 class AlwaysJson(BaseContentNegotiation):
@@ -64,6 +74,7 @@ class WebhookView(APIView):
     parser_classes = ()
     renderer_classes = (JSONRenderer,)
     content_negotiation_class = AlwaysJson
+    schema = None  # described by the platform, not by our API
     metadata_class = None  # OPTIONS would be a 2xx for what is not stored
 
     def perform_authentication(self, request: Request) -> None:
@@ -109,6 +120,11 @@ class Call:
         """
         return _read_body(self.request)
 
+    @functools.cached_property
+    def source(self) -> str:
+        """The address from which it comes."""
+        return callers.source(self.request)
+
 
 def _take_with_retry(call: Call) -> HttpResponse:
     """Store it; if the database connection is lost, connect again and try once more.
@@ -127,18 +143,29 @@ def _take_with_retry(call: Call) -> HttpResponse:
 
 
 def _take(call: Call) -> HttpResponse:
-    find = auth.remembered  # it may be out of date, so nobody is refused because of it
+    find = auth.remembered  # it may be out of date, so nobody is refused because of it alone
     for _ in range(AUTH_READS):
         known = find(call.uuid)
-        if known is not None and known.lets_in(call.request, call.now):
+        if known is None:
+            if find is auth.read:
+                return _error(404, "unknown callback address")
+        elif (refusal := _refusal(known, call)) is None:
             with suppress(store.AuthChanged):
                 return _store(call, known)
-        elif find is auth.read:
-            if known is None:
-                return _error(404, "unknown callback address")
-            return _refuse(call, known.workspace, Refusal(401, "not authenticated"))
+        elif find is auth.read or known.is_unchanged():
+            return _refuse(call, known.workspace, refusal)
         find = auth.read
     raise DatabaseError("who may call changes all the time")
+
+
+def _refusal(known: CachedAuth, call: Call) -> Refusal | None:
+    """Say why the caller is not let in; None: it is."""
+    if not known.lets_in(call.request, call.now):
+        return WRONG_SECRET
+    allowed = known.workspace.callback_networks
+    if allowed and not callers.is_among(call.source, allowed):
+        return Refusal(NOT_FROM_HERE, "not from here")
+    return None
 
 
 def _store(call: Call, known: CachedAuth) -> HttpResponse:
@@ -159,9 +186,19 @@ def _store(call: Call, known: CachedAuth) -> HttpResponse:
 
 
 def _refuse(call: Call, workspace: Workspace, refusal: Refusal) -> HttpResponse:
-    if not is_ours(call.request.headers.get(TEST_HEADER, "")):
-        _note(workspace, call.request, refusal, call.now)
-    return _error(refusal.status, refusal.text)
+    if is_ours(call.request.headers.get(TEST_HEADER, "")):
+        return _error(refusal.status, refusal.text)
+    number = 1
+    if refusal is WRONG_SECRET:
+        most, now = settings.CALLBACK_WRONG_A_MINUTE, time.monotonic()
+        if wrong.are_too_many(workspace.pk, call.source, most=most, now=now):
+            refusal, number = TOO_MANY, wrong.to_note(workspace.pk, now=now)
+    if number:
+        _note(call, workspace, refusal, number)
+    answer = _error(refusal.status, refusal.text)
+    # Django would write a line of log about each.
+    answer._has_been_logged = True  # type: ignore[attr-defined]
+    return answer
 
 
 def _error(status: int, text: str) -> HttpResponse:
@@ -203,14 +240,16 @@ def _ask_for_missed() -> None:
         _missed.difference_update(missed)
 
 
-def _note(workspace: Workspace, request: HttpRequest, refusal: Refusal, now: datetime) -> None:
-    """Count what was refused, so that a person sees it in the admin."""
-    log.warning("callback for %s refused: %s %s", workspace.slug, refusal.status, refusal.text)
+def _note(call: Call, workspace: Workspace, refusal: Refusal, number: int) -> None:
+    """Count what was refused, so that a person sees it in the admin, and from where it came."""
+    text = f"{refusal.status} {refusal.text}"
+    where = f" (from {clean(call.source)[0]})" if refusal.status == NOT_FROM_HERE else ""
+    log.warning("callback for %s refused: %s%s", workspace.slug, text, where)
     try:
         Workspace.objects.filter(pk=workspace.pk).update(
-            refused_callbacks=F("refused_callbacks") + 1,
-            last_refusal=f"{request.method}: {refusal.status} {refusal.text}",
-            last_refusal_at=now,
+            refused_callbacks=F("refused_callbacks") + number,
+            last_refusal=f"{call.request.method}: {text}{where}",
+            last_refusal_at=call.now,
         )
     except DatabaseError:
         log.exception("the refusal could not be counted")

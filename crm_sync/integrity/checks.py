@@ -9,7 +9,15 @@ from crm_sync.hooks.invariants import CheckGroup, Invariant
 from crm_sync.inbox.apply import MAX_ATTEMPTS
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.jobs import due
-from crm_sync.models import ReceivedEvent, Slot, WebhookMonitor, Workspace
+from crm_sync.models import (
+    OutgoingMessage,
+    ReceivedEvent,
+    Slot,
+    Subscription,
+    WebhookMonitor,
+    Workspace,
+)
+from crm_sync.outgoing import worker
 from crm_sync.webhook import schedule
 from crm_sync.workers import slots
 
@@ -19,7 +27,8 @@ LONGEST_WAIT = timedelta(seconds=due.BACKOFF_LIMIT)
 
 def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
     """Return the checks on a workspace as of `now`."""
-    return [add(workspace_id, now) for add in (received_events, workspaces, webhooks, places)]
+    groups = (received_events, workspaces, webhooks, subscriptions, outgoing, places)
+    return [add(workspace_id, now) for add in groups]
 
 
 def received_events(workspace_id: int, now: datetime) -> CheckGroup:
@@ -112,6 +121,32 @@ def webhooks(workspace_id: int, now: datetime) -> CheckGroup:
             Invariant("is polled later than any wait", Q(due_at__gt=now + latest + CLOCKS)),
             leased_too_long(now),
         ],
+    )
+
+
+def subscriptions(workspace_id: int, now: datetime) -> CheckGroup:
+    """Every address that is told is tried again, or a person switched it off."""
+    return CheckGroup(
+        "subscriptions",
+        Subscription.objects.filter(workspace=workspace_id).only("pk"),
+        {"told": Q(is_enabled=True), "off": Q(is_enabled=False)},
+        [
+            Invariant(
+                "is tried later than any wait", Q(due_at__gt=now + worker.LONGEST_WAIT + CLOCKS)
+            ),
+            leased_too_long(now),
+        ],
+    )
+
+
+def outgoing(workspace_id: int, now: datetime) -> CheckGroup:
+    """Every message has arrived, was given up, or is sent at a time."""
+    parts = {state.label.lower(): Q(state=state) for state in OutgoingMessage.State}
+    return CheckGroup(
+        "outgoing messages",
+        OutgoingMessage.objects.filter(workspace=workspace_id).only("kind", "message_id"),
+        parts,
+        [Invariant("is sent later than any delay", Q(due_at__gt=now + 2 * worker.LATEST + CLOCKS))],
     )
 
 

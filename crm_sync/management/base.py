@@ -13,7 +13,7 @@ from django.db import OperationalError, ProgrammingError
 from rich.console import Console
 from rich.progress import track
 
-from crm_sync.models import Workspace
+from crm_sync.models import Workspace, call_log
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import told
 from crm_sync.secrets import SecretUnreadable
@@ -49,6 +49,8 @@ class SyncCommand(BaseCommand):
                 f"the database is not ready ({reason}): is DATABASE_URL or DATA_DIR right,"
                 " and has `manage.py migrate` been run?"
             )
+        finally:
+            call_log.flush()
 
     def workspace(self, slug: str) -> Workspace:
         """Return the workspace, or end with exit code 2 and the slugs that there are."""

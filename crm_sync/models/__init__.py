@@ -1,19 +1,27 @@
 """The connection to a platform, and what it sent us."""
 
+from crm_sync.models.api_token import ApiToken
 from crm_sync.models.gap import Gap
 from crm_sync.models.heartbeat import Heartbeat
 from crm_sync.models.lane import Lane
+from crm_sync.models.outgoing import OutgoingMessage, Subscription
+from crm_sync.models.platform_call import CallCount, PlatformCall
 from crm_sync.models.received_event import ReceivedEvent
 from crm_sync.models.slot import Slot
 from crm_sync.models.webhook_monitor import WebhookMonitor
 from crm_sync.models.workspace import Workspace, awake
 
 __all__ = [
+    "ApiToken",
+    "CallCount",
     "Gap",
     "Heartbeat",
     "Lane",
+    "OutgoingMessage",
+    "PlatformCall",
     "ReceivedEvent",
     "Slot",
+    "Subscription",
     "WebhookMonitor",
     "Workspace",
     "awake",

@@ -3,6 +3,7 @@
 import logging
 import uuid
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -11,8 +12,9 @@ from django.db import DatabaseError, models, transaction
 from django.utils import timezone
 
 from crm_sync.jobs.due import backoff
+from crm_sync.models import call_log
 from crm_sync.models.received_event import ReceivedEvent
-from crm_sync.platform import addresses
+from crm_sync.platform import addresses, callers
 from crm_sync.platform.client import Client
 from crm_sync.platform.clock import Reading
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
@@ -26,6 +28,11 @@ LEAST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(seconds=60)
 NOT_ALLOWED_PAUSE = timedelta(seconds=60)  # a wrong token does not get better by asking faster
 # Between two notes of the platform's clock: its machines may not agree on the time.
 CLOCK_PACE = timedelta(seconds=10)
+
+BEHIND_A_PROXY = (
+    "Behind a TLS proxy every call comes from the proxy: first name it in TRUSTED_PROXIES, else"
+    " every callback would be refused."
+)
 
 
 class Workspace(models.Model):
@@ -45,6 +52,8 @@ class Workspace(models.Model):
         CRM_WINS = "crm_wins", "Our value wins"
         PLATFORM_WINS = "platform_wins", "The platform's value wins"
         ASK = "ask", "A person decides"
+
+    SECRETS = ("fixed_token", "client_secret", "auth_secret", "previous_auth_secret")
 
     slug = models.SlugField(unique=True)
     # The unguessable part of the callback address (S2).
@@ -69,6 +78,13 @@ class Workspace(models.Model):
     # to it never came.
     previous_auth_secret = EncryptedTextField(blank=True, default="", editable=False)
     previous_auth_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
+    callback_sources = models.TextField(
+        "callbacks come from",
+        blank=True,
+        default="",
+        help_text="Addresses or networks, such as 192.0.2.0/24, with blanks between them; empty:"
+        " anywhere.",
+    )
 
     conflict_policy = models.CharField(
         max_length=20, choices=ConflictPolicy, default=ConflictPolicy.CRM_WINS
@@ -84,6 +100,9 @@ class Workspace(models.Model):
     pauses = models.PositiveIntegerField(default=0, editable=False)
     problem = models.TextField(blank=True, default="", editable=False)
 
+    # When somebody told that this database is a backup: what is older was read since, or is asked.
+    restored_at = models.DateTimeField(null=True, blank=True, editable=False)
+
     # How far the platform's clock is ahead of ours; None before the first answer with a date (I29).
     clock_ahead = models.DurationField(null=True, blank=True, editable=False)
     clock_noted_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -92,6 +111,8 @@ class Workspace(models.Model):
     last_refusal = models.CharField(max_length=255, blank=True, default="", editable=False)
     last_refusal_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    # Kinds of messages that its enabled subscriptions want; `outgoing.outbox` keeps it in step.
+    outgoing_kinds = models.JSONField(default=list, editable=False)
     people = models.ManyToManyField(
         settings.AUTH_USER_MODEL,
         blank=True,
@@ -106,9 +127,18 @@ class Workspace(models.Model):
         return self.slug
 
     def clean(self) -> None:
-        """Refuse a base address to which the token must not go."""
+        """Refuse a base address to which the token must not go, and sources that nobody is."""
         if fault := addresses.fault(self.base_url):
             raise ValidationError({"base_url": f"{self.base_url} {fault}."})
+        if fault := callers.fault(self.callback_networks):
+            raise ValidationError({"callback_sources": f"{fault}."})
+        if self.callback_networks and settings.HTTPS and not settings.TRUSTED_PROXIES:
+            raise ValidationError({"callback_sources": BEHIND_A_PROXY})
+
+    @property
+    def callback_networks(self) -> list[str]:
+        """From where callbacks are taken; none: from anywhere (S22)."""
+        return self.callback_sources.replace(",", " ").split()
 
     @property
     def callback_url(self) -> str:
@@ -142,14 +172,14 @@ class Workspace(models.Model):
             self.credentials,
             deadline=deadline or settings.CALL_DEADLINE,
             hear=self.hear_clock,
+            observe=partial(call_log.note, self.pk),
             secrets=self.secrets,
         )
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """All that authenticates us or the platform; no text may show one of them (S5)."""
-        stored = (self.fixed_token, self.client_secret, self.auth_secret, self.previous_auth_secret)
-        return tuple(secret for secret in stored if secret)
+        return tuple(secret for name in self.SECRETS if (secret := getattr(self, name)))
 
     def hear_clock(self, reading: Reading) -> None:
         """Note how far the platform's clock is ahead of ours, where that has changed (I29, S11).

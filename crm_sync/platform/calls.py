@@ -1,30 +1,62 @@
 """One call to the platform: a value comes back, or one of our errors is raised."""
 
+import time
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from crm_sync.platform import transport
+from crm_sync.platform.errors import SyncError
+from crm_sync.platform.exchange import Exchange, Observer
 from crm_sync.platform.redaction import Redactor
 from crm_sync.platform.responses import Answer, read_answer
 
 
-def call(method: str, url: str, *, deadline: float, hide: Redactor, **kwargs: Any) -> Answer:
+def call(
+    method: str,
+    url: str,
+    *,
+    deadline: float,
+    hide: Redactor,
+    observe: Observer = lambda _: None,
+    **kwargs: Any,
+) -> Answer:
     """Send one request and read its answer; `kwargs` as `transport.send` takes them.
 
     Args:
         hide: takes our secrets out of the answer and of the errors: no other place does it.
+        observe: gets what came of it, good or bad.
 
     Raises:
         TransientError, RejectedError, NotFoundError, AuthError: see `errors`.
     """
-    raw = transport.send(method, url, deadline=deadline, **kwargs)
-    return read_answer(
-        call=f"{method} {urlsplit(url).path}",
-        status=raw.status,
-        headers=raw.headers,
-        body=raw.body,
-        took=raw.took,
-        now=datetime.now(UTC),
-        hide=hide,
-    )
+    path, began, raw, error = urlsplit(url).path, time.monotonic(), None, None
+    try:
+        raw = transport.send(method, url, deadline=deadline, **kwargs)
+        return read_answer(
+            call=f"{method} {path}",
+            status=raw.status,
+            headers=raw.headers,
+            body=raw.body,
+            took=raw.took,
+            now=datetime.now(UTC),
+            hide=hide,
+        )
+    except SyncError as why:
+        error = why
+        raise
+    finally:
+        observe(
+            Exchange(
+                method=method,
+                path=path,
+                query=kwargs.get("params") or {},
+                sent=kwargs.get("json"),
+                status=raw.status if raw else None,
+                headers=raw.headers if raw else {},
+                body=raw.body if raw else b"",
+                took=time.monotonic() - began,
+                error=error,
+                hide=hide,
+            )
+        )

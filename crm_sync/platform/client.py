@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ from crm_sync.platform import calls, lists, references
 from crm_sync.platform.clock import Reading
 from crm_sync.platform.credentials import Credentials, FixedToken
 from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
+from crm_sync.platform.exchange import Observer
 from crm_sync.platform.lists import Document, Page
 from crm_sync.platform.redaction import Redactor
 from crm_sync.platform.responses import Answer
@@ -35,9 +37,12 @@ class Client:
         *,
         deadline: float = DEADLINE,
         hear: Callable[[Reading], None] = lambda _: None,
+        observe: Observer = lambda _: None,
         secrets: tuple[str, ...] = (),
     ) -> None:
         """Keep what a call needs; `hear` gets what each good answer says of the clock (I29).
+
+        `observe` gets each call, whatever came of it.
 
         No answer and no error shows the credentials, or one of `secrets` (S5).
         """
@@ -45,6 +50,7 @@ class Client:
         self.credentials = credentials
         self.deadline = deadline
         self.hear = hear
+        self.observe = observe
         self.secrets = secrets
 
     # --- webhook management, §4.1 ---
@@ -179,6 +185,10 @@ class Client:
         """Read one page of the workspace's users, zero-based (§2.5)."""
         return self._page("/v1/users", page, size)
 
+    def read(self, path: str, **query: Any) -> Answer:
+        """Read any path; for whoever looks at how the platform answers."""
+        return self._request("GET", path, params=query)
+
     # --- the mechanics ---
     def _pages(self, path: str, size: int) -> Iterator[Document]:
         page, before = 0, None
@@ -216,10 +226,17 @@ class Client:
             headers = {"Authorization": _bearer(token)}
             hide = Redactor((token, *older, *known.secrets))
             return calls.call(
-                method, url, deadline=_left(end), hide=hide, headers=headers, **kwargs
+                method,
+                url,
+                deadline=_left(end),
+                hide=hide,
+                observe=self.observe,
+                headers=headers,
+                **kwargs,
             )
 
-        token = self.credentials.token(self.base_url, deadline=self.deadline, hide=known)
+        bought = partial(self.credentials.token, self.base_url, hide=known, observe=self.observe)
+        token = bought(deadline=self.deadline)
         try:
             answer = call(token)
         except AuthError as refusal:
@@ -230,9 +247,7 @@ class Client:
                 raise NotFoundError(str(refusal)) from refusal
             if not refusal.expired or isinstance(self.credentials, FixedToken):
                 raise
-            left = _left(end)
-            fresh = self.credentials.token(self.base_url, deadline=left, hide=known, fresh=True)
-            answer = call(fresh, token)
+            answer = call(bought(deadline=_left(end), fresh=True), token)
         if answer.clock is not None:
             self.hear(answer.clock)
         return answer

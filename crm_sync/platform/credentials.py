@@ -8,6 +8,7 @@ from typing import Protocol
 
 from crm_sync.platform import calls
 from crm_sync.platform.errors import AuthError
+from crm_sync.platform.exchange import Observer
 from crm_sync.platform.redaction import Redactor
 
 TOKEN_LIFE = 55 * 60  # seconds, where the token does not say when it ends (A6)
@@ -24,7 +25,13 @@ class Credentials(Protocol):
     def secrets(self) -> tuple[str, ...]: ...
 
     def token(
-        self, base_url: str, *, deadline: float, hide: Redactor, fresh: bool = False
+        self,
+        base_url: str,
+        *,
+        deadline: float,
+        hide: Redactor,
+        observe: Observer,
+        fresh: bool = False,
     ) -> str: ...
 
 
@@ -38,7 +45,20 @@ class FixedToken:
     def secrets(self) -> tuple[str, ...]:
         return (self.value,)
 
-    def token(self, base_url: str, *, deadline: float, hide: Redactor, fresh: bool = False) -> str:
+    @property
+    def ends_at(self) -> float | None:
+        """When it ends, in seconds since the epoch; None where it does not say."""
+        return _said_expiry(self.value)
+
+    def token(
+        self,
+        base_url: str,
+        *,
+        deadline: float,
+        hide: Redactor,
+        observe: Observer,
+        fresh: bool = False,
+    ) -> str:
         return self.value
 
 
@@ -53,7 +73,15 @@ class ClientCredentials:
     def secrets(self) -> tuple[str, ...]:
         return (self.secret,)
 
-    def token(self, base_url: str, *, deadline: float, hide: Redactor, fresh: bool = False) -> str:
+    def token(
+        self,
+        base_url: str,
+        *,
+        deadline: float,
+        hide: Redactor,
+        observe: Observer,
+        fresh: bool = False,
+    ) -> str:
         key = (base_url, self.client_id, self.secret)
         kept = tokens.get(key)
         if kept and not fresh and kept[1] - TOKEN_MARGIN > time.time():
@@ -64,6 +92,7 @@ class ClientCredentials:
             deadline=deadline,
             # The platform may give the same token again, and may name it where it gives none.
             hide=replace(hide, in_texts=(kept[0],) if kept else ()),
+            observe=observe,
             json={"clientId": self.client_id, "secret": self.secret},
         )
         token = answer.document.get("token") if isinstance(answer.document, dict) else None
@@ -78,10 +107,16 @@ tokens: dict[tuple[str, str, str], tuple[str, float]] = {}
 
 
 def _expiry(token: str) -> float:
-    """Read `exp` from a JWT (seconds since the epoch), else assume 55 minutes (A6)."""
+    """Read when a token ends, else assume 55 minutes (A6)."""
+    end = _said_expiry(token)
+    return time.time() + TOKEN_LIFE if end is None else end
+
+
+def _said_expiry(token: str) -> float | None:
+    """Read `exp` from a JWT, in seconds since the epoch."""
     try:
         payload = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
         return float(claims["exp"])
     except (IndexError, ValueError, KeyError, TypeError, OverflowError):
-        return time.time() + TOKEN_LIFE
+        return None

@@ -1,4 +1,4 @@
-"""GET from an address that somebody else gave us: never into our own network, never with our token.
+"""Calls an address that somebody else gave us: never into our own network, never with our token.
 
 Each address, also that of a redirect, is resolved once; what it resolves to is checked, and exactly
 that is connected to. So a name that answers differently the second time leads nowhere (S13).
@@ -92,6 +92,32 @@ def get(url: str, wish: Wish, *, deadline: float) -> Iterator[Answer]:
 
 
 @contextmanager
+def post(url: str, body: bytes, wish: Wish, *, deadline: float) -> Iterator[Answer]:
+    """Send a body once and yield the answer; a redirect is an answer like any other.
+
+    The whole `with` block has `deadline` seconds.
+
+    Raises:
+        RejectedError: the address is none that we may call.
+        TransientError: no answer, or none in time; it may have arrived all the same.
+    """
+    with watched(deadline) as call:
+        with _told(call):
+            response = _ask(_checked(url, wish), {**wish.headers, **wish.private}, wish, body)
+        with closing(response):
+            yield Answer(response.status, response.headers, response, call)
+
+
+def check(url: str, wish: Wish) -> None:
+    """Check an address without asking for its name.
+
+    Raises:
+        RejectedError: it is no web address, or not encrypted.
+    """
+    _checked(url, wish)
+
+
+@contextmanager
 def _told(call: Call) -> Iterator[None]:
     """Say what failed on the way in the words of our own errors."""
     try:
@@ -141,12 +167,14 @@ def _port(parts: SplitResult) -> int:
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _ask(parts: SplitResult, headers: Mapping[str, str], wish: Wish) -> urllib3.BaseHTTPResponse:
-    """Ask the first address of the host that can be reached."""
+def _ask(
+    parts: SplitResult, headers: Mapping[str, str], wish: Wish, body: bytes | None = None
+) -> urllib3.BaseHTTPResponse:
+    """Ask the first address of the host that can be reached; with a body, by POST."""
     found = resolve(parts.hostname or "", _port(parts), wish.inside)
     for number, address in enumerate(found, 1):
         try:
-            return _send(address, parts, headers, wish.silence)
+            return _send(address, parts, headers, wish.silence, body)
         except (urllib3.exceptions.ConnectTimeoutError, urllib3.exceptions.NewConnectionError):
             if number == len(found):
                 raise
@@ -198,7 +226,11 @@ def _may_be_asked(ip: str, inside: Collection[str]) -> bool:
 
 
 def _send(
-    ip: str, parts: SplitResult, headers: Mapping[str, str], silence: float | None
+    ip: str,
+    parts: SplitResult,
+    headers: Mapping[str, str],
+    silence: float | None,
+    body: bytes | None,
 ) -> urllib3.BaseHTTPResponse:
     # Without a silence the watchdog ends it.
     timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=silence)
@@ -218,8 +250,9 @@ def _send(
     target = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
     mine = {"User-Agent": HEADERS["User-Agent"], "Accept-Encoding": "identity", **headers}
     return pool.urlopen(
-        "GET",
+        "GET" if body is None else "POST",
         target,
+        body=body,
         headers={**mine, "Host": parts.netloc.rpartition("@")[2]},
         redirect=False,
         retries=False,

@@ -4,7 +4,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,7 +16,9 @@ LEAST_IN_TEXT, LEAST_IN_DOCUMENT = 4, 12
 LEAST_IN_BASE64 = 6
 # Tokens of other times and of other processes, which nobody here knows.
 _UNKNOWN = re.compile(
-    r"(?P<scheme>\b(?:Bearer|Basic)\s+)[\w.~+/=-]{16,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", re.I
+    r"(?P<scheme>\b(?:Bearer|Basic)\s+)[\w.~+/=-]{16,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
+    r"|\bcrm_[\w-]{43}",  # of our own API
+    re.I,
 )
 
 
@@ -40,9 +42,13 @@ class Redactor:
         """
         forms = _all_forms(_at_least(LEAST_IN_DOCUMENT, self.secrets))
         # Any character may be written as \u00XX, so that the bytes alone do not tell.
-        if b"\\u00" not in body and not any(form.encode() in body for form in forms):
+        if b"\\u00" not in body and not any(form in body for form in _in_json(forms)):
             return document
-        return _walked(document, forms)
+        return _walked(document, lambda text: _masked(text, forms))
+
+    def shown(self, document: Any) -> Any:
+        """Return a JSON document for people: each text in it as `text` returns it."""
+        return _walked(document, self.text)
 
 
 NOTHING = Redactor()
@@ -59,13 +65,13 @@ def _masked(text: str, forms: tuple[str, ...]) -> str:
     return text
 
 
-def _walked(value: Any, forms: tuple[str, ...]) -> Any:
+def _walked(value: Any, mask: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return _masked(value, forms)
+        return mask(value)
     if isinstance(value, list):
-        return [_walked(item, forms) for item in value]
+        return [_walked(item, mask) for item in value]
     if isinstance(value, dict):
-        return {_masked(key, forms): _walked(item, forms) for key, item in value.items()}
+        return {mask(key): _walked(item, mask) for key, item in value.items()}
     return value
 
 
@@ -73,6 +79,14 @@ def _walked(value: Any, forms: tuple[str, ...]) -> Any:
 def _all_forms(secrets: tuple[str, ...]) -> tuple[str, ...]:
     found = {form for secret in secrets for form in written_forms(secret)}
     return tuple(sorted(found, key=len, reverse=True))  # a part of another one comes after it
+
+
+@lru_cache(maxsize=256)
+def _in_json(forms: tuple[str, ...]) -> tuple[bytes, ...]:
+    """Return the bytes of texts in a JSON document, where each may be escaped once more."""
+    quoted = {json.dumps(form, ensure_ascii=False)[1:-1] for form in forms}
+    slashed = {one.replace("/", "\\/") for one in quoted}
+    return tuple(one.encode() for one in {*forms, *quoted, *slashed})
 
 
 @lru_cache(maxsize=256)

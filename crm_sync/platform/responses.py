@@ -64,7 +64,7 @@ def read_answer(
         TransientError, RejectedError, NotFoundError, AuthError: as their docstrings say.
     """
     if 200 <= status < 300:
-        theirs = _http_date(headers.get("Date", ""))
+        theirs = http_date(headers.get("Date", ""))
         as_of = theirs - timedelta(seconds=took) if theirs else None
         clock = Reading(theirs, now, took) if theirs and "Age" not in headers else None
         document = _document(call, status, body, hide)
@@ -101,7 +101,8 @@ def _no_number(word: str) -> None:
 
 
 @functools.lru_cache(maxsize=256)  # the many answers of one second say the same
-def _http_date(text: str) -> datetime | None:
+def http_date(text: str) -> datetime | None:
+    """Read the date of a header; None where it is none."""
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
@@ -113,6 +114,6 @@ def _retry_after(text: str, now: datetime) -> float | None:
     try:
         seconds = float(text)
     except ValueError:
-        moment = _http_date(text)
+        moment = http_date(text)
         seconds = (moment - now).total_seconds() if moment else math.nan
     return None if math.isnan(seconds) else min(max(0.0, seconds), RETRY_AFTER_LIMIT)

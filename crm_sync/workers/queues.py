@@ -11,7 +11,7 @@ from typing import Any, Generic
 from django.db.models import Count, Min, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
-from crm_sync import registry
+from crm_sync import registry, tracing
 from crm_sync.jobs import due, runner
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim, Columns, Row, Tally
@@ -22,7 +22,10 @@ from crm_sync.workers.lanes import HeldLane
 from crm_sync.workers.slots import HeldSlots
 
 # Columns of the workspace that a drain reads again, since people and other workers change them.
-REFRESHED = ["paused_until", "pauses", "problem", "conflict_policy", "read_before_write"]
+REFRESHED = [
+    *("paused_until", "pauses", "problem", "restored_at"),
+    *("conflict_policy", "read_before_write", "outgoing_kinds"),
+]
 
 # Set when this process is asked to end: each drain finishes the rows in progress, then stops.
 ending = threading.Event()
@@ -211,6 +214,7 @@ class RowQueue(Generic[Row]):
 
     def _run(self, one: Drain, threads: int) -> Tally:
         mine = one.workspace_id
+        cause = tracing.current().id  # who rang; of a tick it is nobody
 
         def claim(limit: int) -> Sequence[Claim[Row]]:
             now = timezone.now()
@@ -226,10 +230,14 @@ class RowQueue(Generic[Row]):
 
         def work(claims: Sequence[Claim[Row]]) -> Sequence[str]:
             one.check()
+            row = claims[0].row
+            about = f"{row._meta.label_lower}:{row.pk}" if len(claims) == 1 else ""
+            tracing.begin(cause, about=about, attempt=row.attempts + 1)
             return self.work(claims, one)
 
         source = runner.Source(claim, work, Claim.give_back, self.failed, self.batch_size)
-        return runner.run(source, goes_on=one.goes_on, threads=threads, clock=one.clock)
+        with tracing.under(cause):  # work may be done in this thread
+            return runner.run(source, goes_on=one.goes_on, threads=threads, clock=one.clock)
 
     def failed(self, claim: Claim[Row], error: Exception) -> str:
         """Reschedule a row at which our own code failed, and return the outcome."""

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from crm_sync import registry
 from crm_sync.jobs.due import Tally
+from crm_sync.models import call_log
 from crm_sync.workers import lanes, queues
 
 log = logging.getLogger(__name__)
@@ -66,6 +67,7 @@ class Ticker:
             self._thread.join()
         self._pool.shutdown()
         queues.crowded.clear()
+        call_log.flush()
 
     def run(self) -> None:
         """Tick until this process has to end; if the database is down, keep asking."""
@@ -74,6 +76,7 @@ class Ticker:
             try:
                 close_old_connections()
                 self.tick(timezone.now())
+                call_log.flush()
                 is_away = False
             except DatabaseError as error:
                 if not is_away:

@@ -51,7 +51,7 @@ def card(order: Order, assignment: Assignment, name: str, now: datetime) -> dict
         "title": name,
         "id": assignment.platform_id,
         "badge": assignment_badge(assignment),
-        "meaning": MEANINGS.get(assignment.status, ""),
+        "meaning": _meaning(assignment),
         "need": _need(assignment) if is_waiting else "",
         "bring": BRING.format(order.platform_id),
         "facts": [(title, value) for title, value in _facts(order, assignment, now) if value],
@@ -59,6 +59,12 @@ def card(order: Order, assignment: Assignment, name: str, now: datetime) -> dict
         "can_move": order.status not in ORDER_TERMINAL
         and may_reschedule(assignment.status, assignment.assignment_type),
     }
+
+
+def _meaning(assignment: Assignment) -> str:
+    if assignment.is_told_alone and assignment.status in ASSIGNMENT_TERMINAL:
+        return "A callback says so. The platform is asked whether it is true."
+    return MEANINGS.get(assignment.status, "")
 
 
 def _need(assignment: Assignment) -> str:

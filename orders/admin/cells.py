@@ -1,7 +1,7 @@
 """Statuses of orders, assignments and placements as badges: the text says what the colour says."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from django.utils.html import format_html
@@ -38,18 +38,30 @@ PLACEMENT_TONES: dict[str, str] = {
     Placement.State.UNCERTAIN: "warning",
     Placement.State.FAILED: "danger",
 }
+TOLD_ALONE = "A callback says so. The next read of the platform confirms or corrects it."
 LONGEST_NAME = 28  # characters, in a list
 NOTE_TONES = {"gone": "warning", "not known here": "muted"}
 
 
 def order_badge(order: Order) -> SafeString:
-    """Show the status of an order."""
-    return badge(order.status_shown, ORDER_TONES.get(order.status, "muted"))
+    """Show the status of an order, and whether a callback alone says so."""
+    return _status_badge(order, ORDER_TONES)
 
 
 def assignment_badge(assignment: Assignment) -> SafeString:
-    """Show the status of an assignment."""
-    return badge(assignment.status_shown, ASSIGNMENT_TONES.get(assignment.status, "muted"))
+    """Show the status of an assignment, and whether a callback alone says so."""
+    return _status_badge(assignment, ASSIGNMENT_TONES)
+
+
+def _status_badge(row: Order | Assignment, tones: Mapping[str, str]) -> SafeString:
+    tone = tones.get(row.status, "muted")
+    if not row.is_told_alone:
+        return badge(row.status_shown, tone)
+    return format_html(
+        '<span class="cs-badge cs-told cs-{}" title="{}">{}'
+        ' <span class="cs-light">not confirmed</span></span>',
+        *(tone, TOLD_ALONE, row.status_shown),
+    )
 
 
 def placement_badge(placement: Placement) -> SafeString:

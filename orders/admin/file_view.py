@@ -21,6 +21,7 @@ from django.utils.http import content_disposition_header
 
 from crm_sync.access import within
 from crm_sync.admin.ui.cells import page_at
+from crm_sync.admin.ui.scope import note
 from orders.materials import archive, wanted
 from orders.materials.download import storage
 from orders.materials.file_types import FILE_TYPES
@@ -44,13 +45,16 @@ def file_view(admin: Any, request: HttpRequest, file_id: int) -> HttpResponseBas
     """Hand out one stored file; only what is a picture, a PDF or a film is shown (S17, S18)."""
     if not admin.has_view_permission(request):
         raise PermissionDenied
-    stored = MaterialFile.objects.exclude(name="").select_related("material")
+    stored = MaterialFile.objects.exclude(name="").select_related("material__material_set")
     row = get_object_or_404(within(request.user, stored), pk=file_id)
     try:
         file = storage().open(row.name)
     except OSError as error:
         raise Http404("the file is not in the storage any more") from error
     is_saved = "save" in request.GET or not FILE_TYPES[row.content_type].opens
+    if "save" in request.GET:
+        orders = Order.objects.filter(pk=row.material.material_set.order_id or 0)
+        note(request, orders, f"Saved {file_name(row.material, row.content_type)}.")
     response = FileResponse(
         file,
         as_attachment=is_saved,
@@ -73,6 +77,8 @@ def zip_view(admin: Any, request: HttpRequest, pk: int) -> HttpResponseBase:
     )
     if not found.entries:
         raise Http404("no file of this order is stored")
+    count = len(found.entries)
+    note(request, Order.objects.filter(pk=order.pk), f"Saved all files as ZIP: {count}.")
     name = f"order-{order.platform_id}.zip"
     headers = {
         "Content-Disposition": content_disposition_header(as_attachment=True, filename=name),

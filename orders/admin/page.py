@@ -11,6 +11,7 @@ from orders.admin.steps import steps
 from orders.materials import delivered
 from orders.models import ChangeRequest, Order, Placement
 from orders.placing.users import who_act
+from orders.statuses import ORDER_TERMINAL
 
 LONGEST_TIMELINE = 200
 
@@ -30,7 +31,7 @@ def page(order: Any, *, now: datetime) -> dict[str, Any]:
         "badge": order_badge(order),
         "steps": steps(order, lines, now=now),
         "facts": _facts(order, now),
-        "notice": _notice(order, wishes[0], now) if wishes else "",
+        "notice": (_notice(order, wishes[0], now) if wishes else "") or _told_alone(order),
         "assignments": [card(order, assignments[key], names[key], now) for key in names],
         "timeline": timeline.with_wishes(told, zip(wishes, users, strict=True), placement, now),
         "is_cut": len(lines) > LONGEST_TIMELINE,
@@ -67,6 +68,16 @@ def _notice(order: Order, newest: ChangeRequest, now: datetime) -> str:
     return (
         f"The platform was asked to {what} the order and gave no clear answer. The order is being"
         " read again; this page then shows how it stands."
+    )
+
+
+def _told_alone(order: Order) -> str:
+    """Say of an end that a callback alone tells what is not done because of it (S10)."""
+    if not order.is_told_alone or order.status not in ORDER_TERMINAL:
+        return ""
+    return (
+        f"A callback says that the order is {order.status_shown.lower()}. The platform is asked"
+        " whether it is true; nobody gets a mail about it before."
     )
 
 

@@ -74,7 +74,7 @@ def _facts(placement: Any, order: str, now: datetime) -> list[tuple[str, object]
         ("Number", str(placement.pk)),
         ("Session", placement.session_id),
         ("Begun", exact_moment(placement.created_at, now)),
-        ("Begun by", placement.beginner),
+        ("Begun by", placement.beginner or placement.program),
         ("Confirmed", placement.confirmed_at and exact_moment(placement.confirmed_at, now)),
         ("Sent", placement.sent_at and exact_moment(placement.sent_at, now)),
     ]

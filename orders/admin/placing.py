@@ -18,6 +18,7 @@ from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import link, page_of
 from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.scope import note
 from orders.admin.choice_form import ChoiceForm
 from orders.admin.review import review
 from orders.models import Placement
@@ -129,6 +130,8 @@ def _confirm(request: HttpRequest, placement: Placement) -> None:
     account = account_of(request)
     if not confirmation.confirm(placement, revision=int(seen), account=account, now=timezone.now()):
         messages.warning(request, "It is not as you have seen it any more: look at it again.")
+        return
+    note(request, Placement.objects.filter(pk=placement.pk), "Confirmed: to be ordered.")
 
 
 def take_back_view(request: HttpRequest, pk: int) -> HttpResponse:
@@ -136,6 +139,7 @@ def take_back_view(request: HttpRequest, pk: int) -> HttpResponse:
     placement = _own(request, pk)
     if request.method == "POST" and placement.created_by_id == request.user.pk:
         if confirmation.take_back(placement):
+            note(request, Placement.objects.filter(pk=placement.pk), "Taken back.")
             messages.success(request, "Nothing was ordered.")
         else:
             messages.warning(request, "It is too late: it was sent already.")

@@ -16,6 +16,7 @@ from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import badge, link, list_of, page_at, page_of
 from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.scope import note
 from crm_sync.hooks.actions import PropertyAction
 from orders.admin import placing
 from orders.admin.cells import placement_badge
@@ -93,6 +94,9 @@ def _act(request: HttpRequest, group: UUID) -> None:
         account, seen = placing.account_of(request), request.POST.get("seen", "")
         if not selection.confirm(group, seen=seen, account=account, now=timezone.now()):
             messages.warning(request, "It is not as you have seen it any more: look at it again.")
+            return
+        confirmed = selection.members(group).filter(confirmed_at__isnull=False)
+        note(request, confirmed, "Confirmed: to be ordered.")
     elif step == "take_back":
         count = selection.take_back(group)
         messages.success(request, f"Taken back, and not ordered: {count}.")

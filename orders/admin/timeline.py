@@ -100,14 +100,16 @@ def with_wishes(
     """
     mine = [_wish(one, acting.name, now) for one, acting in asked]
     if placement is not None and placement.sent_at is not None:
-        line = Line(f"{_name(placement.created_by)} placed the order", [], "", "")
+        line = Line(
+            f"{_name(placement.created_by, placement.program)} placed the order", [], "", ""
+        )
         at = placement.sent_at
         mine.append(Group("placed", at, moment(at, now), [line], dict(FROM_HERE)))
     return sorted((*found, *mine), key=lambda one: one.at, reverse=True)
 
 
 def _wish(asked: ChangeRequest, acting: str, now: datetime) -> Group:
-    who = _name(asked.asked_by)
+    who = _name(asked.asked_by, asked.program)
     as_whom = f", as {acting}" if acting not in ("", who) else ""
     text = f"{who} {ASKED[asked.kind]}{as_whom}"
     reason = str(asked.body.get("reason") or "")
@@ -120,10 +122,10 @@ def _wish(asked: ChangeRequest, acting: str, now: datetime) -> Group:
     )
 
 
-def _name(account: AbstractBaseUser | None) -> str:
-    """Return the name of one of our people; a command has none."""
+def _name(account: AbstractBaseUser | None, program: str) -> str:
+    """Return the name of one of our people, or of a program; a command has none."""
     if account is None:
-        return "Somebody"
+        return program or "Somebody"
     full = getattr(account, "get_full_name", str)()
     return full or account.get_username()
 

@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from django.db.models import Q
+
 from orders.models import Assignment, MaterialSet, Order
 from orders.reads import poller
 from orders.statuses import AssignmentStatus
@@ -18,8 +20,12 @@ def announce_visuals(
     visual_type: str,
     at: datetime,
     now: datetime,
+    platform_now: datetime | None = None,
 ) -> bool:
     """Make the visuals of an assignment due to be fetched (VISUALS_READY).
+
+    Args:
+        platform_now: see `_announce`; for the marketing materials, too.
 
     Returns:
         False when the same or a later announcement is known already.
@@ -39,7 +45,8 @@ def announce_visuals(
             "due_at": now,
         },
     )
-    return _announce(ready, is_first=is_first or is_named, at=at, now=now)
+    is_first = is_first or is_named
+    return _announce(ready, is_first=is_first, at=at, now=now, platform_now=platform_now)
 
 
 def _name_unannounced(
@@ -59,7 +66,13 @@ def _name_unannounced(
 
 
 def announce_marketing(
-    workspace_id: int, *, property_id: str, target_platform: str, at: datetime, now: datetime
+    workspace_id: int,
+    *,
+    property_id: str,
+    target_platform: str,
+    at: datetime,
+    now: datetime,
+    platform_now: datetime | None = None,
 ) -> bool:
     """Make the marketing materials of a property due to be fetched (MARKETING_MATERIALS_READY).
 
@@ -79,7 +92,7 @@ def announce_marketing(
             "due_at": now,
         },
     )
-    return _announce(ready, is_first=is_first, at=at, now=now)
+    return _announce(ready, is_first=is_first, at=at, now=now, platform_now=platform_now)
 
 
 def expect(order: Order, *, now: datetime) -> None:
@@ -100,9 +113,25 @@ def expect(order: Order, *, now: datetime) -> None:
             )
 
 
-def _announce(ready: MaterialSet, *, is_first: bool, at: datetime, now: datetime) -> bool:
+def _announce(
+    ready: MaterialSet,
+    *,
+    is_first: bool,
+    at: datetime,
+    now: datetime,
+    platform_now: datetime | None,
+) -> bool:
+    """Make it due, unless the same or a later announcement has.
+
+    Args:
+        platform_now: by the platform's clock. An announcement that is dated ahead of it, within
+            what S11 allows, gives way to any other: else it would hide the real ones until then.
+    """
     row = MaterialSet.objects.filter(pk=ready.pk)
-    if not is_first and row.filter(ready_at__lt=at).update(ready_at=at, attempts=0) != 1:
+    older = Q(ready_at__lt=at)
+    if platform_now is not None:
+        older |= Q(ready_at__gt=max(at, platform_now))
+    if not is_first and row.filter(older).update(ready_at=at, attempts=0) != 1:
         return False
     poller.ask(row, QUEUE, ready.workspace_id, now=now)
     return True

@@ -16,6 +16,7 @@ from crm_sync.platform.events import NotUnderstood, read_day, read_moment
 from crm_sync.platform.responses import Answer
 from orders import statuses
 from orders.mirror import lww
+from orders.mirror.forgotten import marks, without_contacts
 from orders.mirror.lww import LwwField
 from orders.mirror.observation import FACT_OF, Observation, word
 from orders.models import Assignment, StatusChange
@@ -49,9 +50,11 @@ def observe(
     document = answer.cleaned
     if not isinstance(document, dict):
         raise TransientError(f"the detail of {before} is no JSON object", unclear=False)
+    document = without_contacts(document, marks(before.workspace_id))
     observation = Observation(answer.as_of, source, now)
     with transaction.atomic():
         _write(before, document, observation, is_whole=_names_products(document))
+        observation.tell(before.workspace_id)
     return observation.contradicts
 
 
@@ -70,7 +73,7 @@ def observe_item(before: Assignment, item: Item, observation: Observation) -> bo
 
 def _is_silent(before: Assignment, item: Item) -> bool:
     """Tell whether an item lacks what each assignment has, or what is known of this one."""
-    if not _names_products(item):
+    if not _names_products(item) or not word(item, "status", 100):
         return True
     person = _photographer(before.photographer, item.get("photographer"))
     is_new_name = person.keys() == {"id"} and person != before.photographer

@@ -15,6 +15,7 @@ from crm_sync.text import clean
 from orders import statuses
 from orders.mirror import lww, timeline
 from orders.mirror.assignment import observe_item
+from orders.mirror.forgotten import marks, without_contacts
 from orders.mirror.observation import Observation, word
 from orders.mirror.rows import ASSIGNMENTS
 from orders.mirror.updates import tie_to_property
@@ -52,11 +53,13 @@ def observe(before: Known, answer: Answer, *, source: StatusChange.Source, now: 
     order, document = before.order, answer.cleaned
     if not isinstance(document, dict):
         raise TransientError(f"the detail of {order} is no JSON object", unclear=False)
+    document = without_contacts(document, marks(order.workspace_id))
     observation = Observation(answer.as_of, source, now)
     with transaction.atomic():
         _observe_assignments(before, document, observation)
         _observe_status(order, word(document, "status", 100), observation)
         _keep_detail(order, document, now)
+        observation.tell(order.workspace_id)
     return observation.contradicts
 
 
@@ -72,8 +75,10 @@ def observe_list(
         True when it should be read again soon, because it contradicts something young.
     """
     observation = Observation(as_of, StatusChange.Source.READ, now)
+    items = without_contacts(items, marks(order.workspace_id))
     with transaction.atomic():
         _observe_assignments(Known(order), {"assignments": clean(items)[0]}, observation)
+        observation.tell(order.workspace_id)
     return observation.contradicts
 
 

@@ -15,14 +15,29 @@ from django.db.models import Model
 
 @dataclass(frozen=True)
 class LwwField:
-    """The columns of a field: its value, when it was set (`at`), the digest that breaks ties."""
+    """The columns of a field.
+
+    Attributes:
+        value: what it says.
+        at: when it was set, by the platform's clock.
+        digest: of the event; breaks ties.
+        confirmed: whether a read has shown this value, "" where nobody asks that. An event says
+            what a read has to confirm (S10).
+    """
 
     value: str
     at: str
     digest: str
+    confirmed: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(filter(None, (self.value, self.at, self.digest, self.confirmed)))
 
 
-STATUS = LwwField("status", "status_at", "status_digest")  # of orders and of assignments
+# Of orders and of assignments.
+STATUS = LwwField("status", "status_at", "status_digest", "is_confirmed")
 APPOINTMENT = LwwField("scheduled_at", "scheduled_watermark", "scheduled_digest")
 ESTIMATE = LwwField("estimated_delivery_date", "estimate_watermark", "estimate_digest")
 ACTION = LwwField("action_required", "action_watermark", "action_digest")
@@ -33,7 +48,7 @@ OF_ASSIGNMENTS = (STATUS, APPOINTMENT, ESTIMATE, ACTION, PHOTOGRAPHER)
 
 def columns(fields: Iterable[LwwField]) -> list[str]:
     """Return the names of all columns of these fields."""
-    return [name for one in fields for name in (one.value, one.at, one.digest)]
+    return [name for one in fields for name in one.columns]
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,8 @@ def write(row: Model, lww_field: LwwField, value: Any, stamp: Stamp) -> Write:
     is_tie = mark == stamp.at and digest != stamp.digest and before != value
     if is_new:
         columns = {lww_field.value: value, lww_field.at: stamp.at, lww_field.digest: stamp.digest}
+        if lww_field.confirmed and before != value:
+            columns[lww_field.confirmed] = False
         for name, new in columns.items():
             setattr(row, name, new)
     return Write(before, is_new, is_tie)
@@ -86,6 +103,8 @@ def observe(row: Model, lww_field: LwwField, value: Any, *, as_of: datetime | No
     """
     mark: datetime = getattr(row, lww_field.at)
     columns: dict[str, Any] = {lww_field.value: value}
+    if lww_field.confirmed:
+        columns[lww_field.confirmed] = True
     if as_of is not None and as_of > mark:
         # An empty digest: an event of the same moment is more precise and wins.
         columns |= {lww_field.at: as_of, lww_field.digest: ""}

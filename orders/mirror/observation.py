@@ -1,11 +1,11 @@
 """One read of the platform on its way into fields and timeline (I23, I29)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from crm_sync.platform.events import canonical_digest
-from orders.mirror import lww, timeline
+from orders.mirror import lww, telling, timeline
 from orders.mirror.lww import LwwField, Stamp
 from orders.models import EPOCH, Assignment, Order, StatusChange
 
@@ -35,6 +35,7 @@ class Observation:
     source: StatusChange.Source
     now: datetime
     contradicts: bool = False
+    _lines: list[dict[str, Any]] = field(default_factory=list)
 
     def write(
         self,
@@ -51,15 +52,25 @@ class Observation:
             row: as it was before the read began.
         """
         before, mark = getattr(row, lww_field.value), getattr(row, lww_field.at)
-        if not lww.observe(row, lww_field, value, as_of=self.as_of) or value == before:
+        if not lww.observe(row, lww_field, value, as_of=self.as_of):
+            return
+        if value == before:
+            if lww_field.confirmed and not getattr(row, lww_field.confirmed):
+                timeline.confirm(row, fact, value, now=self.now)
             return
         stamp = Stamp(self.as_of or self.now, self._digest(row, lww_field, value))
         origin = timeline.Origin(stamp, self.source)
-        timeline.enter(
-            timeline.line(row, fact, previous=before, new=value, origin=origin, is_listed=is_listed)
+        line = timeline.line(
+            row, fact, previous=before, new=value, origin=origin, is_listed=is_listed
         )
+        timeline.enter(line)
+        self._lines.append(line)
         if mark > EPOCH and (self.as_of is None or self.as_of < mark + LAG):
             self.contradicts = True
+
+    def tell(self, workspace_id: int) -> None:
+        """Tell other systems, last of all in the transaction, when the rows stand as they will."""
+        telling.tell(workspace_id, self._lines, now=self.now)
 
     def _digest(self, row: Order | Assignment, lww_field: LwwField, value: Any) -> str:
         seen = [row._meta.label, row.pk, lww_field.value, str(value), str(self.now)]

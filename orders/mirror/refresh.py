@@ -7,14 +7,17 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
+from crm_sync import tracing
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim
+from crm_sync.models import ReceivedEvent
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError
 from orders.mirror import assignment
 from orders.mirror.detail import known, next_read, observe, observe_list
 from orders.mirror.updates import QUEUE
 from orders.models import Assignment, Order, StatusChange
+from orders.models.order import EPOCH
 from orders.reads.schedule import SOON
 from orders.statuses import ORDER_TERMINAL
 
@@ -22,6 +25,7 @@ from orders.statuses import ORDER_TERMINAL
 def read(claim: Claim[Order], client: Client) -> dict[str, Any]:
     """Read one order; a `poller.Reader`."""
     before = known(claim.row)
+    _name_after_event(claim.row, claim.row.platform_id)
     answer = client.get_order(before.order.platform_id)
     now = timezone.now()
     contradicts = observe(before, answer, source=StatusChange.Source.READ, now=now)
@@ -42,11 +46,21 @@ def _read_list(order: Order, client: Client, *, as_of: datetime | None, now: dat
 
 def read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]:
     """Read one assignment; a `poller.Reader`. Its order's reads and the events ask for it."""
-    before = Assignment.objects.get(pk=claim.row.pk)
+    before = Assignment.objects.select_related("order").get(pk=claim.row.pk)
+    _name_after_event(before, before.order.platform_id)
     answer = client.get_assignment(before.platform_id)
     now = timezone.now()
     contradicts = assignment.observe(before, answer, source=StatusChange.Source.READ, now=now)
     return {"due_at": now + SOON if contradicts else None, "read_at": now}
+
+
+def _name_after_event(row: Order | Assignment, order_id: str) -> None:
+    """Read under the id of the event that came since the last read: its log lines are one story."""
+    mine = Q(workspace_id=row.workspace_id, order_platform_id=order_id)
+    events = ReceivedEvent.objects.filter(mine, received_at__gte=row.read_at or EPOCH)
+    digest = events.order_by("-pk").values_list("digest", flat=True).first()
+    if digest:
+        tracing.rename(tracing.of_digest(digest))
 
 
 def read_all_open(workspace_id: int, now: datetime) -> int:

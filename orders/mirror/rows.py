@@ -4,16 +4,20 @@ They are locked until the end of the transaction, everywhere in one sequence: as
 their orders, each by their keys, and last what is only created now.
 """
 
+import functools
 from collections import defaultdict
 from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from crm_sync.hooks.handlers import Batch
 from crm_sync.jobs import fast_sql
 from crm_sync.jobs.fast_sql import Change
+from crm_sync.models import Workspace
+from crm_sync.platform import clock
 from crm_sync.platform.events import PHOTOGRAPHER_BOOKED, REQUIRED, Event
 from crm_sync.text import clean
-from orders.mirror import lww
+from orders.mirror import lww, telling
 from orders.mirror.lww import LwwField, Stamp, Write
 from orders.models import Assignment, Order, StatusChange
 from orders.reads import poller
@@ -102,6 +106,16 @@ class Rows:
             self._properties[key] = found
         return self._properties[key]
 
+    @functools.cached_property
+    def platform_now(self) -> datetime:
+        """What the platform's clock says now at the latest; by ours where it is not known.
+
+        It is known to some seconds: without them each fresh event would seem dated ahead.
+        """
+        mine = Workspace.objects.filter(pk=self.workspace_id)
+        ahead = mine.values_list("clock_ahead", flat=True).get()
+        return self.now + (ahead or timedelta(0)) + clock.MOVED
+
     def set(self, row: Order | Assignment, **columns: Any) -> None:
         """Change columns of a row."""
         for name, value in columns.items():
@@ -111,10 +125,17 @@ class Rows:
     def write_field(
         self, row: Order | Assignment, lww_field: LwwField, value: Any, stamp: Stamp
     ) -> Write:
-        """Write a field of a row; see `lww.write`."""
+        """Write a field of a row; see `lww.write`.
+
+        A value that is dated ahead of the platform's clock, within what S11 allows, makes real
+        events look old until that moment comes: then a read decides.
+        """
         write = lww.write(row, lww_field, value, stamp)
+        is_other = not write.is_new and write.before != value
+        if is_other and getattr(row, lww_field.at) > self.platform_now:
+            self.ask_for(row)
         if write.is_new:
-            self._changed[row] |= {lww_field.value, lww_field.at, lww_field.digest}
+            self._changed[row] |= {*lww_field.columns}
         return write
 
     def enter(self, line: dict[str, Any]) -> None:
@@ -130,6 +151,7 @@ class Rows:
         for model in (Assignment, Order):
             fast_sql.update_many(model, self._changes(model))
         fast_sql.insert_many(StatusChange, self._lines)
+        telling.tell(self.workspace_id, self._lines, now=self.now)
         for model, queue in ((Assignment, ASSIGNMENTS), (Order, QUEUE)):
             if keys := self._asked[model]:
                 asked = model._default_manager.filter(pk__in=keys)

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
+from django.db.models import F
 from django.utils import timezone
 
 from crm_sync.jobs import fast_sql
 from crm_sync.text import clean
 from orders.mirror.lww import Stamp
 from orders.models import Assignment, Order, StatusChange
-from orders.news import news_of
+from orders.news import AFTER_A_READ, news_of
 
 WIDTH = 255
 
@@ -39,6 +40,9 @@ def line(
     assignment = subject if isinstance(subject, Assignment) else None
     before, after = worded(previous), worded(new)
     order_id = subject.order_id if isinstance(subject, Assignment) else subject.pk
+    news = None if was_stale else news_of(fact, before, after)
+    if origin.source == StatusChange.Source.CALLBACK and news in AFTER_A_READ:
+        news = None  # `confirm` makes it news
     return {
         "order": order_id,
         "assignment": None if assignment is None else assignment.pk,
@@ -52,13 +56,31 @@ def line(
         "is_listed": is_listed,
         "was_stale": was_stale,
         "created_at": timezone.now(),
-        "news": None if was_stale else news_of(fact, before, after),
+        "news": news,
     }
 
 
 def enter(line: Mapping[str, Any]) -> None:
     """Add a line to the timeline; the same event again adds nothing."""
     fast_sql.insert(StatusChange, line)
+
+
+def confirm(
+    subject: Order | Assignment, fact: StatusChange.Fact, value: str, *, now: datetime
+) -> None:
+    """Make news of what an event said and a read has now shown to be so (S10).
+
+    It is learned of `now`: whoever was told of all until a moment before is told of it, too (I33).
+    """
+    news = news_of(fact, "", value)
+    if news not in AFTER_A_READ:
+        return
+    if isinstance(subject, Assignment):
+        lines = StatusChange.objects.filter(order=subject.order_id, assignment=subject.pk)
+    else:
+        lines = StatusChange.objects.filter(order=subject.pk, assignment=None)
+    told = lines.filter(fact=fact, new=value, source=StatusChange.Source.CALLBACK, news=None)
+    told.filter(was_stale=False).exclude(previous=F("new")).update(news=news, created_at=now)
 
 
 def has_grown(workspace_id: int, since: datetime) -> bool:

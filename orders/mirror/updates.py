@@ -4,7 +4,7 @@ A mirror records what the platform says, also what §3 does not list, and flags 
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -60,7 +60,8 @@ def apply_order_status(context: EventContext) -> Effect:
         is_listed=is_listed,
         was_stale=not write.is_new,
     )
-    if write.is_tie or _is_gap(write, previous, is_listed) or _has_ended(write, new):
+    is_end = _has_ended(write, order, new, statuses.ORDER_TERMINAL)
+    if write.is_tie or is_end or _is_gap(write, previous, is_listed):
         context.rows.ask_for(order)
     return _effect([write], f"{order}: {_move(previous, new, is_listed)}")
 
@@ -81,7 +82,8 @@ def apply_assignment_status(context: EventContext) -> Effect:
         was_stale=not write.is_new,
     )
     writes = [write, *_write_logistics(context, assignment, new)]
-    if any(one.is_tie for one in writes) or _is_gap(write, previous, is_listed):
+    is_end = _has_ended(write, assignment, new, statuses.ASSIGNMENT_TERMINAL)
+    if any(one.is_tie for one in writes) or is_end or _is_gap(write, previous, is_listed):
         context.rows.ask_for(order)
     return _effect(writes, f"{order}, {assignment}: {_move(previous, new, is_listed)}")
 
@@ -233,9 +235,11 @@ def _is_gap(write: Write, previous: str, is_listed: bool) -> bool:
     return write.is_new and (write.before != previous or not is_listed)
 
 
-def _has_ended(write: Write, status: str) -> bool:
-    """Tell whether the order has just come to its end: it is read once more then."""
-    return write.is_new and write.before != status and status in statuses.ORDER_TERMINAL
+def _has_ended(
+    write: Write, row: Order | Assignment, status: str, terminal: Collection[str]
+) -> bool:
+    """Tell whether only events say that it has ended: nobody is told before a read has (S10)."""
+    return write.is_new and status in terminal and not row.is_confirmed
 
 
 def _move(previous: str, new: str, is_listed: bool) -> str:

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from crm_sync.text import clean
+from orders.mirror import forgotten
 from orders.mirror.observation import word
 from orders.models import PlatformUser, UserList
 
@@ -24,6 +25,7 @@ COLUMNS = {  # of ours, and what the platform calls it
     "phone": "phone",
     "country": "country",
 }
+CONTACT = ("name", "email", "language", "phone", "country")
 FILLED = (*COLUMNS, "gone_at", "account")
 KEYS = ("id", "userReferenceId")  # a key that is cut short would be another one's
 
@@ -53,6 +55,8 @@ def keep(workspace_id: int, items: Sequence[Item], *, walk: int, now: datetime) 
     """
     fresh = 0
     told, set_aside = _readable(workspace_id, items)
+    for key in _forgotten(workspace_id, told):
+        told[key] |= dict.fromkeys(CONTACT, "")
     mine = PlatformUser.objects.filter(workspace_id=workspace_id, platform_id__in=told)
     with transaction.atomic():
         # In one sequence, so that no two of us wait for each other, nor undo a tie by hand.
@@ -123,6 +127,12 @@ def _readable(workspace_id: int, items: Sequence[Item]) -> tuple[dict[str, Colum
         key = f"{columns['user_reference_id'] or platform_id:.80}"
         log.warning("workspace %s: a user is set aside, %s: %s", workspace_id, what, key)
     return told, set_aside
+
+
+def _forgotten(workspace_id: int, told: Iterable[str]) -> list[str]:
+    """Return the ids of those whom we were asked to forget (S23)."""
+    known = forgotten.marks(workspace_id)
+    return [key for key in told if forgotten.digest(forgotten.USER, key) in known] if known else []
 
 
 def _fill(row: PlatformUser, columns: Columns, owners: Mapping[str, int]) -> bool:

@@ -3,6 +3,7 @@
 from orders.models.assignment import Assignment
 from orders.models.calendar_feed import CalendarFeed
 from orders.models.change_request import ChangeRequest
+from orders.models.forgotten import ForgottenPerson
 from orders.models.look import Look
 from orders.models.material import Material, MaterialSet
 from orders.models.material_file import MaterialFile
@@ -18,6 +19,7 @@ __all__ = [
     "Assignment",
     "CalendarFeed",
     "ChangeRequest",
+    "ForgottenPerson",
     "Look",
     "Material",
     "MaterialFile",

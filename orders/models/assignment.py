@@ -22,6 +22,9 @@ class Assignment(DueModel):
     status = models.CharField(max_length=100, blank=True, default="")
     status_at = models.DateTimeField(default=EPOCH)
     status_digest = models.CharField(max_length=64, blank=True, default="")
+    is_confirmed = models.BooleanField(
+        default=False, help_text="A read has shown the status; else a callback alone said so (S10)"
+    )
 
     scheduled_at = models.DateTimeField("appointment", null=True, blank=True)
     scheduled_watermark = models.DateTimeField(default=EPOCH)
@@ -71,6 +74,11 @@ class Assignment(DueModel):
 
     def __str__(self) -> str:
         return f"assignment {self.platform_id}"
+
+    @property
+    def is_told_alone(self) -> bool:
+        """Whether a callback alone says its status; whoever has our secret can send one (S10)."""
+        return bool(self.status) and not self.is_confirmed
 
     @property
     def status_shown(self) -> str:

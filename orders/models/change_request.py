@@ -34,6 +34,7 @@ class ChangeRequest(models.Model):
     asked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
+    program = models.CharField(max_length=110, blank=True, default="", editable=False)
     body = models.JSONField(default=dict, help_text="As it was sent")
     outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.SENT)
     words = models.TextField(blank=True, default="", help_text="What the platform said against it")

@@ -36,6 +36,9 @@ class Order(DueModel):
     status = models.CharField(max_length=100, blank=True, default="")
     status_at = models.DateTimeField(default=EPOCH)
     status_digest = models.CharField(max_length=64, blank=True, default="")
+    is_confirmed = models.BooleanField(
+        default=False, help_text="A read has shown the status; else a callback alone said so (S10)"
+    )
     placed_at = models.DateTimeField(null=True, blank=True, help_text="By the platform's clock")
     observed = models.JSONField(default=dict, help_text="The order detail as it was last read")
     read_at = models.DateTimeField(null=True, blank=True)
@@ -67,6 +70,11 @@ class Order(DueModel):
     def who(self) -> Who:
         """Who ordered; load the row with `prefetch_related("user")`."""
         return Who.of(self.user, self.user_platform_id)
+
+    @property
+    def is_told_alone(self) -> bool:
+        """Whether a callback alone says its status; whoever has our secret can send one (S10)."""
+        return bool(self.status) and not self.is_confirmed
 
     @property
     def status_shown(self) -> str:

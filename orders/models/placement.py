@@ -81,12 +81,19 @@ class Placement(DueModel):
         on_delete=models.SET_NULL,
         related_name="confirmed_placements",
     )
+    # Which program placed it, and under which key of its own: the same key never places another.
+    program = models.CharField(max_length=110, blank=True, default="", editable=False)
+    idempotency_key = models.CharField(max_length=255, null=True, blank=True, editable=False)
+    idempotency_digest = models.CharField(max_length=64, blank=True, default="", editable=False)
     # The same in all placements that one person makes together.
     group = models.UUIDField(null=True, blank=True, editable=False)
 
     class Meta:
         constraints = [
             no_half_lease("placement"),
+            models.UniqueConstraint(
+                fields=["workspace", "idempotency_key"], name="one_placement_of_a_key"
+            ),
             models.UniqueConstraint(
                 fields=["real_estate_property", "created_by"],
                 name="one_draft_per_property_and_person",

@@ -9,7 +9,7 @@ from orders.news import News
 
 
 class StatusChange(models.Model):
-    """One line of the timeline; written once and never changed."""
+    """One line of the timeline; all but `news` and `created_at` is written once (S10)."""
 
     class Fact(models.TextChoices):
         """What changed."""

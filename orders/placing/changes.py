@@ -42,6 +42,7 @@ def reschedule(
     proposed_at: datetime | None = None,
     reason: str = "",
     actor: AbstractBaseUser | None = None,
+    program: str = "",
     token: UUID | None = None,
     now: datetime,
 ) -> Order:
@@ -51,6 +52,7 @@ def reschedule(
         user: a platform user id or a userReferenceId.
         assignment: the platform's id of the assignment.
         actor: who of our people asks for it.
+        program: what else asks for it, as the pages show it.
         token: names this wish; a second call with the same one sends nothing.
 
     Returns:
@@ -66,9 +68,8 @@ def reschedule(
         order, user=user, assignment=assignment, proposed_at=proposed_at, reason=reason
     )
     client = order.workspace.client()
-    request = _remember(
-        order, ChangeRequest.Kind.RESCHEDULE, body, actor=actor, token=token, now=now
-    )
+    by = {"asked_by": actor, "program": program}
+    request = _remember(order, Kind.RESCHEDULE, body, by=by, token=token, now=now)
     return _send(request, lambda: client.reschedule_order(order.platform_id, body), now=now)
 
 
@@ -78,13 +79,15 @@ def cancel(
     user: str,
     reason: str = "",
     actor: AbstractBaseUser | None = None,
+    program: str = "",
     token: UUID | None = None,
     now: datetime,
 ) -> Order:
     """Cancel the order; arguments, result and errors as for `reschedule`."""
     body = cancel_body(order, user=user, reason=reason)
     client = order.workspace.client()
-    request = _remember(order, Kind.CANCEL, body, actor=actor, token=token, now=now)
+    by = {"asked_by": actor, "program": program}
+    request = _remember(order, Kind.CANCEL, body, by=by, token=token, now=now)
     return _send(request, lambda: client.cancel_order(order.platform_id, body), now=now)
 
 
@@ -124,7 +127,7 @@ def _remember(
     kind: str,
     body: dict[str, Any],
     *,
-    actor: AbstractBaseUser | None,
+    by: dict[str, Any],
     token: UUID | None,
     now: datetime,
 ) -> ChangeRequest:
@@ -134,7 +137,7 @@ def _remember(
     databases; the state of the order would let both, as long as neither has an answer.
     """
     soon = now + timedelta(seconds=settings.CALL_DEADLINE) + SOON
-    columns = {"order": order, "kind": kind, "body": body, "asked_by": actor, "sent_at": now}
+    columns = {"order": order, "kind": kind, "body": body, "sent_at": now, **by}
     with transaction.atomic():
         request, is_first = ChangeRequest.objects.get_or_create(
             token=token or uuid4(), defaults=columns

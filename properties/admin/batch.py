@@ -17,6 +17,7 @@ from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import exact_moment, link, page_of
 from crm_sync.admin.ui.delays import delay
 from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.scope import note
 from crm_sync.hooks.person import Person
 from crm_sync.models import Workspace
 from crm_sync.platform.problems import told
@@ -44,7 +45,9 @@ def batch_page(admin: ModelAdmin, request: HttpRequest, batch_id: int) -> HttpRe
         if not admin.has_change_permission(request):
             raise PermissionDenied
         actor = cast("AbstractBaseUser", request.user)
-        if not batches.start(batch, actor=actor, now=timezone.now()):
+        if batches.start(batch, actor=actor, now=timezone.now()):
+            note(request, Batch.objects.filter(pk=batch.pk), "Confirmed.")
+        else:
             messages.info(request, "This was started before.")
         return HttpResponseRedirect(_page(batch))
     is_read = batch.kind == Batch.Kind.READ

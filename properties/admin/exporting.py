@@ -12,6 +12,8 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 
 from crm_sync.admin.ui.base import action
+from crm_sync.admin.ui.scope import note
+from crm_sync.models import Workspace
 from properties.exports import Report, written
 from properties.feeds.table.writer import Written
 from properties.models import Property
@@ -77,6 +79,8 @@ def export(
         messages.error(request, f"Nothing was exported: {error}")
         return None
     _report(request, report, is_whole=is_whole)
+    text = f"Exported {chosen.order_by().count():,} properties as {suffix[1:].upper()}."
+    note(request, Workspace.objects.filter(slug=slugs[0]).only("pk", "slug"), text)
     response = StreamingHttpResponse(_follow(draft, path, steps), content_type=TYPES[suffix])
     name = f"properties-{slugs[0]}-{timezone.now():%Y-%m-%d}{suffix}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

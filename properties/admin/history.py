@@ -64,8 +64,8 @@ def _entry(change: Change, ours: merge.Leaves, now: datetime) -> Entry:
         name="Created" if change.is_creation else label(change.path),
         path=change.path,
         origin=badge(change.get_origin_display(), ORIGIN_TONES.get(change.origin, "muted")),
-        who=str(change.actor) if change.actor else "",
-        note=change.note,
+        who=change.who,
+        note="" if change.origin == Origin.HTTP_API else change.note,
     )
     if not change.is_creation:
         return _with_undo(entry, change, ours.get(change.path))

@@ -210,9 +210,13 @@ class ImportAdmin(ReadOnlyAdmin):
 
     # --- the page ---
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        may_act = self.has_act_permission(request)
-        page = request.GET.get("changed", "")
-        return import_page(row, may_act=may_act, now=timezone.now(), page=page)
+        return import_page(
+            row,
+            may_act=self.has_act_permission(request),
+            may_map=self._may_map(request),
+            now=timezone.now(),
+            page=request.GET.get("changed", ""),
+        )
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
@@ -233,7 +237,7 @@ class ImportAdmin(ReadOnlyAdmin):
     def columns_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Keep which column is which, and have the file looked at anew."""
         row = self._seen(request, pk)
-        if not self.has_act_permission(request):
+        if not self._may_map(request):
             raise PermissionDenied
         try:
             sender = mapping.correct(row, answer_of(row, request.POST), now=timezone.now())
@@ -274,6 +278,12 @@ class ImportAdmin(ReadOnlyAdmin):
         if more > 0:
             writer.writerow([f"and {more} more", "", ""])
         return response
+
+    def _may_map(self, request: HttpRequest) -> bool:
+        """The columns are kept with a sender: who may say them may change senders, too (S17)."""
+        return self.has_act_permission(request) and request.user.has_perm(
+            "properties.change_sender"
+        )
 
     def _seen(self, request: HttpRequest, pk: int) -> Import:
         """Return a row of those that this user sees."""

@@ -12,14 +12,14 @@ from properties.models import Import
 LANGUAGES = ("de", "fr", "it", "en")
 
 
-def columns_part(row: Any, *, may_act: bool) -> dict[str, Any] | None:
+def columns_part(row: Any, *, may_map: bool) -> dict[str, Any] | None:
     """Return what a person may correct before the import; None where there is nothing.
 
     Args:
         row: annotated with `sender_name`.
     """
     heading = row.preview.get("heading")
-    if not heading or not may_act or row.state != Import.State.PREVIEWED:
+    if not heading or not may_map or row.state != Import.State.PREVIEWED:
         return None
     sheet, header_row, columns = heading
     profile = row.preview.get("profile", {})

@@ -63,7 +63,9 @@ def _progress_text(row: Import, now: datetime) -> str:
     return f"{verb} {row.done:,} of {row.total:,} records"
 
 
-def import_page(row: Any, *, may_act: bool, now: datetime, page: str = "") -> dict[str, Any]:
+def import_page(
+    row: Any, *, may_act: bool, may_map: bool, now: datetime, page: str = ""
+) -> dict[str, Any]:
     """Return what the template needs besides Django's own.
 
     Args:
@@ -83,7 +85,7 @@ def import_page(row: Any, *, may_act: bool, now: datetime, page: str = "") -> di
         "counts_title": "What was done" if row.released_at else "What would be done",
         "counts": _counts(summary) if handled(summary) else [],
         "parts": _parts(summary),
-        "columns": columns_part(row, may_act=may_act),
+        "columns": columns_part(row, may_map=may_map),
         "warnings": summary.get("warnings", []),
         "changed": changed_part(summary, page),
         "facts": [(name, value) for name, value in _facts(row, now) if value not in ("", EMPTY)],

@@ -1,7 +1,6 @@
 """The list of properties, and the page of one: loads, calls `editing`, answers."""
 
 from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -16,9 +15,8 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync import registry
 from crm_sync.admin.ui.base import action, display
-from crm_sync.admin.ui.cells import EMPTY, moment, shortened, two_lines
+from crm_sync.admin.ui.cells import EMPTY, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.delays import PAUSE, row_delay
 from crm_sync.admin.ui.filters import WorkspaceFilter
@@ -26,21 +24,18 @@ from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.readonly import ROWS, Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.hooks.actions import PropertyAction
-from crm_sync.hooks.sections import Section
 from crm_sync.platform.problems import told
 from properties.admin.batch import ask, batch_page, batch_progress
 from properties.admin.exporting import EXPORTS, ExportActions
 from properties.admin.filters import ProblemFilter, StateFilter, TypeFilter
-from properties.admin.from_feed import from_feed_section
 from properties.admin.history import history, undo_change
 from properties.admin.pictures import give_pictures, titled
-from properties.admin.sync_tab import state_badge, sync_tab
+from properties.admin.property_page import form_parts, moving_parts, offered_actions
+from properties.admin.sync_tab import state_badge
 from properties.catalog import label
 from properties.forms import PropertyForm
-from properties.forms.page import general_problems, page_tabs
 from properties.forms.values import choice_name
 from properties.models import Batch, Property
-from properties.models.property import ProblemKind
 from properties.push.batches import read_now
 
 DOCUMENTS = ("desired", "observed", "inflight", "leftover")  # no list shows them
@@ -143,7 +138,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Add what the other apps offer, as far as this person may do it (S17)."""
         actions: dict[str, Any] = super().get_actions(request)
-        for one in _actions(request.user):
+        for one in offered_actions(request.user):
             actions[one.name] = (_run(one), one.name, one.label_of_many)
         return actions
 
@@ -192,9 +187,9 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
         form, row = context["adminform"].form, context["original"]
-        context |= _page(form)
+        context |= form_parts(form)
         if row is not None:
-            context |= _moving(row, request.user, timezone.now())
+            context |= moving_parts(row, request.user, timezone.now())
             context["media"] = sum((one.media for one in context["sections"]), context["media"])
         response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
         return response
@@ -234,7 +229,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             "has_change_permission": may_change,
             "is_newer": request.GET.get("revision", "") not in ("", str(row.revision)),
         }
-        context |= _moving(row, request.user, timezone.now())
+        context |= moving_parts(row, request.user, timezone.now())
         return render(request, "properties/live.html", context)
 
     def _row(self, request: HttpRequest, object_id: str) -> Property:
@@ -257,43 +252,6 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nothing is deleted here: the platform has no call for it (§4.6)."""
         return False
-
-
-def _page(form: PropertyForm) -> dict[str, Any]:
-    """Return what the template of the page needs of the form."""
-    tabs = page_tabs(form)
-    wrong = [tab for tab in tabs if tab.error_count]
-    return {
-        "tabs": tabs,
-        "shown_input": form["shown"] if "shown" in form.fields else None,
-        "first_wrong_tab": wrong[0].slug if wrong else "",
-        "general_problems": general_problems(form),
-    }
-
-
-def _moving(row: Any, user: Any, now: datetime) -> dict[str, Any]:
-    """Return what the templates need of the state of a property, which moves by itself."""
-    return {
-        "sync": sync_tab(row, now),
-        "state": state_badge(row.sync_state),
-        "in_step_as_of": moment(row.read_at, now),
-        "read_when": row_delay(row, now),
-        "can_read": row.platform_id is not None and ProblemKind.GONE not in row.problem,
-        "sections": _sections(row, user),
-        "offered_actions": _actions(user),
-    }
-
-
-def _sections(row: Any, user: Any) -> list[Section]:
-    """Return what the feed and the other apps say of a property to this person (S17)."""
-    now = timezone.now()
-    found = from_feed_section(row)
-    found += [one for show in registry.hooks().property_sections for one in show(row, now)]
-    return [one for one in found if user.has_perm(one.permission)]
-
-
-def _actions(user: Any) -> list[PropertyAction]:
-    return [one for one in registry.hooks().property_actions if user.has_perm(one.permission)]
 
 
 def _run(offered: PropertyAction) -> Callable[..., HttpResponse]:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
@@ -170,8 +169,7 @@ class SourceAdmin(ScopedAdmin):
     ) -> HttpResponse:
         rows = Source.objects.filter(pk__in=[row.pk for row in queryset])
         count = rows.update(due_at=timezone.now(), **columns)
-        user = int(request.user.pk or 0)
-        LogEntry.objects.log_actions(user, rows.defer("secret"), CHANGE, text)
+        self.note(request, rows.defer("secret"), text)
         messages.success(request, f"A worker looks in a moment: {count}.")
         only = rows.only("pk").first() if count == 1 else None
         return HttpResponseRedirect(page_of(only) if only else request.get_full_path())

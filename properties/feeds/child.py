@@ -28,12 +28,14 @@ def main(path: Path, profile: Profile, output: BinaryIO) -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # nobody reads any more: end without a word
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_DATA, MAX_MEMORY)
-    kind, problem = "whole", ""
+    kind, problem, is_too_large = "whole", "", False
     try:
         _write_items(path, profile, output)
     except NotAFeed as error:
         kind, problem = type(error).__name__, str(error)
     except MemoryError:
+        is_too_large = True
+    if is_too_large:  # only here is the memory of what failed free again
         size = resource.getrlimit(resource.RLIMIT_DATA)[0] // 1024**2
         kind, problem = "NotAFeed", f"{path.name}: takes more than {size} MiB to read: split it"
     output.write(json.dumps(["end", kind, problem]).encode("ascii") + b"\n")

@@ -32,12 +32,7 @@ def receive(
     new.name = clean(upload.name or "")[0][:255] or "without a name"
     new.size, new.stored_as = _store(upload)
     new.uploaded_by_id, new.uploaded_at, new.due_at = actor.pk, now, now
-    try:
-        new.save(force_insert=True)
-    except BaseException:
-        new.path.unlink()
-        raise
-    doorbell.ring(QUEUE, new.workspace_id)
+    _queue(new)
     return new
 
 
@@ -54,12 +49,7 @@ def keep(new: Import, path: Path, *, is_released: bool, now: datetime) -> None:
     if is_released:
         new.state, new.released_at = Import.State.RUNNING, now
     path.rename(new.path)
-    try:
-        new.save(force_insert=True)
-    except BaseException:
-        new.path.unlink()
-        raise
-    doorbell.ring(QUEUE, new.workspace_id)
+    _queue(new)
 
 
 def release(imports: QuerySet[Import], *, actor: AbstractBaseUser, now: datetime) -> int:
@@ -97,6 +87,16 @@ def cancel(imports: QuerySet[Import], *, now: datetime) -> int:
     asked = wanted.filter(cancel_asked=False).update(cancel_asked=True)
     _ring(imports)
     return ended + asked
+
+
+def _queue(new: Import) -> None:
+    """Save an import whose file is stored; without a row nothing would ever remove the file."""
+    try:
+        new.save(force_insert=True)
+    except BaseException:
+        new.path.unlink()
+        raise
+    doorbell.ring(QUEUE, new.workspace_id)
 
 
 def _store(upload: "File[bytes]") -> tuple[int, str]:

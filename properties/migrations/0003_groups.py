@@ -7,7 +7,7 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 # No workspace, no received event: those hold how the platform is reached.
 SEEN = {
-    "properties": ("view_property", "view_conflict"),
+    "properties": ("view_property", "view_conflict", "view_sender", "view_source"),
     "orders": ("view_order", "view_placement", "view_platformuser"),
 }
 AGENTS = {
@@ -15,7 +15,10 @@ AGENTS = {
     "orders": (*SEEN["orders"], "change_order", "add_placement", "change_placement"),
 }
 OPERATORS = {
-    "properties": (*AGENTS["properties"], "view_driftcheck", "view_import", "add_import"),
+    "properties": (
+        *(*AGENTS["properties"], "view_driftcheck", "view_import", "add_import"),
+        *("add_sender", "change_sender", "add_source", "change_source"),
+    ),
     "orders": (
         *(*AGENTS["orders"], "change_platformuser"),
         *("view_calendarfeed", "change_calendarfeed"),
@@ -25,7 +28,10 @@ OPERATORS = {
     "crm_sync": (
         *("all_workspaces", "view_workspace", "add_workspace", "change_workspace"),
         *("view_webhookmonitor", "change_webhookmonitor", "view_gap", "change_gap"),
-        *("view_receivedevent", "change_receivedevent"),
+        *("view_receivedevent", "change_receivedevent", "view_platformcall"),
+        *("view_apitoken", "add_apitoken", "change_apitoken"),
+        *("view_subscription", "add_subscription", "change_subscription"),
+        *("view_outgoingmessage", "change_outgoingmessage"),
     ),
     "django_celery_beat": tuple(
         f"{verb}_{model}"

@@ -17,6 +17,7 @@ class Origin(models.TextChoices):
     FEED = "FEED", "Feed"
     MISSING = "MISSING", "Missing in its feed"
     API = "API", "Our own code"
+    HTTP_API = "HTTP_API", "API"
     PLATFORM = "PLATFORM", "Platform"
 
 
@@ -50,6 +51,13 @@ class Change(models.Model):
 
     def __str__(self) -> str:
         return f"{self.path or 'creation'} at revision {self.revision}"
+
+    @property
+    def who(self) -> str:
+        """Who made it: one of our people, or a program, which is named in the note."""
+        if self.origin == Origin.HTTP_API:
+            return self.note
+        return str(self.actor) if self.actor else ""
 
     @property
     def is_creation(self) -> bool:

@@ -70,6 +70,8 @@ def observe(
     merged = merge.three_way(
         base=row.observed, ours=ours, theirs=shown, inflight=pending, equal=equal
     )
+    if asked.keys() & {clash.path for clash in merged.clashes}:
+        policy = Workspace.ConflictPolicy.ASK  # who was asked decides, also after a newer value
     theirs_win = policy == Workspace.ConflictPolicy.PLATFORM_WINS
     lost = {clash.path: clash.theirs for clash in merged.clashes if theirs_win}
     adopted = worded | merged.adopted | lost

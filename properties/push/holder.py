@@ -4,8 +4,9 @@ Each edit increments the revision. If a row was edited in between, its plan is m
 row, and a push that has ended leaves it due.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -19,15 +20,18 @@ from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind, taken_reference, with_problem
 from properties.pull.observation import Observation
+from properties.push import telling
 from properties.push.plan import Columns, Plan, changed, with_columns
 
 
 class Holder:
     """The holder of a property; `row` is as last read or written. All methods raise `LeaseLost`."""
 
-    def __init__(self, claim: Claim[Property]) -> None:
-        """Start with the row as it was claimed."""
-        self.claim = claim
+    def __init__(
+        self, claim: Claim[Property], wanted: Collection[str], clock: Callable[[], datetime]
+    ) -> None:
+        """Start with the row as it was claimed; `wanted` are the kinds of messages about it."""
+        self.claim, self.wanted, self.clock = claim, wanted, clock
         self.row = claim.row
 
     def write_plan(self, make: Callable[[Property], Plan]) -> Plan:
@@ -65,7 +69,7 @@ class Holder:
     def end(self, plan: Plan) -> str:
         """Write the end of a push, release the row, return the outcome; an edited row stays due."""
         columns = _with_revision(self.row, plan.columns)
-        if not self.claim.finish_if(columns, revision=self.row.revision):
+        if not self._finish(columns, revision=self.row.revision):
             edited = {"due_at": self.claim.row.due_at}
             rest = {k: v for k, v in plan.columns.items() if k != "problem"}
             self.claim.finish(**rest | edited)
@@ -81,12 +85,25 @@ class Holder:
                 around.enter_context(transaction.atomic())
             if duplicate:
                 duplicate.delete()  # first: one mirror an id
-            write = self.claim.finish_if if plan.ending else self.claim.write
+            write = self._finish if plan.ending else self.claim.write
             is_written = write(changed(row, columns), revision=row.revision)
             if is_written and seen:
                 _keep(seen, row)
             elif duplicate:
                 transaction.set_rollback(True)
+        return is_written
+
+    def _finish(self, columns: Columns, revision: int | None = None) -> bool:
+        """End the push of the revision that was read, and tell of it in the same transaction."""
+        now, row = self.clock(), with_columns(self.row, columns)
+        message = telling.news(row, self.wanted, now=now)
+        with ExitStack() as around:
+            if message:
+                around.enter_context(transaction.atomic())
+                columns = columns | {"told": telling.mark(message.data["state"], row)}
+            is_written = self.claim.finish_if(columns, revision=revision)
+            if is_written and message:
+                telling.tell(row, message, now=now)
         return is_written
 
 

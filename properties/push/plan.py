@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 
 from crm_sync.jobs import due
+from crm_sync.models import Workspace
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError
 from properties import merge
 from properties.catalog import READ_ONLY
@@ -27,6 +28,7 @@ from properties.merge import Document, Leaves, Patch
 from properties.models import Property
 from properties.models.property import ProblemKind, WaitReason, with_problem
 from properties.pull.observation import Observation, observe
+from properties.push import after_restore
 
 DEADLINE = timedelta(seconds=settings.CALL_DEADLINE)
 CREATE_WAIT = 6 * DEADLINE  # how long an unclear POST may still be on its way (I8)
@@ -155,6 +157,7 @@ def reconcile(
     earlier: EarlierCalls,
     now: datetime,
     has_time: bool,
+    restored_at: datetime | None = None,
 ) -> Plan:
     """Merge what was read into the row, and find the smallest PATCH.
 
@@ -162,13 +165,19 @@ def reconcile(
         document: the platform's document, with its texts cleaned; None when nothing was read.
         policy: which side wins when both changed a field.
         has_time: enough of the lease is left for a call that changes something (I13).
+        restored_at: when the database was restored from a backup, if it ever was.
 
     Returns:
         a plan with the PATCH and its record in flight. Or one with an ending: "in sync", or "put
         back" when there is something to send but too little time.
     """
     seen = None
-    if document is not None:
+    if document is not None and after_restore.is_unread(row, restored_at):
+        # What was in flight then may be what the platform had before something newer.
+        earlier = EarlierCalls(verify_at=earlier.verify_at)
+        seen = observe(row, document, Workspace.ConflictPolicy.ASK, now=now, inflight={})
+        seen = after_restore.asked(with_columns(row, seen.columns), seen)
+    elif document is not None:
         seen = observe(row, document, policy, now=now, inflight=earlier.inflight)
     columns = dict(seen.columns) if seen else {}
     merged = with_columns(row, columns)

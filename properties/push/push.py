@@ -26,6 +26,7 @@ from properties.models import Property
 from properties.models.property import WaitReason
 from properties.pull.reading import Read, goes_by_id, read
 from properties.push import plan
+from properties.push.after_restore import is_unread
 from properties.push.holder import Holder
 from properties.push.parents import waits_for_parent
 from properties.push.plan import DEADLINE, MARGIN, PARENT_WAIT, Call, EarlierCalls, Plan, Sent
@@ -43,7 +44,7 @@ def push(
     Raises:
         LeaseLost: another worker holds the row now, and nothing more was written.
     """
-    holder, now = Holder(claim), clock()
+    holder, now = Holder(claim, workspace.outgoing_kinds, clock), clock()
     found = plan.with_columns(claim.row, claim.found)
     earlier = plan.earlier_calls(found, abandoned=claim.abandoned, now=now)
     if claim.abandoned:  # whatever becomes of this push
@@ -101,6 +102,7 @@ class _Push:
             self.workspace.read_before_write
             or row.platform_id is None
             or self.earlier.must_verify
+            or is_unread(row, self.workspace.restored_at)
             # With nothing to send it was made due for a read: by a walk, a check, a person.
             or not smallest_patch(row, inflight=self.earlier.pending).parts
         )
@@ -111,7 +113,13 @@ class _Push:
         has_time = not self._is_late(MARGIN)
         return self.holder.write_plan(
             lambda row: plan.reconcile(
-                row, document, policy, earlier=self.earlier, now=now, has_time=has_time
+                row,
+                document,
+                policy,
+                earlier=self.earlier,
+                now=now,
+                has_time=has_time,
+                restored_at=self.workspace.restored_at,
             )
         )
 

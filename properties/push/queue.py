@@ -15,7 +15,7 @@ from properties.push.push import push
 NEEDED = (
     *("workspace", "object_reference_id", "platform_id", "desired", "observed", "inflight"),
     *("revision", "verify_at", "create_sent_at", "problem", "last_answer", "read_at", "pushed_at"),
-    *("fed_by", "due_at", "lease_token", "lease_until", "attempts", "wait_reason"),
+    *("fed_by", "told", "due_at", "lease_token", "lease_until", "attempts", "wait_reason"),
 )
 
 

@@ -60,6 +60,8 @@ class Platform:
         self.switches = dict(self._usual_switches)
         self.calls: deque[Call] = deque(maxlen=CALLS_KEPT)
         self.journal: Journal | None = None
+        # Names by which it may be called; any, where it is served in the caller's own process.
+        self.hosts: frozenset[str] = frozenset({"*"})
         self.effects = 0  # how many calls were carried out; none of those that a fault refused
         self.lock = threading.RLock()
         self.has_pending = threading.Event()

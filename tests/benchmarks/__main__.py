@@ -20,12 +20,13 @@ from tests.benchmarks import (
     many,
     pages,
     sandbox,
+    sizes,
     tick,
 )
 from tests.benchmarks.figures import Figure
 
 BENCHMARKS: tuple[ModuleType, ...] = (sandbox, tick, claims, many, drain, events, imports)
-BY_NAME: tuple[ModuleType, ...] = (feeds, lists, pages)  # too long for all of them together
+BY_NAME: tuple[ModuleType, ...] = (feeds, lists, pages, sizes)  # too long for all of them together
 LIMIT = 600  # seconds, for all of them
 
 

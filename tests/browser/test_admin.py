@@ -12,6 +12,7 @@ from django.test import RequestFactory
 from django.urls import reverse
 from django.utils.timezone import now
 
+from crm_sync.api import tokens
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
 from orders.calendar.periods import VIEWS
@@ -188,6 +189,8 @@ def every_page() -> list[str]:
     feed = {"address": "https://feeds.test/unload.zip", "is_enabled": False}
     source = Source.objects.create(workspace=row.workspace, sender=sender, **feed)
     Fetch.objects.create(workspace=row.workspace, source=source, outcome="FAILED", text="404")
+    scopes = ["properties:read", "orders:write"]
+    tokens.issue(row.workspace, name="ERP", scopes=scopes, now=now())
     own = [
         reverse("admin:properties_property_history", args=[row.pk]),
         reverse("admin:properties_property_undo", args=[row.pk, change.pk]) + "?field=title",

@@ -115,6 +115,6 @@ def test_the_compose_file_starts_what_the_procfile_does():
 def test_the_compose_file_is_yaml_and_starts_again_what_dies():
     found = services()
     lasting = {name: one["restart"] for name, one in found.items() if name != "migrate"}
-    assert lasting == dict.fromkeys((*KINDS, "database", "broker"), "always")
+    assert lasting == dict.fromkeys((*KINDS, "proxy", "database", "broker"), "always")
     assert {kind: essence(found[kind]["command"]) for kind in KINDS} == PROCFILE
     assert "/readyz" in found["web"]["healthcheck"]["test"][-1]

@@ -59,6 +59,13 @@ def test_a_setting_that_is_none_is_named_in_one_line(tmp_path, said, line):
     assert (ended.returncode, ended.stderr) == (1, f"It cannot start: {line}\n")
 
 
+def test_a_document_that_is_none_is_not_repeated(tmp_path):
+    settings = {"MATERIALS_STORAGE": "storage", "MATERIALS_STORAGE_OPTIONS": "{'key': 'canary'}"}
+    ended = start(tmp_path / "data", **settings)
+    line = "MATERIALS_STORAGE_OPTIONS is no JSON document. See .env.example."
+    assert (ended.returncode, ended.stderr) == (1, f"It cannot start: {line}\n")
+
+
 @pytest.mark.parametrize("command", STARTS.values(), ids=STARTS)
 def test_each_process_says_so(tmp_path, command):
     ended = start(tmp_path / "data", command, CALL_DEADLINE="soon")

@@ -32,7 +32,7 @@ def taken():
 
     def taken_(body: bytes, kind: tuple[str, str]) -> tuple[list, list]:
         bodies, refused = [], []
-        worker = Celery("one", broker="memory://")
+        worker = Celery("one", broker="memory://", set_as_current=False)
         worker.conf.update(accept_content=app.conf.accept_content)
         with Connection("memory://") as connection:
             channel = connection.channel()

@@ -18,7 +18,14 @@ from django.utils.timezone import now
 from crm_sync.hooks.invariants import CheckGroup
 from crm_sync.inbox import store as inbox_store
 from crm_sync.integrity import audit as audit_module
-from crm_sync.models import ReceivedEvent, Slot, WebhookMonitor, Workspace
+from crm_sync.models import (
+    OutgoingMessage,
+    ReceivedEvent,
+    Slot,
+    Subscription,
+    WebhookMonitor,
+    Workspace,
+)
 from orders.mirror import user_list
 from orders.models import (
     EPOCH,
@@ -247,6 +254,23 @@ def foreign_file(workspace: Workspace) -> str:
     return file(material=theirs, due_at=now())(workspace)
 
 
+def told(**columns: Any):
+    def act(workspace: Workspace) -> str:
+        where = {"workspace": workspace, "address": "https://x.test", "due_at": now()}
+        return str(Subscription.objects.create(**(where | columns)))
+
+    return act
+
+
+def said(**columns: Any):
+    def act(workspace: Workspace) -> str:
+        told()(workspace)
+        where = {"workspace": workspace, "subscription": first(Subscription), "kind": "test"}
+        return str(OutgoingMessage.objects.create(**(where | columns)))
+
+    return act
+
+
 def order_lost(workspace: Workspace) -> str:
     row = first(ReceivedEvent, state="APPLIED", kind="ORDER_STATUS_UPDATED")
     plant(ReceivedEvent, row.pk, order_platform_id="nowhere")
@@ -324,6 +348,11 @@ PLANTED += [
     (MAI, TOO_LONG, row_of(PersonSettings, **ENDLESS)),
     (PLA, NOBODY, row_of(Placement, **EXPIRED)),
     (PLA, TOO_LONG, row_of(Placement, due_at=LONG_AGO, **ENDLESS)),
+]
+PLANTED += [
+    ("subscriptions", "is tried later than any wait", told(due_at=FAR)),
+    ("subscriptions", TOO_LONG, told(**ENDLESS)),
+    ("outgoing messages", "is sent later than any delay", said(due_at=FAR)),
 ]
 NEWER = [
     ("ORDER_STATUS", "status_at"),

@@ -8,7 +8,15 @@ import pytest
 from django.apps import apps
 from django.db import IntegrityError, models, transaction
 
-from crm_sync.models import Lane, ReceivedEvent, Slot, WebhookMonitor, Workspace
+from crm_sync.models import (
+    Lane,
+    OutgoingMessage,
+    ReceivedEvent,
+    Slot,
+    Subscription,
+    WebhookMonitor,
+    Workspace,
+)
 from orders.models import (
     Assignment,
     ChangeRequest,
@@ -178,6 +186,16 @@ def test_a_fetch_has_a_known_outcome_and_no_half_lease(workspace):
     assert "fetch_has_no_half_lease" in refused(row, {"lease_token": TOKEN})
 
 
+def test_a_subscription_that_is_enabled_is_due_and_its_messages_while_they_are_pending(workspace):
+    to = Subscription.objects.create(workspace=workspace, address="https://x.test", **DUE)
+    assert "subscription_has_no_half_lease" in refused(to, {"lease_token": TOKEN})
+    assert "enabled_subscription_is_due" in refused(to, {"due_at": None})
+    row = OutgoingMessage.objects.create(workspace=workspace, subscription=to, **DUE)
+    assert "outgoing_has_a_known_state" in refused(row, {"state": "LOST", "due_at": None})
+    for columns in ({"due_at": None}, {"state": "DELIVERED"}, {"state": "GIVEN_UP"}):
+        assert "outgoing_is_due_as_long_as_it_is_pending" in refused(row, columns)
+
+
 @pytest.mark.once
 def test_each_constraint_of_the_database_is_tried(db):
     ours = [
@@ -195,4 +213,6 @@ def test_each_constraint_of_the_database_is_tried(db):
     tried |= {"stored_file_has_a_name_and_a_digest", "wanted_files_are_stored_or_say_why_not"}
     tried |= {"source_has_no_half_lease", "source_has_one_schedule", "source_on_a_schedule_is_due"}
     tried |= {"fetch_has_a_known_outcome", "fetch_has_no_half_lease"}
+    tried |= {"subscription_has_no_half_lease", "enabled_subscription_is_due"}
+    tried |= {"outgoing_has_a_known_state", "outgoing_is_due_as_long_as_it_is_pending"}
     assert set(ours) - tried == set()

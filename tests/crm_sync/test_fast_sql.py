@@ -100,7 +100,7 @@ def test_of_many_new_rows_those_that_are_there_already_are_left_as_they_are(hook
         name: Order._meta.get_field(name).get_default()
         for name in (
             *("object_reference_id", "property_platform_id", "user_platform_id"),
-            *("observed", "problem", "attempts", "status_digest"),
+            *("observed", "problem", "attempts", "status_digest", "is_confirmed"),
         )
     }
     rows = [

@@ -1,5 +1,6 @@
 """The figures for Prometheus: who gets them, what they say, and that they cost a few queries."""
 
+import json
 import re
 from datetime import datetime, timedelta
 
@@ -148,6 +149,7 @@ def test_while_the_database_is_away_the_answer_is_503(transactional_db):
     assert (answer.status_code, answer.content) == (503, b"no database\n")
 
 
+DASHBOARD = ROOT / "docs" / "deploy" / "grafana.json"
 ALERTS = ROOT / "docs" / "deploy" / "alerts.yaml"
 
 
@@ -155,9 +157,27 @@ def test_each_alert_asks_for_a_figure_that_there_is_and_leads_to_what_to_do(plac
     text = ALERTS.read_text()
     asked = set(re.findall(r"crm_sync_\w+", text))
     described = set(re.findall(r"^# HELP (crm_sync_\w+)", ask().content.decode(), re.MULTILINE))
-    assert (asked - described, len(asked)) == (set(), 7)
+    assert (asked - described, len(asked)) == (set(), 8)
     page = (ROOT / "docs" / "alerts.md").read_text()
     headings = {
         one.lower().replace(" ", "-") for one in re.findall(r"^## (.*)$", page, re.MULTILINE)
     }
     assert set(re.findall(r"runbook: (\S+)", text)) == headings
+
+
+def test_the_dashboard_shows_each_figure_that_there_is_and_no_other(place):
+    board = json.loads(DASHBOARD.read_text())
+    panels = board["panels"]
+    asked = [target["expr"] for panel in panels for target in panel["targets"]]
+    asked += [one["query"] for one in board["templating"]["list"]]
+    described = re.findall(r"^# HELP (crm_sync_\w+)", ask().content.decode(), re.MULTILINE)
+    assert set(re.findall(r"crm_sync_\w+", " ".join(asked))) == set(described)
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    places = [
+        (x, y)
+        for at in (panel["gridPos"] for panel in panels)
+        for x in range(at["x"], at["x"] + at["w"])
+        for y in range(at["y"], at["y"] + at["h"])
+    ]
+    assert len(set(places)) == len(places)
+    assert max(x for x, _ in places) < 24

@@ -1,6 +1,7 @@
 """What must go, and what must stay: a document that is changed by chance would be pushed back."""
 
 import base64
+import html
 import json
 from datetime import UTC, datetime
 
@@ -48,6 +49,14 @@ def test_a_document_loses_long_secrets_in_names_and_values_however_they_are_esca
     body = f'{{"a": ["x {escaped} y", 1, null], "{escaped}": {{"b": true}}}}'.encode()
     found = Redactor((SECRET,)).document(json.loads(body), body)
     assert found == {"a": ["x *** y", 1, None], "***": {"b": True}}
+
+
+def test_a_document_loses_a_secret_that_was_written_as_html_before_it_became_json():
+    secret = 'canary/token+"\\%-8f3kd0'
+    document = {"error": f"no {html.escape(secret)} here"}
+    body = json.dumps(document).encode()
+    assert Redactor((secret,)).document(document, body) == {"error": "no *** here"}
+    assert Redactor((secret,)).shown(document) == {"error": "no *** here"}
 
 
 def test_a_document_keeps_what_is_a_secret_by_chance():

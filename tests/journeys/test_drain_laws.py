@@ -14,8 +14,17 @@ from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 
 from crm_sync import registry
+from crm_sync.hooks.messages import Message
 from crm_sync.jobs import due
-from crm_sync.models import Lane, ReceivedEvent, Slot, WebhookMonitor, Workspace
+from crm_sync.models import (
+    Lane,
+    ReceivedEvent,
+    Slot,
+    Subscription,
+    WebhookMonitor,
+    Workspace,
+)
+from crm_sync.outgoing import outbox
 from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain, RowQueue
 from orders.mirror import user_list
@@ -34,6 +43,8 @@ from orders.news import News
 from orders.notices.choices import choose
 from properties.editing import create
 from properties.models import Fetch, Import, Property, Sender, Source
+from tests.crm_sync.receivers import subscribe
+from tests.crm_sync.sockets import Server, answering
 from tests.orders.admin_rows import note
 from tests.properties.uploaded import table, upload
 
@@ -154,7 +165,20 @@ def fill_source_mails(workspace, _) -> None:
         Fetch.objects.create(workspace=workspace, source=source, outcome="AWAY", due_at=now)
 
 
+ALWAYS_FINE = Server(answering(b""))
+
+
+def fill_outgoing(workspace, _) -> None:
+    now = timezone.now()
+    for _ in range(BACKLOG):
+        subscribe(workspace, ALWAYS_FINE.url)
+    outbox.tell(
+        workspace.pk, ["property.in_sync"], lambda: [Message("property.in_sync", now, {})], now=now
+    )
+
+
 FILL = {
+    "outgoing": (Subscription, fill_outgoing),
     "properties": (Property, fill_properties),
     "received_events": (ReceivedEvent, fill_received_events),
     "orders": (Order, fill_orders),
@@ -180,6 +204,7 @@ def queue(request, settings, workspace, admin_user, monkeypatch) -> RowQueue:
     """Return a queue with a backlog larger than the budget."""
     settings.ORDER_READS_A_MINUTE = 100_000
     settings.MATERIALS_DOWNLOAD = True
+    settings.OUTGOING_INTERNAL_HOSTS = ["127.0.0.1"]
     monkeypatch.setattr(queues, "ending", threading.Event())
     monkeypatch.setattr(queues, "crowded", threading.Event())
     FILL[request.param][1](workspace, admin_user)

@@ -30,7 +30,7 @@ class Caller:
 
     def __init__(self, url: str, folder: Path):
         broker.use()
-        self.app, self.folder = Celery("caller", broker=url), folder
+        self.app, self.folder = Celery("caller", broker=url, set_as_current=False), folder
         folder.mkdir()
 
     def ring(self, seconds: float) -> None:

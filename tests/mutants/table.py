@@ -144,7 +144,7 @@ MUTANTS = (
     Mutant(
         "an ending holds for a revision that it is not about (I1)",
         "properties/push",
-        "Holder.end",
+        "Holder._finish",
         "A.finish_if(B, revision=C)",
         "A.finish_if(B)",
         (PUSH,),

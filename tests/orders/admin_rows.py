@@ -18,7 +18,9 @@ Fact = StatusChange.Fact
 
 def make_order(workspace: Workspace, platform_id: str = "5000", **columns: Any) -> Order:
     return Order.objects.create(
-        workspace=workspace, platform_id=platform_id, **({"status": "PLACED"} | columns)
+        workspace=workspace,
+        platform_id=platform_id,
+        **({"status": "PLACED", "is_confirmed": True} | columns),
     )
 
 
@@ -27,7 +29,7 @@ def make_assignment(order: Order, platform_id: str = "a1", **columns: Any) -> As
         workspace=order.workspace,
         order=order,
         platform_id=platform_id,
-        **({"status": "CREATED", "products": ["GROUND_PHOTO"]} | columns),
+        **({"status": "CREATED", "is_confirmed": True, "products": ["GROUND_PHOTO"]} | columns),
     )
 
 

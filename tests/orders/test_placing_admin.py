@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
@@ -187,6 +188,8 @@ def test_what_was_confirmed_can_be_taken_back_until_it_is_sent(box, workspace, h
     answer = agent.client.post(take_back, follow=True)
     assert "It is too late: it was sent already." in answer.content.decode()
     assert only().state == State.PLACED
+    told = [entry.change_message for entry in LogEntry.objects.order_by("pk")]
+    assert told == ["Confirmed: to be ordered.", "Taken back.", "Confirmed: to be ordered."]
 
 
 def test_one_that_is_taken_back_leads_to_the_draft_that_was_begun_meanwhile(home, agent):

@@ -5,6 +5,7 @@ import io
 import json
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
@@ -122,3 +123,13 @@ def test_a_large_export_is_sent_while_it_is_written(main, tmp_path, rf, admin_us
     assert [str(m) for m in request._messages] == [
         "The last export was large: manage.py export_properties names what it could not say."
     ]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "json"])
+def test_who_exported_how_many_and_to_which_format_stands_in_the_history(
+    admin_client, stock, suffix
+):
+    export(admin_client, suffix, stock[:2])
+    entry = LogEntry.objects.get()
+    assert (entry.user.username, entry.object_repr) == ("admin", "main")
+    assert entry.change_message == f"Exported 2 properties as {suffix.upper()}."

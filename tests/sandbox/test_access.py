@@ -8,6 +8,8 @@ import json
 
 import pytest
 
+from sandbox.__main__ import parser
+from sandbox.app import LOOPBACK
 from sandbox.state.workspace import Workspace
 from sandbox.wire import MAX_BODY
 from tests.sandbox.conftest import Client, refusal
@@ -264,3 +266,27 @@ def test_a53_a_property_is_edited_a_user_added_the_clock_set_and_all_reset(box, 
     assert client.post("/_sandbox/reset").status_code == 204
     assert box.workspace.properties == Workspace.seeded().properties
     assert client.get("/v1/users").headers["Date"] == "Mon, 02 Mar 2026 08:30:05 GMT"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *((name, 200) for name in ("localhost:8900", "127.0.0.1", "[::1]:8900", "Dev.Lan:1")),
+        *((name, 403) for name in ("evil.example:8900", "127.0.0.1.evil.example", "[::2]")),
+    ],
+)
+def test_a_name_that_somebody_points_to_this_machine_is_refused(box, host, status):
+    box.hosts = LOOPBACK | {"dev.lan"}
+    seen = []
+    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/_sandbox/state", "HTTP_HOST": host}
+    environ |= {"wsgi.input": io.BytesIO(), "SERVER_NAME": "x", "SERVER_PORT": "1"}
+    b"".join(box(environ, lambda line, headers: seen.append(int(line[:3]))))
+    assert seen == [status]
+
+
+def test_the_token_comes_from_the_environment_so_that_no_command_line_shows_it(monkeypatch):
+    monkeypatch.setenv("SANDBOX_TOKEN", "from-the-environment")
+    assert parser().parse_args([]).token == "from-the-environment"
+    assert parser().parse_args(["--token", "typed"]).token == "typed"
+    monkeypatch.delenv("SANDBOX_TOKEN")
+    assert parser().parse_args([]).token is None

@@ -83,18 +83,18 @@ def _connect(scene: Scene) -> None:
     feed = table(one.folder / "neighbour.csv", 1, "N", title="Beside")
     one.manage("import_properties", "neighbour", str(feed))
     scene.start_workers()
-    place(scene, "neighbour", "N-0")
+    place(one, scene.url, scene.steps, "neighbour", "N-0")
     scene.watcher.start()
     scene.steps.say("web, two workers and beat run; the neighbour has a property and an order")
 
 
-def place(scene: Scene, slug: str, reference: str) -> None:
+def place(one: Installation, url: str, steps: Steps, slug: str, reference: str) -> None:
     """Place an order for a property as soon as the platform has it."""
     query = f"select 1 from properties_property where object_reference_id = '{reference}'"
     there = f"{query} and platform_id is not null"
-    scene.steps.until(f"{reference} is there", lambda: len(ask(scene.url, there)), 1, limit=60)
+    steps.until(f"{reference} is there", lambda: len(ask(url, there)), 1, limit=60)
     words = ("--user", "AGENT-1", "--product", "GROUND_PHOTO", "--product", "FLOOR_PLAN")
-    scene.installation.manage("place_order", slug, "--reference", reference, *words)
+    one.manage("place_order", slug, "--reference", reference, *words)
 
 
 def upload(

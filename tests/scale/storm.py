@@ -41,7 +41,7 @@ def storm(scene: Scene) -> None:
     """Store all with no worker there, then see what the neighbour waits and what became of them."""
     steps, size = scene.steps, scene.size
     for n in range(ORDERS):
-        place(scene, "main", f"P-{n}")
+        place(scene.installation, scene.url, steps, "main", f"P-{n}")
     stop_workers(scene, "under load")
     scene.watcher.excuse(size.limit)
     came, estimates = scene.count("crm_sync_receivedevent"), Estimates(scene.installation.sandbox)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.admin import ShowFacets
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 
@@ -69,7 +68,3 @@ class ReadOnlyAdmin(ScopedAdmin):
         """Actions are for those whom Django lets change the model, not for viewers (S17)."""
         options = self.opts
         return request.user.has_perm(f"{options.app_label}.change_{options.model_name}")
-
-    def note(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> None:
-        """Write to the history of each row who did what (S17)."""
-        LogEntry.objects.log_actions(int(request.user.pk or 0), rows, CHANGE, text)

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from django.apps import apps
 from django.db import models
 from django.db.models import Value
 from django.db.models.functions import Cast
 
 from crm_sync.management.base import PARTLY, SyncCommand
-from crm_sync.secrets import EncryptedTextField, SecretUnreadable, is_newest, rotated
+from crm_sync.secrets import SecretUnreadable, encrypted_columns, is_newest, rotated, stored
 
 TEXT = models.TextField()
 
@@ -27,7 +26,7 @@ class Command(SyncCommand):
         counts = {"encrypted": 0, "newest": 0}
         unreadable: list[str] = []
         for model, name in encrypted_columns():
-            for pk, token in self.track(_tokens(model, name), f"{model._meta.verbose_name} {name}"):
+            for pk, token in self.track(stored(model, name), f"{model._meta.verbose_name} {name}"):
                 try:
                     fresh = "" if is_newest(token) else rotated(token)
                 except SecretUnreadable:
@@ -44,22 +43,6 @@ class Command(SyncCommand):
         self.emit(counts | {"unreadable": unreadable}, lines, as_json=options["json"])
         if unreadable:
             self.fail(f"no key decrypts {len(unreadable)} of them", PARTLY)
-
-
-def encrypted_columns() -> list[tuple[type[models.Model], str]]:
-    """Return the columns that hold secrets, of all apps."""
-    return [
-        (model, field.name)
-        for model in apps.get_models()
-        for field in model._meta.concrete_fields
-        if isinstance(field, EncryptedTextField)
-    ]
-
-
-def _tokens(model: type[models.Model], name: str) -> list[tuple[Any, str]]:
-    """Return the secrets as they are stored, with the keys of their rows."""
-    rows = model._default_manager.annotate(stored=Cast(name, TEXT)).order_by("pk")
-    return [(pk, token) for pk, token in rows.values_list("pk", "stored") if token]
 
 
 def _replace(model: type[models.Model], name: str, pk: Any, token: str, fresh: str) -> None:

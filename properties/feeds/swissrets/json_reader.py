@@ -10,6 +10,7 @@ import ijson
 from properties.feeds import limits
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
+from properties.feeds.swissrets.glance import JSON, is_plain
 from properties.feeds.swissrets.record import RecordReader
 from properties.feeds.swissrets.survey import Survey
 
@@ -22,7 +23,7 @@ _MEMBER = 2  # a member of a property, counted from the list of properties
 
 def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
-    survey, outline = _survey(path)
+    survey = Survey(checks_units=False) if is_plain(path, JSON) else _survey(path)
     yield from survey.warnings()
     intake = RecordReader(survey, profile)
     builder = _Builder(path.name, "properties", "record")
@@ -33,12 +34,13 @@ def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     except ijson.JSONError as error:
         broken = f"{path.name}: broken JSON after record {number}: {_first_line(error)}"
         raise (Truncated if number else NotAFeed)(broken) from error
-    if not builder.is_there and ("properties" in outline or "generator" not in outline):
+    names = builder.outline
+    if not builder.is_there and ("properties" in names or "generator" not in names):
         raise NotAFeed(f'{path.name}: JSON, but no SwissRETS: it has no "properties"')
 
 
-def _survey(path: Path) -> tuple[Survey, set[str]]:
-    """Return what the whole file says, and its top-level names.
+def _survey(path: Path) -> Survey:
+    """Return what the whole file says.
 
     Where the file breaks, the survey ends: the reading comes to the same place, and says so.
     """
@@ -54,7 +56,7 @@ def _survey(path: Path) -> tuple[Survey, set[str]]:
             raise
     survey.references.update(surveyor.references)
     survey.checks_units = surveyor.is_there
-    return survey, surveyor.outline
+    return survey
 
 
 def _items(path: Path, builder: "_Builder") -> Iterator[Any]:

@@ -16,6 +16,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 from properties.feeds import limits
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
+from properties.feeds.swissrets.glance import XML, is_plain
 from properties.feeds.swissrets.record import RecordReader
 from properties.feeds.swissrets.survey import Survey
 
@@ -66,18 +67,19 @@ _AROUND = frozenset({"created", "generator", "projects"})  # what a feed of no p
 
 def read_xml(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
-    survey, outline = _survey(path)
+    survey = Survey() if is_plain(path, XML) else _survey(path)
     yield from survey.warnings()
     intake = RecordReader(survey, profile)
+    collector = _Collector(path.name, PROPERTY)
     number = 0
     try:
-        for line, element in _elements(path, _Collector(path.name, PROPERTY)):
+        for line, element in _elements(path, collector):
             number += 1
             yield intake.take(to_json(element), f"line {line}")
     except _Broken as error:
         broken = f"{path.name}: broken XML after {number} records: {error}"
         raise (Truncated if number else NotAFeed)(broken) from error
-    if "properties" not in outline and not outline <= _AROUND:
+    if "properties" not in collector.outline and not collector.outline <= _AROUND:
         raise NotAFeed(f"{path.name}: XML, but no SwissRETS: it has no <properties>")
 
 
@@ -112,8 +114,8 @@ def _add(value: dict[str, Any], name: str, child: Element, holder: str) -> None:
         value[name] = [value[name], content]
 
 
-def _survey(path: Path) -> tuple[Survey, frozenset[str]]:
-    """Return what the whole file says, and the names of the elements of its root.
+def _survey(path: Path) -> Survey:
+    """Return what the whole file says.
 
     Where the file breaks, the survey ends: the reading comes to the same place, and says so.
     """
@@ -130,7 +132,7 @@ def _survey(path: Path) -> tuple[Survey, frozenset[str]]:
     except NotAFeed:
         if collector.is_in(PROJECT):
             raise
-    return survey, frozenset(collector.outline)
+    return survey
 
 
 class _Broken(Exception):

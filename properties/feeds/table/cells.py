@@ -20,10 +20,17 @@ EMPTY = "<empty>"  # clears the field; a cell that is empty says nothing
 JOINT = "|"  # between the values of a list of enum values
 REFERENCE = "objectReferenceId"
 
-# A spreadsheet takes a text that begins so for a formula and may run it (CSV injection, CWE-1236).
-_FORMULA = r"[=+\-@\t\r\n]"
+# A spreadsheet takes a text that begins so for a formula and may run it (CSV injection, CWE-1236);
+# the full-width forms count where it has a Chinese or Japanese interface.
+SIGN = "[=+\\-@\uff1d\uff0b\uff0d\uff20]"
+FORMULA = re.compile(SIGN)
 _MARK = r"\s*<empty>\s*\Z"
-GUARDED_IN_CSV = re.compile(f"'*(?:{_FORMULA}|{_MARK})")
+# One that splits a line elsewhere than we do may find a cell after these, quoted or not.
+_SPLIT = r"[;\t\r\n]"
+_LATER = f"(?<={_SPLIT})(?=['\"]*{SIGN})"
+GUARDED_IN_CSV = re.compile(f"'*(?:{SIGN}|[\\t\\r\\n]|{_MARK})|(?s:.*){_LATER}")
+_INNER = re.compile(_LATER)
+_GUARDED_INNER = re.compile(f"(?<={_SPLIT})'(?=['\"]*{SIGN})")
 GUARDED_IN_XLSX = re.compile(f"'*{_MARK}")  # its cells know their type: a text is no formula
 
 # What Excel makes of true and false in the languages of Switzerland, and what people type.
@@ -49,13 +56,21 @@ class Broken:
 
 
 def guard(text: str, guarded: re.Pattern[str]) -> str:
-    """Put an apostrophe before what would be taken for a formula, or for the mark that clears."""
-    return f"'{text}" if guarded.match(text) else text
+    """Put an apostrophe before what would be taken for a formula, or for the mark that clears.
+
+    Where that is within the text, one stands before the whole text as well: so a text of somebody
+    else that only looks like it is read as it is.
+    """
+    if not guarded.match(text):
+        return text
+    return "'" + (_INNER.sub("'", text) if guarded is GUARDED_IN_CSV else text)
 
 
 def unguard(text: str, guarded: re.Pattern[str]) -> str:
-    """Take the apostrophe away again; `guard` also guards what looks guarded, so none gets lost."""
-    return text[1:] if text.startswith("'") and guarded.match(text) else text
+    """Take the apostrophes away again; `guard` also guards what looks guarded: none gets lost."""
+    if not (text.startswith("'") and guarded.match(text)):
+        return text
+    return _GUARDED_INNER.sub("", text[1:]) if guarded is GUARDED_IN_CSV else text[1:]
 
 
 def clears(content: object) -> bool:

@@ -188,11 +188,13 @@ def _typed(sheet: Any, content: Any) -> Any:
     kind = "n"
     if isinstance(content, str):
         content = _BEYOND_XML.sub(lambda match: f"_x{ord(match[0]):04X}_", content)
-        if not content.startswith("="):
+        if not cells.FORMULA.match(content):
             return content
         kind = "s"
     elif content is None or isinstance(content, bool) or float(f"{content:.16g}") == content:
         return content
     cell = WriteOnlyCell(sheet, str(content))
     cell.data_type = kind
+    # So it stays a text also where somebody edits it, or saves the sheet in another format.
+    cell.quotePrefix = kind == "s"
     return cell

@@ -7,13 +7,14 @@ import ssl
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any
 
 import requests
 
 from crm_sync.platform import outside
-from properties.sources.address import IMPLICIT_TLS, Address
-from properties.sources.fetch.entry import IDX, the_feed
+from properties.sources.address import IMPLICIT_TLS
+from properties.sources.fetch.remote import path_of
 from properties.sources.fetch.wanted import (
     SILENCE,
     Fetched,
@@ -43,7 +44,7 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
         if isinstance(server, ftplib.FTP_TLS):
             server.prot_p()
         server.voidcmd("TYPE I")
-        path, beside = _path(server, place.address)
+        path, beside = path_of(place.address, partial(_names, server))
         stamp = Stamp(modified=_modified(server, path), size=_size(server, path))
         if known.tells and stamp == known:
             return None
@@ -101,25 +102,6 @@ def _told(place: Place) -> Iterator[None]:
         raise rejected(f"{host} refuses: {error}") from error
     except (ftplib.Error, EOFError, OSError) as error:
         raise failed(f"the connection to {host} failed: {error or type(error).__name__}") from error
-
-
-def _path(server: ftplib.FTP, address: Address) -> tuple[str, tuple[str, ...]]:
-    """Return the path of the file, or of the feed in the folder, and what is beside it.
-
-    A path is relative to where the server begins; after two slashes it begins at its root.
-    """
-    path = address.path.removeprefix("/")
-    if path and not path.endswith("/"):
-        return path, ()
-    names = _names(server, path)
-    if IDX.partition("/")[0] in names:
-        inner = _names(server, f"{path}data/")
-        names |= {f"data/{name}" for name in inner}
-    try:
-        name = the_feed(names)
-    except ValueError as error:
-        raise rejected(f"the folder {error}") from None
-    return f"{path}{name}", tuple(sorted(names - {name}))
 
 
 def _names(server: ftplib.FTP, folder: str) -> set[str]:

@@ -13,8 +13,7 @@ import paramiko
 from paramiko.ssh_exception import IncompatiblePeer
 
 from crm_sync.platform import outside
-from properties.sources.address import Address
-from properties.sources.fetch.entry import IDX, the_feed
+from properties.sources.fetch.remote import path_of
 from properties.sources.fetch.wanted import (
     SILENCE,
     Fetched,
@@ -35,7 +34,7 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
         host_key = _checked_key(transport, place)
         _log_in(transport, place)
         client = _client(transport)
-        path, beside = _path(client, place.address)
+        path, beside = path_of(place.address, lambda path: client.listdir(path or "."))
         found = client.stat(path)
         if stat.S_ISDIR(found.st_mode or 0):
             raise rejected("the address is that of a folder: end it with a slash")
@@ -139,21 +138,3 @@ def _told(place: Place) -> Iterator[None]:
     except (paramiko.SSHException, EOFError, OSError) as error:
         what = str(error) or type(error).__name__
         raise failed(f"the connection to {host} failed: {what}") from error
-
-
-def _path(client: paramiko.SFTPClient, address: Address) -> tuple[str, tuple[str, ...]]:
-    """Return the path of the file, or of the feed in the folder, and what is beside it.
-
-    A path is relative to where the server begins; after two slashes it begins at its root.
-    """
-    path = address.path.removeprefix("/")
-    if path and not path.endswith("/"):
-        return path, ()
-    names = set(client.listdir(path or "."))
-    if IDX.partition("/")[0] in names:
-        names |= {f"data/{name}" for name in client.listdir(f"{path}data")}
-    try:
-        name = the_feed(names)
-    except ValueError as error:
-        raise rejected(f"the folder {error}") from None
-    return f"{path}{name}", tuple(sorted(names - {name}))

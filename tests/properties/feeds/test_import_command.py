@@ -76,10 +76,11 @@ def test_ctrl_c_pressed_twice_ends_at_once(main, capsys, tmp_path):
     path = table(tmp_path, ["A1"])
     twice = (CtrlC('INSERT INTO "properties_property"', 1) for _ in range(2))
     first, second = (connection.execute_wrapper(press) for press in twice)
+    before = signal.getsignal(signal.SIGINT)
     with first, second, pytest.raises(KeyboardInterrupt):
         run(capsys, "import_properties", "main", path)
     assert not Property.objects.exists()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_what_changes_is_shown_old_and_new_for_the_first_values(main, capsys, tmp_path):

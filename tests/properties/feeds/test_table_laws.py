@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import tempfile
 import zipfile
 from contextlib import suppress
@@ -10,10 +11,12 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
-from openpyxl import Workbook
+from openpyxl import Workbook, load_workbook
 
 from properties.feeds import NotAFeed, Record, lines
 from properties.feeds.formats import read_feed
+from properties.feeds.table.cells import FORMULA
+from properties.feeds.table.writer import Names, write_csv, write_xlsx
 
 REF = "objectReferenceId"
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
@@ -134,3 +137,39 @@ def test_no_sheet_of_tags_ends_in_anything_but_words(rows):
         for name in old.namelist():
             made.writestr(name, xml if name == SHEET else old.read(name))
     read(new.getvalue(), "stock.xlsx")
+
+
+signs = st.sampled_from("=+-@\uff1d\uff0b\uff0d\uff20")
+breaks = st.sampled_from((";", ",", "\t", "\n", "\r\n", '"', '""', "'", " ", "a", "1"))
+risky = st.lists(breaks | signs, min_size=1, max_size=8).map("".join).filter(str.strip)
+NUMBER = re.compile(r"[+-]?[\d.eE+-]+")
+
+
+@given(st.lists(st.tuples(risky, risky), min_size=1, max_size=3))
+def test_no_cell_of_an_export_is_a_formula_wherever_a_spreadsheet_splits_it(texts):
+    sent = [
+        {
+            REF: f"R-{n}",
+            "title": title,
+            "localizations": [{"languageCode": "de", "equipment": more}],
+        }
+        for n, (title, more) in enumerate(texts)
+    ]
+    names = Names()
+    for document in sent:
+        names.need(document)
+    with tempfile.TemporaryDirectory() as folder:
+        for write, name in ((write_csv, "stock.csv"), (write_xlsx, "stock.xlsx")):
+            path = Path(folder) / name
+            list(write(path, sent, names.ordered()))
+            found = [one.document for one in read_feed(path) if isinstance(one, Record)]
+            assert [one["title"] for one in found] == [one["title"] for one in sent]
+            assert [one["localizations"] for one in found] == [one["localizations"] for one in sent]
+        text = (Path(folder) / "stock.csv").read_text(encoding="utf-8-sig")
+        for delimiter in ",;\t":
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+                for cell in row:
+                    assert not FORMULA.match(cell) or NUMBER.fullmatch(cell), (delimiter, cell)
+        book = load_workbook(Path(folder) / "stock.xlsx")
+        kinds = {cell.data_type for row in book.active for cell in row if cell.value is not None}
+        assert kinds == {"s"}

@@ -1,0 +1,195 @@
+"""The tokens of the API: an operator makes one, sees it once, and revokes it (S5, S17)."""
+
+from datetime import datetime
+from typing import Any, cast
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.models import ADDITION, LogEntry
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db.models import F, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync import registry
+from crm_sync.access import within
+from crm_sync.admin.ui.base import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+    action,
+)
+from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, moment, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.api import tokens
+from crm_sync.models import ApiToken, Workspace
+
+
+class TokenForm(forms.Form):
+    """Whose program it is, what it may do, and until when."""
+
+    workspace = forms.ModelChoiceField(Workspace.objects.none(), widget=UnfoldAdminSelectWidget)
+    name = forms.CharField(
+        max_length=100,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        help_text="Whose program it is. The history shows it beside what the program does.",
+    )
+    valid_until = forms.DateField(
+        required=False,
+        widget=UnfoldAdminTextInputWidget(attrs={"type": "date"}),
+        help_text="The last day. Without one it is valid until somebody revokes it.",
+    )
+
+    def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        mine = within(person, Workspace.objects.only("pk", "slug"), "pk").order_by("slug")
+        cast("forms.ModelChoiceField[Workspace]", self.fields["workspace"]).queryset = mine
+        for scope in registry.hooks().api_scopes:
+            self.fields[scope.name] = forms.BooleanField(
+                label=f"It may {scope.meaning[:1].lower()}{scope.meaning[1:]}",
+                required=False,
+                widget=UnfoldBooleanWidget,
+            )
+
+    @property
+    def scopes(self) -> list[str]:
+        """What was ticked."""
+        every = (one.name for one in registry.hooks().api_scopes)
+        return [name for name in every if self.cleaned_data.get(name)]
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a token that may do nothing, and the name of another one in the history."""
+        cleaned = super().clean() or {}
+        if not self.scopes:
+            self.add_error(None, "Choose what the program may do.")
+        same = ApiToken.objects.filter(
+            workspace=cleaned.get("workspace"), name=cleaned.get("name", "")
+        )
+        if same.exists():
+            self.add_error("name", "A token of this workspace has this name already.")
+        return cleaned
+
+    def clean_valid_until(self) -> datetime | None:
+        """Return the end of that day."""
+        day = self.cleaned_data["valid_until"]
+        if day is None:
+            return None
+        end = datetime.combine(day, datetime.max.time(), timezone.get_current_timezone())
+        if end < timezone.now():
+            raise forms.ValidationError("This day is over.")
+        return end
+
+
+def state(token: ApiToken, now: datetime) -> SafeString:
+    """Show whether a program can use it."""
+    if token.revoked_at is not None:
+        return badge("Revoked")
+    return badge("Valid", "good") if token.is_valid(now) else badge("Expired", "warning")
+
+
+def meanings(token: ApiToken) -> list[str]:
+    """Return what it may do, in words."""
+    known = {one.name: one.meaning for one in registry.hooks().api_scopes}
+    return [known.get(name, name) for name in token.scopes]
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ReadOnlyAdmin):
+    """No token is shown twice, and none is deleted."""
+
+    empty = Empty(
+        "No program has a token",
+        "A token lets a program read and change properties and orders of one workspace through the"
+        " API. Make one here.",
+    )
+    change_form_template = "crm_sync/api_token.html"
+    list_display = ("name_", "state_", "may", "used", "valid", "made")
+    list_filter = (WorkspaceFilter,)
+    search_fields = ("name", "prefix")
+    search_help_text = "Name, or how it begins"
+    ordering = ("-pk",)
+    annotations = {"maker": F("created_by__username")}
+    actions = ("revoke",)
+
+    name_ = column("program", lambda row: two_lines(row.name, f"{row.prefix}…"), "name")
+    state_ = column("state", lambda row: state(row, timezone.now()))
+    may = column("it may", lambda row: ", ".join(row.scopes))
+    used = moment_column("last used", "last_used_at")
+    valid = moment_column("valid until", "expires_at")
+    made = column(
+        "made", lambda row: two_lines(moment(row.created_at, timezone.now()), row.maker), "pk"
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiToken]:
+        """Leave the digest where it is."""
+        return super().get_queryset(request).defer("token_digest")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Operators make them."""
+        return request.user.has_perm("crm_sync.add_apitoken")
+
+    def add_view(
+        self,
+        request: HttpRequest,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Make a token and show it, this once (POST)."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        person = cast("User", request.user)
+        form = TokenForm(request.POST or None, person=person)
+        context: dict[str, Any] = {"title": "New API token", "form": form, "back": self._list()}
+        if request.method == "POST" and form.is_valid():
+            given = form.cleaned_data
+            row, context["token"] = tokens.issue(
+                given["workspace"],
+                name=given["name"],
+                scopes=form.scopes,
+                expires_at=given["valid_until"],
+                created_by=person,
+                now=timezone.now(),
+            )
+            rows = ApiToken.objects.filter(pk=row.pk)
+            text = f"Made, with {', '.join(row.scopes)}."
+            LogEntry.objects.log_actions(int(person.pk or 0), rows, ADDITION, text)
+        response: HttpResponse = page(self, request, "crm_sync/new_api_token.html", context)
+        response["Cache-Control"] = "no-store"
+        return response
+
+    @action(description="Revoke", permissions=["act"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
+        """Refuse them from now on (POST only)."""
+        rows = ApiToken.objects.filter(pk__in=[row.pk for row in queryset], revoked_at=None)
+        self.note(request, rows, "Revoked.")
+        count = tokens.revoke(rows, now=timezone.now())
+        if count:
+            messages.success(request, f"Revoked: {count}. Their programs are refused from now on.")
+        else:
+            messages.warning(request, "All of them have been revoked before.")
+
+    def page_context(self, request: HttpRequest, token: Any) -> dict[str, Any]:
+        now = timezone.now()
+        return {
+            "badge": state(token, now),
+            "may": meanings(token),
+            "facts": [
+                ("Workspace", token.workspace_slug),
+                ("Begins with", f"{token.prefix}…"),
+                ("Last used", exact_moment(token.last_used_at, now)),
+                ("Valid until", exact_moment(token.expires_at, now)),
+                ("Revoked", exact_moment(token.revoked_at, now)),
+                ("Made", exact_moment(token.created_at, now)),
+                ("Made by", token.maker or EMPTY),
+            ],
+            "can_act": token.revoked_at is None and self.has_act_permission(request),
+        }
+
+    def _list(self) -> str:
+        return reverse("admin:crm_sync_apitoken_changelist")

@@ -1,0 +1,42 @@
+"""Wrong passwords at the login: for superusers, who may let somebody try again at once (S17)."""
+
+from axes.models import AccessAttempt
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from crm_sync.admin.ui.base import action
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+
+
+@admin.register(AccessAttempt)
+class LoginFailureAdmin(ReadOnlyAdmin):
+    """Written by django-axes; a row goes with the next good login, or here."""
+
+    workspace_path = None
+    empty = Empty(
+        "Nobody has failed to log in",
+        "Each name that came with a wrong password stands here until its next good login.",
+    )
+    list_display = ("name", "address", "failures", "browser", "last")
+    list_display_links = None
+    search_fields = ("username", "ip_address")
+    ordering = ("-attempt_time",)
+    fields = ("username", "ip_address", "user_agent", "failures_since_start", "attempt_time")
+    actions = ("let_in",)
+
+    name = column("name", lambda row: row.username or "", "username")
+    address = column("address", lambda row: row.ip_address or "", "ip_address")
+    failures = column(
+        "wrong passwords", lambda row: row.failures_since_start, "failures_since_start"
+    )
+    browser = column("browser", lambda row: row.user_agent[:80])
+    last = moment_column("last", "attempt_time")
+
+    @action(description="Let them try again", permissions=["act"])
+    def let_in(self, request: HttpRequest, queryset: QuerySet[AccessAttempt]) -> None:
+        """Forget the wrong passwords, which ends a lock-out (POST only)."""
+        self.note(request, queryset, "Let in again.")
+        count, _ = queryset.order_by().delete()
+        messages.success(request, f"May try again: {count}.")

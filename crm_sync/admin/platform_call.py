@@ -1,0 +1,111 @@
+"""The calls to the platform that were kept: what was sent, what was answered, how long it took."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.base import DropdownFilter
+from crm_sync.admin.ui.cells import (
+    EMPTY,
+    badge,
+    exact_moment,
+    link,
+    page_at,
+    shortened,
+    two_lines,
+    unbroken,
+)
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.models import PlatformCall
+from crm_sync.platform.problems import told
+
+Result = PlatformCall.Result
+TONES = {
+    Result.OK: "good",
+    Result.NOT_FOUND: "muted",
+    Result.REFUSED: "danger",
+    Result.AUTH: "danger",
+    Result.BUSY: "warning",
+    Result.FAILED: "danger",
+    Result.NO_ANSWER: "danger",
+}
+
+
+def _result(row: PlatformCall) -> SafeString:
+    result = Result(row.result)
+    status = f" {row.status}" if row.status else ""
+    return badge(f"{result.label}{status}", TONES[result])
+
+
+def _said(row: PlatformCall) -> SafeString | str:
+    """Show what went wrong, without the call that its text begins with."""
+    text = row.problem.partition(": ")[2] or row.problem
+    return shortened(text, 120) if text else ""
+
+
+def _row(row: PlatformCall) -> SafeString | str:
+    """Link the row that was worked on; its page says who may see it."""
+    label, _, key = row.about.partition(":")
+    name = f"{label.partition('.')[2]} {key}"
+    return link(page_at(label, key), name) if key else EMPTY
+
+
+class ResultFilter(DropdownFilter):
+    """By what came of it."""
+
+    title = "result"
+    parameter_name = "result"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(str(value), str(label)) for value, label in Result.choices]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        chosen = self.value()
+        return queryset.filter(result=chosen) if chosen else queryset
+
+
+@admin.register(PlatformCall)
+class PlatformCallAdmin(ReadOnlyAdmin):
+    """Written by `models.call_log`; removed by age and number."""
+
+    empty = Empty(
+        "No call was kept",
+        "Calls that failed or were refused stand here for some days; with PLATFORM_CALLS=all every"
+        " call, with off none.",
+    )
+    change_form_template = "crm_sync/platform_call.html"
+    list_display = ("call", "result_", "took", "about_", "when")
+    list_filter = (ResultFilter, WorkspaceFilter)
+    search_fields = ("=request_id",)
+    search_help_text = "The id in the log"
+    ordering = ("-pk",)
+
+    call = column("call", lambda row: two_lines(f"{row.method} {row.address[:120]}", _said(row)))
+    result_ = column("result", _result, "result")
+    took = column("took", lambda row: unbroken(f"{row.milliseconds:,} ms"), "milliseconds")
+    about_ = column("about", _row)
+    when = moment_column("when", "at")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Leave the bodies out of the list."""
+        return super().get_queryset(request).defer("sent", "answer")
+
+    def page_context(self, request: HttpRequest, call: Any) -> dict[str, Any]:
+        return {
+            "badge": _result(call),
+            "problem": told(call.problem) if call.problem else None,
+            "facts": [
+                ("Workspace", call.workspace_slug),
+                ("When", exact_moment(call.at, timezone.now())),
+                ("Took", f"{call.milliseconds:,} ms"),
+                ("About", _row(call)),
+                ("Attempt", call.attempt or EMPTY),
+                ("Id in the log", call.request_id or EMPTY),
+            ],
+        }

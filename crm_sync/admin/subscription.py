@@ -1,0 +1,244 @@
+"""Who is told what: an address, the kinds of messages, and a secret that is shown once (S5)."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from crm_sync import registry
+from crm_sync.access import within
+from crm_sync.admin.ui.base import ModelForm, UnfoldAdminTextInputWidget, action
+from crm_sync.admin.ui.cells import badge, exact_moment, link, list_of, page_of, two_lines
+from crm_sync.admin.ui.columns import column, moment_column
+from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.readonly import Empty
+from crm_sync.admin.ui.scope import ScopedAdmin
+from crm_sync.models import OutgoingMessage, Subscription, Workspace
+from crm_sync.outgoing import outbox, signature
+from crm_sync.outgoing.sending import fault
+
+BOTH_VALID = timedelta(hours=24)  # after a secret was changed
+State = OutgoingMessage.State
+
+
+class SubscriptionForm(ModelForm):
+    """Where the messages go, and which."""
+
+    kinds = forms.MultipleChoiceField(
+        label="Messages", widget=forms.CheckboxSelectMultiple(attrs={"class": "cs-choices"})
+    )
+
+    class Meta:
+        model = Subscription
+        fields = ("workspace", "address", "kinds")
+        widgets = {"address": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "kinds" in self.fields:
+            kinds = registry.hooks().message_kinds
+            field: Any = self.fields["kinds"]
+            field.choices = [(one.name, f"{one.name}: {one.text}") for one in kinds]
+
+    def clean_address(self) -> str:
+        """Refuse what is no address, in words."""
+        text = str(self.cleaned_data["address"]).strip()
+        if found := fault(text):
+            raise forms.ValidationError(f"{found[:1].upper()}{found[1:]}.")
+        return text
+
+
+def standing(row: Subscription) -> tuple[str, str]:
+    """Return in a word how a subscription stands, and the tone of it."""
+    if not row.is_enabled:
+        return ("Stopped", "danger") if row.problem else ("Off", "muted")
+    return ("Fails", "warning") if row.failing_since else ("In order", "good")
+
+
+def standing_badge(row: Subscription) -> SafeString:
+    """Show how a subscription stands."""
+    return badge(*standing(row))
+
+
+@admin.register(Subscription)
+class SubscriptionAdmin(ScopedAdmin):
+    """A subscription is switched off and not deleted: its messages name it."""
+
+    form = SubscriptionForm
+    empty = Empty(
+        "No other system is told anything",
+        "A system beside the CRM can be told when a property is in sync or refused, when an order"
+        " has a new status, and when materials are ready: add its address.",
+    )
+    change_form_template = "crm_sync/subscription.html"
+    list_display = ("address_", "state", "messages_", "waiting", "since")
+    list_filter = (WorkspaceFilter,)
+    ordering = ("pk",)
+    actions = ("send_test", "rotate", "enable", "disable")
+
+    address_ = column("address", lambda row: two_lines(shown(row.address), row.problem[:120]))
+    state = column("state", standing_badge)
+    messages_ = column("messages", lambda row: ", ".join(row.kinds))
+    waiting = column("waiting", lambda row: f"{row.pending:,}")
+    since = moment_column("fails since", "failing_since")
+
+    # --- who may what ---
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_act_permission(self, request: HttpRequest) -> bool:
+        """Who may change a subscription may test it, and change its secret."""
+        return self.has_change_permission(request)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Load everything but the secrets, and how many messages wait and were given up."""
+        rows: QuerySet[Any] = super().get_queryset(request)
+        counts = {
+            "pending": Count("outgoingmessage", filter=Q(outgoingmessage__state=State.PENDING)),
+            "given_up": Count("outgoingmessage", filter=Q(outgoingmessage__state=State.GIVEN_UP)),
+        }
+        known: QuerySet[Any] = rows.defer("secret", "previous_secret").annotate(**counts)
+        return known
+
+    # --- the form ---
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        made = super().get_form(request, obj, change, **kwargs)
+        field: Any = made.base_fields.get("workspace")
+        if field:
+            mine = Workspace.objects.only("pk", "slug").order_by("slug")
+            field.queryset = within(request.user, mine, "pk")
+            field.widget.can_add_related = field.widget.can_change_related = False
+            field.widget.can_view_related = False
+        return made
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        fields = ("address", "kinds") if obj is not None else ("workspace", "address", "kinds")
+        return [("What is sent where", {"fields": fields})]
+
+    def save_model(self, request: HttpRequest, obj: Subscription, form: Any, change: bool) -> None:
+        """Write only what was changed here: workers write the other columns (rule 7)."""
+        with transaction.atomic():
+            if not change:
+                obj.secret, obj.due_at = signature.new_secret(), timezone.now()
+                obj.save(force_insert=True)
+            elif columns := {name: getattr(obj, name) for name in form.changed_data}:
+                Subscription.objects.filter(pk=obj.pk).update(due_at=timezone.now(), **columns)
+            outbox.note_kinds(obj.workspace_id)
+
+    def response_add(
+        self, request: HttpRequest, obj: Subscription, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Show the secret, this once, in the answer itself: it is kept in no session."""
+        return self._shown_once(request, obj, "The subscription is there.")
+
+    # --- the page ---
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show above the form how it stands."""
+        row = kwargs.get("obj")
+        if row is not None:
+            context |= {
+                "title": shown(row.address),
+                "can_act": self.has_act_permission(request),
+                "badge": standing_badge(row),
+                "tone": standing(row)[1],
+                "facts": _facts(row),
+            }
+        response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
+        return response
+
+    # --- what a person does ---
+    @action(description="Send a test message", permissions=["act"])
+    def send_test(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """Put a message of the kind `test` into the outbox (POST only)."""
+        rows = list(queryset)
+        sent = [outbox.test(row, now=timezone.now()) for row in rows if row.is_enabled]
+        self._noted(request, [row for row in rows if row.is_enabled], "A test message.")
+        if len(sent) < len(rows):
+            messages.warning(request, "Nothing is sent to a subscription that is off: enable it.")
+        if sent:
+            messages.success(request, f"A worker sends it in a moment: {len(sent)}.")
+        return HttpResponseRedirect(page_of(sent[0]) if len(sent) == 1 else request.path)
+
+    @action(description="Change the secret", permissions=["act"])
+    def rotate(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Make a new secret; for a day messages are signed with both (POST only)."""
+        rows = list(queryset[:2])
+        if len(rows) != 1:
+            messages.warning(request, "Change the secret of one subscription at a time.")
+            return None
+        with transaction.atomic():
+            row = Subscription.objects.select_for_update().get(pk=rows[0].pk)
+            row.previous_secret = row.secret
+            row.previous_secret_until = timezone.now() + BOTH_VALID
+            row.secret = signature.new_secret()
+            names = ["secret", "previous_secret", "previous_secret_until"]
+            row.save(update_fields=names)
+        self._noted(request, rows, "The secret was changed.")
+        text = "Until tomorrow messages are signed with the old secret too."
+        return self._shown_once(request, row, text)
+
+    @action(description="Enable", permissions=["act"])
+    def enable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """Send again, what waits at once (POST only)."""
+        now = timezone.now()
+        fresh = {"attempts": 0, "failing_since": None, "problem": "", "due_at": now}
+        rows = [row for row in queryset if not row.is_enabled]
+        waiting = OutgoingMessage.objects.filter(state=State.PENDING)
+        waiting.filter(subscription__in=[row.pk for row in rows]).update(due_at=now)
+        return self._switch(request, rows, "Enabled", is_enabled=True, **fresh)
+
+    @action(description="Disable", permissions=["act"])
+    def disable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        """Send nothing, and write nothing new; what waits is kept (POST only)."""
+        rows = [row for row in queryset if row.is_enabled]
+        return self._switch(request, rows, "Disabled", is_enabled=False)
+
+    def _switch(
+        self, request: HttpRequest, rows: list[Subscription], said: str, **columns: Any
+    ) -> HttpResponse:
+        with transaction.atomic():
+            Subscription.objects.filter(pk__in=[row.pk for row in rows]).update(**columns)
+            for workspace_id in sorted({row.workspace_id for row in rows}):
+                outbox.note_kinds(workspace_id)
+        self._noted(request, rows, f"{said}.")
+        messages.success(request, f"{said}: {len(rows)}.")
+        return HttpResponseRedirect(page_of(rows[0]) if len(rows) == 1 else request.path)
+
+    def _noted(self, request: HttpRequest, rows: list[Subscription], text: str) -> None:
+        mine = Subscription.objects.filter(pk__in=[row.pk for row in rows])
+        self.note(request, mine.defer("secret", "previous_secret"), text)
+
+    def _shown_once(self, request: HttpRequest, row: Subscription, text: str) -> HttpResponse:
+        context = {"title": "The secret", "secret": str(row.secret), "text": text}
+        return page(self, request, "crm_sync/secret.html", context | {"back": page_of(row)})
+
+
+def shown(address: str) -> str:
+    """Return an address without what may be a key in it."""
+    start, mark, _ = address.partition("?")
+    return f"{start}?…" if mark else start
+
+
+def _facts(row: Any) -> list[tuple[str, object]]:
+    now, listed = timezone.now(), f"{list_of('crm_sync.outgoingmessage')}?subscription={row.pk}"
+    until = row.previous_secret_until
+    found: list[tuple[str, object]] = [
+        ("Workspace", row.workspace_slug),
+        ("Fails since", exact_moment(row.failing_since, now) if row.failing_since else ""),
+        ("Next try", exact_moment(row.due_at, now) if row.failing_since and row.is_enabled else ""),
+        ("Waiting", link(listed, f"{row.pending:,}")),
+        ("Given up", link(f"{listed}&state__exact=GIVEN_UP", f"{row.given_up:,}")),
+        ("Old secret valid", exact_moment(until, now) if until and until > now else ""),
+    ]
+    return [(name, value) for name, value in found if value != ""]

@@ -1,0 +1,1 @@
+"""What every part of the HTTP API shares; each app brings its own addresses."""

@@ -1,0 +1,76 @@
+"""What a call may send: a JSON object, of a bounded size and depth (S7)."""
+
+import json
+from collections.abc import Mapping
+from typing import IO, Any
+
+from django.conf import settings
+from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.parsers import BaseParser
+from rest_framework.serializers import Serializer
+
+from crm_sync.api.errors import TooLarge
+
+DEEPEST = 40  # a document of a property has five levels
+
+
+class JsonObject(BaseParser):
+    """Reads no more than the limit, whatever length the call names, or names none."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return the object.
+
+        Raises:
+            TooLarge: it has more bytes than API_BODY_LIMIT.
+            ParseError: it is no JSON object, or holds too many levels.
+        """
+        limit = settings.API_BODY_LIMIT
+        if "Transfer-Encoding" in (parser_context or {})["request"].headers:
+            limit = min(limit, settings.CALLBACK_BODY_LIMIT)  # config/wsgi.py cuts chunks there
+        body = stream.read(limit + 1)
+        if len(body) > limit:
+            raise TooLarge(f"A body has at most {limit} bytes.")
+        try:
+            found = json.loads(body, parse_constant=_refuse)
+        except (ValueError, RecursionError) as error:
+            raise ParseError(f"The body is no JSON: {error}") from None
+        if not isinstance(found, dict):
+            raise ParseError("The body must be a JSON object.")
+        if _depth(found) > DEEPEST:
+            raise ParseError(f"The body has more than {DEEPEST} levels.")
+        return found
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _depth(value: object) -> int:
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        level = [member for one in level for member in _members(one)]
+    return depth
+
+
+def _members(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+class Strict(Serializer[Any]):
+    """Says which member of a body it does not know, instead of leaving it out in silence."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the values, once each name is known."""
+        if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
+            raise ValidationError(dict.fromkeys(sorted(unknown), "There is no such field."))
+        return super().to_internal_value(data)

@@ -1,0 +1,90 @@
+"""The one shape of every error of the API: `code`, `message`, and a list of `fields`."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.views import defaults
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from crm_sync.platform.errors import RejectedError, SyncError, TransientError
+from crm_sync.platform.problems import told
+
+PREFIX = "/api/"
+PAUSE = 30  # seconds that are asked for where the platform says nothing of its own
+Fields = Iterable[tuple[str, str]]  # path and message
+
+
+class Refused(exceptions.APIException):
+    """A call that cannot be done: status, code, message, and the fields that are wrong."""
+
+    def __init__(self, status: int, code: str, message: str, fields: Fields = ()) -> None:
+        super().__init__(message, code)
+        self.status_code, self.fields = status, tuple(fields)
+
+
+class TooLarge(exceptions.APIException):
+    """A body over API_BODY_LIMIT (S7)."""
+
+    status_code = 413
+    default_code = "too_large"
+
+
+def document(code: str, message: str, fields: Fields = ()) -> dict[str, Any]:
+    """Return the body of an error."""
+    named = [{"path": path, "message": text} for path, text in fields]
+    return {"code": code, "message": message, "fields": named}
+
+
+def handle(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Answer an error that a view raised; None for a fault of ours."""
+    if isinstance(error, SyncError):
+        error = _of_platform(error)
+    response = exception_handler(error, context)
+    if response is None:
+        return None
+    if isinstance(error, exceptions.ValidationError):
+        response.data = document("invalid", "Some fields are not valid.", _flat(error.detail))
+    elif isinstance(error, Http404):
+        response.data = document("not_found", "There is no such thing in this workspace.")
+    elif isinstance(error, exceptions.APIException):
+        code = str(error.get_codes())
+        fields = error.fields if isinstance(error, Refused) else ()
+        response.data = document(code, str(error.detail), fields)
+    return response
+
+
+def _of_platform(error: SyncError) -> Refused:
+    """Return what the caller can do about an answer of the platform."""
+    if isinstance(error, RejectedError):
+        fields = [(field.path, field.message) for field in error.fields]
+        status = 409 if error.status == 409 else 422
+        return Refused(status, "refused_by_platform", str(told(error)), fields)
+    refused = Refused(503, "platform_unavailable", str(told(error)))
+    pause = error.retry_after if isinstance(error, TransientError) else None
+    refused.wait = PAUSE if pause is None else round(pause)  # type: ignore[attr-defined]
+    return refused
+
+
+def _flat(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield path and message of what a serializer found."""
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            is_whole = name == "non_field_errors"
+            yield from _flat(inner, path if is_whole else f"{path}.{name}".lstrip("."))
+    elif isinstance(detail, list):
+        for index, inner in enumerate(detail):
+            is_inside = isinstance(inner, dict | list)
+            yield from _flat(inner, f"{path}[{index}]" if is_inside else path)
+    else:
+        yield path, str(detail)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer a fault of ours in the same shape; the log has its traceback."""
+    if not request.path_info.startswith(PREFIX):
+        return defaults.server_error(request)
+    text = "This is a fault of ours. Whether anything was done is to be read."
+    return JsonResponse(document("failed", text), status=500)

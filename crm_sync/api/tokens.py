@@ -1,0 +1,66 @@
+"""Tokens of the API: made, found, revoked. Only a digest is kept (S5)."""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
+
+from crm_sync.models import ApiToken, Workspace
+
+BEGINNING = "crm_"  # so that a search for lost tokens, and our own log, know one
+SHOWN = 10  # characters of a token by which people tell it from others
+PACE = timedelta(minutes=1)  # between two writes of `last_used_at`
+
+
+def issue(
+    workspace: Workspace,
+    *,
+    name: str,
+    scopes: Sequence[str],
+    now: datetime,
+    expires_at: datetime | None = None,
+    created_by: User | None = None,
+) -> tuple[ApiToken, str]:
+    """Make a token; return its row and the token, which nobody can read again.
+
+    Raises:
+        IntegrityError: the workspace has a token of this name, perhaps a revoked one.
+    """
+    token = BEGINNING + secrets.token_urlsafe(32)
+    row = ApiToken.objects.create(
+        workspace=workspace,
+        name=name,
+        scopes=sorted(scopes),
+        prefix=token[:SHOWN],
+        token_digest=_digest(token),
+        expires_at=expires_at,
+        created_at=now,
+        created_by=created_by,
+    )
+    return row, token
+
+
+def find(token: str, *, now: datetime) -> ApiToken | None:
+    """Return the valid token that this is, and note that it is used; None where it is none.
+
+    What is looked up is the digest: how long that takes says nothing about a token.
+    """
+    row = ApiToken.objects.filter(token_digest=_digest(token)).first()
+    if row is None or not row.is_valid(now):
+        return None
+    if row.last_used_at is None or row.last_used_at < now - PACE:
+        not_yet = Q(last_used_at=None) | Q(last_used_at__lt=now - PACE)
+        ApiToken.objects.filter(not_yet, pk=row.pk).update(last_used_at=now)
+    return row
+
+
+def revoke(tokens: QuerySet[ApiToken], *, now: datetime) -> int:
+    """Refuse these tokens from now on; return how many were not revoked before."""
+    return tokens.filter(revoked_at=None).update(revoked_at=now)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()

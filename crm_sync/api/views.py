@@ -1,0 +1,85 @@
+"""What the views of every app begin with: the workspace of the token, pages, unknown addresses."""
+
+from typing import Any, TypeVar, cast
+
+from django.db.models import QuerySet
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework.pagination import CursorPagination
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from crm_sync.api import errors
+from crm_sync.api.authentication import BearerToken, HasScope, IsKnown
+from crm_sync.api.body import JsonObject
+from crm_sync.api.throttling import TokenRate
+from crm_sync.models import ApiToken
+
+Rows = TypeVar("Rows", bound=QuerySet[Any])
+
+
+class View(APIView):
+    """A view of the API.
+
+    Attributes:
+        scopes: method to the scope that it needs; a method that is not named is for nobody.
+    """
+
+    scopes: dict[str, str] = {}
+    authentication_classes = (BearerToken,)
+    permission_classes: Any = (HasScope,)
+    throttle_classes = (TokenRate,)
+    parser_classes = (JsonObject,)
+    metadata_class = None
+
+    @property
+    def token(self) -> ApiToken:
+        """The token of the call."""
+        return cast("ApiToken", self.request.auth)
+
+    def get_exception_handler(self) -> Any:
+        """Answer every error in one shape."""
+        return errors.handle
+
+    def within(self, rows: Rows, path: str = "workspace") -> Rows:
+        """Return those of the rows that belong to the workspace of the token (S12)."""
+        return rows.filter(**{path: self.token.workspace_id})
+
+
+class Pages(CursorPagination):
+    """Pages that neither skip nor repeat while rows come and go; each costs the same."""
+
+    page_size = 100
+    max_page_size = 500
+    page_size_query_param = "limit"
+    ordering = "pk"
+
+    def get_paginated_response(self, data: Any) -> Response:
+        """Answer the items and the address of the next page, null on the last one."""
+        return Response({"items": data, "next": self.get_next_link()})
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Describe that."""
+        following = {"type": "string", "format": "uri", "nullable": True}
+        return {
+            "type": "object",
+            "required": ["items", "next"],
+            "properties": {"items": schema, "next": following},
+        }
+
+
+class NewestFirst(Pages):
+    """What was written last comes first."""
+
+    ordering = "-pk"
+
+
+@extend_schema(exclude=True)
+class Nowhere(View):
+    """An address that the API does not have, told in the shape of every error."""
+
+    permission_classes = (IsKnown,)
+
+    def http_method_not_allowed(self, request: Any, *_: Any, **__: Any) -> Any:
+        """Raise 404, whatever the method."""
+        raise Http404

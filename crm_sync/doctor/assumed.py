@@ -1,0 +1,151 @@
+"""What a live platform shows of the assumptions about calls, errors and webhooks."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from crm_sync.hooks.doctor import Finding, Live, Seen, assumptions, listed, names_of
+from crm_sync.platform.credentials import FixedToken
+from crm_sync.platform.events import REQUIRED
+
+USERS, WEBHOOK, TRIGGERS = "/v1/users", "/v1/webhooks", "/v1/webhooks/triggers"
+NOBODY = "/v1/real-estate-properties/crm-sync-doctor"  # an id that no platform gives
+FIRST = {"page": 0, "size": 5}
+ENVELOPE = {"totalElements", "totalPages", "first", "last", "number", "size", "page"}
+IN_WEBHOOK = {
+    *("id", "url", "method", "enabled", "authType", "hasAuthSecret", "authHeaderName"),
+    *("authParameterName", "createdAt", "updatedAt", "lastTriggeredAt"),
+}
+IN_TRIGGER = {
+    *("id", "triggeredAt", "payload", "headers", "statusCode", "success"),
+    *("responseBody", "errorMessage"),
+}
+METHODS = ("GET", "POST", "PUT")
+_OFFSET = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
+
+TAKEN = {
+    "A1": "The entries of a page are in `content`.",
+    "A4": "An error has status, error, message, and errors with field and message.",
+    "A5": "401: bad token. 403: another workspace's. 404: no such thing.",
+    "A6": "The token is fixed, or comes from POST /auth/token.",
+    "A7": "Ids are texts, also numeric ones.",
+    "A8": "There is no rate limit but 429 and 503.",
+    "A20": "GET of the webhook is 404 while none is configured.",
+    "A21": "PUT and PATCH of the webhook answer with it.",
+    "A22": "The webhook's method is GET, POST or PUT.",
+    "A23": "A callback by GET has the same body.",
+    "A24": "The old webhook paths are there until 2026-09-10.",
+    "A25": "An attempt that timed out has no statusCode and an errorMessage.",
+    "A26": "Events of orders carry X-Order-ID.",
+    "A27": "X-Event-Type says what the body's event says.",
+    "A47": "PATCH, DELETE and triggers without a webhook are 404.",
+    "A52": "A timestamp without an offset is UTC.",
+    "A53": "The control paths of the sandbox.",
+    "§2.1": "The names in the webhook configuration.",
+    "§2.2": "The names in a record of the trigger history.",
+    "§2.3": "The events in the trigger history are of the seven kinds.",
+}
+
+
+def findings(live: Live) -> Iterator[Finding]:
+    """Yield what the platform shows of each."""
+    page, webhook = live.document(USERS, **FIRST), live.document(WEBHOOK)
+    triggers = live.document(TRIGGERS)
+    seen = _page(page) | _errors(live) | _webhook(live, webhook) | _triggers(triggers)
+    is_fixed = isinstance(live.client.credentials, FixedToken)
+    seen["A6"] = Seen(True, "A fixed token." if is_fixed else "POST /auth/token gave one.")
+    limits = sorted({n for one in live.exchanges for n in one.headers if "ratelimit" in _flat(n)})
+    says = "No header of an answer names one."
+    seen["A8"] = Seen(False, f"Answers have {listed(limits)}.") if limits else Seen(True, says)
+    yield from assumptions(TAKEN, seen)
+
+
+def _flat(name: str) -> str:
+    return name.lower().replace("-", "")
+
+
+def _page(page: Any) -> dict[str, Seen]:
+    if isinstance(page, list):
+        return {"A1": Seen(False, "A page is a list without an envelope.")}
+    if not isinstance(page, dict):
+        return {"A1": Seen(None, "The list of users cannot be read.")}
+    lists = [name for name, value in page.items() if isinstance(value, list)]
+    items = page["content"] if "content" in lists else page[lists[0]] if len(lists) == 1 else []
+    first = next((one for one in items if isinstance(one, dict)), {})
+    others = set(page) - ENVELOPE - set(lists)
+    beside = f" Beside them: {listed(sorted(others))}." if others else ""
+    kind = type(first.get("id")).__name__
+    ids = Seen(kind == "str", f"The id of a user is of the type {kind}; both are read.")
+    return {
+        "A1": Seen(lists == ["content"], f"They are in {listed(lists)}.{beside}"),
+        "A7": ids if first else Seen(None, "There is no user to look at."),
+    }
+
+
+def _errors(live: Live) -> dict[str, Seen]:
+    """Look at how an id is refused that nobody has."""
+    one = live.get(NOBODY)
+    if one is None or one.status is None:
+        return {}
+    body = one.document
+    names = sorted(body) if isinstance(body, dict) else []
+    usual = {"status", "error", "message", "errors"}
+    says = f"A refusal is made of {listed(names)}." if names else "A refusal is no JSON object."
+    return {
+        "A4": Seen(bool(names) and set(names) <= usual, says),
+        "A5": Seen(one.status == 404, f"An unknown id is {one.status}."),
+    }
+
+
+def _webhook(live: Live, webhook: Any) -> dict[str, Seen]:
+    one = live.get(WEBHOOK)
+    if not isinstance(webhook, dict) or not webhook:
+        status = one.status if one else None
+        said = "" if one is None or status == 404 else f" with the body {one.body[:20]!r}"
+        return {"A20": Seen(status == 404, f"Without a webhook it answers {status}{said}.")}
+    method = webhook.get("method")
+    times = [webhook[name] for name in ("createdAt", "lastTriggeredAt") if webhook.get(name)]
+    found = {
+        "A20": Seen(None, "One is configured."),
+        "A22": Seen(method in METHODS, f"It is {method}."),
+        "§2.1": names_of([webhook], IN_WEBHOOK, "the webhook configuration"),
+    }
+    if times:
+        has_offset = all(_OFFSET.search(str(one)) for one in times)
+        found["A52"] = Seen(True, f"They {'have' if has_offset else 'lack'} one: {times[0]}.")
+    return found
+
+
+def _triggers(triggers: Any) -> dict[str, Seen]:
+    records = [one for one in triggers or () if isinstance(one, dict)]
+    if not records:
+        nothing = Seen(None, "The trigger history is empty.")
+        return dict.fromkeys(("A25", "A26", "A27", "§2.2", "§2.3"), nothing)
+    found = {"§2.2": names_of(records, IN_TRIGGER, "a record of the history")}
+    late = [one for one in records if one.get("success") is False and not one.get("statusCode")]
+    if late:
+        worded = sum(bool(one.get("errorMessage")) for one in late)
+        text = f"{worded} of {len(late)} attempts without a status have a message."
+        found["A25"] = Seen(worded == len(late), text)
+    events = [(one["payload"], one.get("headers") or {}) for one in records if _is_event(one)]
+    others = sorted({str(one["event"]) for one, _ in events} - REQUIRED.keys())
+    kinds = sorted({str(one["event"]) for one, _ in events})
+    text = f"{listed(others)} is not known to us." if others else f"{listed(kinds)}."
+    found["§2.3"] = Seen(not others, text)
+    said = [(one["event"], _header(headers, "X-Event-Type")) for one, headers in events]
+    if told := [pair for pair in said if pair[1]]:
+        found["A27"] = Seen(all(a == b for a, b in told), f"{len(told)} events have the header.")
+    if of_orders := [headers for one, headers in events if one.get("orderId")]:
+        count = sum(bool(_header(headers, "X-Order-ID")) for headers in of_orders)
+        found["A26"] = Seen(count > 0, f"{count} of {len(of_orders)} events of orders have it.")
+    return found
+
+
+def _is_event(record: dict[str, Any]) -> bool:
+    payload = record.get("payload")
+    return isinstance(payload, dict) and isinstance(payload.get("event"), str)
+
+
+def _header(headers: Any, name: str) -> str:
+    found = headers.items() if isinstance(headers, dict) else ()
+    return next((str(value) for key, value in found if key.lower() == name.lower()), "")

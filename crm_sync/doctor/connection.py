@@ -1,0 +1,116 @@
+"""The checks of one workspace against its live platform: reads alone, and not many of them."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from crm_sync import registry
+from crm_sync.doctor import assumed
+from crm_sync.hooks.doctor import Finding, Live, Verdict
+from crm_sync.models import Workspace
+from crm_sync.platform import clock, responses
+from crm_sync.platform.credentials import FixedToken
+from crm_sync.platform.errors import AuthError
+from crm_sync.platform.exchange import AUTH, NOT_FOUND, Exchange
+from crm_sync.platform.problems import told
+from crm_sync.secrets import SecretUnreadable
+from crm_sync.webhook import configuration, history
+
+OK, WARNING, FAILED = Verdict.OK, Verdict.WARNING, Verdict.FAILED
+MOST = 30  # calls to one platform
+DEADLINE = 10.0  # seconds for each
+WEBHOOK, LISTS = "/v1/webhooks", ("/v1/users", "/v1/real-estate-properties")
+FIRST = {"page": 0, "size": 5}
+ENDS_SOON = 7 * 24 * 3600  # seconds
+
+
+def findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
+    """Yield the checks of a workspace, then those of the other apps.
+
+    What follows from an answer of the platform is not checked where none is to be had.
+    """
+    try:
+        live = Live(workspace.client(deadline=DEADLINE), MOST)
+    except (AuthError, SecretUnreadable) as error:
+        yield Finding("credentials", FAILED, f"{error}.", f"manage.py add_workspace {workspace}")
+        return
+    asked = [one for path in LISTS if (one := live.get(path, **FIRST)) is not None]
+    # A token may list properties and no users.
+    first = next((one for one in asked if one.error is None), next(iter(asked), None))
+    yield from _reached(first, live, workspace, now)
+    if first is None or first.error is not None:
+        text = "Webhook, fields, values and assumptions: the platform answers nothing that counts."
+        yield Finding("the rest", Verdict.NOT_CHECKED, text)
+        return
+    yield _clock(first, now)
+    yield from _webhook(live, workspace)
+    yield from assumed.findings(live)
+    for look in registry.hooks().live_checks:
+        yield from look(workspace.pk, live)
+
+
+def _reached(
+    first: Exchange | None, live: Live, workspace: Workspace, now: datetime
+) -> Iterator[Finding]:
+    tried = first or (live.exchanges[-1] if live.exchanges else None)
+    if tried is None or tried.status is None:
+        why = told(tried.error).sentence if tried and tried.error else "No call could be made."
+        remedy = "Look at the address of the workspace, and at the network."
+        yield Finding("platform", FAILED, f"{workspace.base_url}: {why}", remedy)
+        return
+    if tried.error is not None and tried.result != AUTH:
+        problem = told(tried.error)
+        text = f"It answered {tried.status}: {problem.sentence}"
+        yield Finding("platform", FAILED, text, problem.remedy)
+        return
+    text = f"{workspace.base_url} answered {tried.status} within {tried.took * 1000:.0f} ms."
+    yield Finding("platform", OK, text)
+    if tried.error is not None:
+        remedy = f"manage.py add_workspace {workspace}: new credentials."
+        yield Finding("token", FAILED, str(told(tried.error)), remedy)
+    elif (left := _left(live, now)) is not None and left < ENDS_SOON:
+        text = f"It is accepted, and ends in {left / 3600:.0f} hours."
+        yield Finding("token", WARNING, text, f"manage.py add_workspace {workspace}: a newer one.")
+    else:
+        yield Finding("token", OK, "It is accepted.")
+
+
+def _left(live: Live, now: datetime) -> float | None:
+    """Return the seconds until a token ends that nobody renews; None where it does not say."""
+    known = live.client.credentials
+    end = known.ends_at if isinstance(known, FixedToken) else None
+    return None if end is None else end - now.timestamp()
+
+
+def _clock(first: Exchange, now: datetime) -> Finding:
+    theirs = responses.http_date(first.headers.get("Date", ""))
+    if theirs is None or "Age" in first.headers:
+        text = "Its answers have no Date of their own: only our clock says which event is early."
+        return Finding("clock", Verdict.NOT_CHECKED, text)
+    ahead = clock.Reading(theirs, now, first.took).ahead
+    if not (difference := clock.difference(ahead)):
+        return Finding("clock", OK, "Ours and the platform's are within a minute.")
+    verdict = FAILED if abs(ahead) > clock.LIMIT else WARNING
+    text = f"The clock of the platform is {difference}."
+    return Finding("clock", verdict, text, "Synchronise this machine; if it is right, tell them.")
+
+
+def _webhook(live: Live, workspace: Workspace) -> Iterator[Finding]:
+    """Compare what the platform holds with what we want (§2.1, I26)."""
+    remedy = f"manage.py configure_webhook {workspace}"
+    one = live.get(WEBHOOK)
+    document = one.document if one is not None and one.error is None else None
+    if one is None or (one.error is not None and one.result != NOT_FOUND):
+        text = str(told(one.error)) if one and one.error else "It could not be read."
+        yield Finding("webhook", FAILED, text, remedy)
+    elif not isinstance(document, dict) or not document:
+        yield Finding("webhook", FAILED, "None is configured: no event comes.", remedy)
+    else:
+        found = history.differences(document, configuration.expected(workspace))
+        needs_secret = workspace.auth_type != Workspace.AuthType.NONE
+        if needs_secret and document.get("hasAuthSecret") is False:
+            found[configuration.NO_SECRET] = {"theirs": "no secret", "ours": "a secret"}
+        texts = [f"{name} is {both['theirs']}, not {both['ours']}" for name, both in found.items()]
+        if texts:
+            yield Finding("webhook", FAILED, f"{'; '.join(texts)}.", remedy)
+        else:
+            yield Finding("webhook", OK, f"It calls {workspace.callback_url} as we want it.")

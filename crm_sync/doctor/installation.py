@@ -1,0 +1,169 @@
+"""The checks of this installation: settings, keys, database, broker, workers, beat."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from celery import current_app
+from django.conf import settings
+from django.core import checks
+from django.db import Error, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from crm_sync.health import reports
+from crm_sync.hooks.doctor import Finding, Verdict, listed
+from crm_sync.models import Heartbeat
+from crm_sync.secrets import SecretUnreadable, decrypt, encrypted_columns, is_newest, stored
+from crm_sync.workers import heartbeat
+
+OK, WARNING, FAILED = Verdict.OK, Verdict.WARNING, Verdict.FAILED
+NOT_CHECKED = Verdict.NOT_CHECKED
+BROKER_TIMEOUT = 3.0  # seconds
+CROWDED = 0.8  # of the connections that PostgreSQL allows
+
+
+def findings(now: datetime) -> Iterator[Finding]:
+    """Yield the checks; those of the database say so where it does not answer."""
+    try:
+        connection.ensure_connection()
+    except Error as error:
+        yield from _settings(None)
+        text = str(error).strip().partition("\n")[0]
+        yield Finding("database", FAILED, f"It does not answer: {text}.", "Start it; DATABASE_URL.")
+        yield Finding("keys", NOT_CHECKED, "The stored secrets are in the database.")
+        yield Finding("workers and beat", NOT_CHECKED, "Their heartbeats are in the database.")
+    else:
+        yield from _settings([connection.alias])
+        yield from (_postgresql() if connection.vendor == "postgresql" else _sqlite())
+        for name, check in (("migrations", _migrations), ("keys", _keys)):
+            yield _guarded(name, check)
+        yield from _processes(now)
+    yield _broker()
+
+
+def _settings(databases: list[str] | None) -> Iterator[Finding]:
+    """Tell what Django's checks and ours say of the settings, as `check --deploy` does (S19)."""
+    found = [
+        one
+        for one in checks.run_checks(include_deployment_checks=True, databases=databases)
+        if not one.is_silenced() and one.level >= checks.WARNING
+    ]
+    for one in found:
+        verdict = FAILED if one.level >= checks.ERROR else WARNING
+        yield Finding(f"settings {one.id}", verdict, _flat(one.msg), _flat(one.hint or ""))
+    if not found:
+        yield Finding("settings", OK, f"No check objects; we are at {settings.PUBLIC_BASE_URL}.")
+
+
+def _flat(text: str) -> str:
+    return " ".join(str(text).split())
+
+
+def _guarded(name: str, check: Callable[[], Finding]) -> Finding:
+    """Run a check that asks tables, which may not be there yet."""
+    try:
+        return check()
+    except Error as error:
+        text = str(error).strip().partition("\n")[0]
+        return Finding(name, FAILED, f"The database objects: {text}.", "manage.py migrate")
+
+
+def _migrations() -> Finding:
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    names = [f"{one.app_label} {one.name}" for one, _ in plan]
+    if not names:
+        return Finding("migrations", OK, "All are applied.")
+    text = f"{len(names)} are not applied: {listed(names)}."
+    return Finding("migrations", FAILED, text, "manage.py migrate")
+
+
+def _keys() -> Finding:
+    """Tell whether the keys decrypt all that is stored (S5)."""
+    unreadable, old, count = [], 0, 0
+    for model, name in encrypted_columns():
+        for pk, token in stored(model, name):
+            count += 1
+            try:
+                decrypt(token)
+                old += not is_newest(token)
+            except SecretUnreadable:
+                unreadable.append(f"{model._meta.verbose_name} {pk} {name}")
+    keys = len(settings.SECRET_KEYS_AT_REST)
+    if unreadable:
+        text = f"{len(unreadable)} of {count} stored secrets open with none of {keys} keys:"
+        remedy = "Put the old key back into SECRET_KEYS_AT_REST, or enter these again."
+        return Finding("keys", FAILED, f"{text} {listed(unreadable)}.", remedy)
+    if old:
+        text = f"{old} of {count} stored secrets have an older key than the first one."
+        return Finding("keys", WARNING, text, "manage.py rotate_keys, then take the old key out.")
+    return Finding("keys", OK, f"{keys} keys; {count} stored secrets are readable.")
+
+
+def _postgresql() -> Iterator[Finding]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('server_version'), current_setting('autovacuum')")
+        version, autovacuum = cursor.fetchone()
+        cursor.execute(
+            "SELECT count(*), current_setting('max_connections')::int FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend'"
+        )
+        used, most = cursor.fetchone()
+    yield Finding("database", OK, f"PostgreSQL {version}.")
+    if autovacuum == "on":
+        yield Finding("autovacuum", OK, "It is on.")
+    else:
+        text = "It is off: queues get slower with each row that was worked on."
+        yield Finding("autovacuum", FAILED, text, "Set autovacuum = on in postgresql.conf.")
+    text = f"{used} of {most} are in use."
+    if used < CROWDED * most:
+        yield Finding("connections", OK, text)
+    else:
+        remedy = "Raise max_connections, or lower the workers or PUSH_THREADS."
+        yield Finding("connections", WARNING, text, remedy)
+
+
+def _sqlite() -> Iterator[Finding]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sqlite_version()")
+        (version,) = cursor.fetchone()
+        modes = []
+        for name in ("journal_mode", "synchronous"):
+            cursor.execute(f"PRAGMA {name}")
+            modes.append(str(cursor.fetchone()[0]))
+    text = f"SQLite {version}, journal {modes[0]}, synchronous {modes[1]}."
+    if modes[0] in ("wal", "memory") and modes[1] != "0":
+        yield Finding("database", OK, text)
+    else:
+        yield Finding(
+            "database", FAILED, text, "Take OPTIONS out of DATABASES: they set WAL, FULL."
+        )
+
+
+def _processes(now: datetime) -> Iterator[Finding]:
+    try:
+        found = reports(now)
+        alive = Heartbeat.objects.filter(
+            kind=Heartbeat.Kind.BEAT, stopped_at=None, seen_at__gte=now - heartbeat.MISSING_AFTER
+        )
+        beats = sorted(alive.values_list("name", flat=True))
+    except Error:
+        yield Finding("workers and beat", NOT_CHECKED, "The table of heartbeats is not there.")
+        return
+    for one in found:
+        verdict = FAILED if one.tone == "danger" else WARNING if one.remedy else OK
+        effect = f" {one.effect}" if one.effect else ""
+        yield Finding(one.kind.label.lower(), verdict, f"{one.text}.{effect}", one.remedy)
+    if len(beats) > 1:
+        text = f"{len(beats)} run: {listed(beats)}. Each schedule runs as many times."
+        yield Finding("one beat", WARNING, text, "Stop all but one.")
+
+
+def _broker() -> Finding:
+    where = str(settings.CELERY_BROKER_URL).partition("://")[0]
+    try:
+        with current_app.connection_for_write() as broker:
+            broker.ensure_connection(max_retries=1, timeout=BROKER_TIMEOUT, interval_start=0)
+    except Exception as error:  # noqa: BLE001 - each broker raises its own
+        text = f"The broker ({where}) does not answer: {type(error).__name__}."
+        return Finding("broker", FAILED, text, "Start it; look at CELERY_BROKER_URL.")
+    return Finding("broker", OK, f"The broker ({where}) answers.")

@@ -1,0 +1,117 @@
+"""What `manage.py doctor` finds, and how an app looks at a live platform for it: by reads alone."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from crm_sync.platform.client import Client
+from crm_sync.platform.errors import SyncError
+from crm_sync.platform.exchange import Exchange
+
+SHOWN = 10  # names that a sentence can list and still be read
+
+
+class Verdict(StrEnum):
+    """What became of a check, the worst first."""
+
+    FAILED = "failed"
+    WARNING = "warning"
+    NOT_CHECKED = "not checked"
+    OK = "ok"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check.
+
+    Attributes:
+        found: what is there, in a sentence.
+        remedy: what to do; "" where there is nothing to do.
+        taken: what we took for granted, where it is an assumption (A1 …).
+    """
+
+    name: str
+    verdict: Verdict
+    found: str
+    remedy: str = ""
+    taken: str = ""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the platform shows of an assumption.
+
+    Attributes:
+        agrees: None where there was nothing to look at.
+    """
+
+    agrees: bool | None
+    says: str
+
+
+@dataclass
+class Live:
+    """A platform that is looked at; `most` calls at most, each of them a GET, none made twice.
+
+    Attributes:
+        exchanges: what was read until now, also what failed.
+    """
+
+    client: Client
+    most: int
+    exchanges: list[Exchange] = field(default_factory=list)
+    _known: dict[str, Exchange] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.client.observe = self.exchanges.append
+        self.client.hear = lambda _: None  # what a look finds is told, and written nowhere
+
+    def get(self, path: str, **query: Any) -> Exchange | None:
+        """Return what a read came to, good or bad; None where no more may be asked."""
+        key = f"{path} {sorted(query.items())}"
+        if key not in self._known:
+            began = len(self.exchanges)
+            if began >= self.most:
+                return None
+            with suppress(SyncError):  # the exchange says so
+                self.client.read(path, **query)
+            mine = [one for one in self.exchanges[began:] if one.path.endswith(path)]
+            if not mine:
+                return None  # no token was to be had, or the path can be asked by nobody
+            self._known[key] = mine[-1]
+        return self._known[key]
+
+    def document(self, path: str, **query: Any) -> Any:
+        """Return the JSON of a good answer, None where there is none."""
+        one = self.get(path, **query)
+        return one.document if one is not None and one.error is None else None
+
+
+def assumptions(taken: Mapping[str, str], seen: Mapping[str, Seen]) -> Iterator[Finding]:
+    """Yield a finding for each assumption, by what the platform shows of it."""
+    for name, text in taken.items():
+        one = seen.get(name, Seen(None, "Cannot be seen by reading."))
+        verdict = {True: Verdict.OK, False: Verdict.WARNING, None: Verdict.NOT_CHECKED}[one.agrees]
+        remedy = "" if one.agrees is not False else f"Look up {name} in docs/interface.md."
+        yield Finding(name, verdict, one.says, remedy, text)
+
+
+def names_of(documents: list[Any], known: set[str], what: str) -> Seen:
+    """Compare the names in JSON objects with those that we know; what is left out says nothing."""
+    objects = [one for one in documents if isinstance(one, dict)]
+    if not objects:
+        return Seen(None, f"There is none to look at: {what}.")
+    found = {name for one in objects for name in one}
+    if others := sorted(found - known):
+        return Seen(
+            False, f"Not known to us in {what}: {listed(others)}; it is kept or left alone."
+        )
+    return Seen(True, f"In {what}: {listed(sorted(found))}.")
+
+
+def listed(names: list[str]) -> str:
+    """Name the first few, and say how many more there are."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(f"`{one}`" for one in names[:SHOWN]) + more

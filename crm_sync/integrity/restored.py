@@ -1,0 +1,95 @@
+"""A database that was restored from a backup is older than the platform.
+
+What it wanted to send then may have been sent since, and changed again. So nothing of it goes out
+before the platform was read, and each difference is asked (`Workspace.restored_at`).
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from crm_sync import registry
+from crm_sync.hooks.recovery import Counts, Recovery
+from crm_sync.models import Gap, Heartbeat, WebhookMonitor, Workspace
+from crm_sync.webhook import schedule
+from crm_sync.workers import heartbeat
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far both sides agree since a restore; counts of 0 are left out.
+
+    Attributes:
+        restored_at: None where no restore was ever told.
+        unread: what a worker still has to read.
+        for_people: what waits for a person.
+    """
+
+    restored_at: datetime | None
+    unread: Counts
+    for_people: Counts
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all was read, and nobody has to decide anything."""
+        return not self.unread and not self.for_people
+
+
+def alive(now: datetime) -> list[str]:
+    """Return the workers and beats that may still work on the database."""
+    since = now - heartbeat.MISSING_AFTER
+    rows = Heartbeat.objects.filter(
+        kind__in=heartbeat.EXPECTED, stopped_at=None, seen_at__gte=since
+    )
+    return [f"{row.get_kind_display()} {row.name}" for row in rows.order_by("kind", "name")]
+
+
+def begin(workspace: Workspace, now: datetime) -> dict[str, int]:
+    """Have everything of a workspace read before anything of it is sent; return what was marked.
+
+    In one transaction. Told twice it does the same again: what was edited in between is asked too.
+    """
+    done: Counter[str] = Counter()
+    with transaction.atomic():
+        Workspace.objects.filter(pk=workspace.pk).update(restored_at=now, paused_until=None)
+        for one in _recoveries():
+            done.update(one.begin(workspace.pk, now))
+    return dict(done)
+
+
+def standing(workspace: Workspace) -> Standing:
+    """Return how far both sides of a workspace agree since it was restored."""
+    since = workspace.restored_at
+    if since is None:
+        return Standing(None, {}, {})
+    unread: Counter[str] = Counter()
+    people: Counter[str] = Counter()
+    for one in _recoveries():
+        unread.update(one.unread(workspace.pk, since))
+        people.update(one.for_people(workspace.pk, since))
+    return Standing(since, dict(+unread), dict(+people))
+
+
+def _begin(workspace_id: int, now: datetime) -> Counts:
+    return {
+        "webhooks to be polled": schedule.ask(
+            WebhookMonitor.objects.filter(workspace_id=workspace_id), now=now
+        )
+    }
+
+
+def _unread(workspace_id: int, since: datetime) -> Counts:
+    monitors = WebhookMonitor.objects.filter(workspace_id=workspace_id)
+    return {"webhooks": monitors.exclude(polled_at__gte=since).count()}
+
+
+def _for_people(workspace_id: int, since: datetime) -> Counts:
+    gaps = Gap.objects.filter(workspace_id=workspace_id, acknowledged_at=None)
+    return {"gaps": gaps.filter(noticed_at__gte=since).count()}
+
+
+def _recoveries() -> list[Recovery]:
+    # The poll of the history names what was missed as gaps (I21): its window is as old as the rest.
+    return [Recovery(_begin, _unread, _for_people), *registry.hooks().recoveries]

@@ -1,0 +1,96 @@
+"""Who logs in: one line for each failure, an end to guessing, and a password asked again (S17)."""
+
+import logging
+from datetime import datetime, timedelta
+from importlib import import_module
+from ipaddress import ip_address
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin
+from django.contrib.auth import authenticate
+from django.contrib.auth.models import AbstractBaseUser, User
+from django.contrib.auth.signals import user_logged_in, user_login_failed
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from crm_sync.platform import callers
+
+log = logging.getLogger(__name__)
+
+CONFIRMED = "confirmed_at"  # in the session
+LASTS = timedelta(minutes=10)
+WRONG = "This is not your password."
+
+
+def address(request: HttpRequest) -> str | None:
+    """Return the address that a login comes from; None where it is none, as by a socket."""
+    try:
+        return str(ip_address(callers.source(request)))
+    except ValueError:
+        return None
+
+
+def locked_out(
+    request: HttpRequest, _: HttpResponse | None = None, credentials: Any = None
+) -> HttpResponse:
+    """Say in plain words that nobody can log in by this name from here for a while."""
+    minutes = round(settings.AXES_COOLOFF_TIME.total_seconds() / 60)
+    context = admin.site.each_context(request) | {
+        "title": "Log in",
+        "text": f"{settings.AXES_FAILURE_LIMIT} wrong passwords in a row. For {minutes} minutes"
+        " nobody can log in by this name from your address, not even with the right password.",
+        "advice": "Wait, and then try again. Whoever has forgotten the password asks a superuser"
+        " for a new one.",
+    }
+    return render(request, "crm_sync/locked_out.html", context, status=429)
+
+
+def needs_password(request: HttpRequest, now: datetime) -> bool:
+    """Tell whether the password is to be asked before something that a thief would do.
+
+    Not within ten minutes of the last time, and not of somebody who has none here, whom a proxy
+    has let in.
+    """
+    if not getattr(request.user, "has_usable_password", bool)():
+        return False
+    found = request.session.get(CONFIRMED, "")
+    return not found or now - datetime.fromisoformat(found) > LASTS
+
+
+def is_confirmed(request: HttpRequest, password: str, now: datetime) -> bool:
+    """Tell whether it is who has logged in: by the password, where it has to be asked.
+
+    A wrong one counts like one at the login.
+    """
+    if not needs_password(request, now):
+        return True
+    name = request.user.get_username()
+    if not password or authenticate(request, username=name, password=password) != request.user:
+        return False
+    request.session[CONFIRMED] = now.isoformat()
+    return True
+
+
+def _in(sender: Any, request: HttpRequest, user: AbstractBaseUser, **_: Any) -> None:
+    """Count a login as a confirmation, and remove sessions that are over."""
+    request.session[CONFIRMED] = timezone.now().isoformat()
+    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+
+
+def _failed(
+    sender: Any, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any
+) -> None:
+    """Write one line; a name that nobody has is left out, since it may be a password."""
+    name = str(credentials.get("username") or "")
+    known = User.objects.filter(username=name).exists()
+    where = address(request) if request is not None else None
+    locked = ", and is locked out" if getattr(request, "axes_locked_out", False) else ""
+    log.warning("login failed: %s from %s%s", name if known else "an unknown name", where, locked)
+
+
+def listen() -> None:
+    """Hear of logins from now on; after `axes`, which says who is locked out."""
+    user_logged_in.connect(_in, dispatch_uid="crm_sync.login.in")
+    user_login_failed.connect(_failed, dispatch_uid="crm_sync.login.failed")

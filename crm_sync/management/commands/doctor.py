@@ -1,0 +1,110 @@
+"""manage.py doctor: what is there, what is wrong, what to do; it reads and changes nothing."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import IO, Any, cast
+
+from django.core.management.base import CommandParser
+from django.db import Error
+from django.utils import timezone
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from crm_sync.doctor import connection, installation
+from crm_sync.hooks.doctor import Finding, Verdict
+from crm_sync.management.base import PARTLY, SyncCommand
+from crm_sync.models import Workspace
+
+HERE = "this installation"
+COLORS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.FAILED: "bold red"}
+Named = tuple[str, Finding]  # a workspace, or HERE
+
+
+class Command(SyncCommand):
+    """Checks this installation and, by GETs alone, what each platform really answers."""
+
+    help = (
+        "Check settings, keys, database, broker, workers, beat, and for each workspace the clock of"
+        " the platform, its token, its webhook, and where its fields, values and answers differ"
+        " from what we take for granted. It only reads: GETs, at most"
+        f" {connection.MOST} to a platform, and POST /auth/token where the workspace has a client"
+        " id. Exit code: 0 all is well or could not be checked, 1 a check failed, 3 warnings alone."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("slug", nargs="?", help="one workspace; without it all of them")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Go through all checks and print them."""
+        chosen = [self.workspace(options["slug"])] if options["slug"] else None
+        found = list(self._findings(chosen))
+        counts = Counter(one.verdict for _, one in found)
+        document = {
+            "counts": {verdict.value: counts[verdict] for verdict in Verdict},
+            "checks": [_document(about, one) for about, one in found],
+        }
+        if options["json"] or not self.stdout.isatty():
+            self.emit(document, _lines(found), as_json=options["json"])
+        else:
+            Console(file=cast(IO[str], self.stdout)).print(_table(found))
+        if counts[Verdict.FAILED]:
+            self.fail(f"{counts[Verdict.FAILED]} checks failed")
+        if counts[Verdict.WARNING]:
+            self.fail(f"{counts[Verdict.WARNING]} warnings", PARTLY)
+
+    def _findings(self, chosen: list[Workspace] | None) -> Iterator[Named]:
+        now = timezone.now()
+        for one in installation.findings(now):
+            yield HERE, one
+        try:
+            # Without its secrets, since no key may open them.
+            rows = Workspace.objects.defer(*Workspace.SECRETS).order_by("slug")
+            workspaces = list(rows) if chosen is None else chosen
+        except Error:
+            yield HERE, Finding("workspaces", Verdict.NOT_CHECKED, "They are in the database.")
+            return
+        for workspace in self.track(workspaces, "asking the platforms"):
+            for one in connection.findings(workspace, timezone.now()):
+                yield workspace.slug, one
+
+    def workspace(self, slug: str) -> Workspace:
+        """Return the workspace without its secrets, which perhaps no key opens."""
+        found = Workspace.objects.defer(*Workspace.SECRETS).filter(slug=slug).first()
+        return found or super().workspace(slug)
+
+
+def _document(about: str, one: Finding) -> dict[str, str]:
+    return {
+        "about": about,
+        "name": one.name,
+        "verdict": one.verdict.value,
+        "found": one.found,
+        "remedy": one.remedy,
+        "taken": one.taken,
+    }
+
+
+def _lines(found: list[Named]) -> Iterator[str]:
+    for about, one in found:
+        taken = f" (we take: {one.taken})" if one.taken else ""
+        yield f"{one.verdict.value:11}  {about}: {one.name}: {one.found}{taken}"
+        if one.remedy:
+            yield f"{'':11}  → {one.remedy}"
+
+
+def _table(found: list[Named]) -> Table:
+    table = Table("", "check", "what is there", "what to do", box=box.SIMPLE_HEAD)
+    before = ""
+    for about, one in found:
+        if about != before:
+            table.add_section()
+            table.add_row("", f"[bold]{escape(about)}[/bold]")
+        before = about
+        color = COLORS.get(one.verdict, "dim")
+        verdict = f"[{color}]{one.verdict.value}[/{color}]"
+        taken = f"\n[dim]we take: {escape(one.taken)}[/dim]" if one.taken else ""
+        table.add_row(verdict, escape(one.name), escape(one.found) + taken, escape(one.remedy))
+    return table

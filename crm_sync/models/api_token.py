@@ -1,0 +1,40 @@
+"""What lets a program of somebody else's call our API, in one workspace."""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+
+class ApiToken(models.Model):
+    """One program; the token itself is shown once, and only its digest is kept.
+
+    It is revoked and never deleted: what its program did names it.
+    """
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    name = models.CharField(max_length=100, help_text="Whose program it is, as the history says")
+    scopes = models.JSONField(default=list, help_text="What it may do, such as properties:read")
+    prefix = models.CharField("begins with", max_length=12, editable=False)
+    token_digest = models.CharField(max_length=64, unique=True, editable=False)
+    expires_at = models.DateTimeField("valid until", null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, editable=False
+    )
+
+    class Meta:
+        verbose_name = "API token"
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "name"], name="one_api_token_of_a_name")
+        ]
+
+    def __str__(self) -> str:
+        return f"API: {self.name}"
+
+    def is_valid(self, now: datetime) -> bool:
+        """Tell whether a call may use it."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)

@@ -1,0 +1,139 @@
+"""The calls to the platform: a line of the log each, counted, and kept as `PLATFORM_CALLS` says.
+
+A call that is noted costs no statement: what is to be written waits in this process for `flush`,
+once a second in a worker, after a request, at the end of a command. What a killed process has not
+written is lost: these are figures, and no work hangs on them.
+"""
+
+import logging
+import threading
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import Error, connection
+from django.utils import timezone
+
+from crm_sync import tracing
+from crm_sync.jobs import durability
+from crm_sync.models.platform_call import TOTAL, CallCount, PlatformCall
+from crm_sync.platform.exchange import NOT_FOUND, OK, Exchange
+
+log = logging.getLogger("crm_sync.calls")
+
+OFF, ERRORS, ALL = "off", "errors", "all"
+WANTED = (OFF, ERRORS, ALL)  # what PLATFORM_CALLS may say
+EXPECTED = {OK, NOT_FOUND}  # before a property is created it is looked for: no error
+SHOWN = 500  # characters of a path, and of an error
+BODY = 4_000  # characters of each body
+WAITING = 1_000  # calls that one process holds; what is more is counted alone
+CHUNK = 5_000  # rows in one DELETE
+
+_lock = threading.Lock()
+_calls: list[PlatformCall] = []
+_counts: dict[tuple[datetime, int, str], list[int]] = {}
+_dropped = 0
+
+_ADD = """
+    INSERT INTO crm_sync_callcount (hour, workspace_id, result, count, milliseconds)
+    VALUES (%s, %s, %s, %s, %s) ON CONFLICT (hour, workspace_id, result) DO UPDATE
+    SET count = crm_sync_callcount.count + excluded.count,
+        milliseconds = crm_sync_callcount.milliseconds + excluded.milliseconds
+"""
+
+
+def note(workspace_id: int, exchange: Exchange) -> None:
+    """Write what came of a call to the log, count it, and keep it if it is wanted."""
+    global _dropped  # noqa: PLW0603 - of this process, like the others
+    now, took = timezone.now(), round(exchange.took * 1000)
+    if log.isEnabledFor(logging.INFO):
+        # The text of an error begins with the call.
+        what = exchange.problem(SHOWN)
+        what = what or f"{exchange.method} {exchange.address(SHOWN)}: {exchange.status}"
+        log.info("workspace %s: %s, %s ms", workspace_id, what, took)
+    is_wanted = settings.PLATFORM_CALLS == ALL or exchange.result not in EXPECTED
+    row = None
+    if is_wanted and settings.PLATFORM_CALLS != OFF and len(_calls) < WAITING:
+        row = _row(workspace_id, exchange, now, took)
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    with _lock:
+        for at in (hour, TOTAL):
+            counted = _counts.setdefault((at, workspace_id, exchange.result), [0, 0])
+            counted[0] += 1
+            counted[1] += took
+        if row is not None:
+            _calls.append(row)
+        elif is_wanted and settings.PLATFORM_CALLS != OFF:
+            _dropped += 1
+
+
+def _row(workspace_id: int, exchange: Exchange, now: datetime, took: int) -> PlatformCall:
+    trace = tracing.current()
+    return PlatformCall(
+        workspace_id=workspace_id,
+        at=now,
+        method=exchange.method,
+        address=exchange.address(SHOWN),
+        result=exchange.result,
+        status=exchange.status,
+        milliseconds=took,
+        about=trace.about,
+        attempt=trace.attempt,
+        request_id=trace.id,
+        problem=exchange.problem(SHOWN),
+        **exchange.bodies(BODY),
+    )
+
+
+def flush() -> int:
+    """Write what waits, in one transaction; return how many calls.
+
+    If the database does not take it, it is lost, and the log says so.
+    """
+    global _dropped  # noqa: PLW0603 - as above
+    with _lock:
+        calls, counts, dropped = list(_calls), dict(_counts), _dropped
+        _calls.clear()
+        _counts.clear()
+        _dropped = 0
+    if dropped:
+        log.warning("%s calls were counted and not kept: too many at once", dropped)
+    if not counts:
+        return 0
+    # In one order, so that no two processes wait for each other.
+    rows = [[*key, *counted] for key, counted in sorted(counts.items())]
+    try:
+        with durability.relaxed(), connection.cursor() as cursor:
+            cursor.executemany(_ADD, [_stored(row) for row in rows])
+            PlatformCall.objects.bulk_create(calls)
+    except Error as error:
+        log.warning("%s calls are neither counted nor kept: %s", len(calls), error)
+        return 0
+    return len(calls)
+
+
+def _stored(row: list[Any]) -> list[Any]:
+    at = connection.ops.adapt_datetimefield_value(row[0])
+    return [at, *row[1:]]
+
+
+def forget() -> None:
+    """For tests: forget what this process has noted and not written."""
+    _calls.clear()
+    _counts.clear()
+
+
+def clear(*, now: datetime) -> int:
+    """Remove calls that are too old, or more than are kept; return how many."""
+    removed = 0
+    days, most = settings.PLATFORM_CALLS_KEEP_DAYS, settings.PLATFORM_CALLS_KEEP_ROWS
+    old = now - timedelta(days=days)
+    newest = PlatformCall.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    for rows in (
+        PlatformCall.objects.filter(at__lt=old),
+        PlatformCall.objects.filter(pk__lte=newest - most),
+    ):
+        while keys := list(rows.order_by("pk").values_list("pk", flat=True)[:CHUNK]):
+            removed += PlatformCall.objects.filter(pk__in=keys).delete()[0]
+    CallCount.objects.filter(hour__gt=TOTAL, hour__lt=old).delete()
+    return removed

@@ -1,0 +1,99 @@
+"""Who is told what became of our rows, and each message of ours until it has arrived."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from crm_sync.jobs.due import DueModel, due_index, no_half_lease
+from crm_sync.secrets import EncryptedTextField
+
+
+class Subscription(DueModel):
+    """An address that is told; the row is the queue of its messages.
+
+    `due_at` says from when on something may be sent, so an address that fails pauses alone;
+    `attempts` counts what failed since it last took something.
+    """
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    address = models.CharField(max_length=500, help_text="https://…, where messages are sent.")
+    kinds = models.JSONField("messages", default=list)
+    secret = EncryptedTextField(blank=True, default="", editable=False)
+    # After a rotation both sign, until the receiver had the time to take the new one.
+    previous_secret = EncryptedTextField(blank=True, default="", editable=False)
+    previous_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
+    is_enabled = models.BooleanField("enabled", default=True)
+    failing_since = models.DateTimeField(null=True, blank=True, editable=False)
+    problem = models.TextField(blank=True, default="", editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            no_half_lease("subscription"),
+            models.CheckConstraint(
+                condition=Q(is_enabled=False) | Q(due_at__isnull=False),
+                name="enabled_subscription_is_due",
+            ),
+        ]
+        indexes = [due_index("subscription")]
+
+    def __str__(self) -> str:
+        return f"subscription {self.pk}"
+
+
+class OutgoingState(models.TextChoices):
+    """Where a message stands; exactly one at any time (I31)."""
+
+    PENDING = "PENDING", "Pending"
+    DELIVERED = "DELIVERED", "Delivered"
+    GIVEN_UP = "GIVEN_UP", "Given up"
+
+
+class OutgoingMessage(models.Model):
+    """One message to one address, written with the change that it tells of."""
+
+    State = OutgoingState
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
+    subscription = models.ForeignKey(Subscription, on_delete=models.PROTECT, db_index=False)
+    message_id = models.CharField(
+        max_length=40, unique=True, help_text="The same with each attempt: `webhook-id`"
+    )
+    kind = models.CharField(max_length=50)
+    payload = models.TextField(help_text="The JSON that is sent, to the byte")
+    state = models.CharField(max_length=10, choices=State, default=State.PENDING)
+    due_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveIntegerField(default=0)
+    first_tried_at = models.DateTimeField(null=True, blank=True)
+    tried_at = models.DateTimeField(null=True, blank=True)
+    status = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="HTTP status of the last attempt"
+    )
+    answer = models.TextField(blank=True, default="", help_text="Why the last attempt failed")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=OutgoingState.values), name="outgoing_has_a_known_state"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="PENDING", due_at__isnull=False)
+                | ~Q(state="PENDING") & Q(due_at__isnull=True),
+                name="outgoing_is_due_as_long_as_it_is_pending",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["subscription", "due_at"],
+                name="outgoing_due",
+                condition=Q(due_at__isnull=False),
+            ),
+            # The cleaning takes the oldest that have ended.
+            models.Index(
+                fields=["created_at"], name="outgoing_ended", condition=Q(due_at__isnull=True)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.message_id}"

@@ -1,0 +1,76 @@
+"""The calls to the platform: single ones for operators, and how many there were for the figures."""
+
+from datetime import UTC, datetime
+
+from django.db import models
+
+from crm_sync.platform import exchange
+
+TOTAL = datetime(1970, 1, 1, tzinfo=UTC)  # the hour of the rows that count for ever
+
+
+class CallResult(models.TextChoices):
+    """What came of a call; the values are those of `Exchange.result`."""
+
+    OK = exchange.OK, "Answered"
+    NOT_FOUND = exchange.NOT_FOUND, "Not there"
+    REFUSED = exchange.REFUSED, "Refused"
+    AUTH = exchange.AUTH, "Not allowed"
+    BUSY = exchange.BUSY, "Busy"
+    FAILED = exchange.FAILED, "Failed"
+    NO_ANSWER = exchange.NO_ANSWER, "No answer"
+
+
+class PlatformCall(models.Model):
+    """One call, masked and cut; kept for `PLATFORM_CALLS_KEEP_DAYS` (S23)."""
+
+    Result = CallResult
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE, db_index=False)
+    at = models.DateTimeField("when")
+    method = models.CharField(max_length=10)
+    address = models.TextField(help_text="Path and query")
+    result = models.CharField(max_length=12, choices=CallResult)
+    status = models.PositiveSmallIntegerField(null=True, blank=True)
+    milliseconds = models.PositiveIntegerField()
+    about = models.CharField(max_length=100, blank=True, default="", help_text="Model and key")
+    attempt = models.PositiveIntegerField(default=0)
+    request_id = models.CharField("id in the log", max_length=64, blank=True, default="")
+    problem = models.TextField(blank=True, default="")
+    sent = models.TextField(blank=True, default="")
+    answer = models.TextField(blank=True, default="")
+
+    class Meta:
+        verbose_name = "call to the platform"
+        verbose_name_plural = "calls to the platform"
+        indexes = [
+            models.Index(fields=["at"], name="platform_call_at"),
+            models.Index(fields=["result", "at"], name="platform_call_result"),
+            models.Index(
+                fields=["about", "at"], name="platform_call_about", condition=~models.Q(about="")
+            ),
+            models.Index(fields=["request_id"], name="platform_call_request"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.address[:80]}"
+
+
+class CallCount(models.Model):
+    """How many calls of a workspace had a result in an hour; in the hour `TOTAL` of all time."""
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE, db_index=False)
+    hour = models.DateTimeField()
+    result = models.CharField(max_length=12, choices=CallResult)
+    count = models.PositiveBigIntegerField()
+    milliseconds = models.PositiveBigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["hour", "workspace", "result"], name="one_call_count_an_hour"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.result}"

@@ -1,0 +1,90 @@
+"""Writes messages in the transaction of the change that they tell of, so that none is lost."""
+
+import json
+import secrets
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+from django.db import transaction
+
+from crm_sync.hooks.messages import Message
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.models import OutgoingMessage, Subscription, Workspace
+
+QUEUE = "outgoing"
+TEST = "test"  # nobody subscribes to it: a person asks for it
+
+
+def tell(
+    workspace_id: int,
+    kinds: Iterable[str],
+    messages: Callable[[], Iterable[Message]],
+    *,
+    now: datetime,
+) -> int:
+    """Put messages into the outbox of each subscription that wants them; return how many.
+
+    To be called inside the transaction of the change. Where nobody subscribed it is one query.
+
+    Args:
+        kinds: of the messages; `messages` is not called where nobody wants one of these.
+    """
+    wanted = set(kinds)
+    found = Subscription.objects.filter(workspace=workspace_id, is_enabled=True).order_by("pk")
+    rows = list(found.values_list("pk", "kinds", "workspace__slug"))
+    if not any(wanted.intersection(names) for _, names, _ in rows):
+        return 0
+    new = [
+        _row(workspace_id, key, slug, message, now=now)
+        for message in messages()
+        for key, names, slug in rows
+        if message.kind in names
+    ]
+    OutgoingMessage.objects.bulk_create(new)
+    if new:
+        doorbell.ring(QUEUE, workspace_id)
+    return len(new)
+
+
+def test(subscription: Subscription, *, now: datetime) -> OutgoingMessage:
+    """Put a test message into the outbox of one subscription, whatever kinds it wants."""
+    workspace_id, slug = subscription.workspace_id, subscription.workspace.slug
+    message = Message(TEST, now, {"text": "A test message, which somebody asked for"})
+    row = _row(workspace_id, subscription.pk, slug, message, now=now)
+    row.save(force_insert=True)
+    Subscription.objects.filter(pk=subscription.pk, is_enabled=True).update(due_at=now)
+    doorbell.ring(QUEUE, workspace_id)
+    return row
+
+
+def note_kinds(workspace_id: int) -> None:
+    """Write to the workspace what is wanted there: a push of nobody's interest asks for nothing.
+
+    To be called in the transaction of each change of a subscription.
+    """
+    with transaction.atomic():
+        mine = Workspace.objects.select_for_update(no_key=True)
+        mine.only("pk").get(pk=workspace_id)  # two who change subscriptions take turns
+        found = Subscription.objects.filter(workspace=workspace_id, is_enabled=True)
+        names = sorted({name for names in found.values_list("kinds", flat=True) for name in names})
+        Workspace.objects.filter(pk=workspace_id).update(outgoing_kinds=names)
+
+
+def _row(
+    workspace_id: int, subscription_id: int, slug: str, message: Message, *, now: datetime
+) -> OutgoingMessage:
+    document = {
+        "type": message.kind,
+        "timestamp": message.at.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z",
+        "data": {"workspace": slug, **message.data},
+    }
+    return OutgoingMessage(
+        workspace_id=workspace_id,
+        subscription_id=subscription_id,
+        # Random, so that it says nothing of how many there are; it may hold no full stop.
+        message_id=f"msg_{secrets.token_hex(16)}",
+        kind=message.kind,
+        payload=json.dumps(document, ensure_ascii=False, separators=(",", ":")),
+        due_at=now,
+        created_at=now,
+    )

@@ -1,0 +1,39 @@
+"""Pure: when a message is tried again, and what an answer means (Standard Webhooks 1.0.0)."""
+
+import random
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+# From each attempt to the next; with the last one three days are over.
+DELAYS = tuple(
+    timedelta(seconds=seconds)
+    for seconds in (5, 300, 1800, *(hours * 3600 for hours in (2, 5, 10, 14, 20, 24)))
+)
+GIVE_UP_AFTER = sum(DELAYS, timedelta())
+JITTER = 0.2  # of a delay, so that what failed together does not come together
+LONGEST_RETRY_AFTER = 3600  # seconds
+GONE = 410
+
+
+def next_try(
+    attempts: int,
+    first_tried_at: datetime,
+    *,
+    now: datetime,
+    rng: Callable[[], float] = random.random,
+) -> datetime | None:
+    """Return when a message is tried again after so many attempts; None when it is given up.
+
+    It is given up by its age and not by its attempts: a person, or a receiver that is back, may
+    have had it tried early.
+    """
+    if now - first_tried_at >= GIVE_UP_AFTER:
+        return None
+    delay = DELAYS[min(attempts, len(DELAYS)) - 1]
+    return now + delay * (1 + JITTER * rng())
+
+
+def retry_after(value: str) -> timedelta:
+    """Return for how long an answer asks to be left alone, in whole seconds; an hour at most."""
+    is_number = value.isascii() and value.isdigit() and len(value) < 10
+    return timedelta(seconds=min(int(value), LONGEST_RETRY_AFTER) if is_number else 0)

@@ -1,0 +1,94 @@
+"""One attempt to hand a message over: a POST to an address of others (S13); it writes nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import parse_qsl, urlsplit
+
+from django.conf import settings
+
+from crm_sync.outgoing import schedule, signature
+from crm_sync.platform import outside
+from crm_sync.platform.errors import RejectedError, TransientError
+from crm_sync.platform.outside import Answer, Wish
+from crm_sync.platform.redaction import Redactor
+from crm_sync.text import clean
+
+ANSWER_LIMIT = 1000  # characters of an answer that are kept, for people
+NOT_FOLLOWED = "it leads elsewhere, and redirects are not followed: enter the new address"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of one attempt.
+
+    Attributes:
+        status: of the answer; None where none came.
+        text: why it failed, without our secrets; "" where it is delivered.
+        wait: for how long the receiver asks to be left alone.
+    """
+
+    status: int | None
+    text: str = ""
+    wait: timedelta = timedelta()
+
+    @property
+    def is_delivered(self) -> bool:
+        """Whether the receiver has it: 2xx, and nothing else."""
+        return self.status is not None and 200 <= self.status < 300
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """Where messages go, and the secrets that sign them, the newest first."""
+
+    address: str
+    keys: Sequence[str]
+
+    def send(self, message_id: str, payload: str, *, at: datetime) -> Attempt:
+        """Send one message within the deadline of a call; never raises for what others do."""
+        body = payload.encode()
+        headers = signature.headers(message_id, body, self.keys, at=at)
+        wish = Wish({"Content-Type": "application/json", **headers}, inside())
+        try:
+            with outside.post(self.address, body, wish, deadline=settings.CALL_DEADLINE) as answer:
+                return self._read(answer)
+        except (RejectedError, TransientError) as error:
+            return Attempt(None, self._masked(str(error)))
+
+    def _read(self, answer: Answer) -> Attempt:
+        """Look at the status, and for people at the beginning of why it failed."""
+        if 200 <= answer.status < 300:
+            return Attempt(answer.status)
+        try:
+            text = next(answer.chunks(), b"").decode(errors="replace")
+        except TransientError:
+            text = ""
+        if 300 <= answer.status < 400:
+            text = NOT_FOLLOWED
+        wait = schedule.retry_after(answer.headers.get("Retry-After", ""))
+        said = f"answered {answer.status}" + (f": {text}" if text.strip() else "")
+        return Attempt(answer.status, self._masked(said), wait)
+
+    def _masked(self, text: str) -> str:
+        # What stands in the query of the address may be a key.
+        in_query = tuple(value for _, value in parse_qsl(urlsplit(self.address).query))
+        bare = tuple(one.removeprefix(signature.PREFIX) for one in self.keys)
+        masked = Redactor((*self.keys, *bare), in_query).text(text)
+        return str(clean(masked)[0])[:ANSWER_LIMIT]
+
+
+def inside() -> Sequence[str]:
+    """Return what of our own network may be told: "host", "host:port", or a network."""
+    return list(settings.OUTGOING_INTERNAL_HOSTS)
+
+
+def fault(address: str) -> str:
+    """Say what is wrong with an address, "" when messages may go there; asks no name server."""
+    if "@" in address.partition("?")[0]:
+        return "it holds a user or a password: put a key into the path or the query"
+    try:
+        outside.check(address, Wish(inside=inside()))
+    except RejectedError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,38 @@
+"""Pure: signs a message as Standard Webhooks 1.0.0 says, with `v1`: HMAC-SHA256."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable
+from datetime import datetime
+
+PREFIX = "whsec_"
+SECRET_BYTES = 32  # the specification takes 24 to 64
+
+
+def new_secret() -> str:
+    """Return a fresh secret in the form that receivers take."""
+    return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode("ascii")
+
+
+def headers(message_id: str, body: bytes, keys: Iterable[str], *, at: datetime) -> dict[str, str]:
+    """Return the headers of one attempt.
+
+    Args:
+        body: exactly the bytes that are sent.
+        keys: the secrets, the newest first; each signs, so that a receiver may have any of them.
+        at: of this attempt; receivers refuse what is old.
+    """
+    seconds = str(int(at.timestamp()))
+    signed = b".".join((message_id.encode(), seconds.encode(), body))
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": seconds,
+        "webhook-signature": " ".join(f"v1,{_signature(key, signed)}" for key in keys),
+    }
+
+
+def _signature(key: str, signed: bytes) -> str:
+    raw = base64.b64decode(key.removeprefix(PREFIX))
+    return base64.b64encode(hmac.digest(raw, signed, hashlib.sha256)).decode("ascii")

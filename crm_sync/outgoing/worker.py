@@ -1,0 +1,203 @@
+"""A worker empties the outbox of a subscription; the subscription is the row that it claims.
+
+So one address has one worker, a few calls at a time, and one that hangs holds up no other. An
+address that takes nothing pauses, later and later, and is then tried with one message; the others
+stay as they are, so that an outage of a day costs no message its tries.
+
+At least once: a worker that dies after a call has written nothing, and the same goes out again
+with the same id.
+"""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from crm_sync.jobs import due
+from crm_sync.jobs.due import Claim
+from crm_sync.models import OutgoingMessage, Subscription
+from crm_sync.outgoing import outbox, schedule
+from crm_sync.outgoing.sending import Attempt, Receiver
+from crm_sync.secrets import SecretUnreadable
+from crm_sync.workers.queues import Drain, RowQueue
+
+State = OutgoingMessage.State
+AT_ONCE = 8  # calls to one address at a time
+THREADS = 8  # addresses of a workspace at a time
+BACK_AFTER = timedelta(minutes=10)  # of failing, after which a receiver that is back gets all
+LONGEST_WAIT = timedelta(seconds=schedule.LONGEST_RETRY_AFTER) + due.LEASE
+LATEST = max(schedule.DELAYS) * (1 + schedule.JITTER)
+GONE = (
+    "The address answered 410 Gone: it wants nothing more. Nothing is sent until somebody enables"
+    " the subscription again; what waits is kept."
+)
+AWAY = (
+    "Nothing arrived for three days. Mend the receiver or the address, enable the subscription, and"
+    " send the messages that were given up again. The last attempt: "
+)
+
+
+def _is_due(now: datetime) -> Q:
+    """Select messages to be sent; a moment beyond any delay was written by a wrong clock (I29)."""
+    return Q(due_at__lte=now) | Q(due_at__gt=now + LATEST)
+
+
+def rows(now: datetime) -> QuerySet[Subscription]:
+    """Return the subscriptions that have something to send."""
+    mine = OutgoingMessage.objects.filter(_is_due(now), subscription=OuterRef("pk"))
+    return Subscription.objects.filter(Exists(mine), is_enabled=True)
+
+
+def work(claims: Sequence[Claim[Subscription]], drain: Drain) -> list[str]:
+    """Send what is due to some subscriptions; the `work` of the queue.
+
+    Returns:
+        "sent", "put off" where the address took nothing, "disabled".
+
+    Raises:
+        LeaseLost: another worker holds the row now.
+    """
+    return [_send_all(claim, drain) for claim in claims]
+
+
+OUTGOING = RowQueue(
+    name=outbox.QUEUE,
+    rows=rows,
+    work=work,
+    reason="problem",
+    calls=False,  # not of the platform
+    threads=lambda: min(THREADS, int(settings.PUSH_THREADS)),
+    wait=LONGEST_WAIT,
+    # Secrets are read when they are needed: one that cannot be read stops its row alone.
+    columns=[one.name for one in Subscription._meta.concrete_fields if "secret" not in one.name],
+)
+
+
+def _send_all(claim: Claim[Subscription], drain: Drain) -> str:
+    row, started = claim.row, time.monotonic()
+    try:
+        receiver = _receiver(row.pk, timezone.now())
+    except SecretUnreadable as error:
+        return _pause(claim, Attempt(None, str(error)), now=timezone.now())
+    while True:
+        now = timezone.now()
+        # While it fails one message is enough to learn whether it is back.
+        limit = 1 if row.attempts else AT_ONCE
+        mine = OutgoingMessage.objects.filter(_is_due(now), subscription=row.pk)
+        messages = list(mine.order_by("due_at", "pk")[:limit])
+        if not messages:
+            break
+        attempts = _send(receiver, messages)
+        ended = _write(claim, list(zip(messages, attempts, strict=True)), now=timezone.now())
+        if ended:
+            return ended
+        # Another round must end within the lease.
+        if drain.is_over() or time.monotonic() - started > settings.CALL_DEADLINE:
+            break
+    claim.finish(due_at=timezone.now())
+    return "sent"
+
+
+def _receiver(key: int, now: datetime) -> Receiver:
+    """Return where a subscription is reached, and the secrets that are valid now.
+
+    Raises:
+        SecretUnreadable: no key decrypts them.
+    """
+    row = Subscription.objects.get(pk=key)
+    until = row.previous_secret_until
+    previous = row.previous_secret if until is not None and now < until else ""
+    return Receiver(row.address, [one for one in (row.secret, previous) if one])
+
+
+def _send(receiver: Receiver, messages: Sequence[OutgoingMessage]) -> list[Attempt]:
+    """Send messages at one time; these threads use no database."""
+
+    def send(one: OutgoingMessage) -> Attempt:
+        return receiver.send(one.message_id, one.payload, at=timezone.now())
+
+    if len(messages) == 1:
+        return [send(messages[0])]
+    with ThreadPoolExecutor(len(messages), thread_name_prefix="outgoing") as pool:
+        return list(pool.map(send, messages))
+
+
+def _write(
+    claim: Claim[Subscription], done: Sequence[tuple[OutgoingMessage, Attempt]], *, now: datetime
+) -> str:
+    """Write what came of attempts; return the outcome where it ends the work on the address."""
+    row = claim.row
+    gone = next((one for _, one in done if one.status == schedule.GONE), None)
+    with transaction.atomic():
+        for message, attempt in done:
+            pending = OutgoingMessage.objects.filter(pk=message.pk, state=State.PENDING)
+            pending.update(**_columns(message, attempt, now=now))
+        if any(attempt.is_delivered for _, attempt in done):
+            _note_success(claim, now=now)
+    if gone is not None:
+        return _disable(claim, GONE, now=now)
+    if any(attempt.is_delivered for _, attempt in done):
+        return ""
+    last = done[-1][1]
+    if row.failing_since is not None and now - row.failing_since >= schedule.GIVE_UP_AFTER:
+        return _disable(claim, AWAY + last.text, now=now)
+    return _pause(claim, last, now=now)
+
+
+def _columns(message: OutgoingMessage, attempt: Attempt, *, now: datetime) -> dict[str, Any]:
+    """Return what becomes of a message after an attempt."""
+    attempts, first = message.attempts + 1, message.first_tried_at or now
+    columns = {
+        "attempts": attempts,
+        "first_tried_at": first,
+        "tried_at": now,
+        "status": attempt.status,
+        "answer": attempt.text,
+    }
+    if attempt.is_delivered:
+        return columns | {"state": State.DELIVERED, "due_at": None}
+    if attempt.status == schedule.GONE:  # nobody tries until a person says so
+        return columns
+    later = schedule.next_try(attempts, first, now=now)
+    if later is None:
+        return columns | {"state": State.GIVEN_UP, "due_at": None}
+    return columns | {"due_at": max(later, now + attempt.wait)}
+
+
+def _note_success(claim: Claim[Subscription], *, now: datetime) -> None:
+    """Take back what was said of an address that failed; what waits goes out now."""
+    row = claim.row
+    if row.failing_since is not None and now - row.failing_since > BACK_AFTER:
+        mine = OutgoingMessage.objects.filter(subscription=row.pk, state=State.PENDING)
+        mine.filter(due_at__gt=now).update(due_at=now)
+    if row.attempts or row.failing_since or row.problem:
+        columns: dict[str, Any] = {"attempts": 0, "failing_since": None, "problem": ""}
+        if not claim.write(columns):
+            raise due.LeaseLost
+        row.attempts, row.failing_since, row.problem = 0, None, ""
+
+
+def _pause(claim: Claim[Subscription], attempt: Attempt, *, now: datetime) -> str:
+    """Leave an address alone that takes nothing, later each time (I11)."""
+    attempts = claim.row.attempts + 1
+    claim.finish(
+        due_at=now + max(due.backoff(attempts), attempt.wait),
+        attempts=attempts,
+        failing_since=claim.row.failing_since or now,
+        problem=attempt.text,
+    )
+    return "put off"
+
+
+def _disable(claim: Claim[Subscription], problem: str, *, now: datetime) -> str:
+    with transaction.atomic():
+        failing_since = claim.row.failing_since or now
+        claim.finish(due_at=now, is_enabled=False, problem=problem, failing_since=failing_since)
+        outbox.note_kinds(claim.row.workspace_id)
+    return "disabled"

@@ -1,0 +1,103 @@
+"""Pure: one call to the platform as it was, for whoever writes it down or looks at its shape.
+
+It holds what the client makes values and errors of: the status, the headers, the bytes.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crm_sync.platform.errors import (
+    AuthError,
+    NotFoundError,
+    RejectedError,
+    SyncError,
+)
+from crm_sync.platform.redaction import Redactor
+from crm_sync.text import clean
+
+OK, NOT_FOUND, REFUSED, AUTH = "ok", "not_found", "refused", "not_allowed"
+BUSY, FAILED, NO_ANSWER = "busy", "failed", "no_answer"
+RESULTS = (OK, NOT_FOUND, REFUSED, AUTH, BUSY, FAILED, NO_ANSWER)
+_OF_ERRORS = ((NotFoundError, NOT_FOUND), (RejectedError, REFUSED), (AuthError, AUTH))
+_OF_SECRETS = "/auth/token"  # both bodies of a call that buys a token
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request and what came of it.
+
+    Attributes:
+        path: with the base address's own part, without host and query.
+        query: what stands behind the `?`.
+        sent: the JSON document of the request; None without one.
+        status: of the answer; None where none came.
+        headers, body: of the answer, as they came: secrets are in them.
+        took: seconds.
+        error: what the answer means, or why there is none; None for a good one.
+        hide: takes our secrets out.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, Any]
+    sent: Any
+    status: int | None
+    headers: Mapping[str, str]
+    body: bytes
+    took: float
+    error: SyncError | None
+    hide: Redactor
+
+    @property
+    def result(self) -> str:
+        """One of `RESULTS`."""
+        if self.error is None:
+            return OK
+        for kind, result in _OF_ERRORS:
+            if isinstance(self.error, kind):
+                return result
+        if self.status is None:
+            return NO_ANSWER
+        return BUSY if self.status in (429, 503) else FAILED
+
+    @property
+    def document(self) -> Any:
+        """The JSON of the answer; None where it holds none."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError):
+            return None
+
+    def address(self, limit: int) -> str:
+        """Return path and query for people, masked and cut (S5)."""
+        query = "&".join(f"{name}={value}" for name, value in self.query.items())
+        return self._text(f"{self.path}?{query}" if query else self.path, limit)
+
+    def bodies(self, limit: int) -> dict[str, str]:
+        """Return what was `sent`, and the `answer`, for people, masked and cut (S5)."""
+        if self.path.endswith(_OF_SECRETS):
+            return {"sent": "", "answer": ""}
+        sent = b"" if self.sent is None else json.dumps(self.sent).encode()
+        return {"sent": self._body(sent, limit), "answer": self._body(self.body, limit)}
+
+    def problem(self, limit: int) -> str:
+        """Return the text of the error, cut; "" without one."""
+        return "" if self.error is None else self._text(str(self.error), limit)
+
+    def _body(self, body: bytes, limit: int) -> str:
+        """Return a body as text; in JSON a secret is looked for in the values, not as written."""
+        try:
+            shown = self.hide.shown(json.loads(body))
+        except (ValueError, RecursionError):
+            return self._text(body.decode("utf-8", "replace"), limit)
+        return self._text(json.dumps(shown, ensure_ascii=False), limit)
+
+    def _text(self, text: str, limit: int) -> str:
+        # Cut last: half a secret is one that nobody would know again.
+        masked: str = clean(self.hide.text(text))[0]
+        return masked if len(masked) <= limit else f"{masked[:limit]}… ({len(masked):,} characters)"
+
+
+Observer = Callable[[Exchange], object]

@@ -1,0 +1,85 @@
+"""One id through a request, the task that it rings for, the row, and the call to the platform.
+
+Each line of the log and each call that is kept carries it (`config.logs`, `models.platform_call`).
+The id of a callback comes from its bytes, so that the worker that applies it, and the read of its
+order, have the same one without a column of their own.
+"""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+
+LENGTH = 16  # hex digits of an id of ours
+_HARMLESS = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What this thread is doing.
+
+    Attributes:
+        id: "" where nobody has begun anything.
+        about: the row that is worked on, such as "properties.property:17".
+        attempt: how often that was tried, from 1; 0 without a row.
+    """
+
+    id: str = ""
+    about: str = ""
+    attempt: int = 0
+
+
+_current: ContextVar[Trace] = ContextVar("trace", default=Trace())  # noqa: B039 - it is frozen
+
+
+def current() -> Trace:
+    """Return what this thread is doing."""
+    return _current.get()
+
+
+def begin(key: str = "", *, about: str = "", attempt: int = 0) -> None:
+    """Say what this thread does from now on; a new id where none is given."""
+    _current.set(Trace(key or new(), about, attempt))
+
+
+def rename(key: str) -> None:
+    """Go on under another id, with the same row."""
+    _current.set(replace(_current.get(), id=key))
+
+
+def end() -> None:
+    """Say that this thread does nothing that anybody asked for."""
+    _current.set(Trace())
+
+
+@contextmanager
+def under(key: str) -> Iterator[None]:
+    """Have this id within a `with` block."""
+    before = _current.set(replace(_current.get(), id=key))
+    try:
+        yield
+    finally:
+        _current.reset(before)
+
+
+def new() -> str:
+    """Return an id that nothing else has."""
+    return secrets.token_hex(LENGTH // 2)
+
+
+def of_body(body: bytes) -> str:
+    """Return the id of a callback."""
+    return of_digest(hashlib.sha256(body).hexdigest())
+
+
+def of_digest(digest: str) -> str:
+    """Return the id of a callback by the SHA-256 of its bytes."""
+    return digest[:LENGTH]
+
+
+def taken(given: str) -> str:
+    """Return the id that a caller sent, if it can do no harm, else a new one (S4)."""
+    return given if _HARMLESS.fullmatch(given) else new()

@@ -1,0 +1,97 @@
+"""A program that brings a property, waits until the platform has it, and orders photos for it.
+
+export CRM_API=https://crm.example.com/api/v1 CRM_TOKEN=crm_…
+python examples/api_client.py MH-2001 --user AGENT-1 --product GROUND_PHOTO
+"""
+
+import argparse
+import os
+import sys
+import time
+from typing import Any
+from urllib.parse import quote
+
+import requests
+
+TIMEOUT = 30  # seconds for one call
+PATIENCE = 120.0  # seconds until a worker must have done something
+ENDED = ("PLACED", "FAILED", "UNCERTAIN")
+
+
+class ApiError(Exception):
+    """An answer of 400 and above: its status, its code, and what is wrong with which field."""
+
+    def __init__(self, status: int, said: dict[str, Any]) -> None:
+        named = "".join(f"\n  {one['path']}: {one['message']}" for one in said["fields"])
+        super().__init__(f"{status} {said['code']}: {said['message']}{named}")
+        self.status, self.code, self.fields = status, said["code"], said["fields"]
+
+
+class Api:
+    """The calls of one token."""
+
+    def __init__(self, base_url: str, token: str) -> None:
+        self.base_url = base_url.rstrip("/")
+        self.http = requests.Session()
+        self.http.headers["Authorization"] = f"Bearer {token}"
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        """Return the document of a good answer; wait where the API asks for it.
+
+        Each call may be repeated: PUT, PATCH and GET by their nature, a placement by its key.
+        """
+        while True:
+            answer = self.http.request(
+                method, self.base_url + path, json=body, headers=headers, timeout=TIMEOUT
+            )
+            if answer.status_code not in (429, 503):
+                break
+            time.sleep(float(answer.headers.get("Retry-After", 5)))
+        if not answer.ok:
+            raise ApiError(answer.status_code, answer.json())
+        return answer.json()
+
+    def until(self, path: str, name: str, wanted: tuple[str, ...]) -> dict[str, Any]:
+        """Read until the member has one of these values, and return what was read."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            found: dict[str, Any] = self.call("GET", path)
+            if found[name] in wanted or time.monotonic() > end:
+                return found
+            time.sleep(0.5)
+
+
+def main() -> int:
+    """Exit codes: 0 ordered, 1 not."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("reference")
+    parser.add_argument("--user", required=True)
+    parser.add_argument("--product", action="append", required=True, dest="products")
+    options = parser.parse_args()
+    api = Api(os.environ["CRM_API"], os.environ["CRM_TOKEN"])
+    path = f"/properties/{quote(options.reference, safe='')}"
+    home = {
+        "title": "Bright flat by the river",
+        "propertyType": "APARTMENT",
+        "address": {"street": "River road 5", "postalCode": "3000", "locality": "Bern"},
+    }
+    wish = {"user": options.user, "products": options.products}
+    # Made from what the order is for, so that this program may die and be started again.
+    key = f"photos-of-{quote(options.reference)}"
+    try:
+        api.call("PUT", path, home)
+        found = api.until(path, "state", ("IN_SYNC", "REFUSED", "CONFLICT", "DUPLICATE"))
+        print(f"{options.reference}: {found['state']}")
+        for one in found["problems"]:
+            print(f"  {one['path']}: {one['message']}")
+        begun = api.call("POST", f"{path}/placements", wish, **{"Idempotency-Key": key})
+        placement = api.until(f"/placements/{begun['id']}", "state", ENDED)
+    except ApiError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"order {placement['order']}: {placement['state']} {placement['problem']}".rstrip())
+    return 0 if placement["state"] == "PLACED" else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The orders in the HTTP API."""

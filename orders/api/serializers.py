@@ -1,0 +1,170 @@
+"""How orders, assignments, materials and placements look in the API, and what a call may say."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from crm_sync.api.body import Strict
+from crm_sync.platform.problems import told
+from orders.models import Assignment, Material, MaterialSet, Order, Placement
+from orders.models import PlacementState as State
+from orders.placing.already_ordered import already_ordered
+from orders.placing.prices import total
+
+
+class AssignmentSerializer(serializers.ModelSerializer[Assignment]):
+    """One unit of work of an order."""
+
+    id = serializers.CharField(source="platform_id")
+    type = serializers.CharField(source="assignment_type")
+    actionRequired = serializers.CharField(source="action_required")  # noqa: N815 - wire names
+    scheduledAt = serializers.DateTimeField(source="scheduled_at", allow_null=True)  # noqa: N815
+    estimatedDeliveryDate = serializers.DateField(  # noqa: N815
+        source="estimated_delivery_date", allow_null=True
+    )
+    photographer = serializers.DictField(help_text="id, name, email, phone, as far as told")
+    products = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        model = Assignment
+        fields = (
+            *("id", "type", "status", "actionRequired", "products", "scheduledAt"),
+            *("estimatedDeliveryDate", "photographer"),
+        )
+
+
+class OrderSerializer(serializers.ModelSerializer[Order]):
+    """An order as our mirror has it."""
+
+    id = serializers.CharField(source="platform_id")
+    reference = serializers.CharField(source="object_reference_id")
+    userId = serializers.CharField(source="user_platform_id")  # noqa: N815
+    placedAt = serializers.DateTimeField(source="placed_at", allow_null=True)  # noqa: N815
+    readAt = serializers.DateTimeField(source="read_at", allow_null=True)  # noqa: N815
+    problem = serializers.SerializerMethodField()
+    assignments = AssignmentSerializer(many=True)
+
+    class Meta:
+        model = Order
+        fields = (
+            *("id", "reference", "userId", "status", "placedAt", "readAt", "problem"),
+            "assignments",
+        )
+
+    def get_problem(self, row: Order) -> str:
+        """Return why its last read failed; "" where it did not."""
+        return str(told(row.problem)) if row.problem else ""
+
+
+class MaterialSerializer(serializers.ModelSerializer[Material]):
+    """A file, or a tour that has an address and no file."""
+
+    id = serializers.CharField(source="platform_id")
+    fileName = serializers.CharField(source="file_name")  # noqa: N815
+    mimeType = serializers.CharField(source="mime_type")  # noqa: N815
+    size = serializers.IntegerField(allow_null=True, help_text="Bytes")
+    thumbnailUrl = serializers.CharField(source="thumbnail_url")  # noqa: N815
+    modifiedAt = serializers.DateTimeField(source="modified_at", allow_null=True)  # noqa: N815
+
+    class Meta:
+        model = Material
+        fields = ("id", "fileName", "mimeType", "size", "url", "thumbnailUrl", "modifiedAt")
+
+
+class MaterialSetSerializer(serializers.ModelSerializer[MaterialSet]):
+    """What was announced as ready together."""
+
+    order = serializers.CharField(source="order.platform_id", allow_null=True, default=None)
+    visualType = serializers.CharField(source="visual_type")  # noqa: N815
+    targetPlatform = serializers.CharField(source="target_platform")  # noqa: N815
+    readyAt = serializers.DateTimeField(source="ready_at")  # noqa: N815
+    materials = MaterialSerializer(many=True)
+
+    class Meta:
+        model = MaterialSet
+        fields = ("order", "product", "visualType", "targetPlatform", "readyAt", "materials")
+
+
+class MaterialsSerializer(serializers.Serializer[Any]):
+    """All that was delivered, the newest first."""
+
+    items = MaterialSetSerializer(many=True)
+
+
+class PlacementSerializer(serializers.ModelSerializer[Placement]):
+    """An order on its way to the platform; it has an order once it is PLACED."""
+
+    reference = serializers.CharField(source="object_reference_id")
+    state = serializers.ChoiceField(State.choices)
+    isConfirmed = serializers.SerializerMethodField()  # noqa: N815
+    problem = serializers.SerializerMethodField()
+    order = serializers.CharField(source="order.platform_id", allow_null=True, default=None)
+    products = serializers.ListField(child=serializers.DictField())
+    sum = serializers.SerializerMethodField()
+    instructions = serializers.DictField(child=serializers.CharField())
+    warnings = serializers.SerializerMethodField()
+    createdAt = serializers.DateTimeField(source="created_at")  # noqa: N815
+    sentAt = serializers.DateTimeField(source="sent_at", allow_null=True)  # noqa: N815
+
+    class Meta:
+        model = Placement
+        fields = (
+            *("id", "reference", "state", "isConfirmed", "problem", "order", "products", "sum"),
+            *("instructions", "warnings", "createdAt", "sentAt"),
+        )
+
+    def get_isConfirmed(self, row: Placement) -> bool:  # noqa: N802
+        """Tell whether a worker sends it, or has; else nothing goes out."""
+        return row.confirmed_at is not None
+
+    def get_problem(self, row: Placement) -> str:
+        """Return what is wrong; "" where nothing is."""
+        return str(told(row.problem)) if row.problem else ""
+
+    @extend_schema_field(serializers.DictField())
+    def get_sum(self, row: Placement) -> dict[str, Any]:
+        """Return what the products cost together."""
+        return total(row.products).document
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_warnings(self, row: Placement) -> list[str]:
+        """Return which open orders bring the same; once it has ended there is nothing to say."""
+        if row.state not in (State.DRAFT, State.READY):
+            return []
+        return [str(one) for one in already_ordered([row])[0]]
+
+
+class InstructionsSerializer(Strict):
+    """Ids of options; the first one where one is left out (A32)."""
+
+    billing = serializers.CharField(required=False, max_length=255)
+    organization = serializers.CharField(required=False, max_length=255)
+    delivery = serializers.CharField(required=False, max_length=255)
+
+
+class PlaceSerializer(Strict):
+    """What is to be ordered, and in whose name."""
+
+    user = serializers.CharField(max_length=255, help_text="A platform id or a userReferenceId")
+    products = serializers.ListField(
+        child=serializers.CharField(max_length=255),
+        min_length=1,
+        max_length=100,
+        help_text="Ids or values such as GROUND_PHOTO; one named twice is ordered twice",
+    )
+    instructions = InstructionsSerializer(required=False)
+
+
+class CancelSerializer(Strict):
+    """In whose name an order is cancelled."""
+
+    user = serializers.CharField(max_length=255, help_text="A platform id or a userReferenceId")
+    reason = serializers.CharField(max_length=2000, required=False)
+
+
+class RescheduleSerializer(CancelSerializer):
+    """Which appointment is to be moved; all that can be moved without `assignment` (A49)."""
+
+    assignment = serializers.CharField(max_length=255, required=False)
+    proposedAt = serializers.DateTimeField(required=False, source="proposed_at")  # noqa: N815

@@ -1,0 +1,240 @@
+"""The addresses of orders (S12): each call is one read, or one call of what the pages call too."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4, uuid5
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.generics import ListAPIView, get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+
+from crm_sync.api.errors import Refused
+from crm_sync.api.views import NewestFirst, View
+from orders.api.serializers import (
+    CancelSerializer,
+    MaterialSetSerializer,
+    MaterialsSerializer,
+    OrderSerializer,
+    PlacementSerializer,
+    PlaceSerializer,
+    RescheduleSerializer,
+)
+from orders.materials.delivered import marketing_of_property, of_order, of_property
+from orders.models import ChangeRequest, Order, Placement
+from orders.placing import changes
+from orders.placing.by_program import place_once
+from orders.placing.errors import AlreadySent, KeyReused, NoSuchChoice, OutcomeUnknown
+from properties.models import Property
+
+READ, WRITE = "orders:read", "orders:write"
+KEY = "Idempotency-Key"
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+KEY_OF_A_PLACEMENT = OpenApiParameter(
+    KEY, str, OpenApiParameter.HEADER, required=True, description="The same one places nothing more"
+)
+KEY_OF_A_CHANGE = OpenApiParameter(
+    KEY, str, OpenApiParameter.HEADER, description="The same one sends nothing more"
+)
+
+
+class OrderView(View):
+    """A view about rows of the workspace."""
+
+    def property_(self, reference: str) -> Property:
+        """Return the property with this reference, or raise 404."""
+        return get_object_or_404(self.within(Property.objects.all()), object_reference_id=reference)
+
+    def order(self, order_id: str) -> Order:
+        """Return the order with this id of the platform, or raise 404."""
+        rows = self.within(Order.objects.prefetch_related("assignments"))
+        return get_object_or_404(rows, platform_id=order_id)
+
+    def key(self) -> str:
+        """Return the key by which the caller names a wish; "" where there is none.
+
+        Raises:
+            Refused: it is none that can be kept.
+        """
+        said = self.request.headers.get(KEY, "")
+        if said and not _KEY.fullmatch(said):
+            text = "1 to 255 visible characters of ASCII, without a space."
+            raise Refused(400, "bad_key", f"{KEY} must be {text}", [(KEY, text)])
+        return said
+
+
+class PropertyOrders(OrderView, ListAPIView[Order]):
+    """The orders of a property."""
+
+    scopes = {"GET": READ}
+    serializer_class = OrderSerializer
+    pagination_class = NewestFirst
+
+    @extend_schema(operation_id="properties_orders")
+    def get(self, request: Request, reference: str) -> Response:
+        """List the orders of a property with their assignments, the newest first."""
+        return self.list(request)
+
+    def get_queryset(self) -> Any:
+        """Return them with their assignments."""
+        if getattr(self, "swagger_fake_view", False):  # the schema asks without an address
+            return Order.objects.none()
+        mine = self.property_(self.kwargs["reference"])
+        return Order.objects.filter(real_estate_property=mine).prefetch_related("assignments")
+
+
+class PropertyMaterials(OrderView):
+    """What was delivered for a property."""
+
+    scopes = {"GET": READ}
+
+    @extend_schema(operation_id="properties_materials", responses=MaterialsSerializer)
+    def get(self, request: Request, reference: str) -> Response:
+        """List what was delivered last for a property, and what was generated for it."""
+        row = self.property_(reference)
+        return _materials([*of_property(row), *marketing_of_property(row)])
+
+
+class Placements(OrderView):
+    """Orders that are to be placed for a property."""
+
+    scopes = {"POST": WRITE}
+
+    @extend_schema(
+        operation_id="placements_post",
+        request=PlaceSerializer,
+        responses={200: PlacementSerializer, 202: PlacementSerializer},
+        parameters=[KEY_OF_A_PLACEMENT],
+    )
+    def post(self, request: Request, reference: str) -> Response:
+        """Place an order: at most once for a key; a worker sends it."""
+        row, key = self.property_(reference), self.key()
+        if not key:
+            text = "It names the order, so that a call that is repeated orders nothing twice."
+            raise Refused(400, "key_missing", f"{KEY} is missing. {text}", [(KEY, "is missing")])
+        wish = _read(PlaceSerializer(data=request.data))
+        with _told():
+            placement, is_new = place_once(
+                self.token.workspace,
+                key=key,
+                program=str(self.token),
+                property_=row,
+                user=wish["user"],
+                products=wish["products"],
+                instructions=wish.get("instructions", {}),
+                now=timezone.now(),
+            )
+        return Response(PlacementSerializer(placement).data, status=202 if is_new else 200)
+
+
+class OnePlacement(OrderView):
+    """How far a placement is."""
+
+    scopes = {"GET": READ}
+
+    @extend_schema(operation_id="placements_get", responses=PlacementSerializer)
+    def get(self, request: Request, placement_id: int) -> Response:
+        """Read a placement: its state, what is wrong, and its order."""
+        rows = self.within(Placement.objects.select_related("order"))
+        return Response(PlacementSerializer(get_object_or_404(rows, pk=placement_id)).data)
+
+
+class OneOrder(OrderView):
+    """One order, by the platform's id."""
+
+    scopes = {"GET": READ}
+
+    @extend_schema(operation_id="orders_get", responses=OrderSerializer)
+    def get(self, request: Request, order_id: str) -> Response:
+        """Read an order with its assignments."""
+        return Response(OrderSerializer(self.order(order_id)).data)
+
+
+class OrderMaterials(OrderView):
+    """What was delivered of an order."""
+
+    scopes = {"GET": READ}
+
+    @extend_schema(operation_id="orders_materials", responses=MaterialsSerializer)
+    def get(self, request: Request, order_id: str) -> Response:
+        """List what was delivered of an order, in the order of its delivery."""
+        return _materials(of_order(self.order(order_id)))
+
+
+class Change(OrderView):
+    """A change of an order: sent once, in the name of a user of the platform (A34)."""
+
+    scopes = {"POST": WRITE}
+
+    def changed(
+        self, order_id: str, change: Callable[..., Order], body: BaseSerializer[Any]
+    ) -> Response:
+        """Send it, and answer the order as it stands then."""
+        order, key, wish = self.order(order_id), self.key(), _read(body)
+        name = f"{change.__name__} {order.pk} {key}"
+        token = uuid5(self.token.workspace.uuid, name) if key else uuid4()
+        try:
+            with _told():
+                change(order, program=str(self.token), token=token, now=timezone.now(), **wish)
+        except Refused:
+            done = ChangeRequest.objects.filter(token=token, outcome=ChangeRequest.Outcome.DONE)
+            if not done.exists():
+                raise
+        return Response(OrderSerializer(self.order(order_id)).data)
+
+
+class Reschedule(Change):
+    """Another appointment."""
+
+    @extend_schema(
+        operation_id="orders_reschedule",
+        request=RescheduleSerializer,
+        responses=OrderSerializer,
+        parameters=[KEY_OF_A_CHANGE],
+    )
+    def post(self, request: Request, order_id: str) -> Response:
+        """Ask for another appointment."""
+        body = RescheduleSerializer(data=request.data)
+        return self.changed(order_id, changes.reschedule, body)
+
+
+class Cancel(Change):
+    """The end of an order."""
+
+    @extend_schema(
+        operation_id="orders_cancel",
+        request=CancelSerializer,
+        responses=OrderSerializer,
+        parameters=[KEY_OF_A_CHANGE],
+    )
+    def post(self, request: Request, order_id: str) -> Response:
+        """Cancel an order."""
+        return self.changed(order_id, changes.cancel, CancelSerializer(data=request.data))
+
+
+def _read(body: BaseSerializer[Any]) -> dict[str, Any]:
+    body.is_valid(raise_exception=True)
+    return dict(body.validated_data)
+
+
+def _materials(sets: list[Any]) -> Response:
+    return Response({"items": MaterialSetSerializer(sets, many=True).data})
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Answer why an order could not be placed or changed."""
+    try:
+        yield
+    except NoSuchChoice as error:
+        raise Refused(422, "no_such_choice", str(error)) from error
+    except KeyReused as error:
+        raise Refused(422, "key_reused", f"{KEY}: {error}.") from error
+    except AlreadySent as error:
+        raise Refused(409, "already_sent", str(error)) from error
+    except OutcomeUnknown as error:
+        raise Refused(504, "outcome_unknown", str(error)) from error

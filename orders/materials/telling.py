@@ -1,0 +1,49 @@
+"""What other systems are told of materials: what can be had since a list of them was read."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from crm_sync.hooks.messages import Message, MessageKind
+from crm_sync.outgoing import outbox
+from orders.mirror.telling import ids_of
+from orders.models import Material, MaterialSet
+
+READY = MessageKind("material.ready", "Materials of an order or of a property can be had")
+MOST = 100  # ids in a message
+
+
+def known(into: MaterialSet, materials: Collection[Material]) -> set[tuple[str, datetime | None]]:
+    """Return which of these versions we have already, in this set or in another of its order."""
+    ids = [one.platform_id for one in materials]
+    sets = {"material_set__order": into.order_id} if into.order_id else {"material_set": into}
+    found = Material.objects.filter(platform_id__in=ids, **sets)
+    return set(found.values_list("platform_id", "modified_at"))
+
+
+def tell(
+    into: MaterialSet,
+    materials: Collection[Material],
+    before: set[tuple[str, datetime | None]],
+    *,
+    now: datetime,
+) -> None:
+    """Tell of the versions that are new, in the transaction that writes them."""
+    new = [one.platform_id for one in materials if (one.platform_id, one.modified_at) not in before]
+    if new:
+        outbox.tell(into.workspace_id, [READY.name], lambda: [_message(into, new, now)], now=now)
+
+
+def _message(into: MaterialSet, ids: list[str], now: datetime) -> Message:
+    order = into.order
+    of_property = {"orderId": None, "reference": None, "propertyId": into.property_platform_id}
+    if order is None and into.real_estate_property is not None:
+        of_property["reference"] = into.real_estate_property.object_reference_id
+    data = (of_property if order is None else ids_of(order)) | {
+        "assignmentId": into.assignment.platform_id if into.assignment else None,
+        "product": into.product or None,
+        "visualType": into.visual_type or None,
+        "targetPlatform": into.target_platform or None,
+        "materials": sorted(ids)[:MOST],
+        "count": len(ids),
+    }
+    return Message(READY.name, now, data)

@@ -1,0 +1,56 @@
+"""What other systems are told of orders and assignments: each new status of the timeline."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from crm_sync.hooks.messages import Message, MessageKind
+from crm_sync.outgoing import outbox
+from orders.models import Assignment, Order, StatusChange
+
+STATUS = MessageKind("order.status_changed", "An order or one of its assignments has a new status")
+Fact = StatusChange.Fact
+_FACTS = frozenset({Fact.ORDER_STATUS, Fact.ASSIGNMENT_STATUS})
+Line = Mapping[str, Any]
+
+
+def tell(workspace_id: int, lines: Sequence[Line], *, now: datetime) -> None:
+    """Tell of the lines that bring a new status, in the transaction that writes them.
+
+    Args:
+        lines: see `timeline.line`.
+    """
+    news = [
+        line
+        for line in lines
+        if line["fact"] in _FACTS and not line["was_stale"] and line["previous"] != line["new"]
+    ]
+    if news:
+        outbox.tell(workspace_id, [STATUS.name], lambda: _messages(news), now=now)
+
+
+def ids_of(order: Order) -> dict[str, Any]:
+    """Return by which ids others know an order and its property."""
+    return {
+        "orderId": order.platform_id,
+        "reference": order.object_reference_id or None,
+        "propertyId": order.property_platform_id or None,
+    }
+
+
+def _messages(lines: Sequence[Line]) -> Iterator[Message]:
+    orders = Order.objects.defer("observed").in_bulk({line["order"] for line in lines})
+    assignments = Assignment.objects.in_bulk(
+        {line["assignment"] for line in lines if line["assignment"]}
+    )
+    for line in lines:
+        assignment = assignments.get(line["assignment"])
+        data = ids_of(orders[line["order"]]) | {
+            "assignmentId": assignment.platform_id if assignment else None,
+            "assignmentType": assignment.assignment_type if assignment else None,
+            "previousStatus": line["previous"],
+            "newStatus": line["new"],
+            # What an event alone says, a read has yet to show (S10).
+            "confirmed": line["source"] != StatusChange.Source.CALLBACK,
+        }
+        yield Message(STATUS.name, line["occurred_at"], data)

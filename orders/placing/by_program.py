@@ -1,0 +1,77 @@
+"""An order that a program places: prepared, confirmed and written down in one go (I9).
+
+Nothing is kept before all of it can be ordered. Then one INSERT takes the key of the caller, which
+is unique in the workspace, and confirms the placement; a worker sends it like any other.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.models import Workspace
+from orders.models import Placement
+from orders.placing import placement
+from orders.placing.confirmation import QUEUE
+from orders.placing.errors import KeyReused, NoSuchChoice
+from orders.placing.first_push import has_to_be_pushed
+from properties.models import Property
+
+
+def place_once(
+    workspace: Workspace,
+    *,
+    key: str,
+    program: str,
+    property_: Property,
+    user: str,
+    products: Sequence[str],
+    instructions: Mapping[str, str | None],
+    now: datetime,
+) -> tuple[Placement, bool]:
+    """Return the placement of this key, and whether it is new.
+
+    Args:
+        key: names this wish in the workspace; a second call with it places nothing.
+        program: what the pages show as who placed it.
+        user, products, instructions: as for `placement.prepare`.
+
+    Raises:
+        KeyReused: the key stands for another wish.
+        NoSuchChoice, SyncError: it cannot be ordered; nothing was kept, and the key is free.
+    """
+    reference = property_.object_reference_id or ""
+    wish = [reference, user, sorted(products), dict(instructions)]
+    digest = hashlib.sha256(json.dumps(wish, sort_keys=True).encode()).hexdigest()
+    mine = Placement.objects.filter(workspace=workspace, idempotency_key=key)
+    if (known := mine.first()) is not None:
+        return _same(known, digest), False
+    if has_to_be_pushed(property_, now=now):
+        raise NoSuchChoice(f"{property_} is not on the platform yet and is pushed now: try again.")
+    ready = placement.prepare(
+        workspace,
+        reference=reference,
+        user=user,
+        products=products,
+        instructions=instructions,
+        now=now,
+        is_kept=False,
+    )
+    ready.idempotency_key, ready.idempotency_digest, ready.program = key, digest, program
+    ready.confirmed_at = ready.due_at = now
+    try:
+        with transaction.atomic():
+            ready.save(force_insert=True)
+    except IntegrityError:  # the same call came twice at one moment: the other one is it
+        return _same(mine[0], digest), False
+    doorbell.ring(QUEUE, workspace.pk)
+    return ready, True
+
+
+def _same(known: Placement, digest: str) -> Placement:
+    if known.idempotency_digest != digest:
+        raise KeyReused(f"the key was used before, for {known}")
+    return known

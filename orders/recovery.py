@@ -1,0 +1,47 @@
+"""Orders after a backup was restored: all open ones are read, nothing is placed again (I9)."""
+
+from datetime import datetime
+
+from django.db.models import Q
+
+from crm_sync.hooks.recovery import Counts, Recovery
+from crm_sync.jobs.due import RELEASED
+from orders.mirror import refresh, user_list
+from orders.models import Order, Placement, UserList
+from orders.models import PlacementState as State
+from orders.placing import settlement
+from orders.statuses import ORDER_TERMINAL
+
+WHY = "A backup was restored, and it may have been sent since that was made."
+
+
+def begin(workspace_id: int, now: datetime) -> Counts:
+    """Make open orders and the users due; what was on its way to be placed becomes uncertain."""
+    mine = Placement.objects.filter(workspace_id=workspace_id)
+    on_the_way = Q(state=State.SENDING) | Q(state=State.READY, confirmed_at__isnull=False)
+    placements = list(mine.filter(on_the_way, order=None))
+    for placement in placements:
+        settlement.uncertain(placement, WHY)
+    mine.filter(pk__in=[one.pk for one in placements]).update(due_at=None, **RELEASED)
+    asked = refresh.read_all_open(workspace_id, now)
+    user_list.ask(workspace_id, now)
+    return {"orders to be read": asked, "placements now uncertain": len(placements)}
+
+
+def unread(workspace_id: int, since: datetime) -> Counts:
+    """Count what was not read since the restore."""
+    mine = Order.objects.filter(workspace_id=workspace_id).exclude(status__in=ORDER_TERMINAL)
+    users = UserList.objects.filter(workspace_id=workspace_id)
+    return {
+        "orders": mine.filter(Q(read_at=None) | Q(read_at__lt=since)).count(),
+        "lists of users": users.exclude(read_at__gte=since).count(),
+    }
+
+
+def for_people(workspace_id: int, since: datetime) -> Counts:
+    """Count the placements that nobody knows the end of."""
+    mine = Placement.objects.filter(workspace_id=workspace_id)
+    return {"uncertain placements": mine.filter(state=State.UNCERTAIN).count()}
+
+
+RECOVERY = Recovery(begin, unread, for_people)

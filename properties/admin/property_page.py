@@ -1,0 +1,52 @@
+"""What the templates of the page of a property need: of its form, and of what moves by itself."""
+
+from datetime import datetime
+from typing import Any
+
+from crm_sync import registry
+from crm_sync.admin.ui.cells import moment
+from crm_sync.admin.ui.delays import row_delay
+from crm_sync.hooks.actions import PropertyAction
+from crm_sync.hooks.sections import Section
+from properties.admin.from_feed import from_feed_section
+from properties.admin.sync_tab import state_badge, sync_tab
+from properties.forms import PropertyForm
+from properties.forms.page import general_problems, page_tabs
+from properties.models.property import ProblemKind
+
+
+def form_parts(form: PropertyForm) -> dict[str, Any]:
+    """Return what the template of the page needs of the form."""
+    tabs = page_tabs(form)
+    wrong = [tab for tab in tabs if tab.error_count]
+    return {
+        "tabs": tabs,
+        "shown_input": form["shown"] if "shown" in form.fields else None,
+        "first_wrong_tab": wrong[0].slug if wrong else "",
+        "general_problems": general_problems(form),
+    }
+
+
+def moving_parts(row: Any, user: Any, now: datetime) -> dict[str, Any]:
+    """Return what the templates need of the state of a property, which moves by itself."""
+    return {
+        "sync": sync_tab(row, now),
+        "state": state_badge(row.sync_state),
+        "in_step_as_of": moment(row.read_at, now),
+        "read_when": row_delay(row, now),
+        "can_read": row.platform_id is not None and ProblemKind.GONE not in row.problem,
+        "sections": _sections(row, user, now),
+        "offered_actions": offered_actions(user),
+    }
+
+
+def _sections(row: Any, user: Any, now: datetime) -> list[Section]:
+    """Return what the feed and the other apps say of a property to this person (S17)."""
+    found = from_feed_section(row)
+    found += [one for show in registry.hooks().property_sections for one in show(row, now)]
+    return [one for one in found if user.has_perm(one.permission)]
+
+
+def offered_actions(user: Any) -> list[PropertyAction]:
+    """Return what the other apps offer for properties, as far as this person may do it (S17)."""
+    return [one for one in registry.hooks().property_actions if user.has_perm(one.permission)]

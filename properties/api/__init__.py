@@ -1,0 +1,1 @@
+"""The properties in the HTTP API."""

@@ -1,0 +1,69 @@
+"""Pure: what a body asks of a property, as the changes that `editing.edit` takes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from properties import merge
+from properties.catalog import MERGED, READ_ONLY, Fault, find, leaf_of
+from properties.editing import REFERENCE
+from properties.merge import Document, Leaves
+
+
+class Misshapen(Exception):
+    """A body whose top level says nothing that could be set; `faults` names each field."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        super().__init__("; ".join(fault.message for fault in faults))
+        self.faults = faults
+
+
+def patched(body: Mapping[str, Any], reference: str, before: Document) -> Leaves:
+    """Return the changes of a PATCH: what is named is set, null clears, the rest stays.
+
+    The four merged objects are merged member by member (§4.6 rule 3), and null clears each member
+    that they have; every other field is replaced as a whole.
+
+    Raises:
+        Misshapen: a name is a path, a merged object is no object, or the reference another one.
+    """
+    faults = [fault for name in body if (fault := _fault(name, body[name], reference))]
+    if faults:
+        raise Misshapen(faults)
+    changes: Leaves = {}
+    for name, value in body.items():
+        if name not in MERGED:
+            changes[name] = value
+            continue
+        members = before.get(name) or {}
+        given = dict.fromkeys(members) if value is None else value
+        changes |= {f"{name}.{member}": inner for member, inner in given.items()}
+    return changes
+
+
+def replaced(body: Mapping[str, Any], reference: str, before: Document) -> Leaves:
+    """Return the changes of a PUT: as of a PATCH, and what the body leaves out is cleared.
+
+    Left as they are: the reference, what the platform sets itself, and fields that the catalog does
+    not know, since whoever sends a whole property cannot know them either.
+
+    Raises:
+        Misshapen: as `patched` does.
+    """
+    changes = patched(body, reference, before)
+    left_out = [path for path in merge.leaves(before) if path not in changes and _is_ours(path)]
+    return dict.fromkeys(left_out) | changes
+
+
+def _is_ours(path: str) -> bool:
+    field = find(path)
+    return field is not None and path != REFERENCE and leaf_of(path) not in READ_ONLY
+
+
+def _fault(name: str, value: object, reference: str) -> Fault | None:
+    if "." in name or "[" in name:
+        return Fault(name, "a name, not a path: put the value into its object")
+    if name in MERGED and not isinstance(value, dict | None):
+        return Fault(name, f"{name} must be an object")
+    if name == REFERENCE and value != reference:
+        return Fault(name, f"must be {reference}, as in the address, or left out")
+    return None

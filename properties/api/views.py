@@ -1,0 +1,245 @@
+"""The addresses of properties (I1, S12): each call is one edit or one read."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, cast
+
+from django.db import IntegrityError
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import Http404
+from django.utils import timezone
+from django.utils.http import parse_etags
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.generics import ListAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from crm_sync.api.body import Strict
+from crm_sync.api.errors import Refused
+from crm_sync.api.views import NewestFirst, Pages, View
+from crm_sync.platform import references
+from properties.api.changes import Misshapen, patched, replaced
+from properties.api.serializers import ChangeSerializer, PropertySerializer, SummarySerializer
+from properties.editing import Invalid, Outdated, create, edit
+from properties.merge import Document, Leaves
+from properties.models import Change, Property
+from properties.models.change import Origin
+from properties.models.property import OUT_OF_STEP, SyncState
+
+READ, WRITE = "properties:read", "properties:write"
+IF_MATCH = OpenApiParameter(
+    "If-Match", str, OpenApiParameter.HEADER, description="An ETag; at another revision: 412"
+)
+Changes = Callable[[Mapping[str, Any], str, Document], Leaves]
+
+
+class PropertyView(View):
+    """A view about the property that its address names."""
+
+    def found(self) -> Property | None:
+        """Return it with its state, as it stands now."""
+        rows = self.within(Property.objects.with_state(timezone.now()))
+        return rows.filter(object_reference_id=self.kwargs["reference"]).first()
+
+    def row(self) -> Property:
+        """Return it, or raise 404."""
+        row = self.found()
+        if row is None:
+            raise Http404
+        return row
+
+
+class OneProperty(PropertyView):
+    """One property, by its reference."""
+
+    scopes = {"GET": READ, "PUT": WRITE, "PATCH": WRITE}
+
+    @extend_schema(operation_id="properties_get", responses=PropertySerializer)
+    def get(self, request: Request, reference: str) -> Response:
+        """Read a property: both sides, its state, problems and conflicts."""
+        return _answer(self.row())
+
+    @extend_schema(
+        operation_id="properties_put",
+        request=OpenApiTypes.OBJECT,
+        responses={200: PropertySerializer, 201: PropertySerializer},
+        parameters=[IF_MATCH],
+    )
+    def put(self, request: Request, reference: str) -> Response:
+        """Create or replace a property; what the body leaves out is cleared."""
+        row = self.found()
+        if row is None and self._create():
+            return _answer(self.row(), status=201)
+        self._edit(row or self.row(), replaced)
+        return _answer(self.row())
+
+    @extend_schema(
+        operation_id="properties_patch",
+        request=OpenApiTypes.OBJECT,
+        responses=PropertySerializer,
+        parameters=[IF_MATCH],
+    )
+    def patch(self, request: Request, reference: str) -> Response:
+        """Change the fields that the body names; null clears one."""
+        self._edit(self.row(), patched)
+        return _answer(self.row())
+
+    def _create(self) -> bool:
+        """Create it; False when somebody else has meanwhile."""
+        reference = self.kwargs["reference"]
+        if "If-Match" in self.request.headers:
+            raise _outdated(f"There is no property {reference} yet.")
+        changes = self._changes(replaced, {})
+        given = {path: value for path, value in changes.items() if value is not None}
+        try:
+            with _told_by_field():
+                create(self.token.workspace, reference, given, **self._by)
+        except IntegrityError:
+            return False
+        return True
+
+    def _edit(self, row: Property, changes: Changes) -> None:
+        with _told_by_field():
+            made = self._changes(changes, row.desired)
+            edit(row, made, revision=_demanded(self.request, row), **self._by)
+
+    def _changes(self, changes: Changes, before: Document) -> Leaves:
+        with _told_by_field():
+            return changes(cast("Document", self.request.data), self.kwargs["reference"], before)
+
+    @property
+    def _by(self) -> dict[str, Any]:
+        return {"origin": Origin.HTTP_API, "note": str(self.token), "now": timezone.now()}
+
+
+class PropertyList(View, ListAPIView[Property]):
+    """All properties of the workspace."""
+
+    scopes = {"GET": READ}
+    serializer_class = SummarySerializer
+    pagination_class = Pages
+
+    @extend_schema(
+        operation_id="properties_list",
+        parameters=[
+            OpenApiParameter("state", str, enum=SyncState.values),
+            OpenApiParameter(
+                "updated_since",
+                datetime,
+                description="Changed here, read from the platform or pushed since then",
+            ),
+            OpenApiParameter("reference", str, description="The one property with just this one"),
+        ],
+    )
+    def get(self, request: Request) -> Response:
+        """List properties, in the order in which they were added."""
+        return self.list(request)
+
+    def get_queryset(self) -> QuerySet[Property]:
+        """Return what the query asks for, without the documents."""
+        asked = _Query(data=self.request.query_params)
+        asked.is_valid(raise_exception=True)
+        rows = self.within(Property.objects.with_state(timezone.now())).only(*LISTED)
+        if "state" in asked.validated_data:
+            state = asked.validated_data["state"]
+            few = Q() if state == SyncState.IN_SYNC else OUT_OF_STEP  # along an index
+            rows = rows.filter(few, Q(sync_state=state))
+        if "reference" in asked.validated_data:
+            rows = rows.filter(object_reference_id=asked.validated_data["reference"])
+        if "updated_since" in asked.validated_data:
+            rows = rows.filter(_updated(asked.validated_data["updated_since"]))
+        return rows
+
+
+class PropertyHistory(PropertyView, ListAPIView[Change]):
+    """What was changed in a property, by whom."""
+
+    scopes = {"GET": READ}
+    serializer_class = ChangeSerializer
+    pagination_class = NewestFirst
+
+    @extend_schema(operation_id="properties_history")
+    def get(self, request: Request, reference: str) -> Response:
+        """List the changes of a property, the newest first."""
+        return self.list(request)
+
+    def get_queryset(self) -> QuerySet[Change]:
+        """Return them with who made them."""
+        if getattr(self, "swagger_fake_view", False):  # the schema asks without an address
+            return Change.objects.none()
+        return Change.objects.filter(real_estate_property=self.row()).select_related("actor")
+
+
+@extend_schema(exclude=True)
+class NoReference(View):
+    """An address whose reference holds a slash: it was not encoded, or cannot travel (S14)."""
+
+    scopes = dict.fromkeys(("GET", "PUT", "PATCH", "POST", "DELETE"), READ)
+
+    def http_method_not_allowed(self, request: Any, *_: Any, **named: Any) -> Any:
+        """Say which character it is."""
+        fault = references.fault(named["reference"])
+        raise Refused(400, "bad_reference", f"The reference {fault}.", [("reference", f"{fault}")])
+
+
+LISTED = (
+    *("object_reference_id", "platform_id", "revision", "problem", "created_at", "read_at"),
+    "pushed_at",
+)
+
+
+class _Query(Strict):
+    """What a list can be narrowed to; the other two are of its pages."""
+
+    state = serializers.ChoiceField(SyncState.choices, required=False)
+    updated_since = serializers.DateTimeField(required=False)
+    reference = serializers.CharField(required=False, max_length=references.LIMIT)
+    cursor = serializers.CharField(required=False)
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=Pages.max_page_size)
+
+
+def _updated(since: datetime) -> Q:
+    changed = Change.objects.filter(real_estate_property=OuterRef("pk"), at__gte=since)
+    moved = Q(created_at__gte=since) | Q(read_at__gte=since) | Q(pushed_at__gte=since)
+    return moved | Q(Exists(changed))
+
+
+def _demanded(request: Request, row: Property) -> int | None:
+    """Return the revision at which `If-Match` lets it be changed; None for any.
+
+    Raises:
+        Refused: it is at another one.
+    """
+    said = parse_etags(request.headers.get("If-Match", "*"))
+    if "*" in said:
+        return None
+    if _etag(row) not in said:
+        raise _outdated(f"The property is at revision {row.revision}.")
+    return row.revision
+
+
+@contextmanager
+def _told_by_field() -> Iterator[None]:
+    """Answer what an edit refuses."""
+    try:
+        yield
+    except (Invalid, Misshapen) as error:
+        fields = [(fault.path, fault.message) for fault in error.faults]
+        raise Refused(400, "invalid", "Some fields are not valid.", fields) from error
+    except Outdated as error:
+        raise _outdated(f"{error}.") from error
+
+
+def _outdated(message: str) -> Refused:
+    return Refused(412, "outdated", f"{message} Read it again, and decide anew.")
+
+
+def _etag(row: Property) -> str:
+    return f'"{row.revision}"'
+
+
+def _answer(row: Property, status: int = 200) -> Response:
+    return Response(PropertySerializer(row).data, status=status, headers={"ETag": _etag(row)})

@@ -1,0 +1,152 @@
+"""Where the properties of a live platform differ from the catalog, and from assumptions A2 …."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from crm_sync.hooks.doctor import Finding, Live, Seen, Verdict, assumptions, listed, names_of
+from crm_sync.platform import references
+from properties.catalog.field import Kind
+from properties.catalog.lookup import TOP_LEVEL, find
+from properties.catalog.sending import UNKNOWN, sendable
+from properties.catalog.validation import validate
+from properties.merge import UNSENDABLE
+
+LIST = "/v1/real-estate-properties"
+SAMPLE = 5  # properties that are read in full, spread over the first page
+IN_LIST = {"id", "title", "propertyType", "address", "objectReferenceId"}
+_INDEX = re.compile(r"\[\d+\]")
+
+TAKEN = {
+    "A2": "The two full reads are by id and by reference.",
+    "A3": "PATCH by an unknown reference is 404 and creates nothing.",
+    "A9": "References and short texts hold 255 characters.",
+    "A10": "A member of a merged object is right when it is sent whole.",
+    "A11": "Other objects are replaced whole.",
+    "A12": "A single value cannot be cleared.",
+    "A13": "UNKNOWN within lists and nested enums is refused.",
+    "A14": "A reference with / ? # % cannot travel in a path.",
+    "A44": "A property without a reference is known by its id.",
+    "A45": "POST with a reference that exists is 409.",
+    "A46": "title, propertyType and address can be written.",
+    "A50": "An enum that reads as UNKNOWN is a value like any other.",
+    "§2.4": "The names in an entry of the list of properties.",
+}
+
+
+def findings(_: int, live: Live) -> Iterator[Finding]:
+    """Yield what a sample of properties shows."""
+    page = live.document(LIST, page=0, size=100)
+    named = page if isinstance(page, dict) else {"content": page}
+    lists = [value for value in named.values() if isinstance(value, list)]
+    items = [one for one in (lists[0] if lists else ()) if isinstance(one, dict)]
+    keys = [str(one["id"]) for one in items if one.get("id") is not None]
+    sample = keys[:: max(1, -(-len(keys) // SAMPLE))]
+    read = [live.document(f"{LIST}/{key}") for key in sample if not references.fault(key)]
+    documents = [one for one in read if isinstance(one, dict)]
+    yield from _fields(documents)
+    yield from assumptions(TAKEN, _seen(live, items, documents))
+
+
+def _fields(documents: list[dict[str, Any]]) -> Iterator[Finding]:
+    """Compare names, values and shapes with the catalog."""
+    if not documents:
+        text = "The platform shows no property to compare with the catalog."
+        for name in ("fields", "values", "shapes"):
+            yield Finding(name, Verdict.NOT_CHECKED, text)
+        return
+    unknown = {path for one in documents for path in _unknown("", one)}
+    values: set[str] = set()
+    shapes: set[str] = set()
+    for path, message in (pair for one in documents for pair in _faults(one)):
+        field = find(path)
+        is_value = field is not None and field.kind in (Kind.ENUM, Kind.ENUM_LIST)
+        (values if is_value else shapes).add(_INDEX.sub("[]", message))
+    shown = sum(any(name in one for one in documents) for name in TOP_LEVEL)
+    seen = f"{len(documents)} properties show {shown} of {len(TOP_LEVEL)} fields"
+    remedy = "They are kept and never lost; add them to properties/catalog to edit them."
+    yield _finding("fields", sorted(unknown), f"{seen}; all of them are known.", remedy)
+    yield _finding("values", sorted(values), "Each value of an enum is known.", remedy)
+    yield _finding("shapes", sorted(shapes), "Each value has the shape that we take.", remedy)
+
+
+def _finding(name: str, others: list[str], good: str, remedy: str) -> Finding:
+    if not others:
+        return Finding(name, Verdict.OK, good)
+    return Finding(name, Verdict.WARNING, f"Not in our catalog: {listed(others)}.", remedy)
+
+
+def _unknown(path: str, value: Any) -> Iterator[str]:
+    """Yield the paths of names that the catalog does not have; what is in them is not looked at."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _unknown(f"{path}[]", item)
+    elif isinstance(value, dict):
+        field = find(path) if path else None
+        if field is not None and (field.kind is Kind.MAP or field.read_only):
+            return
+        for name, member in value.items():
+            inner = f"{path}.{name}" if path else name
+            if find(inner) is None:
+                yield inner
+            else:
+                yield from _unknown(inner, member)
+
+
+def _faults(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield path and text of what we would not send back, UNKNOWN left out (A50)."""
+    for name, value in document.items():
+        field = TOP_LEVEL.get(name)
+        said = UNSENDABLE if field is None or field.read_only else sendable(name, value)
+        if said is not UNSENDABLE:
+            for fault in validate(name, said):
+                yield fault.path, fault.message.partition("; it is one of")[0]
+
+
+def _seen(live: Live, items: list[Any], documents: list[dict[str, Any]]) -> dict[str, Seen]:
+    found = {"§2.4": names_of(items, IN_LIST, "an entry of the list")}
+    if not items:
+        return found
+    said = [str(one["objectReferenceId"]) for one in items if one.get("objectReferenceId")]
+    cannot = sorted(one for one in said if references.fault(one))
+    without = len(items) - len(said)
+    found["A44"] = Seen(True, f"{without} of {len(items)} in the list have no reference.")
+    text = f"These cannot: {listed(cannot)}; they go by id."
+    found["A14"] = Seen(not cannot, text if cannot else f"{len(said)} references can travel.")
+    leaves = [leaf for one in documents for leaf in _leaves("", one)]
+    long = sorted({path for path, value in leaves if _is_too_long(path, value)})
+    text = f"Longer ones are in {listed(long)}." if long else "None is longer."
+    found["A9"] = Seen(not long, text)
+    paths = sorted({path for path, value in leaves if value == UNKNOWN and not _may_say(path)})
+    text = f"So reads {listed(paths)}." if paths else "None does."
+    found["A50"] = Seen(True if paths else None, text)
+    reference = next((one for one in said if one not in cannot), "")
+    one = live.get(f"{LIST}/by-reference/{quote(reference, safe='')}") if reference else None
+    if one is not None and documents:
+        says = f"By id {len(documents)} are read; by reference it answers {one.status}."
+        found["A2"] = Seen(one.status == 200, says)
+    return found
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _leaves(f"{path}[]", item)
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            yield from _leaves(f"{path}.{name}" if path else name, member)
+    else:
+        yield path, value
+
+
+def _is_too_long(path: str, value: Any) -> bool:
+    field = find(path)
+    limit = field.max_length if field else None
+    return limit is not None and isinstance(value, str) and len(value) > limit
+
+
+def _may_say(path: str) -> bool:
+    """Tell whether UNKNOWN is a regular value there (§4.6 rule 4)."""
+    field = find(path)
+    return field is not None and field.is_characteristic

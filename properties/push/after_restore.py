@@ -1,0 +1,44 @@
+"""Pure: the first read of a property after a backup was restored decides nothing by itself.
+
+What we want may be older than what the platform holds, also where the platform holds what it held
+at the backup: it may have changed twice. So each difference is asked, whatever the policy.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from properties import merge
+from properties.difference import short, smallest_patch
+from properties.merge import Clash
+from properties.models import Property
+from properties.models.property import ProblemKind, with_problem
+from properties.pull.observation import Observation
+
+
+def is_unread(row: Property, restored_at: datetime | None) -> bool:
+    """Tell whether a row comes from a backup and was not read since that was restored."""
+    if restored_at is None or row.created_at >= restored_at:
+        return False
+    return row.read_at is None or row.read_at < restored_at
+
+
+def asked(merged: Property, seen: Observation) -> Observation:
+    """Return what was seen, with a conflict at each leaf that would be sent else.
+
+    Args:
+        merged: the row with the columns of `seen`.
+    """
+    left = smallest_patch(merged).parts
+    ours, theirs = merge.leaves(merged.desired), merge.leaves(merged.observed)
+    clashes = [
+        Clash(path, ours=ours.get(path), base=theirs.get(path), theirs=theirs.get(path))
+        for path in left
+    ]
+    texts = {
+        one.path: f"A backup was restored: ours is {short(one.ours)}, the platform's"
+        f" {short(one.theirs)}. Decide whose value stands"
+        for one in clashes
+    }
+    problem = with_problem(merged.problem, ProblemKind.CONFLICT, texts)
+    columns = seen.columns | {"problem": problem}
+    return replace(seen, columns=columns, clashes=(*seen.clashes, *clashes))

@@ -1,0 +1,50 @@
+"""The properties after a backup was restored: read first, ask about each difference."""
+
+from datetime import datetime
+
+from django.db.models import Q
+
+from crm_sync.hooks.recovery import Counts, Recovery
+from crm_sync.jobs.doorbell import doorbell
+from properties.editing import QUEUE
+from properties.imports import upload
+from properties.models import Conflict, Import, Property, Walk
+
+THERE = Q(platform_id__isnull=False)
+
+
+def begin(workspace_id: int, now: datetime) -> Counts:
+    """Make each property due that the platform may have, and end each import that is open.
+
+    What was not there and not on its way stays as it is: the walk finds what is there by now.
+    """
+    mine = Property.objects.filter(workspace_id=workspace_id)
+    there = mine.filter(THERE | Q(due_at__isnull=False))
+    count = there.count()
+    there.filter(Q(due_at=None) | Q(due_at__gt=now)).update(due_at=now)
+    # Its pages are those of then.
+    Walk.objects.filter(workspace_id=workspace_id, finished_at=None).delete()
+    imports = Import.objects.filter(workspace_id=workspace_id, state__in=Import.OPEN)
+    ended = upload.cancel(imports, now=now)
+    doorbell.ring(QUEUE, workspace_id)
+    return {"properties to be read": count, "open imports cancelled": ended}
+
+
+def unread(workspace_id: int, since: datetime) -> Counts:
+    """Count what was not read since the restore."""
+    mine = Property.objects.filter(workspace_id=workspace_id, created_at__lt=since)
+    old = mine.filter(Q(read_at=None) | Q(read_at__lt=since))
+    walks = Walk.objects.filter(workspace_id=workspace_id, started_at__gte=since)
+    return {
+        "properties": old.filter(THERE | Q(due_at__isnull=False)).count(),
+        "lists of properties": int(not walks.filter(finished_at__isnull=False).exists()),
+    }
+
+
+def for_people(workspace_id: int, since: datetime) -> Counts:
+    """Count the conflicts that are open since then."""
+    mine = Conflict.objects.filter(real_estate_property__workspace_id=workspace_id)
+    return {"conflicts": mine.filter(decision=Conflict.Decision.OPEN).count()}
+
+
+RECOVERY = Recovery(begin, unread, for_people)

@@ -1,0 +1,69 @@
+"""A program that calls our API with a token, in this process."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from django.core.cache import caches
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from crm_sync.api import tokens
+from crm_sync.models import ApiToken, Workspace
+
+BASE = "/api/v1"
+EVERYTHING = ("properties:read", "properties:write", "orders:read", "orders:write")
+
+
+class Program:
+    """Calls with one token; every answer is JSON."""
+
+    def __init__(self, token: str):
+        self.token = token
+        self.client = Client(raise_request_exception=False)
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> HttpResponse:
+        """Send a call; a body that is no text or bytes goes out as JSON."""
+        sent = body if isinstance(body, str | bytes) else json.dumps(body) if body else b""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.token:
+            named.setdefault("Authorization", f"Bearer {self.token}")
+        kind = named.pop("Content-Type", "application/json")
+        return self.client.generic(method, BASE + path, sent, content_type=kind, headers=named)
+
+    def get(self, path: str, **headers: str) -> Any:
+        """Return what a good answer says."""
+        answer = self.call("GET", path, **headers)
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+
+def program(
+    workspace: Workspace, scopes: Sequence[str] = EVERYTHING, name: str = "ERP", **columns: Any
+) -> Program:
+    """Make a token, and return the program that has it."""
+    now = timezone.now()
+    _, token = tokens.issue(workspace, name=name, scopes=scopes, now=now, **columns)
+    caches["api"].clear()
+    return Program(token)
+
+
+def row_of(one: Program) -> ApiToken:
+    """Return the row of its token."""
+    return ApiToken.objects.get(prefix=one.token[:10])
+
+
+def encoded(reference: str) -> str:
+    """Return the address of a property."""
+    return f"/properties/{quote(reference, safe='')}"
+
+
+def error(answer: HttpResponse) -> tuple[int, str, list[str]]:
+    """Return status, code and the paths of an error, which has the one shape of all."""
+    said = answer.json()
+    assert list(said) == ["code", "message", "fields"], said
+    assert said["message"]
+    assert all(list(one) == ["path", "message"] for one in said["fields"]), said
+    return answer.status_code, said["code"], [one["path"] for one in said["fields"]]

@@ -1,0 +1,161 @@
+"""What every call of the API has in common: tokens, scopes, limits, and one shape of errors."""
+
+import logging
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.conf import settings as django_settings
+from django.core.cache import caches
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import path
+from django.utils import timezone
+
+from config.logs import Json, Line
+from config.urls import urlpatterns
+from crm_sync.api import tokens
+from crm_sync.models import ApiToken
+from tests.api import Program, error, program, row_of
+
+LIST = "/properties"
+pytestmark = pytest.mark.django_db
+
+
+def test_a_token_is_shown_once_and_only_its_digest_is_kept(main):
+    now = timezone.now()
+    row, token = tokens.issue(main, name="ERP", scopes=["properties:read"], now=now)
+    assert token.startswith("crm_")
+    assert len(token) > 40
+    kept = repr(ApiToken.objects.values_list().get())
+    assert token not in kept
+    assert token[10:] not in kept
+    assert row.prefix == token[:10]
+    assert tokens.find(token, now=now) == row
+    assert tokens.find(token + "x", now=now) is None
+    assert tokens.find("\ud800", now=now) is None
+
+
+def test_a_call_without_a_valid_token_is_401(main):
+    now = timezone.now()
+    revoked, expired = program(main, name="r"), program(main, name="e", expires_at=now)
+    assert tokens.revoke(ApiToken.objects.filter(name="r"), now=now) == 1
+    assert tokens.revoke(ApiToken.objects.filter(name="r"), now=now) == 0
+    for one in (revoked, expired, Program(""), Program("crm_none"), Program("ü")):
+        answer = one.call("GET", LIST)
+        assert error(answer)[0] == 401
+        assert answer["WWW-Authenticate"] == "Bearer"
+    token = program(main, name="good").token
+    for header in (f"Basic {token}", f"Token {token}", token):
+        assert error(Program(token).call("GET", LIST, Authorization=header))[0] == 401
+    assert error(Program("").call("GET", f"{LIST}?token={token}"))[0] == 401
+
+
+def test_a_person_who_is_signed_in_has_no_way_into_the_api(boss):
+    assert boss.get("/api/v1/properties").status_code == 401
+
+
+def test_the_use_of_a_token_is_written_once_a_minute(main):
+    erp = program(main)
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        erp.get(LIST)
+        first = row_of(erp).last_used_at
+        assert first == timezone.now()
+        clock.shift(timedelta(seconds=59))
+        with CaptureQueriesContext(connection) as captured:
+            erp.get(LIST)
+        assert [one["sql"][:6] for one in captured] == ["SELECT", "SELECT"]
+        clock.shift(timedelta(seconds=2))
+        erp.get(LIST)
+        assert row_of(erp).last_used_at == first + timedelta(seconds=61)
+
+
+def test_a_scope_that_is_missing_is_403_and_names_it(main):
+    reader = program(main, ["orders:read"])
+    answer = reader.call("GET", LIST)
+    assert error(answer)[:2] == (403, "permission_denied")
+    assert answer.json()["message"] == "The token lacks the scope properties:read."
+
+
+def test_each_error_has_the_one_shape(main):
+    erp = program(main)
+    erp.call("PUT", f"{LIST}/A", {"title": "T"})
+    wrong = [
+        (erp.call("GET", "/nowhere"), 404, "not_found"),
+        (erp.call("POST", "/nowhere"), 404, "not_found"),
+        (erp.call("OPTIONS", "/nowhere"), 404, "not_found"),
+        (Program("").call("GET", "/nowhere"), 401, "not_authenticated"),
+        (erp.call("DELETE", f"{LIST}/A"), 405, "method_not_allowed"),
+        (erp.call("OPTIONS", LIST), 405, "method_not_allowed"),
+        (erp.call("GET", LIST, Accept="text/html"), 406, "not_acceptable"),
+        (erp.call("PUT", f"{LIST}/A", "a=b", Content_Type="text/plain"), 415, "unsupported"),
+        *(
+            (erp.call("PUT", f"{LIST}/A", body), 400, "parse_error")
+            for body in ("{", "[]", '"x"', "{'a': 1}", b"\xff", '{"a": NaN}', "[" * 99_999)
+        ),
+        (erp.call("PUT", f"{LIST}/A", '{"a":' * 45 + "1" + "}" * 45), 400, "parse_error"),
+        (erp.call("PUT", f"{LIST}/A", '{"a": ' + "9" * 5000 + "}"), 400, "parse_error"),
+    ]
+    for answer, status, code in wrong:
+        assert error(answer)[0] == status, answer.content
+        assert answer.json()["code"].startswith(code), answer.content
+
+
+def test_a_body_is_bounded_whoever_sends_it(main, settings):
+    settings.API_BODY_LIMIT = 1000
+    erp = program(main)
+    assert error(erp.call("PUT", f"{LIST}/A", {"a": "x" * 1000}))[:2] == (413, "too_large")
+    assert erp.call("PUT", f"{LIST}/A", {"title": "x" * 200}).status_code == 201
+    large = {"a": "x" * django_settings.CALLBACK_BODY_LIMIT}
+    assert error(erp.call("PUT", f"{LIST}/A", large))[:2] == (413, "too_large")
+    assert error(Program("").call("PUT", f"{LIST}/A", large))[0] == 401
+
+
+def test_a_fault_of_ours_is_500_in_the_same_shape_and_a_page_elsewhere(main, settings):
+    def broken(request):
+        raise ZeroDivisionError
+
+    class Broken:
+        handler500 = "crm_sync.api.errors.server_error"
+        urlpatterns = [path("api/v1/broken", broken), path("broken", broken), *urlpatterns]
+
+    settings.ROOT_URLCONF = Broken
+    assert error(Program("").call("GET", "/broken"))[:2] == (500, "failed")
+    page = Client(raise_request_exception=False).get("/broken")
+    assert (page.status_code, page["Content-Type"].partition(";")[0]) == (500, "text/html")
+
+
+def test_a_token_that_calls_too_often_waits_for_the_next_minute(main, settings):
+    settings.API_CALLS_A_MINUTE = 2
+    with time_machine.travel("2026-03-01T12:00:30Z", tick=False) as clock:
+        one, other = program(main), program(main, name="other")
+        for _ in range(2):
+            one.get(LIST)
+        late = one.call("GET", LIST)
+        assert (error(late)[:2], late["Retry-After"]) == ((429, "throttled"), "30")
+        other.get(LIST)
+        clock.shift(timedelta(seconds=30))
+        one.get(LIST)
+
+
+def test_a_counter_that_is_away_stops_nobody_and_is_logged(main, settings, caplog):
+    away = {"BACKEND": "django.core.cache.backends.redis.RedisCache"}
+    settings.CACHES = settings.CACHES | {"api": away | {"LOCATION": "redis://127.0.0.1:1/0"}}
+    _, token = tokens.issue(main, name="E", scopes=["properties:read"], now=timezone.now())
+    Program(token).get(LIST)
+    assert "was not counted" in caplog.text
+
+
+def test_no_line_of_the_log_carries_a_token(main):
+    erp = program(main)
+    for text in (f"a {erp.token} b", f'"{erp.token}"', f"key={erp.token}&x=1"):
+        record = logging.makeLogRecord({"msg": "%s", "args": (text,), "levelname": "INFO"})
+        for form in (Line(), Json()):
+            line = form.format(record)
+            assert erp.token[4:] not in line
+            assert "***" in line
+
+
+def test_the_rate_is_counted_where_processes_share_it():
+    assert caches["api"] is not caches["default"]

@@ -1,0 +1,78 @@
+"""The pages of subscriptions and of what was sent: a secret is shown once, and never again (S5)."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.urls import reverse
+from django.utils import timezone
+
+from crm_sync import registry
+from crm_sync.models import OutgoingMessage, Subscription
+from tests.crm_sync.receivers import receiving, subscribe
+
+pytestmark = pytest.mark.once
+LIST = reverse("admin:crm_sync_subscription_changelist")
+SENT = reverse("admin:crm_sync_outgoingmessage_changelist")
+SECRET = re.compile(r"whsec_[\w+/]{40,}=")
+
+
+def page_of(row: Subscription | OutgoingMessage) -> str:
+    return reverse(f"admin:crm_sync_{row._meta.model_name}_change", args=[row.pk])
+
+
+def act(client, row, action: str, listed: str = LIST):
+    return client.post(listed, {"action": action, "_selected_action": row.pk})
+
+
+def test_a_subscription_from_its_first_page_to_a_message_that_is_sent_again(main, boss, settings):
+    add = {"workspace": main.pk, "kinds": ["property.in_sync"]}
+    settings.OUTGOING_INTERNAL_HOSTS = []
+    refused = boss.post(f"{LIST}add/", add | {"address": "http://127.0.0.1:1/"})
+    assert "not encrypted" in refused.content.decode()
+    assert not Subscription.objects.exists()
+    settings.OUTGOING_INTERNAL_HOSTS = ["127.0.0.1"]
+    with receiving() as receiver:
+        shown = boss.post(f"{LIST}add/", add | {"address": f"{receiver.url}/?key=canary"})
+        row = Subscription.objects.get()
+        main.refresh_from_db()
+        assert main.outgoing_kinds == ["property.in_sync"]
+        assert SECRET.findall(shown.content.decode()) == [str(row.secret)]
+        assert boss.session.get("_messages") is None
+        sent = act(boss, row, "send_test")
+        assert registry.queue("outgoing").drain(main.pk, 5.0).counts == {"sent": 1}
+        (message,) = OutgoingMessage.objects.all()
+        assert sent["Location"] == page_of(message)
+        act(boss, message, "send_again", SENT)
+        assert registry.queue("outgoing").drain(main.pk, 5.0).counts == {"sent": 1}
+        assert receiver.ids == [message.message_id] * 2
+    changed = SECRET.findall(act(boss, row, "rotate").content.decode())
+    before, row = row, Subscription.objects.get()
+    assert changed == [str(row.secret)]
+    assert row.previous_secret == before.secret != row.secret
+    for address in (LIST, page_of(row), SENT, page_of(message), "/admin/"):
+        text = boss.get(address).content.decode()
+        assert not SECRET.search(text)
+        assert address == page_of(row) or "canary" not in text
+    act(boss, row, "disable")
+    main.refresh_from_db()
+    assert main.outgoing_kinds == []
+    assert act(boss, row, "send_test").status_code == 302
+    assert OutgoingMessage.objects.count() == 1
+    act(boss, row, "enable")
+    main.refresh_from_db()
+    assert main.outgoing_kinds == ["property.in_sync"]
+    assert LogEntry.objects.filter(object_id=str(row.pk)).count() >= 5
+
+
+def test_what_has_failed_for_an_hour_waits_for_a_person(main, boss):
+    row = subscribe(main, "https://crm.example.com/hook?key=canary")
+    now = timezone.now()
+    for minutes, is_there in ((59, False), (61, True)):
+        since = now - timedelta(minutes=minutes)
+        Subscription.objects.update(failing_since=since, problem="answered 500")
+        text = boss.get("/admin/").content.decode()
+        assert ("https://crm.example.com/hook?… is not told: answered 500" in text) == is_there
+    Subscription.objects.update(is_enabled=False)
+    assert "Stopped" in boss.get(page_of(row)).content.decode()

@@ -1,0 +1,211 @@
+"""The doctor: each broken part is found, and a platform that differs is told; it only reads."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from celery import current_app
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
+
+from crm_sync.doctor.connection import MOST
+from crm_sync.models import Heartbeat, Workspace
+from sandbox.interface.switches import PLATFORMS
+from tests.conftest import PLATFORM
+from tests.journeys.test_kinds import placed
+from tests.platforms import Between
+from tests.roles import snapshot
+
+INTERFACE = Path(__file__).parents[2] / "docs" / "interface.md"
+Checks = dict[tuple[str, str], dict]
+
+
+@pytest.fixture(autouse=True)
+def well(settings, db) -> Iterator[list[str]]:
+    """Let nothing be wrong here; return what PostgreSQL says of its autovacuum."""
+    for kind in (Heartbeat.Kind.WORKER, Heartbeat.Kind.BEAT):
+        now = timezone.now()
+        Heartbeat.objects.create(kind=kind, name=f"{kind}@a", started_at=now, seen_at=now)
+    settings.SILENCED_SYSTEM_CHECKS = [
+        *(f"security.W{number:03}" for number in range(1, 26)),
+        "crm_sync.W001",
+    ]
+    autovacuum = ["on"]
+
+    def say(execute, sql, *rest):
+        return execute(sql.replace("current_setting('autovacuum')", f"'{autovacuum[0]}'"), *rest)
+
+    with connection.execute_wrapper(say):
+        yield autovacuum
+
+
+def doctor(*words: str) -> tuple[int, Checks]:
+    """Return the exit code, and the checks by whom they are about and their names."""
+    out, code = StringIO(), 0
+    try:
+        call_command("doctor", *words, "--json", stdout=out)
+    except CommandError as error:
+        code = error.returncode
+    print(out.getvalue())  # beside an assertion that fails
+    found = json.loads(out.getvalue())["checks"]
+    return code, {(one["about"], one["name"]): one for one in found}
+
+
+def wrong(checks: Checks) -> dict[str, str]:
+    """Return the names of what is not well."""
+    verdicts = {name: one["verdict"] for (_, name), one in checks.items()}
+    return {name: one for name, one in verdicts.items() if one not in ("ok", "not checked")}
+
+
+DIFFERENT = {
+    "rich": {},
+    "strict": {"A5": "warning"},
+    "brief": {},
+    "odd": {"A1": "warning", "A7": "warning"},
+}
+
+
+@pytest.mark.parametrize("box", PLATFORMS, indirect=True)
+def test_what_differs_on_each_kind_of_platform_is_told_by_reads_alone(
+    box, workspace, drain_all, request
+):
+    kind = request.node.callspec.params["box"]
+    placed(workspace, drain_all)
+    while box.step():
+        box.deliver()
+        drain_all()
+    box.calls.clear()
+    before = snapshot()
+    code, checks = doctor("main")
+    assert (code, wrong(checks)) == (3 if DIFFERENT[kind] else 0, DIFFERENT[kind])
+    assert snapshot() == before
+    assert {method for method, *_ in box.calls} == {"GET"}
+    assert 12 < len(box.calls) <= MOST
+    mine = [name for (about, name) in checks if about == "main"]
+    assert mine == list(dict.fromkeys(mine))
+    numbers = set(re.findall(r"\*\*(A\d+)\*\*", INTERFACE.read_text(encoding="utf-8")))
+    assert {name for name in mine if re.fullmatch(r"A\d+", name)} == numbers
+    seen = {name for name in mine if checks["main", name]["verdict"] != "not checked"}
+    assert seen >= {
+        *("A1", "A2", "A4", "A5", "A6", "A7", "A8", "A9", "A14", "A22", "A26", "A27", "A28"),
+        *("A35", "A36", "A37", "A38", "A41", "A43", "A44", "A51", "A52"),
+        *("§2.1", "§2.2", "§2.3", "§2.4"),
+    }
+
+
+def test_names_values_and_shapes_that_the_catalog_lacks_are_named(box, workspace):
+    there = box.workspace.properties["201"]
+    there |= {
+        "propertyType": "CASTLE_IN_THE_AIR",
+        "zzField": {"deep": 1},
+        "prices": {"rent": {"net": "1400", "zzFee": 3}},
+        "conditions": ["UNKNOWN", "ZZ_NEW"],
+        "title": "x" * 300,
+    }
+    code, checks = doctor()
+    assert code == 3
+    assert wrong(checks) == dict.fromkeys(("fields", "values", "shapes", "A9"), "warning")
+    text = {name: checks["main", name]["found"] for name in ("fields", "values", "shapes", "A9")}
+    assert text["fields"] == "Not in our catalog: `prices.rent.zzFee`, `zzField`."
+    assert "`propertyType has no value 'CASTLE_IN_THE_AIR'`" in text["values"]
+    assert "`conditions[] has no value 'ZZ_NEW'`" in text["values"]
+    assert "`prices.rent.net must be a number`" in text["shapes"]
+    assert text["A9"] == "Longer ones are in `title`."
+    assert checks["main", "A50"]["found"] == "So reads `conditions[]`."
+
+
+def test_an_open_webhook_another_token_and_secrets_that_no_key_opens_are_found(
+    box, workspace, settings
+):
+    box.workspace.webhook = None
+    code, checks = doctor()
+    assert (code, wrong(checks)) == (1, {"webhook": "failed"})
+    assert checks["main", "webhook"]["remedy"] == "manage.py configure_webhook main"
+    Workspace.objects.update(fixed_token="canary-wrong-token")
+    code, checks = doctor()
+    assert (code, wrong(checks)) == (1, {"token": "failed"})
+    assert checks["main", "the rest"]["verdict"] == "not checked"
+    assert "canary" not in json.dumps(list(checks.values()))
+    settings.SECRET_KEYS_AT_REST = ["0" * 43 + "="]
+    code, checks = doctor("main")
+    assert (code, wrong(checks)) == (1, {"keys": "failed", "credentials": "failed"})
+    assert "fixed_token" in checks["this installation", "keys"]["found"]
+
+
+def test_a_webhook_that_somebody_changed_is_told_with_both_values(box, workspace):
+    box.workspace.webhook["url"] = "https://elsewhere.test/"
+    box.workspace.webhook["zzNew"] = 1
+    code, checks = doctor()
+    assert (code, wrong(checks)) == (1, {"webhook": "failed", "§2.1": "warning"})
+    theirs = "url is https://elsewhere.test/, not http://crm.test/webhooks/"
+    assert checks["main", "webhook"]["found"].startswith(theirs)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "expected"), [(0, {}), (-5, {"clock": "warning"}), (20, {"clock": "failed"})]
+)
+def test_a_clock_that_is_off_is_told(box, workspace, minutes, expected):
+    box.set_clock(datetime.now(UTC) + timedelta(minutes=minutes))
+    code, checks = doctor()
+    assert wrong(checks) == expected
+    assert code == {0: 0, -5: 3, 20: 1}[minutes]
+
+
+def test_a_platform_that_is_away_or_slow_holds_up_nothing_else(box, workspace):
+    def away(environ):
+        raise TimeoutError
+
+    between = Between(box, PLATFORM)
+    between.before = away
+    code, checks = doctor()
+    assert (code, wrong(checks)) == (1, {"platform": "failed"})
+    assert checks["main", "the rest"]["verdict"] == "not checked"
+    between.before = lambda _: ("429 Busy", [("X-RateLimit-Limit", "1")], b"")
+    code, checks = doctor()
+    assert (code, wrong(checks)) == (1, {"platform": "failed"})
+    assert checks["main", "platform"]["found"].startswith("It answered 429: The platform takes no")
+
+
+def test_broker_processes_two_beats_and_migrations_are_found(well, box, workspace):
+    now = timezone.now()
+    Heartbeat.objects.create(kind=Heartbeat.Kind.BEAT, name="beat@b", started_at=now, seen_at=now)
+    Heartbeat.objects.filter(kind=Heartbeat.Kind.WORKER).update(seen_at=now - timedelta(minutes=5))
+    MigrationRecorder.Migration.objects.filter(app="crm_sync").latest("pk").delete()
+    before = current_app.conf.broker_write_url
+    current_app.conf.broker_write_url = "redis://127.0.0.1:1/0"
+    well[0] = "off"
+    try:
+        code, checks = doctor()
+    finally:
+        current_app.conf.broker_write_url = before
+    is_postgresql = connection.vendor == "postgresql"
+    found = {"migrations", "worker", "one beat", "broker"}
+    found |= {"autovacuum"} if is_postgresql else set()
+    assert (code, set(wrong(checks))) == (1, found)
+    assert "`crm_sync 00" in checks["this installation", "migrations"]["found"]
+    assert "`beat@b`" in checks["this installation", "one beat"]["found"]
+    names = {name for about, name in checks if about == "this installation"}
+    assert names >= {"settings", "database", "keys", "beat"}
+    assert is_postgresql == ("connections" in names)
+
+
+def test_people_get_lines_and_colors_on_a_terminal_alone(box, workspace):
+    class Terminal(StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    out, terminal = StringIO(), Terminal()
+    call_command("doctor", stdout=out)
+    call_command("doctor", stdout=terminal)
+    assert "ok           main: token: It is accepted." in out.getvalue().splitlines()
+    assert "\x1b[" not in out.getvalue()
+    assert "\x1b[32mok\x1b[0m" in terminal.getvalue()
+    with pytest.raises(CommandError, match="no workspace 'other'; there is: main") as caught:
+        call_command("doctor", "other", stdout=out)
+    assert caught.value.returncode == 2

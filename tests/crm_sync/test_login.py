@@ -1,0 +1,141 @@
+"""Who logs in: guessing ends, failures are logged, and secrets ask for the password again (S17)."""
+
+import logging
+from datetime import timedelta
+
+import pytest
+import time_machine
+from axes.models import AccessAttempt
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.utils import timezone
+
+from crm_sync import login
+from crm_sync.models import Workspace
+from tests.crm_sync.admin_pages import client_of
+from tests.crm_sync.test_admin_credentials import ENTERED, credentials
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+LOGIN = "/admin/login/"
+GOOD = "a-very-good-password"
+
+
+@pytest.fixture
+def ada() -> User:
+    return User.objects.create_superuser("ada", password=GOOD)
+
+
+def enter(password: str, *, name: str = "ada", where: str = "192.0.2.1", browser: str = "a"):
+    entered = {"username": name, "password": password, "next": "/admin/"}
+    return Client(REMOTE_ADDR=where, HTTP_USER_AGENT=browser).post(LOGIN, entered)
+
+
+def test_five_wrong_passwords_lock_a_name_at_an_address_for_fifteen_minutes(ada, caplog, boss):
+    caplog.set_level(logging.INFO)
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        for n in range(4):
+            assert enter(f"wrong-{n}", browser=str(n)).status_code == 200
+        fifth = enter("wrong-5")
+        assert fifth.status_code == 429
+        text = fifth.content.decode()
+        assert "5 wrong passwords in a row. For 15 minutes nobody can log in by this name" in text
+        # Not even with the right one; from elsewhere, and by another name, all is as before.
+        clock.shift(timedelta(minutes=14))
+        assert enter(GOOD).status_code == 429
+        assert enter(GOOD, where="192.0.2.2").status_code == 302
+        assert enter("wrong", name="eve").status_code == 200
+        clock.shift(timedelta(minutes=1, seconds=1))  # to try meanwhile prolongs nothing
+        assert enter(GOOD).status_code == 302
+    lines = [one.getMessage() for one in caplog.records if one.name == "crm_sync.login"]
+    assert lines == [
+        *["login failed: ada from 192.0.2.1"] * 4,
+        *["login failed: ada from 192.0.2.1, and is locked out"] * 2,
+        "login failed: an unknown name from 192.0.2.1",
+    ]
+    assert "wrong" not in caplog.text
+    assert GOOD not in caplog.text
+    assert not AccessAttempt.objects.filter(post_data__contains="wrong-").exists()
+
+
+def test_behind_a_proxy_the_address_is_the_one_that_this_proxy_names(ada, settings, caplog):
+    settings.TRUSTED_PROXIES = ["10.0.0.1"]
+    named = {"HTTP_X_FORWARDED_FOR": "198.51.100.9, 192.0.2.7"}
+    for where in ("10.0.0.1", "203.0.113.5"):  # the proxy, and somebody who says to be one
+        Client(REMOTE_ADDR=where, **named).post(LOGIN, {"username": "ada", "password": "wrong"})
+    lines = [one.getMessage() for one in caplog.records if one.name == "crm_sync.login"]
+    assert lines == ["login failed: ada from 192.0.2.7", "login failed: ada from 203.0.113.5"]
+    forged = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": "' or 1=1"}
+    Client(**forged).post(LOGIN, {"username": "ada", "password": "wrong"})
+    assert AccessAttempt.objects.filter(ip_address=None).count() == 1
+
+
+def test_a_superuser_sees_failures_and_lets_somebody_in_again(ada, boss):
+    for n in range(5):
+        enter(f"wrong-{n}")
+    page = boss.get("/admin/axes/accessattempt/").content.decode()
+    assert "192.0.2.1" in page
+    row = AccessAttempt.objects.get()
+    assert boss.get(f"/admin/axes/accessattempt/{row.pk}/change/").status_code == 200
+    boss.post("/admin/axes/accessattempt/", {"action": "let_in", "_selected_action": [row.pk]})
+    assert enter(GOOD).status_code == 302
+
+
+def test_a_session_ends_after_eight_hours_and_old_ones_are_removed(ada):
+    browser = Client()
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        browser.post(LOGIN, {"username": "ada", "password": GOOD})
+        clock.shift(timedelta(hours=7, minutes=59))
+        assert browser.get("/admin/").status_code == 200
+        clock.shift(timedelta(minutes=2))
+        assert browser.get("/admin/").status_code == 302
+        assert Session.objects.count() == 1
+        enter(GOOD)
+        assert Session.objects.count() == 1
+
+
+def test_credentials_ask_for_the_password_ten_minutes_after_the_login(box, workspace, ada):
+    browser, address = Client(), credentials(workspace)
+    entered = {name: value for name, value in ENTERED.items() if name != "slug"}
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        browser.post(LOGIN, {"username": "ada", "password": GOOD})
+        assert "Your own password" not in browser.get(address).content.decode()
+        clock.shift(timedelta(minutes=10, seconds=1))
+        assert "Your own password" in browser.get(address).content.decode()
+        before = Workspace.objects.get().credentials_at
+        for password in ("", "wrong"):
+            answer = browser.post(address, entered | {"password": password})
+            assert login.WRONG in answer.content.decode()
+            assert Workspace.objects.get().credentials_at == before
+        assert browser.post(address, entered | {"password": GOOD}).status_code == 302
+        assert Workspace.objects.get().credentials_at == timezone.now()
+        # That was asked just now.
+        assert "Your own password" not in browser.get(address).content.decode()
+        for n in range(4):  # wrong ones count as at the login
+            clock.shift(timedelta(minutes=11))
+            browser.post(address, entered | {"password": f"wrong-{n}"})
+
+
+def test_the_secret_of_a_webhook_is_rotated_only_after_the_password(box, workspace, ada):
+    browser, address = Client(), f"/admin/crm_sync/workspace/{workspace.pk}/webhook/"
+    secret = Workspace.objects.get().auth_secret
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        browser.post(LOGIN, {"username": "ada", "password": GOOD})
+        clock.shift(timedelta(minutes=11))
+        answer = browser.post(address, {"action": "rotate"}, follow=True)
+        assert f"{login.WRONG} Nothing was changed." in answer.content.decode()
+        assert answer.content.decode().count("Your own password") == 3
+        assert Workspace.objects.get().auth_secret == secret
+        for n in range(5):
+            last = browser.post(address, {"action": "rotate", "password": f"wrong-{n}"})
+        assert last.status_code == 429
+        clock.shift(timedelta(minutes=16))
+        browser.post(address, {"action": "rotate", "password": GOOD})
+        assert Workspace.objects.get().auth_secret != secret
+
+
+def test_who_has_no_password_here_is_not_asked_for_one(rf):
+    request = client_of(superuser=True).get("/admin/").wsgi_request
+    request.user.set_unusable_password()
+    request.session = {}
+    assert not login.needs_password(request, timezone.now())

@@ -1,0 +1,168 @@
+"""A program places, follows and changes orders as people do, at most once (I9, S12)."""
+
+import pytest
+from django.db import connection
+
+from orders.models import ChangeRequest, Order, Placement
+from orders.placing.by_program import place_once
+from properties.models import Property
+from tests.api import error, program
+from tests.orders.conftest import calls, lost, now
+from tests.together import together
+
+PATH = "/properties/SEED-1/placements"
+WISH = {"user": "AGENT-1", "products": ["GROUND_PHOTO", "FLOOR_PLAN"]}
+POSTED = ("POST", "/v1/orders")
+
+
+@pytest.fixture
+def erp(workspace, home):
+    return program(workspace)
+
+
+def test_an_order_is_placed_once_for_a_key_and_followed_to_what_is_delivered(
+    erp, box, drain_all, boss
+):
+    begun = erp.call("POST", PATH, WISH, Idempotency_Key="wish-1")
+    said = begun.json()
+    assert (begun.status_code, said["state"], said["isConfirmed"]) == (202, "READY", True)
+    assert (said["order"], said["warnings"], len(said["products"])) == (None, [], 2)
+    assert said["sum"]["amounts"][0]["currency"]
+    assert calls(box).count(POSTED) == 0  # a worker sends it
+    again = erp.call(
+        "POST", PATH, WISH | {"products": WISH["products"][::-1]}, Idempotency_Key="wish-1"
+    )
+    assert (again.status_code, again.json()["id"]) == (200, said["id"])
+    drain_all()
+    placed = erp.get(f"/placements/{said['id']}")
+    assert (placed["state"], calls(box).count(POSTED)) == ("PLACED", 1)
+    assert erp.call("POST", PATH, WISH, Idempotency_Key="wish-1").json() == placed
+    assert erp.call("POST", PATH, WISH, Idempotency_Key="wish-2").json()["warnings"] != []
+    order = erp.get(f"/orders/{placed['order']}")
+    assert (order["reference"], len(order["assignments"])) == ("SEED-1", 2)
+    assert erp.get("/properties/SEED-1/orders")["items"] == [order]
+    for _ in range(12):
+        box.step()
+        box.deliver()
+        drain_all()
+    materials = erp.get(f"/orders/{order['id']}/materials")["items"]
+    assert {one["order"] for one in materials} == {order["id"]}
+    assert all(one["materials"][0]["id"] for one in materials)
+    assert len(erp.get("/properties/SEED-1/materials")["items"]) >= len(materials) > 0
+    row = Order.objects.get(platform_id=order["id"])
+    page = boss.get(f"/admin/orders/order/{row.pk}/change/").content.decode()
+    assert "API: ERP placed the order" in page
+
+
+def test_a_key_that_names_another_wish_is_refused_and_one_is_required(erp, home):
+    assert error(erp.call("POST", PATH, WISH)) == (400, "key_missing", ["Idempotency-Key"])
+    for bad in ("a b", "x" * 256, "ü"):
+        answer = erp.call("POST", PATH, WISH, Idempotency_Key=bad)
+        assert error(answer) == (400, "bad_key", ["Idempotency-Key"])
+    assert erp.call("POST", PATH, WISH, Idempotency_Key="k").status_code == 202
+    other = WISH | {"products": ["GROUND_PHOTO"]}
+    for body in (other, WISH | {"user": "AGENT-2"}):
+        assert error(erp.call("POST", PATH, body, Idempotency_Key="k"))[:2] == (422, "key_reused")
+    another = program(home.workspace, name="another program of the workspace")
+    assert another.call("POST", PATH, WISH, Idempotency_Key="k").status_code == 200
+    assert Placement.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "paths"),
+    [
+        ({}, ["user", "products"]),
+        ({"user": "A", "products": []}, ["products"]),
+        ({"user": "A", "products": ["P", 5, {}]}, ["products.2"]),
+        (WISH | {"instruction": {}}, ["instruction"]),
+        (WISH | {"instructions": {"bill": "1"}}, ["instructions.bill"]),
+    ],
+)
+def test_what_is_wrong_with_a_wish_is_told_by_field(erp, body, paths):
+    answer = erp.call("POST", PATH, body or "{}", Idempotency_Key="k")
+    assert error(answer) == (400, "invalid", paths)
+
+
+def test_what_cannot_be_ordered_leaves_nothing_and_the_key_free(erp, box, wire, home):
+    for wrong in ({"user": "NOBODY"}, {"products": ["CASTLE"]}, {"instructions": {"billing": "x"}}):
+        answer = erp.call("POST", PATH, WISH | wrong, Idempotency_Key="k")
+        assert error(answer)[:2] == (422, "no_such_choice")
+    wire.answers["/v1/sessions"] = ("503 Busy", b"{}")
+    busy = erp.call("POST", PATH, WISH, Idempotency_Key="k")
+    assert (error(busy)[:2], busy["Retry-After"]) == ((503, "platform_unavailable"), "30")
+    del wire.answers["/v1/sessions"]
+    Property.objects.create(workspace=home.workspace, object_reference_id="NEW")
+    waits = erp.call("POST", "/properties/NEW/placements", WISH, Idempotency_Key="k")
+    assert error(waits)[:2] == (422, "no_such_choice")
+    assert Property.objects.get(object_reference_id="NEW").due_at is not None
+    assert not Placement.objects.exists()
+    assert erp.call("POST", PATH, WISH, Idempotency_Key="k").status_code == 202
+
+
+def test_a_price_that_changes_meanwhile_orders_nothing_and_says_so(erp, box, drain_all):
+    begun = erp.call("POST", PATH, WISH, Idempotency_Key="k").json()
+    for product in Placement.objects.get().products:
+        product["price"] = {"amount": 1, "currency": "CHF"}
+    row = Placement.objects.get()
+    row.products[0]["price"] = {"amount": 1, "currency": "CHF"}
+    Placement.objects.filter(pk=row.pk).update(products=row.products)
+    drain_all()
+    said = erp.get(f"/placements/{begun['id']}")
+    assert (said["state"], said["isConfirmed"], said["order"]) == ("READY", False, None)
+    assert said["problem"].startswith("Nothing was ordered yet: the price has changed.")
+    assert calls(box).count(POSTED) == 0
+
+
+def test_a_change_is_sent_once_for_a_key_and_the_page_says_who_asked(erp, box, scheduled, boss):
+    first = scheduled.assignments.order_by("pk")[0].platform_id
+    where = f"/orders/{scheduled.platform_id}"
+    wish = {"user": "AGENT-1", "assignment": first, "proposedAt": "2026-12-01T10:00:00+01:00"}
+    for _ in range(2):
+        moved = erp.call("POST", f"{where}/reschedule", wish, Idempotency_Key="k")
+        assert (moved.status_code, moved.json()["id"]) == (200, scheduled.platform_id)
+    wish = {"user": "AGENT-1", "reason": "sold"}
+    for _ in range(2):
+        ended = erp.call("POST", f"{where}/cancel", wish, Idempotency_Key="k")
+        assert (ended.status_code, ended.json()["status"]) == (200, "CANCELLED")
+    sent = [body for method, _, body, _ in box.calls if method == "PUT"]
+    assert [one.get("proposedAt") for one in sent] == ["2026-12-01T09:00:00Z", None]
+    refused = erp.call("POST", f"{where}/cancel", wish)
+    assert error(refused)[:2] == (409, "refused_by_platform")
+    assert set(ChangeRequest.objects.values_list("program", flat=True)) == {"API: ERP"}
+    page = boss.get(f"/admin/orders/order/{scheduled.pk}/change/").content.decode()
+    assert "API: ERP" in page
+
+
+def test_an_unclear_change_says_so_and_is_not_repeated_under_its_key(erp, box, wire, scheduled):
+    wire.after["/cancel"] = lost
+    where = f"/orders/{scheduled.platform_id}/cancel"
+    wish = {"user": "AGENT-1"}
+    answer = erp.call("POST", where, wish, Idempotency_Key="k")
+    assert error(answer)[:2] == (504, "outcome_unknown")
+    again = erp.call("POST", where, wish, Idempotency_Key="k")
+    assert error(again)[:2] == (409, "already_sent")
+    assert len([one for one in box.calls if one[0] == "PUT"]) == 1
+    for body, path in (({}, "user"), (wish | {"why": "x"}, "why")):
+        assert error(erp.call("POST", where, body or "{}")) == (400, "invalid", [path])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_calls_with_one_key_at_one_moment_one_places(transactional_db, workspace, home, box):
+    def call() -> tuple[int, bool]:
+        row, is_new = place_once(
+            workspace,
+            key="k",
+            program="API: ERP",
+            property_=home,
+            user="AGENT-1",
+            products=["GROUND_PHOTO"],
+            instructions={},
+            now=now(),
+        )
+        return row.pk, is_new
+
+    found = together(call, workers=2)
+    assert len({pk for pk, _ in found}) == 1
+    assert sorted(is_new for _, is_new in found) == [False, True]
+    assert Placement.objects.count() == 1
+    assert connection.vendor

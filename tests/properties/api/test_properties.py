@@ -1,0 +1,244 @@
+"""A program puts, patches and reads properties as people do in the form (I1, S12)."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from properties.editing import Outdated, create, edit
+from properties.models import Change, Conflict, Property
+from properties.models.change import Origin
+from tests.api import encoded, error, program
+from tests.crm_sync.admin_pages import make_workspace
+
+HOME = {
+    "title": "A home",
+    "propertyType": "APARTMENT",
+    "address": {"street": "Main street 1", "locality": "Bern"},
+    "prices": {"rent": {"gross": 1500}},
+}
+
+
+@pytest.fixture
+def erp(main):
+    return program(main)
+
+
+def test_a_property_that_is_put_is_pushed_like_any_other_and_its_answer_follows_it(
+    workspace, box, drain_all
+):
+    erp = program(workspace)
+    made = erp.call("PUT", "/properties/MH-1", HOME)
+    assert (made.status_code, made["ETag"]) == (201, '"1"')
+    said = made.json()
+    assert (said["state"], said["platformId"], said["observed"]) == ("NEVER_PUSHED", None, {})
+    assert said["desired"] == HOME | {"objectReferenceId": "MH-1"}
+    drain_all()
+    said = erp.get("/properties/MH-1")
+    assert (said["state"], said["problems"], said["conflicts"]) == ("IN_SYNC", [], [])
+    assert said["observed"]["title"] == "A home"
+    made_there = said["platformId"]
+    # What is left out is cleared: a list or a merged member can be, a scalar cannot (A12).
+    again = erp.call("PUT", "/properties/MH-1", {"propertyType": "APARTMENT"})
+    assert (again.status_code, again.json()["cannotClear"]) == (200, ["title"])
+    kept = {"id": made_there, "propertyType": "APARTMENT", "objectReferenceId": "MH-1"}
+    assert again.json()["desired"] == kept
+    drain_all()
+    said = erp.get("/properties/MH-1")
+    problems = [(one["kind"], one["path"]) for one in said["problems"]]
+    assert problems == [("DIFFERS", "prices.rent"), ("CANNOT_CLEAR", "title")]
+    assert "address" not in said["observed"] or said["observed"]["address"] == {}
+
+
+def test_a_patch_sets_what_it_names_and_null_clears(erp, main):
+    create(
+        main,
+        "MH-1",
+        {
+            "title": "Old",
+            "prices.rent": {"gross": 1},
+            "prices.buy": {"price": 2},
+            "description": "d",
+        },
+        origin=Origin.ADMIN,
+        now=timezone.now(),
+    )
+    change = {"title": "New", "description": None, "prices": {"buy": None}}
+    answer = erp.call("PATCH", "/properties/MH-1", change)
+    assert (answer.status_code, answer["ETag"]) == (200, '"2"')
+    rest = {"title": "New", "prices": {"rent": {"gross": 1}}, "objectReferenceId": "MH-1"}
+    assert answer.json()["desired"] == rest
+    assert erp.call("PATCH", "/properties/MH-1", change)["ETag"] == '"2"'  # nothing new
+    whole = erp.call("PATCH", "/properties/MH-1", {"prices": None}).json()
+    assert whole["desired"] == {"title": "New", "objectReferenceId": "MH-1"}
+    # What was read can be put back as it is.
+    read = erp.get("/properties/MH-1")
+    assert erp.call("PUT", "/properties/MH-1", read["desired"])["ETag"] == '"3"'
+
+
+def test_a_put_leaves_what_the_platform_sets_and_what_nobody_here_knows(erp, main):
+    known = {"title": "T", "rooms": [{"id": 1}], "newOnThePlatform": 5}
+    Property.objects.create(workspace=main, object_reference_id="MH-1", desired=known)
+    answer = erp.call("PUT", "/properties/MH-1", {"title": "U"})
+    assert answer.json()["desired"] == known | {"title": "U"}
+
+
+@pytest.mark.parametrize(
+    ("body", "paths"),
+    [
+        ({"title": 5, "prices": {"rent": {"gross": "much"}}}, ["title", "prices.rent.gross"]),
+        ({"prices": 5}, ["prices"]),
+        ({"prices.rent": {"gross": 1}}, ["prices.rent"]),
+        ({"prices": {"rent.gross": 1}}, ["prices.rent.gross"]),
+        ({"objectReferenceId": "MH-2"}, ["objectReferenceId"]),
+        ({"rooms": [{"id": 9}]}, ["rooms"]),
+        ({"propertyType": "CASTLE", "title": "x" * 300}, ["propertyType", "title"]),
+    ],
+)
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_what_the_form_refuses_is_refused_field_by_field(erp, main, body, paths, method):
+    create(main, "MH-1", {"title": "T"}, origin=Origin.ADMIN, now=timezone.now())
+    answer = erp.call(method, "/properties/MH-1", body)
+    assert error(answer) == (400, "invalid", paths)
+    assert Property.objects.get().desired == {"title": "T", "objectReferenceId": "MH-1"}
+    if method == "PUT":
+        body = {name: value for name, value in body.items() if name != "objectReferenceId"}
+        refused = erp.call("PUT", "/properties/MH-9", body).status_code
+        assert (refused, Property.objects.count()) == ((400, 1) if body else (201, 2))
+
+
+def test_an_etag_lets_nobody_overwrite_what_they_have_not_seen(erp, main):
+    assert error(erp.call("PUT", "/properties/MH-1", HOME, If_Match='"1"'))[:2] == (412, "outdated")
+    made = erp.call("PUT", "/properties/MH-1", HOME)
+    good = erp.call("PATCH", "/properties/MH-1", {"title": "2"}, If_Match=made["ETag"])
+    assert (good.status_code, good["ETag"]) == (200, '"2"')
+    for method in ("PUT", "PATCH"):
+        for tag in (made["ETag"], 'W/"2"', "2"):
+            late = erp.call(method, "/properties/MH-1", {"title": "3"}, If_Match=tag)
+            assert error(late)[:2] == (412, "outdated"), tag
+    assert erp.call("PATCH", "/properties/MH-1", {"title": "4"}, If_Match="*").status_code == 200
+    assert Property.objects.get().desired["title"] == "4"
+    # Also where somebody else is faster between our look and our write.
+    stale = Property.objects.get()
+    erp.call("PATCH", "/properties/MH-1", {"title": "5"})
+    with pytest.raises(Outdated):
+        edit(stale, {"title": "6"}, origin=Origin.API, now=timezone.now(), revision=3)
+    assert Property.objects.get().desired["title"] == "5"
+
+
+@pytest.mark.parametrize(
+    "reference", ["ü ö", "a+b&c=d;e", "“x”", "😀" * 255, "a" * 255, "history", "..."]
+)
+def test_a_reference_may_hold_any_character_that_travels(erp, reference):
+    assert erp.call("PUT", encoded(reference), {"title": "T"}).status_code == 201
+    assert erp.get(encoded(reference))["reference"] == reference
+    assert len(erp.get(f"{encoded(reference)}/history")["items"]) == 1
+
+
+@pytest.mark.parametrize(
+    "reference", ["a/b", "a/b/c", "a#b", "a?b", "a%b", "a\\b", "x" * 256, " a"]
+)
+def test_any_other_reference_is_refused_with_the_reason(erp, reference):
+    answer = erp.call("PUT", encoded(reference), {"title": "T"})
+    assert answer.status_code == 400
+    assert error(answer)[1:] in [
+        ("bad_reference", ["reference"]),
+        ("invalid", ["objectReferenceId"]),
+    ]
+    assert not Property.objects.exists()
+
+
+def test_the_history_says_which_program_it_was(erp, main, boss):
+    erp.call("PUT", "/properties/MH-1", {"title": "One"})
+    erp.call("PATCH", "/properties/MH-1", {"title": "Two"})
+    items = erp.get("/properties/MH-1/history")["items"]
+    told = [(one["path"], one["new"], one["by"], one["origin"]) for one in items]
+    assert told == [
+        ("title", "Two", "API: ERP", "HTTP_API"),
+        ("", {"title": "One", "objectReferenceId": "MH-1"}, "API: ERP", "HTTP_API"),
+    ]
+    row = Property.objects.get()
+    page = boss.get(f"/admin/properties/property/{row.pk}/history/").content.decode()
+    assert page.count("API: ERP") == 2
+    first = erp.get("/properties/MH-1/history?limit=1")
+    second = erp.get(first["next"].partition("/api/v1")[2])
+    assert [one["new"] for one in first["items"] + second["items"]] == [told[0][1], told[1][1]]
+    assert second["next"] is None
+
+
+def test_problems_and_conflicts_are_read_with_all_three_values(erp, main):
+    row = Property.objects.create(
+        workspace=main,
+        object_reference_id="MH-1",
+        platform_id="7",
+        problem={"REFUSED": {"title": "too long"}, "CONFLICT": {"description": "both"}},
+    )
+    Conflict.objects.create(
+        real_estate_property=row, path="description", ours="a", base="b", theirs="c"
+    )
+    Conflict.objects.create(real_estate_property=row, path="title", decision="OURS")
+    said = erp.get("/properties/MH-1")
+    assert said["state"] == "CONFLICT"
+    assert {"kind": "REFUSED", "path": "title", "message": "too long"} in said["problems"]
+    (conflict,) = said["conflicts"]
+    assert (conflict["ours"], conflict["base"], conflict["theirs"]) == ("a", "b", "c")
+
+
+def test_a_list_of_ten_thousand_is_read_page_by_page_with_as_many_queries(main):
+    erp = program(main)
+    rows = [
+        Property(workspace=main, object_reference_id=f"R-{n}", desired={"title": f"{n}"})
+        for n in range(10_000)
+    ]
+    Property.objects.bulk_create(rows, batch_size=1000)
+    erp.get("/properties?limit=1")  # notes that the token is used
+    path, seen, queries = "/properties?limit=500", [], set()
+    while path:
+        with CaptureQueriesContext(connection) as captured:
+            page = erp.get(path)
+        queries.add(len(captured))
+        seen += [one["reference"] for one in page["items"]]
+        path = (page["next"] or "").partition("/api/v1")[2]
+    assert seen == [f"R-{n}" for n in range(10_000)]
+    assert queries == {2}
+
+
+def test_a_list_is_narrowed_by_state_reference_and_what_has_moved(erp, main):
+    now = timezone.now()
+    long_ago = now - timedelta(days=9)
+    old = {"workspace": main, "created_at": long_ago}
+    still = Property.objects.create(**old, object_reference_id="a/b", platform_id="1")
+    read = Property.objects.create(**old, object_reference_id="B", read_at=now)
+    changed = Property.objects.create(**old, object_reference_id="C", problem={"GONE": {"": "x"}})
+    Change.objects.create(
+        real_estate_property=changed, path="title", origin=Origin.ADMIN, revision=1, at=now
+    )
+
+    def listed(query: str) -> list[str]:
+        return [one["reference"] for one in erp.get(f"/properties?{query}")["items"]]
+
+    since = (now - timedelta(hours=1)).isoformat().replace("+00:00", "Z")
+    assert listed(f"updated_since={since}") == [str(read), str(changed)]
+    assert listed("state=GONE") == ["C"]
+    assert listed("reference=a/b") == [str(still)]
+    for query, path in (
+        ("state=LOST", "state"),
+        ("updated_since=soon", "updated_since"),
+        ("limit=0", "limit"),
+        ("limit=501", "limit"),
+        ("sort=title", "sort"),
+    ):
+        assert error(erp.call("GET", f"/properties?{query}")) == (400, "invalid", [path])
+    assert error(erp.call("GET", "/properties?cursor=x"))[:2] == (404, "not_found")
+
+
+def test_a_program_sees_its_workspace_alone(erp, main):
+    other = make_workspace("other")
+    create(other, "MH-1", {"title": "Theirs"}, origin=Origin.ADMIN, now=timezone.now())
+    assert erp.get("/properties") == {"items": [], "next": None}
+    assert error(erp.call("GET", "/properties/MH-1"))[:2] == (404, "not_found")
+    assert erp.call("PUT", "/properties/MH-1", {"title": "Ours"}).status_code == 201
+    titles = dict(Property.objects.values_list("workspace__slug", "title"))
+    assert titles == {"other": "Theirs", "main": "Ours"}

@@ -1,0 +1,84 @@
+"""The page about threats names each rule and only tests that there are; packages are pinned."""
+
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| (S\d+) \|(.*)$", re.MULTILINE)
+TEST = re.compile(r"`([\w/]+\.py)::(\w+)`")
+
+
+def test_each_rule_has_one_row_with_a_test():
+    rows = dict(ROW.findall(PAGE))
+    assert len(ROW.findall(PAGE)) == len(rows)
+    assert sorted(rows, key=lambda name: int(name[1:])) == [f"S{n}" for n in range(1, 25)]
+    assert [name for name, row in rows.items() if not TEST.search(row)] == []
+
+
+@pytest.mark.parametrize("file", sorted({file for file, _ in TEST.findall(PAGE)}))
+def test_each_test_that_is_named_exists(file):
+    text = (ROOT / file).read_text(encoding="utf-8")
+    named = {name for one, name in TEST.findall(PAGE) if one == file}
+    assert named - set(re.findall(r"^def (\w+)\(", text, re.MULTILINE)) == set()
+
+
+def test_each_row_names_what_the_invariants_name():
+    invariants = (ROOT / "docs" / "invariants.md").read_text(encoding="utf-8")
+    assert [name for name, _ in ROW.findall(PAGE) if f"| {name} |" not in invariants] == []
+
+
+@pytest.mark.parametrize("file", ["requirements.txt", "requirements-dev.txt"])
+def test_every_package_is_pinned_by_its_hashes(file):
+    pins = [one for one in (ROOT / file).read_text().split("\n") if re.match(r"[A-Za-z]", one)]
+    assert len(pins) > 10
+    text = (ROOT / file).read_text().replace("\\\n", " ")
+    for line in text.splitlines():
+        if re.match(r"[A-Za-z]", line):
+            assert re.match(r"[\w.\[\]-]+==\S+.*--hash=sha256:[0-9a-f]{64}", line), line
+
+
+# Needed without an import of ours: the card names pytest-django, Procfile and supervisors start
+# honcho and gunicorn, Django loads the driver of a database, and Celery that of Redis.
+WITHOUT_IMPORT = {"pytest-django", "honcho", "gunicorn", "psycopg", "redis"}
+
+
+def _plain(name: str) -> str:
+    """Return the name of a package as the index compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_every_package_that_is_asked_for_is_used():
+    asked = re.findall(r"^([A-Za-z][\w.-]*)", (ROOT / "requirements.in").read_text(), re.MULTILINE)
+    found = packages_distributions()
+    modules = {
+        name: {module for module, of in found.items() if _plain(name) in map(_plain, of)}
+        for name in asked
+    }
+    product = [ROOT / one for one in ("config", "crm_sync", "orders", "properties", "sandbox")]
+    code = "\n".join(file.read_text() for one in product for file in one.rglob("*.py"))
+    unused = {
+        name
+        for name, of in modules.items()
+        if not any(re.search(rf"""(import |from |["']){one}\b""", code) for one in of)
+    }
+    assert unused - WITHOUT_IMPORT == set()
+
+
+def test_the_bill_of_materials_names_every_package_that_is_installed(tmp_path):
+    file = tmp_path / "sbom.json"
+    command = (sys.executable, "-m", "cyclonedx_py", "requirements", "requirements.txt")
+    subprocess.run((*command, "-o", str(file)), cwd=ROOT, check=True, capture_output=True)
+    named = {(one["name"], one["version"]) for one in json.loads(file.read_text())["components"]}
+    pins = re.findall(
+        r"^([\w.-]+)(?:\[.*\])?==(\S+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE
+    )
+    assert {(_plain(name), version) for name, version in named} == {
+        (_plain(name), version) for name, version in pins
+    }
