@@ -34,9 +34,9 @@ def stored(db, keys) -> Workspace:
 
 
 def raw() -> str:
-    """Return all that the database holds of the workspace."""
+    """Return all that the database holds of the workspaces, the oldest first."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT * FROM crm_sync_workspace")
+        cursor.execute("SELECT * FROM crm_sync_workspace ORDER BY id")
         return repr(cursor.fetchall())
 
 
