@@ -180,9 +180,9 @@ class Change(OrderView):
         try:
             with _told():
                 change(order, program=str(self.token), token=token, now=timezone.now(), **wish)
-        except Refused:
+        except Refused as refused:
             done = ChangeRequest.objects.filter(token=token, outcome=ChangeRequest.Outcome.DONE)
-            if not done.exists():
+            if refused.get_codes() != "already_sent" or not done.exists():
                 raise
         return Response(OrderSerializer(self.order(order_id)).data)
 

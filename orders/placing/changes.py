@@ -26,7 +26,7 @@ from crm_sync.webhook import schedule
 from orders.mirror.detail import known, observe
 from orders.mirror.updates import ask_for
 from orders.models import Assignment, ChangeRequest, Order, StatusChange
-from orders.placing.errors import AlreadySent, NoSuchChoice, OutcomeUnknown
+from orders.placing.errors import AlreadySent, KeyReused, NoSuchChoice, OutcomeUnknown
 from orders.placing.users import find_user
 from orders.reads.schedule import SOON
 
@@ -60,7 +60,7 @@ def reschedule(
 
     Raises:
         NoSuchChoice: no such user or assignment; nothing was sent.
-        AlreadySent: a call with this token went out before.
+        AlreadySent: a call with this token went out before; KeyReused where it said another thing.
         OutcomeUnknown: no clear answer; the order is due for a read, which shows the outcome.
         SyncError: the platform refused it (409: the state does not allow it), or is not there.
     """
@@ -142,6 +142,8 @@ def _remember(
         request, is_first = ChangeRequest.objects.get_or_create(
             token=token or uuid4(), defaults=columns
         )
+        if request.body != body:
+            raise KeyReused("this was sent before, with another content")
         if not is_first:
             raise AlreadySent(f"this was sent before: {request.get_outcome_display().lower()}")
         later = Q(due_at=None) | Q(due_at__gt=soon)

@@ -3,7 +3,7 @@
     NoSuchChoice     what was named does not exist; nothing was sent
     ChangedMeanwhile another window changed the placement; nothing was saved
     AlreadySent      the placement is not ready to be sent; it is sent at most once (I9)
-    KeyReused        a program names two wishes alike; nothing was sent
+    KeyReused        two wishes have one name; the second was not sent
     OutcomeUnknown   the platform may have done it; a read of the order shows it
 
 What the platform itself answers are the errors of `crm_sync.platform.errors`.
@@ -22,8 +22,8 @@ class AlreadySent(Exception):
     """Somebody sent it before, or it was never ready."""
 
 
-class KeyReused(Exception):
-    """The key of a program stands for another order already."""
+class KeyReused(AlreadySent):
+    """The name of the wish, a key or a token, stands for another one that was sent before."""
 
 
 class OutcomeUnknown(Exception):

@@ -126,6 +126,8 @@ def test_a_change_is_sent_once_for_a_key_and_the_page_says_who_asked(erp, box, s
         assert (ended.status_code, ended.json()["status"]) == (200, "CANCELLED")
     sent = [body for method, _, body, _ in box.calls if method == "PUT"]
     assert [one.get("proposedAt") for one in sent] == ["2026-12-01T09:00:00Z", None]
+    other = erp.call("POST", f"{where}/cancel", wish | {"reason": "let"}, Idempotency_Key="k")
+    assert error(other)[:2] == (422, "key_reused")
     refused = erp.call("POST", f"{where}/cancel", wish)
     assert error(refused)[:2] == (409, "refused_by_platform")
     assert set(ChangeRequest.objects.values_list("program", flat=True)) == {"API: ERP"}
