@@ -97,6 +97,16 @@ tidy = st.text("abcäö 1<>&\"'", min_size=1, max_size=20).map(str.strip).filter
 REQUIRED = {"offerType": "RENT", "availabilityState": "ACTIVE"}  # no record of SwissRETS is without
 
 
+def test_a_furnished_flat_that_does_not_say_so_is_reported_by_the_export(tmp_path):
+    document = REQUIRED | {
+        **{REF: "A", "title": "Loft", "propertyCategories": ["FURNISHED_FLAT"]},
+        **{"propertyType": "APARTMENT", "localizations": [{"languageCode": "de", "title": "Loft"}]},
+    }
+    (record,), unsaid = through(tmp_path / "stock.json", [document])
+    assert differences(document, record) == ["isFurnished"]
+    assert [path for path, _ in unsaid["A"]] == ["isFurnished"]
+
+
 @given(
     document=documents.documents(tidy, in_swissrets),
     category=st.sampled_from(catalog.FIELDS["propertyCategories"].enum),
@@ -120,6 +130,8 @@ def test_swissrets_reads_back_all_that_has_a_place_in_it(
             "characteristics": {n: v for n, v in characteristics.items() if n not in flags},
         }
         | title
+        # What the reader takes from the category, however the document has it.
+        | ({"isFurnished": True} if category == "FURNISHED_FLAT" else {})
     )
     records, unsaid = through(tmp_path / "stock.json", [document])
     assert [differences(document, record) for record in records] == [[]]
