@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync import registry
 from crm_sync.access import within
+from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
     UnfoldAdminSelectWidget,
     UnfoldAdminTextInputWidget,
@@ -46,9 +47,10 @@ class TokenForm(forms.Form):
         help_text="The last day. Without one it is valid until somebody revokes it.",
     )
 
-    def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        mine = within(person, Workspace.objects.only("pk", "slug"), "pk").order_by("slug")
+        self.request = request
+        mine = within(request.user, Workspace.objects.only("pk", "slug"), "pk").order_by("slug")
         cast("forms.ModelChoiceField[Workspace]", self.fields["workspace"]).queryset = mine
         for scope in registry.hooks().api_scopes:
             self.fields[scope.name] = forms.BooleanField(
@@ -56,6 +58,7 @@ class TokenForm(forms.Form):
                 required=False,
                 widget=UnfoldBooleanWidget,
             )
+        own_password.ask(self, request)
 
     @property
     def scopes(self) -> list[str]:
@@ -73,6 +76,7 @@ class TokenForm(forms.Form):
         )
         if same.exists():
             self.add_error("name", "A token of this workspace has this name already.")
+        own_password.check(self, self.request)
         return cleaned
 
     def clean_valid_until(self) -> datetime | None:
@@ -144,7 +148,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
         if not self.has_add_permission(request):
             raise PermissionDenied
         person = cast("User", request.user)
-        form = TokenForm(request.POST or None, person=person)
+        form = TokenForm(request.POST or None, request=request)
         context: dict[str, Any] = {"title": "New API token", "form": form, "back": self._list()}
         if request.method == "POST" and form.is_valid():
             given = form.cleaned_data

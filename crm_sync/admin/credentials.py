@@ -16,13 +16,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 
-from crm_sync import connecting, login
+from crm_sync import connecting
+from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
     ModelAdmin,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanWidget,
 )
 from crm_sync.admin.ui.cells import page_of
+from crm_sync.admin.ui.own_password import SecretField
 from crm_sync.admin.ui.page import page
 from crm_sync.connecting import Given
 from crm_sync.models import Workspace
@@ -33,19 +35,6 @@ from crm_sync.secrets import SecretUnreadable
 
 DEADLINE = 8.0  # seconds: somebody waits for the page
 WITHOUT_CHECK = "Save it without asking the platform"
-
-
-class _Secret(forms.CharField):
-    """What is typed and never shown again, not even after an error."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        shown = {"type": "password", "autocomplete": "new-password", "spellcheck": "false"}
-        widget = UnfoldAdminTextInputWidget(attrs=shown)
-        super().__init__(required=False, widget=widget, max_length=10_000, **kwargs)
-
-    def prepare_value(self, value: Any) -> str:
-        """Put nothing into the page."""
-        return ""
 
 
 class CredentialsForm(forms.Form):
@@ -60,29 +49,24 @@ class CredentialsForm(forms.Form):
     base_url = forms.CharField(
         label="Base address of the platform", max_length=500, widget=UnfoldAdminTextInputWidget
     )
-    token = _Secret(label="Fixed token", help_text="Either this,")
+    token = SecretField(label="Fixed token", help_text="Either this,")
     client_id = forms.CharField(
         required=False,
         max_length=255,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
         help_text="or a client id",
     )
-    secret = _Secret(label="Client secret", help_text="and its secret.")
+    secret = SecretField(label="Client secret", help_text="and its secret.")
     unchecked = forms.BooleanField(label=WITHOUT_CHECK, required=False, widget=UnfoldBooleanWidget)
 
-    password = _Secret(
-        label="Your own password", help_text="It was last asked more than ten minutes ago."
-    )
-
     def __init__(
-        self, *args: Any, known: Workspace | None, asks_password: bool, **kwargs: Any
+        self, *args: Any, known: Workspace | None, request: HttpRequest, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.known = known
+        self.known, self.request = known, request
         if known is not None:
             del self.fields["slug"]
-        if not asks_password:
-            del self.fields["password"]
+        own_password.ask(self, request)
 
     def clean_slug(self) -> str:
         """Refuse what is no name, or the name of another workspace."""
@@ -107,6 +91,7 @@ class CredentialsForm(forms.Form):
         if bool(cleaned.get("token")) == any(by_client) or any(by_client) != all(by_client):
             text = "Enter either the fixed token, or the client id with its secret."
             raise forms.ValidationError(text)
+        own_password.check(self, self.request)
         return cleaned
 
     def given(self) -> Given:
@@ -138,13 +123,8 @@ def _page(admin: ModelAdmin, request: HttpRequest, workspace_id: int | None) -> 
         _test(request, known.pk)
         return HttpResponseRedirect(request.path)
     initial = {"base_url": known.base_url} if known else {}
-    form = CredentialsForm(
-        request.POST or None,
-        known=known,
-        asks_password=login.needs_password(request, timezone.now()),
-        initial=initial,
-    )
-    if request.method == "POST" and _is_confirmed(request, form) and _is_taken(request, form):
+    form = CredentialsForm(request.POST or None, known=known, request=request, initial=initial)
+    if request.method == "POST" and form.is_valid() and _is_taken(request, form):
         return HttpResponseRedirect(_saved(request, form.given()))
     context = {
         "title": f"Credentials of {known.slug}" if known else "Connect a workspace",
@@ -163,17 +143,6 @@ def _stored(known: Any) -> str:
     if known.credentials_at is None:
         return f"{kind} is stored."
     return f"{kind} is stored since {known.credentials_at:%Y-%m-%d %H:%M} UTC."
-
-
-def _is_confirmed(request: HttpRequest, form: CredentialsForm) -> bool:
-    """Tell whether what was entered is valid, and who entered it is who has logged in (S17)."""
-    if not form.is_valid():
-        return False
-    password = form.cleaned_data.get("password", "")
-    if not login.is_confirmed(request, password, timezone.now()):
-        form.add_error("password", login.WRONG)
-        return False
-    return True
 
 
 def _is_taken(request: HttpRequest, form: CredentialsForm) -> bool:

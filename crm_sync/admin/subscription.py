@@ -11,12 +11,14 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync import registry
+from crm_sync import login, registry
 from crm_sync.access import within
+from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import ModelForm, UnfoldAdminTextInputWidget, action
 from crm_sync.admin.ui.cells import badge, exact_moment, link, list_of, page_of, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.own_password import OwnPasswordField
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
@@ -34,6 +36,8 @@ class SubscriptionForm(ModelForm):
     kinds = forms.MultipleChoiceField(
         label="Messages", widget=forms.CheckboxSelectMultiple(attrs={"class": "cs-choices"})
     )
+    password = OwnPasswordField()
+    request: HttpRequest
 
     class Meta:
         model = Subscription
@@ -46,6 +50,13 @@ class SubscriptionForm(ModelForm):
             kinds = registry.hooks().message_kinds
             field: Any = self.fields["kinds"]
             field.choices = [(one.name, f"{one.name}: {one.text}") for one in kinds]
+        own_password.ask(self, self.request)
+
+    def clean(self) -> dict[str, Any]:
+        """Ask who it is before messages go elsewhere, and before the secret is shown."""
+        cleaned = super().clean() or {}
+        own_password.check(self, self.request)
+        return cleaned
 
     def clean_address(self) -> str:
         """Refuse what is no address, in words."""
@@ -111,8 +122,9 @@ class SubscriptionAdmin(ScopedAdmin):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        made = super().get_form(request, obj, change, **kwargs)
-        field: Any = made.base_fields.get("workspace")
+        made: Any = super().get_form(request, obj, change, **kwargs)
+        made.request = request
+        field = made.base_fields.get("workspace")
         if field:
             mine = Workspace.objects.only("pk", "slug").order_by("slug")
             field.queryset = within(request.user, mine, "pk")
@@ -121,7 +133,10 @@ class SubscriptionAdmin(ScopedAdmin):
         return made
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        fields = ("address", "kinds") if obj is not None else ("workspace", "address", "kinds")
+        fields = ["address", "kinds"] if obj is not None else ["workspace", "address", "kinds"]
+        may = self.has_change_permission(request, obj)
+        if may and login.needs_password(request, timezone.now()):
+            fields.append("password")
         return [("What is sent where", {"fields": fields})]
 
     def save_model(self, request: HttpRequest, obj: Subscription, form: Any, change: bool) -> None:
@@ -177,6 +192,8 @@ class SubscriptionAdmin(ScopedAdmin):
         if len(rows) != 1:
             messages.warning(request, "Change the secret of one subscription at a time.")
             return None
+        if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
+            return self._ask(request, rows[0])
         with transaction.atomic():
             row = Subscription.objects.select_for_update().get(pk=rows[0].pk)
             row.previous_secret = row.secret
@@ -218,6 +235,17 @@ class SubscriptionAdmin(ScopedAdmin):
     def _noted(self, request: HttpRequest, rows: list[Subscription], text: str) -> None:
         mine = Subscription.objects.filter(pk__in=[row.pk for row in rows])
         self.note(request, mine.defer("secret", "previous_secret"), text)
+
+    def _ask(self, request: HttpRequest, row: Subscription) -> HttpResponse:
+        context = {
+            "title": "Change the secret",
+            "text": f"Messages to {shown(row.address)} are signed with a new one.",
+            "wrong": login.WRONG if "password" in request.POST else "",
+            "action": "rotate",
+            "original": row,
+            "back": page_of(row),
+        }
+        return page(self, request, "crm_sync/ask_password.html", context)
 
     def _shown_once(self, request: HttpRequest, row: Subscription, text: str) -> HttpResponse:
         context = {"title": "The secret", "secret": str(row.secret), "text": text}

@@ -12,8 +12,9 @@ from django.test import Client
 from django.utils import timezone
 
 from crm_sync import login
-from crm_sync.models import Workspace
+from crm_sync.models import ApiToken, Subscription, Workspace
 from tests.crm_sync.admin_pages import client_of
+from tests.crm_sync.receivers import subscribe
 from tests.crm_sync.test_admin_credentials import ENTERED, credentials
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -132,6 +133,62 @@ def test_the_secret_of_a_webhook_is_rotated_only_after_the_password(box, workspa
         clock.shift(timedelta(minutes=16))
         browser.post(address, {"action": "rotate", "password": GOOD})
         assert Workspace.objects.get().auth_secret != secret
+
+
+ASKED = "Your own password"
+
+
+@pytest.fixture
+def late(ada):
+    """Return the browser of somebody who logged in eleven minutes ago."""
+    browser = Client()
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        browser.post(LOGIN, {"username": "ada", "password": GOOD})
+        clock.shift(timedelta(minutes=11))
+        yield browser
+
+
+def test_a_token_of_the_api_is_made_only_after_the_password(main, late):
+    address = "/admin/crm_sync/apitoken/add/"
+    entered = {"workspace": main.pk, "name": "ERP", "properties:read": "on"}
+    assert late.get(address).content.decode().count(ASKED) == 1
+    for password in ({}, {"password": "wrong"}):
+        text = late.post(address, entered | password).content.decode()
+        assert login.WRONG in text
+        assert not ApiToken.objects.exists()
+    late.post(address, entered | {"password": GOOD})
+    assert ApiToken.objects.get().name == "ERP"
+    assert ASKED not in late.get(address).content.decode()
+
+
+def test_a_secret_of_a_subscription_is_shown_only_after_the_password(main, late):
+    listed = "/admin/crm_sync/subscription/"
+    entered = {"workspace": main.pk, "kinds": ["property.in_sync"], "address": "https://a.test/"}
+    assert ASKED in late.get(f"{listed}add/").content.decode()
+    for password in ({}, {"password": "wrong"}):
+        text = late.post(f"{listed}add/", entered | password).content.decode()
+        assert login.WRONG in text
+        assert not Subscription.objects.exists()
+    assert "whsec_" in late.post(f"{listed}add/", entered | {"password": GOOD}).content.decode()
+    assert Subscription.objects.exists()
+
+
+def test_a_secret_of_a_subscription_is_changed_only_after_the_password(main, late):
+    row, listed = subscribe(main, "https://a.test/"), "/admin/crm_sync/subscription/"
+    act = {"action": "rotate", "_selected_action": row.pk}
+    first = late.post(listed, act).content.decode()
+    assert (ASKED in first, login.WRONG in first) == (True, False)
+    assert login.WRONG in late.post(listed, act | {"password": "wrong"}).content.decode()
+    assert Subscription.objects.get().secret == row.secret
+    # Nor do messages go to another address before.
+    other = {"address": "https://b.test/", "kinds": ["property.in_sync"]}
+    assert login.WRONG in late.post(f"{listed}{row.pk}/change/", other).content.decode()
+    assert Subscription.objects.get().address == "https://a.test/"
+    shown = late.post(listed, act | {"password": GOOD}).content.decode()
+    assert str(Subscription.objects.get().secret) in shown
+    assert Subscription.objects.get().previous_secret == row.secret
+    late.post(f"{listed}{row.pk}/change/", other)
+    assert Subscription.objects.get().address == "https://b.test/"
 
 
 def test_who_has_no_password_here_is_not_asked_for_one(rf):

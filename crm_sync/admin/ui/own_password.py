@@ -1,0 +1,52 @@
+"""Inputs for secrets, and one's own password before a secret is made or shown (S5, S17)."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+from django.utils import timezone
+
+from crm_sync import login
+from crm_sync.admin.ui.base import UnfoldAdminTextInputWidget
+
+
+class SecretField(forms.CharField):
+    """What is typed and never shown again, not even after an error."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        shown = {"type": "password", "autocomplete": "new-password", "spellcheck": "false"}
+        widget = UnfoldAdminTextInputWidget(attrs=shown | kwargs.pop("attrs", {}))
+        super().__init__(required=False, widget=widget, max_length=10_000, **kwargs)
+
+    def prepare_value(self, value: Any) -> str:
+        """Put nothing into the page."""
+        return ""
+
+
+class OwnPasswordField(SecretField):
+    """The password of who has logged in."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            label="Your own password",
+            help_text="It was last asked more than ten minutes ago.",
+            attrs={"autocomplete": "current-password"},
+        )
+
+
+def ask(form: forms.BaseForm, request: HttpRequest) -> None:
+    """Let a form end with the password, where it has to be asked."""
+    form.fields.pop("password", None)
+    if login.needs_password(request, timezone.now()):
+        form.fields["password"] = OwnPasswordField()
+
+
+def check(form: forms.BaseForm, request: HttpRequest) -> None:
+    """Refuse a form, in its `clean`, whose password is wrong; a wrong one counts as at the login.
+
+    It is not looked at before the other inputs are as they must be.
+    """
+    if form.errors or "password" not in form.fields:
+        return
+    if not login.is_confirmed(request, form.cleaned_data.get("password", ""), timezone.now()):
+        form.add_error("password", login.WRONG)
