@@ -22,8 +22,8 @@ class OrdersConfig(AppConfig):
             selecting,
             tiles,
         )
-        from orders.materials import telling as materials_told  # noqa: PLC0415
-        from orders.mirror import refresh, snapshot, telling, timeline, user_list  # noqa: PLC0415
+        from orders.materials import outgoing as outgoing_materials  # noqa: PLC0415
+        from orders.mirror import outgoing, refresh, snapshot, timeline, user_list  # noqa: PLC0415
 
         register(
             AppHooks(
@@ -32,7 +32,7 @@ class OrdersConfig(AppConfig):
                     *(queues.ORDERS, queues.ASSIGNMENTS, queues.MATERIALS, queues.USERS),
                     *(queues.FILES, queues.PLACEMENTS, queues.NOTICES),
                 ],
-                message_kinds=[telling.STATUS, materials_told.READY],
+                message_kinds=[outgoing.STATUS, outgoing_materials.READY],
                 event_handlers=handlers.EVENT_HANDLERS,
                 snapshots=[snapshot.facts],
                 activity=[timeline.has_grown],

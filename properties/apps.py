@@ -16,14 +16,14 @@ class PropertiesConfig(AppConfig):
         from properties import doctor, integrity, recovery  # noqa: PLC0415
         from properties.admin import source_state, tiles  # noqa: PLC0415
         from properties.imports import job  # noqa: PLC0415
-        from properties.push import queue, telling  # noqa: PLC0415
+        from properties.push import outgoing, queue  # noqa: PLC0415
         from properties.sources import mail, worker  # noqa: PLC0415
 
         register(
             AppHooks(
                 app=self.label,
                 queues=[job.IMPORTS, queue.PROPERTIES, worker.SOURCES, mail.MAILS],
-                message_kinds=telling.KINDS,
+                message_kinds=outgoing.KINDS,
                 integrity_checks=[integrity.check_groups],
                 live_checks=[doctor.findings],
                 api_scopes=[

@@ -14,7 +14,7 @@ from crm_sync.platform.addresses import resolved
 from crm_sync.platform.client import Client
 from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.text import clean
-from orders.materials import telling, wanted
+from orders.materials import outgoing, wanted
 from orders.models import Material, MaterialSet
 
 # A39; a product of another name is a photo where its assignment says so.
@@ -157,7 +157,7 @@ def _set_of(
 def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) -> None:
     for one in materials:
         one.material_set = into
-    before = telling.known(into, materials)
+    before = outgoing.known(into, materials)
     Material.objects.bulk_create(
         materials, update_conflicts=True, unique_fields=UNIQUE, update_fields=COLUMNS
     )
@@ -173,7 +173,7 @@ def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) 
         wanted.move(twins, kept)
         twins.delete()
     wanted.want(kept, now=now)
-    telling.tell(into, materials, before, now=now)
+    outgoing.tell(into, materials, before, now=now)
 
 
 def _material(

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from crm_sync.platform.events import canonical_digest
-from orders.mirror import lww, telling, timeline
+from orders.mirror import lww, outgoing, timeline
 from orders.mirror.lww import LwwField, Stamp
 from orders.models import EPOCH, Assignment, Order, StatusChange
 
@@ -70,7 +70,7 @@ class Observation:
 
     def tell(self, workspace_id: int) -> None:
         """Tell other systems, last of all in the transaction, when the rows stand as they will."""
-        telling.tell(workspace_id, self._lines, now=self.now)
+        outgoing.tell(workspace_id, self._lines, now=self.now)
 
     def _digest(self, row: Order | Assignment, lww_field: LwwField, value: Any) -> str:
         seen = [row._meta.label, row.pk, lww_field.value, str(value), str(self.now)]

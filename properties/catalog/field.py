@@ -43,7 +43,7 @@ _CONTAINERS = {Kind.ENUM_LIST, Kind.OBJECT_LIST, Kind.MAP, Kind.OBJECT, Kind.MER
 class Source(StrEnum):
     """Where the *name* of a field comes from, that is, how sure it is."""
 
-    SEED = "seed"  # printed in the interface document of the platform
+    PLATFORM = "platform"  # printed in the platform's own document
     SWISSRETS = "swissrets"  # the open standard that the model follows
     INFERRED = "inferred"  # ours
 

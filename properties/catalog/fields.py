@@ -16,7 +16,7 @@ STRING, TEXT, INTEGER, DECIMAL = Kind.STRING, Kind.TEXT, Kind.INTEGER, Kind.DECI
 BOOLEAN, DATE, DATETIME, MAP = Kind.BOOLEAN, Kind.DATE, Kind.DATETIME, Kind.MAP
 ENUM, ENUM_LIST, OBJECT_LIST = Kind.ENUM, Kind.ENUM_LIST, Kind.OBJECT_LIST
 OBJECT, MERGED_OBJECT = Kind.OBJECT, Kind.MERGED
-SEED, SWISSRETS, INFERRED = Source.SEED, Source.SWISSRETS, Source.INFERRED
+PLATFORM, SWISSRETS, INFERRED = Source.PLATFORM, Source.SWISSRETS, Source.INFERRED
 
 NO_LIMIT = 0
 MONEY = "prices.currency"
@@ -78,7 +78,7 @@ def _person(prefix: str) -> list[Field]:
 def _links(prefix: str) -> list[Field]:
     """Return the rows of a list of links; a URL may well be longer than 255."""
     return [
-        _f(prefix, OBJECT_LIST, SEED),
+        _f(prefix, OBJECT_LIST, PLATFORM),
         _f(f"{prefix}[].url", STRING, SWISSRETS, limit=NO_LIMIT, required=True),
         _f(f"{prefix}[].title", STRING, SWISSRETS),
     ]
@@ -112,30 +112,30 @@ _OUR_AMENITIES = """
 
 _TABLE = {
     "Core": [
-        _f("id", STRING, SEED, limit=NO_LIMIT, read_only=True),
-        _f("title", STRING, SEED),
+        _f("id", STRING, PLATFORM, limit=NO_LIMIT, read_only=True),
+        _f("title", STRING, PLATFORM),
         _f("propertyType", ENUM, INFERRED, enum=values.PROPERTY_TYPES),
-        *_address("address", SEED),
+        *_address("address", PLATFORM),
     ],
     "References": [
-        *_each("displayReferenceId projectReferenceId houseReferenceId is24Id", STRING, SEED),
-        *_each("parentRealtyReferenceId objectReferenceId", STRING, SEED),
-        _f("swissReferences", MERGED_OBJECT, SEED),
+        *_each("displayReferenceId projectReferenceId houseReferenceId is24Id", STRING, PLATFORM),
+        *_each("parentRealtyReferenceId objectReferenceId", STRING, PLATFORM),
+        _f("swissReferences", MERGED_OBJECT, PLATFORM),
         *_each("egid ewid egrid", STRING, SWISSRETS, within="swissReferences."),
         _f("swissReferences.minergieCertification", ENUM, SWISSRETS, enum=values.MINERGIE_LABELS),
         _f("swissReferences.minergieId", STRING, INFERRED),
     ],
     "Availability": [
-        _f("availabilityState", ENUM, SEED, enum=values.AVAILABILITY_STATES),
-        *_each("availabilityStartAt availabilityExpiresAt", DATETIME, SEED),
+        _f("availabilityState", ENUM, PLATFORM, enum=values.AVAILABILITY_STATES),
+        *_each("availabilityStartAt availabilityExpiresAt", DATETIME, PLATFORM),
     ],
     "Classification": [
-        _f("propertyCategories", ENUM_LIST, SEED, enum=values.PROPERTY_CATEGORIES),
-        _f("developmentState", ENUM, SEED, enum=values.DEVELOPMENT_STATES),
-        _f("buildingZones", STRING, SEED),
-        _f("conditions", ENUM_LIST, SEED, enum=values.CONDITIONS),
-        _f("constructionMethod", ENUM, SEED, enum=values.CONSTRUCTION_METHODS),
-        _f("isFurnished", BOOLEAN, SEED),
+        _f("propertyCategories", ENUM_LIST, PLATFORM, enum=values.PROPERTY_CATEGORIES),
+        _f("developmentState", ENUM, PLATFORM, enum=values.DEVELOPMENT_STATES),
+        _f("buildingZones", STRING, PLATFORM),
+        _f("conditions", ENUM_LIST, PLATFORM, enum=values.CONDITIONS),
+        _f("constructionMethod", ENUM, PLATFORM, enum=values.CONSTRUCTION_METHODS),
+        _f("isFurnished", BOOLEAN, PLATFORM),
     ],
     "Areas and counts": [
         *_each("areaUsable areaRentable", DECIMAL, INFERRED, "m2"),
@@ -147,17 +147,17 @@ _TABLE = {
         _f("floorLoad", DECIMAL, SWISSRETS, "kg/m2"),
         _f("elevatorLoad", DECIMAL, SWISSRETS, "kg"),
         *_each("utilizationRatio utilizationRatioConstruction", DECIMAL, SWISSRETS, "ratio"),
-        _f("numberOfRooms", DECIMAL, SEED, "count"),
+        _f("numberOfRooms", DECIMAL, PLATFORM, "count"),
         _f("numberOfBedrooms", INTEGER, INFERRED, "count"),
         *_each("numberOfBathrooms numberOfShowers numberOfToilets", INTEGER, SWISSRETS, "count"),
         _f("numberOfBalconies", INTEGER, INFERRED, "count"),
-        _f("isMultiStoryPlan", BOOLEAN, SEED),
+        _f("isMultiStoryPlan", BOOLEAN, PLATFORM),
     ],
     "Heating and energy": [
-        _f("heatingType", ENUM, SEED, enum=values.HEATING_TYPES),
-        _f("heatingDistribution", ENUM, SEED, enum=values.HEATING_DISTRIBUTIONS),
-        _f("isHydraulicBalancingDone", BOOLEAN, SEED),
-        _f("energyCertificate", MERGED_OBJECT, SEED),
+        _f("heatingType", ENUM, PLATFORM, enum=values.HEATING_TYPES),
+        _f("heatingDistribution", ENUM, PLATFORM, enum=values.HEATING_DISTRIBUTIONS),
+        _f("isHydraulicBalancingDone", BOOLEAN, PLATFORM),
+        _f("energyCertificate", MERGED_OBJECT, PLATFORM),
         _f(
             "energyCertificate.availability", ENUM, INFERRED, enum=values.CERTIFICATE_AVAILABILITIES
         ),
@@ -180,7 +180,7 @@ _TABLE = {
         _f("energyCertificate.constructionYear", INTEGER, INFERRED, "year"),
     ],
     "Prices": [
-        _f("prices", MERGED_OBJECT, SEED),
+        _f("prices", MERGED_OBJECT, PLATFORM),
         _f("prices.currency", STRING, SWISSRETS, limit=3, pattern=CURRENCY),
         _f("prices.buy", OBJECT, SWISSRETS),
         *_each("price extra", DECIMAL, SWISSRETS, MONEY, within="prices.buy."),
@@ -206,7 +206,7 @@ _TABLE = {
         ),
         _f("prices.additionalOffers[].price", DECIMAL, SWISSRETS, MONEY, required=True),
         _f("prices.additionalOffers[].interval", ENUM, SWISSRETS, enum=values.INTERVALS),
-        _f("commissions", OBJECT_LIST, SEED),
+        _f("commissions", OBJECT_LIST, PLATFORM),
         _f("commissions[].payer", ENUM, INFERRED, enum=values.PAYERS),
         _f("commissions[].percentage", DECIMAL, INFERRED, "%"),
         _f("commissions[].amount", DECIMAL, INFERRED, MONEY),
@@ -218,12 +218,12 @@ _TABLE = {
         _f("rentalIncomeInterval", ENUM, INFERRED, enum=values.INCOME_INTERVALS),
     ],
     "Amenities": [
-        _f("characteristics", MERGED_OBJECT, SEED),
+        _f("characteristics", MERGED_OBJECT, PLATFORM),
         *_characteristics(SWISSRETS, _AMENITIES),
         *_characteristics(INFERRED, _OUR_AMENITIES),
     ],
     "Listing": [
-        _f("localizations", OBJECT_LIST, SEED),
+        _f("localizations", OBJECT_LIST, PLATFORM),
         _f(
             "localizations[].languageCode",
             STRING,
@@ -237,7 +237,7 @@ _TABLE = {
             "excerpt description location equipment", TEXT, SWISSRETS, within="localizations[]."
         ),
         _f("localizations[].visitInformation", TEXT, SWISSRETS),
-        _f("publishers", OBJECT_LIST, SEED),
+        _f("publishers", OBJECT_LIST, PLATFORM),
         _f("publishers[].id", STRING, SWISSRETS, required=True),
         _f("publishers[].options", OBJECT_LIST, SWISSRETS),
         _f("publishers[].options[].key", STRING, SWISSRETS, required=True),
@@ -248,7 +248,7 @@ _TABLE = {
         _f("publishers[].promotions[].name", STRING, SWISSRETS),
         _f("publishers[].promotions[].start", DATETIME, SWISSRETS, required=True),
         _f("publishers[].promotions[].expiration", DATETIME, SWISSRETS, required=True),
-        _f("parkingLots", OBJECT_LIST, SEED),
+        _f("parkingLots", OBJECT_LIST, PLATFORM),
         _f("parkingLots[].type", ENUM, INFERRED, enum=values.PARKING_TYPES),
         _f("parkingLots[].count", INTEGER, INFERRED, "count"),
         *_each("rentPrice buyPrice", DECIMAL, INFERRED, MONEY, within="parkingLots[]."),
@@ -273,10 +273,10 @@ _TABLE = {
         *_address("seller.organization.address"),
         *_person("seller.contactPerson"),
         *_person("seller.visitPerson"),
-        _f("customFields", MAP, SEED),
+        _f("customFields", MAP, PLATFORM),
     ],
     "Read-only": [
-        _f("rooms", OBJECT_LIST, SEED, read_only=True),
+        _f("rooms", OBJECT_LIST, PLATFORM, read_only=True),
         *_each("name type", STRING, INFERRED, within="rooms[].", limit=NO_LIMIT, read_only=True),
         _f("rooms[].floor", INTEGER, INFERRED, read_only=True),
         _f("rooms[].area", DECIMAL, INFERRED, "m2", read_only=True),

@@ -20,7 +20,7 @@ from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind, taken_reference, with_problem
 from properties.pull.observation import Observation
-from properties.push import telling
+from properties.push import outgoing
 from properties.push.plan import Columns, Plan, changed, with_columns
 
 
@@ -96,14 +96,14 @@ class Holder:
     def _finish(self, columns: Columns, revision: int | None = None) -> bool:
         """End the push of the revision that was read, and tell of it in the same transaction."""
         now, row = self.clock(), with_columns(self.row, columns)
-        message = telling.news(row, self.wanted, now=now)
+        message = outgoing.message(row, self.wanted, now=now)
         with ExitStack() as around:
             if message:
                 around.enter_context(transaction.atomic())
-                columns = columns | {"told": telling.mark(message.data["state"], row)}
+                columns = columns | {"told": outgoing.mark(message.data["state"], row)}
             is_written = self.claim.finish_if(columns, revision=revision)
             if is_written and message:
-                telling.tell(row, message, now=now)
+                outgoing.tell(row, message, now=now)
         return is_written
 
 

@@ -181,7 +181,7 @@ customFields                 map
 # Read-only
 rooms                        read-only
 
-# Extra (not in seed)
+# Extra (in no document of the platform)
 offerType                    enum BUY RENT
 {areaBwf,areaNwf,areaPropertyLand} decimal
 {floor,numberOfFloors,numberOfApartments,numberOfToiletsGuest,numberOfParcels} integer

@@ -37,7 +37,7 @@ def state_of(row: Property) -> SyncState | None:
     return SyncState.IN_SYNC if row.platform_id is not None else None
 
 
-def news(row: Property, wanted: Collection[str], *, now: datetime) -> Message | None:
+def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message | None:
     """Return what is to be told of a row as it will stand; None where nobody wants it, or knows."""
     state = state_of(row) if wanted else None
     if state is None:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from crm_sync.hooks.messages import Message, MessageKind
 from crm_sync.outgoing import outbox
-from orders.mirror.telling import ids_of
+from orders.mirror.outgoing import ids_of
 from orders.models import Material, MaterialSet
 
 READY = MessageKind("material.ready", "Materials of an order or of a property can be had")
