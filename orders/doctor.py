@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from crm_sync.hooks.doctor import Finding, Live, Seen, assumptions, listed, names_of
+from crm_sync.hooks.doctor import Finding, Live, Seen, check_assumptions, listed, names_of
 from orders.materials.files import PHOTO_PRODUCTS
 from orders.models import Order
 from orders.statuses import AssignmentStatus, OrderStatus
@@ -25,14 +25,14 @@ IN_MATERIAL = {
 IN_MARKETING = {"id", "targetPlatform", "fileName", "mimeType", "url", "createdAt"}
 IN_USER = {"id", "userReferenceId", "email", "name", "language", "phone", "country"}
 
-TAKEN = {
+ASSUMPTIONS = {
     "A28": "A status is a text; one that we do not know is kept and shown as unknown.",
     "A29": "VISUALS_READY comes after editing, or after the client's choice.",
-    "A30": "A session takes a user and a property.",
+    "A30": "A session is opened for a user and a property.",
     "A31": "A session has products with id, name, kind and price.",
     "A32": "Instructions are billing, organization and delivery.",
-    "A33": "An order takes the session once; it has no idempotency key.",
-    "A34": "Reschedule and cancel are in the name of one user.",
+    "A33": "A session places one order; there is no idempotency key.",
+    "A34": "A reschedule or a cancellation names one user.",
     "A35": "The names in an order.",
     "A36": "The assignments of an order can be listed.",
     "A37": "The names in an assignment.",
@@ -41,16 +41,16 @@ TAKEN = {
     "A40": "The names in a marketing material.",
     "A41": "The names in a user.",
     "A42": "There is no list of orders.",
-    "A43": "The id of an order is one, whatever it is called.",
-    "A48": "Documents follow a life of their own.",
-    "A49": "A reschedule without an assignment means all that can be moved.",
+    "A43": "An order has one id, whatever its field is called.",
+    "A48": "Documents have statuses and moves of their own.",
+    "A49": "A reschedule without an assignment moves all that can be moved.",
     "A51": "The address of a material may be relative.",
 }
 
 
 def findings(workspace_id: int, live: Live) -> Iterator[Finding]:
     """Yield what the newest order that we know shows, if there is one."""
-    yield from assumptions(TAKEN, _users(live) | _order(workspace_id, live))
+    yield from check_assumptions(ASSUMPTIONS, _users(live) | _order(workspace_id, live))
 
 
 def _users(live: Live) -> dict[str, Seen]:
@@ -71,10 +71,12 @@ def _order(workspace_id: int, live: Live) -> dict[str, Seen]:
     row = mine.values_list("platform_id", flat=True).first()
     order = live.document(f"{ORDERS}/{row}") if row else None
     if not isinstance(order, dict):
-        nothing = Seen(None, "We know no order here that can be read.")
+        nothing = Seen(None, "There is no order here that can be read.")
         return dict.fromkeys(("A28", "A35", "A36", "A37", "A38", "A39", "A40", "A43"), nothing)
     found = {"A35": names_of([order], IN_ORDER, "an order")}
-    found["A43"] = Seen(str(order.get("id")) == row, f"We know it as {row}, it says {order['id']}.")
+    found["A43"] = Seen(
+        str(order.get("id")) == row, f"Our id is {row}, the platform's is {order['id']}."
+    )
     one = live.get(f"{ORDERS}/{row}/assignments")
     if one is not None:
         found["A36"] = Seen(one.status == 200, f"The list answers {one.status}.")
@@ -85,12 +87,14 @@ def _order(workspace_id: int, live: Live) -> dict[str, Seen]:
     others = {str(order.get("status"))} - set(OrderStatus.values)
     others |= {str(parts.get("status", AssignmentStatus.UNKNOWN))} - set(AssignmentStatus.values)
     text = (
-        f"Not known to us: {listed(sorted(others))}." if others else "Those that we saw are known."
+        f"Unknown: {listed(sorted(others))}." if others else "Each status that was seen is known."
     )
     found["A28"] = Seen(not others, text)
     products = [str(one) for one in parts.get("products") or ()]
     photos = [one for one in products if one in PHOTO_PRODUCTS]
-    found["A39"] = Seen(None, f"Of {listed(products)}, photos to us: {listed(photos) or 'none'}.")
+    found["A39"] = Seen(
+        None, f"Of {listed(products)}, these count as photos: {listed(photos) or 'none'}."
+    )
     if products:
         path = f"{ORDERS}/{row}/assignments/{keys[0]}/materials"
         found |= _materials(_listed(live.document(path, product=products[0])))
@@ -105,6 +109,6 @@ def _materials(items: list[Any]) -> dict[str, Seen]:
     urls = [str(one["url"]) for one in items if isinstance(one, dict) and one.get("url")]
     if urls:
         is_relative = not urls[0].startswith("http")
-        says = f"It is {'relative' if is_relative else 'absolute'}; both are read."
+        says = f"It is {'relative' if is_relative else 'absolute'}; we read both."
         found["A51"] = Seen(True, says)
     return found

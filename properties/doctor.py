@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from crm_sync.hooks.doctor import Finding, Live, Seen, Verdict, assumptions, listed, names_of
+from crm_sync.hooks.doctor import Finding, Live, Seen, Verdict, check_assumptions, listed, names_of
 from crm_sync.platform import references
 from properties.catalog.field import Kind
 from properties.catalog.lookup import TOP_LEVEL, find
@@ -18,15 +18,15 @@ SAMPLE = 5  # properties that are read in full, spread over the first page
 IN_LIST = {"id", "title", "propertyType", "address", "objectReferenceId"}
 _INDEX = re.compile(r"\[\d+\]")
 
-TAKEN = {
+ASSUMPTIONS = {
     "A2": "The two full reads are by id and by reference.",
     "A3": "PATCH by an unknown reference is 404 and creates nothing.",
     "A9": "References and short texts hold 255 characters.",
-    "A10": "A member of a merged object is right when it is sent whole.",
-    "A11": "Other objects are replaced whole.",
+    "A10": "A member of a merged object is sent as a whole.",
+    "A11": "Other objects are replaced as a whole.",
     "A12": "A single value cannot be cleared.",
     "A13": "UNKNOWN within lists and nested enums is refused.",
-    "A14": "A reference with / ? # % cannot travel in a path.",
+    "A14": "A reference with / ? # % cannot stand in a path.",
     "A44": "A property without a reference is known by its id.",
     "A45": "POST with a reference that exists is 409.",
     "A46": "title, propertyType and address can be written.",
@@ -46,13 +46,13 @@ def findings(_: int, live: Live) -> Iterator[Finding]:
     read = [live.document(f"{LIST}/{key}") for key in sample if not references.fault(key)]
     documents = [one for one in read if isinstance(one, dict)]
     yield from _fields(documents)
-    yield from assumptions(TAKEN, _seen(live, items, documents))
+    yield from check_assumptions(ASSUMPTIONS, _seen(live, items, documents))
 
 
 def _fields(documents: list[dict[str, Any]]) -> Iterator[Finding]:
     """Compare names, values and shapes with the catalog."""
     if not documents:
-        text = "The platform shows no property to compare with the catalog."
+        text = "The platform has no property to compare with the catalog."
         for name in ("fields", "values", "shapes"):
             yield Finding(name, Verdict.NOT_CHECKED, text)
         return
@@ -65,10 +65,10 @@ def _fields(documents: list[dict[str, Any]]) -> Iterator[Finding]:
         (values if is_value else shapes).add(_INDEX.sub("[]", message))
     shown = sum(any(name in one for one in documents) for name in TOP_LEVEL)
     seen = f"{len(documents)} properties show {shown} of {len(TOP_LEVEL)} fields"
-    remedy = "They are kept and never lost; add them to properties/catalog to edit them."
+    remedy = "They are kept. To edit them, add them to properties/catalog."
     yield _finding("fields", sorted(unknown), f"{seen}; all of them are known.", remedy)
-    yield _finding("values", sorted(values), "Each value of an enum is known.", remedy)
-    yield _finding("shapes", sorted(shapes), "Each value has the shape that we take.", remedy)
+    yield _finding("values", sorted(values), "Every enum value is known.", remedy)
+    yield _finding("shapes", sorted(shapes), "Every value has the expected shape.", remedy)
 
 
 def _finding(name: str, others: list[str], good: str, remedy: str) -> Finding:
@@ -112,19 +112,21 @@ def _seen(live: Live, items: list[Any], documents: list[dict[str, Any]]) -> dict
     cannot = sorted(one for one in said if references.fault(one))
     without = len(items) - len(said)
     found["A44"] = Seen(True, f"{without} of {len(items)} in the list have no reference.")
-    text = f"These cannot: {listed(cannot)}; they go by id."
-    found["A14"] = Seen(not cannot, text if cannot else f"{len(said)} references can travel.")
+    text = f"These cannot: {listed(cannot)}; they are read by id."
+    found["A14"] = Seen(
+        not cannot, text if cannot else f"{len(said)} references can stand in a path."
+    )
     leaves = [leaf for one in documents for leaf in _leaves("", one)]
     long = sorted({path for path, value in leaves if _is_too_long(path, value)})
     text = f"Longer ones are in {listed(long)}." if long else "None is longer."
     found["A9"] = Seen(not long, text)
     paths = sorted({path for path, value in leaves if value == UNKNOWN and not _may_say(path)})
-    text = f"So reads {listed(paths)}." if paths else "None does."
+    text = f"These read as UNKNOWN: {listed(paths)}." if paths else "No field reads as UNKNOWN."
     found["A50"] = Seen(True if paths else None, text)
     reference = next((one for one in said if one not in cannot), "")
     one = live.get(f"{LIST}/by-reference/{quote(reference, safe='')}") if reference else None
     if one is not None and documents:
-        says = f"By id {len(documents)} are read; by reference it answers {one.status}."
+        says = f"{len(documents)} were read by id; the read by reference answered {one.status}."
         found["A2"] = Seen(one.status == 200, says)
     return found
 

@@ -1,1 +1,1 @@
-"""What is there, what is wrong, what to do: all of it by reading (`manage.py doctor`)."""
+"""The checks of `manage.py doctor`: they only read."""

@@ -1,10 +1,10 @@
-"""The checks of one workspace against its live platform: reads alone, and not many of them."""
+"""The checks of one workspace on its live platform: a few reads."""
 
 from collections.abc import Iterator
 from datetime import datetime
 
 from crm_sync import registry
-from crm_sync.doctor import assumed
+from crm_sync.doctor import assumptions
 from crm_sync.hooks.doctor import Finding, Live, Verdict
 from crm_sync.models import Workspace
 from crm_sync.platform import clock, responses
@@ -26,7 +26,7 @@ ENDS_SOON = 7 * 24 * 3600  # seconds
 def findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
     """Yield the checks of a workspace, then those of the other apps.
 
-    What follows from an answer of the platform is not checked where none is to be had.
+    Without an answer of the platform, the checks that need one are left out.
     """
     try:
         live = Live(workspace.client(deadline=DEADLINE), MOST)
@@ -38,12 +38,12 @@ def findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
     first = next((one for one in asked if one.error is None), next(iter(asked), None))
     yield from _reached(first, live, workspace, now)
     if first is None or first.error is not None:
-        text = "Webhook, fields, values and assumptions: the platform answers nothing that counts."
+        text = "Webhook, fields, values and assumptions: the platform gave no usable answer."
         yield Finding("the rest", Verdict.NOT_CHECKED, text)
         return
     yield _clock(first, now)
     yield from _webhook(live, workspace)
-    yield from assumed.findings(live)
+    yield from assumptions.findings(live)
     for look in registry.hooks().live_checks:
         yield from look(workspace.pk, live)
 
@@ -54,7 +54,7 @@ def _reached(
     tried = first or (live.exchanges[-1] if live.exchanges else None)
     if tried is None or tried.status is None:
         why = told(tried.error).sentence if tried and tried.error else "No call could be made."
-        remedy = "Look at the address of the workspace, and at the network."
+        remedy = "Check the address of the workspace, and the network."
         yield Finding("platform", FAILED, f"{workspace.base_url}: {why}", remedy)
         return
     if tried.error is not None and tried.result != AUTH:
@@ -65,11 +65,13 @@ def _reached(
     text = f"{workspace.base_url} answered {tried.status} within {tried.took * 1000:.0f} ms."
     yield Finding("platform", OK, text)
     if tried.error is not None:
-        remedy = f"manage.py add_workspace {workspace}: new credentials."
+        remedy = f"manage.py add_workspace {workspace} with new credentials."
         yield Finding("token", FAILED, str(told(tried.error)), remedy)
     elif (left := _left(live, now)) is not None and left < ENDS_SOON:
-        text = f"It is accepted, and ends in {left / 3600:.0f} hours."
-        yield Finding("token", WARNING, text, f"manage.py add_workspace {workspace}: a newer one.")
+        text = f"It is accepted, but expires in {left / 3600:.0f} hours."
+        yield Finding(
+            "token", WARNING, text, f"manage.py add_workspace {workspace} with a new one."
+        )
     else:
         yield Finding("token", OK, "It is accepted.")
 
@@ -84,14 +86,15 @@ def _left(live: Live, now: datetime) -> float | None:
 def _clock(first: Exchange, now: datetime) -> Finding:
     theirs = responses.http_date(first.headers.get("Date", ""))
     if theirs is None or "Age" in first.headers:
-        text = "Its answers have no Date of their own: only our clock says which event is early."
+        text = "Its answers have no Date of their own: only our clock shows which event is early."
         return Finding("clock", Verdict.NOT_CHECKED, text)
     ahead = clock.Reading(theirs, now, first.took).ahead
     if not (difference := clock.difference(ahead)):
-        return Finding("clock", OK, "Ours and the platform's are within a minute.")
+        return Finding("clock", OK, "Our clock and the platform's differ by less than a minute.")
     verdict = FAILED if abs(ahead) > clock.LIMIT else WARNING
     text = f"The clock of the platform is {difference}."
-    return Finding("clock", verdict, text, "Synchronise this machine; if it is right, tell them.")
+    remedy = "Synchronise this machine's clock; if it is right, tell the platform."
+    return Finding("clock", verdict, text, remedy)
 
 
 def _webhook(live: Live, workspace: Workspace) -> Iterator[Finding]:
@@ -103,7 +106,7 @@ def _webhook(live: Live, workspace: Workspace) -> Iterator[Finding]:
         text = str(told(one.error)) if one and one.error else "It could not be read."
         yield Finding("webhook", FAILED, text, remedy)
     elif not isinstance(document, dict) or not document:
-        yield Finding("webhook", FAILED, "None is configured: no event comes.", remedy)
+        yield Finding("webhook", FAILED, "None is configured: no event arrives.", remedy)
     else:
         found = history.differences(document, configuration.expected(workspace))
         needs_secret = workspace.auth_type != Workspace.AuthType.NONE
@@ -113,4 +116,6 @@ def _webhook(live: Live, workspace: Workspace) -> Iterator[Finding]:
         if texts:
             yield Finding("webhook", FAILED, f"{'; '.join(texts)}.", remedy)
         else:
-            yield Finding("webhook", OK, f"It calls {workspace.callback_url} as we want it.")
+            yield Finding(
+                "webhook", OK, f"It is set as we want it, and calls {workspace.callback_url}."
+            )

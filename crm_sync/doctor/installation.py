@@ -28,7 +28,9 @@ def findings(now: datetime) -> Iterator[Finding]:
     except Error as error:
         yield from _settings(None)
         text = str(error).strip().partition("\n")[0]
-        yield Finding("database", FAILED, f"It does not answer: {text}.", "Start it; DATABASE_URL.")
+        yield Finding(
+            "database", FAILED, f"It does not answer: {text}.", "Start it, or correct DATABASE_URL."
+        )
         yield Finding("keys", NOT_CHECKED, "The stored secrets are in the database.")
         yield Finding("workers and beat", NOT_CHECKED, "Their heartbeats are in the database.")
     else:
@@ -41,7 +43,7 @@ def findings(now: datetime) -> Iterator[Finding]:
 
 
 def _settings(databases: list[str] | None) -> Iterator[Finding]:
-    """Tell what Django's checks and ours say of the settings, as `check --deploy` does (S19)."""
+    """Yield what `check --deploy` says of the settings (S19)."""
     found = [
         one
         for one in checks.run_checks(include_deployment_checks=True, databases=databases)
@@ -51,7 +53,11 @@ def _settings(databases: list[str] | None) -> Iterator[Finding]:
         verdict = FAILED if one.level >= checks.ERROR else WARNING
         yield Finding(f"settings {one.id}", verdict, _flat(one.msg), _flat(one.hint or ""))
     if not found:
-        yield Finding("settings", OK, f"No check objects; we are at {settings.PUBLIC_BASE_URL}.")
+        yield Finding(
+            "settings",
+            OK,
+            f"All checks of Django pass. PUBLIC_BASE_URL is {settings.PUBLIC_BASE_URL}.",
+        )
 
 
 def _flat(text: str) -> str:
@@ -59,12 +65,14 @@ def _flat(text: str) -> str:
 
 
 def _guarded(name: str, check: Callable[[], Finding]) -> Finding:
-    """Run a check that asks tables, which may not be there yet."""
+    """Run a check that reads tables, which may not exist yet."""
     try:
         return check()
     except Error as error:
         text = str(error).strip().partition("\n")[0]
-        return Finding(name, FAILED, f"The database objects: {text}.", "manage.py migrate")
+        return Finding(
+            name, FAILED, f"The database refuses the query: {text}.", "manage.py migrate"
+        )
 
 
 def _migrations() -> Finding:
@@ -94,8 +102,8 @@ def _keys() -> Finding:
         remedy = "Put the old key back into SECRET_KEYS_AT_REST, or enter these again."
         return Finding("keys", FAILED, f"{text} {listed(unreadable)}.", remedy)
     if old:
-        text = f"{old} of {count} stored secrets have an older key than the first one."
-        return Finding("keys", WARNING, text, "manage.py rotate_keys, then take the old key out.")
+        text = f"{old} of {count} stored secrets are encrypted with an older key."
+        return Finding("keys", WARNING, text, "manage.py rotate_keys, then remove the old key.")
     return Finding("keys", OK, f"{keys} keys; {count} stored secrets are readable.")
 
 
@@ -112,7 +120,7 @@ def _postgresql() -> Iterator[Finding]:
     if autovacuum == "on":
         yield Finding("autovacuum", OK, "It is on.")
     else:
-        text = "It is off: queues get slower with each row that was worked on."
+        text = "It is off: the queues become slower with each row that is processed."
         yield Finding("autovacuum", FAILED, text, "Set autovacuum = on in postgresql.conf.")
     text = f"{used} of {most} are in use."
     if used < CROWDED * most:
@@ -147,14 +155,14 @@ def _processes(now: datetime) -> Iterator[Finding]:
         )
         beats = sorted(alive.values_list("name", flat=True))
     except Error:
-        yield Finding("workers and beat", NOT_CHECKED, "The table of heartbeats is not there.")
+        yield Finding("workers and beat", NOT_CHECKED, "The table of heartbeats does not exist.")
         return
     for one in found:
         verdict = FAILED if one.tone == "danger" else WARNING if one.remedy else OK
         effect = f" {one.effect}" if one.effect else ""
         yield Finding(one.kind.label.lower(), verdict, f"{one.text}.{effect}", one.remedy)
     if len(beats) > 1:
-        text = f"{len(beats)} run: {listed(beats)}. Each schedule runs as many times."
+        text = f"{len(beats)} run: {listed(beats)}. Each scheduled task runs once for each."
         yield Finding("one beat", WARNING, text, "Stop all but one.")
 
 
@@ -165,5 +173,5 @@ def _broker() -> Finding:
             broker.ensure_connection(max_retries=1, timeout=BROKER_TIMEOUT, interval_start=0)
     except Exception as error:  # noqa: BLE001 - each broker raises its own
         text = f"The broker ({where}) does not answer: {type(error).__name__}."
-        return Finding("broker", FAILED, text, "Start it; look at CELERY_BROKER_URL.")
+        return Finding("broker", FAILED, text, "Start it, or correct CELERY_BROKER_URL.")
     return Finding("broker", OK, f"The broker ({where}) answers.")

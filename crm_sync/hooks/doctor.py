@@ -1,4 +1,4 @@
-"""What `manage.py doctor` finds, and how an app looks at a live platform for it: by reads alone."""
+"""What a check of `manage.py doctor` finds, and how it reads a live platform."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -29,14 +29,14 @@ class Finding:
     Attributes:
         found: what is there, in a sentence.
         remedy: what to do; "" where there is nothing to do.
-        taken: what we took for granted, where it is an assumption (A1 …).
+        assumption: what we assume of the platform, where the check is about that (A1 …).
     """
 
     name: str
     verdict: Verdict
     found: str
     remedy: str = ""
-    taken: str = ""
+    assumption: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Seen:
 
 @dataclass
 class Live:
-    """A platform that is looked at; `most` calls at most, each of them a GET, none made twice.
+    """A platform that is read with GETs: `most` at most, and none twice.
 
     Attributes:
         exchanges: what was read until now, also what failed.
@@ -66,10 +66,10 @@ class Live:
 
     def __post_init__(self) -> None:
         self.client.observe = self.exchanges.append
-        self.client.hear = lambda _: None  # what a look finds is told, and written nowhere
+        self.client.hear = lambda _: None  # the doctor writes nothing
 
     def get(self, path: str, **query: Any) -> Exchange | None:
-        """Return what a read came to, good or bad; None where no more may be asked."""
+        """Return the exchange of a read, good or bad; None after `most` reads."""
         key = f"{path} {sorted(query.items())}"
         if key not in self._known:
             began = len(self.exchanges)
@@ -79,7 +79,7 @@ class Live:
                 self.client.read(path, **query)
             mine = [one for one in self.exchanges[began:] if one.path.endswith(path)]
             if not mine:
-                return None  # no token was to be had, or the path can be asked by nobody
+                return None  # there was no token, or the path cannot be called
             self._known[key] = mine[-1]
         return self._known[key]
 
@@ -89,10 +89,10 @@ class Live:
         return one.document if one is not None and one.error is None else None
 
 
-def assumptions(taken: Mapping[str, str], seen: Mapping[str, Seen]) -> Iterator[Finding]:
+def check_assumptions(assumed: Mapping[str, str], seen: Mapping[str, Seen]) -> Iterator[Finding]:
     """Yield a finding for each assumption, by what the platform shows of it."""
-    for name, text in taken.items():
-        one = seen.get(name, Seen(None, "Cannot be seen by reading."))
+    for name, text in assumed.items():
+        one = seen.get(name, Seen(None, "Reads alone cannot show it."))
         verdict = {True: Verdict.OK, False: Verdict.WARNING, None: Verdict.NOT_CHECKED}[one.agrees]
         remedy = "" if one.agrees is not False else f"Look up {name} in docs/interface.md."
         yield Finding(name, verdict, one.says, remedy, text)
@@ -102,13 +102,13 @@ def names_of(documents: list[Any], known: set[str], what: str) -> Seen:
     """Compare the names in JSON objects with those that we know; what is left out says nothing."""
     objects = [one for one in documents if isinstance(one, dict)]
     if not objects:
-        return Seen(None, f"There is none to look at: {what}.")
+        return Seen(None, f"There was nothing to look at: {what}.")
     found = {name for one in objects for name in one}
     if others := sorted(found - known):
         return Seen(
-            False, f"Not known to us in {what}: {listed(others)}; it is kept or left alone."
+            False, f"Unknown members of {what}: {listed(others)}. They are kept or ignored."
         )
-    return Seen(True, f"In {what}: {listed(sorted(found))}.")
+    return Seen(True, f"All members of {what} are known: {listed(sorted(found))}.")
 
 
 def listed(names: list[str]) -> str:

@@ -117,7 +117,7 @@ def test_names_values_and_shapes_that_the_catalog_lacks_are_named(box, workspace
     assert "`conditions[] has no value 'ZZ_NEW'`" in text["values"]
     assert "`prices.rent.net must be a number`" in text["shapes"]
     assert text["A9"] == "Longer ones are in `title`."
-    assert checks["main", "A50"]["found"] == "So reads `conditions[]`."
+    assert checks["main", "A50"]["found"] == "These read as UNKNOWN: `conditions[]`."
 
 
 def test_an_open_webhook_another_token_and_secrets_that_no_key_opens_are_found(

@@ -1,4 +1,4 @@
-"""manage.py doctor: what is there, what is wrong, what to do; it reads and changes nothing."""
+"""manage.py doctor: what is wrong, and what to do; it changes nothing."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ class Command(SyncCommand):
     help = (
         "Check settings, keys, database, broker, workers, beat, and for each workspace the clock of"
         " the platform, its token, its webhook, and where its fields, values and answers differ"
-        " from what we take for granted. It only reads: GETs, at most"
+        " from our assumptions. It only reads: GETs, at most"
         f" {connection.MOST} to a platform, and POST /auth/token where the workspace has a client"
         " id. Exit code: 0 all is well or could not be checked, 1 a check failed, 3 warnings alone."
     )
@@ -83,20 +83,20 @@ def _document(about: str, one: Finding) -> dict[str, str]:
         "verdict": one.verdict.value,
         "found": one.found,
         "remedy": one.remedy,
-        "taken": one.taken,
+        "assumption": one.assumption,
     }
 
 
 def _lines(found: list[Named]) -> Iterator[str]:
     for about, one in found:
-        taken = f" (we take: {one.taken})" if one.taken else ""
-        yield f"{one.verdict.value:11}  {about}: {one.name}: {one.found}{taken}"
+        assumed = f" (we assume: {one.assumption})" if one.assumption else ""
+        yield f"{one.verdict.value:11}  {about}: {one.name}: {one.found}{assumed}"
         if one.remedy:
             yield f"{'':11}  → {one.remedy}"
 
 
 def _table(found: list[Named]) -> Table:
-    table = Table("", "check", "what is there", "what to do", box=box.SIMPLE_HEAD)
+    table = Table("", "check", "result", "what to do", box=box.SIMPLE_HEAD)
     before = ""
     for about, one in found:
         if about != before:
@@ -105,6 +105,6 @@ def _table(found: list[Named]) -> Table:
         before = about
         color = COLORS.get(one.verdict, "dim")
         verdict = f"[{color}]{one.verdict.value}[/{color}]"
-        taken = f"\n[dim]we take: {escape(one.taken)}[/dim]" if one.taken else ""
-        table.add_row(verdict, escape(one.name), escape(one.found) + taken, escape(one.remedy))
+        assumed = f"\n[dim]we assume: {escape(one.assumption)}[/dim]" if one.assumption else ""
+        table.add_row(verdict, escape(one.name), escape(one.found) + assumed, escape(one.remedy))
     return table

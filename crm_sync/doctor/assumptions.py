@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from crm_sync.hooks.doctor import Finding, Live, Seen, assumptions, listed, names_of
+from crm_sync.hooks.doctor import Finding, Live, Seen, check_assumptions, listed, names_of
 from crm_sync.platform.credentials import FixedToken
 from crm_sync.platform.events import REQUIRED
 
@@ -23,7 +23,7 @@ IN_TRIGGER = {
 METHODS = ("GET", "POST", "PUT")
 _OFFSET = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
 
-TAKEN = {
+ASSUMPTIONS = {
     "A1": "The entries of a page are in `content`.",
     "A4": "An error has status, error, message, and errors with field and message.",
     "A5": "401: bad token. 403: another workspace's. 404: no such thing.",
@@ -34,10 +34,10 @@ TAKEN = {
     "A21": "PUT and PATCH of the webhook answer with it.",
     "A22": "The webhook's method is GET, POST or PUT.",
     "A23": "A callback by GET has the same body.",
-    "A24": "The old webhook paths are there until 2026-09-10.",
+    "A24": "The old webhook paths work until 2026-09-10.",
     "A25": "An attempt that timed out has no statusCode and an errorMessage.",
     "A26": "Events of orders carry X-Order-ID.",
-    "A27": "X-Event-Type says what the body's event says.",
+    "A27": "X-Event-Type names the same event as the body.",
     "A47": "PATCH, DELETE and triggers without a webhook are 404.",
     "A52": "A timestamp without an offset is UTC.",
     "A53": "The control paths of the sandbox.",
@@ -48,16 +48,18 @@ TAKEN = {
 
 
 def findings(live: Live) -> Iterator[Finding]:
-    """Yield what the platform shows of each."""
+    """Yield one finding for each assumption."""
     page, webhook = live.document(USERS, **FIRST), live.document(WEBHOOK)
     triggers = live.document(TRIGGERS)
     seen = _page(page) | _errors(live) | _webhook(live, webhook) | _triggers(triggers)
     is_fixed = isinstance(live.client.credentials, FixedToken)
     seen["A6"] = Seen(True, "A fixed token." if is_fixed else "POST /auth/token gave one.")
     limits = sorted({n for one in live.exchanges for n in one.headers if "ratelimit" in _flat(n)})
-    says = "No header of an answer names one."
-    seen["A8"] = Seen(False, f"Answers have {listed(limits)}.") if limits else Seen(True, says)
-    yield from assumptions(TAKEN, seen)
+    says = "No answer has a header about a limit."
+    seen["A8"] = (
+        Seen(False, f"Answers have the headers {listed(limits)}.") if limits else Seen(True, says)
+    )
+    yield from check_assumptions(ASSUMPTIONS, seen)
 
 
 def _flat(name: str) -> str:
@@ -73,27 +75,27 @@ def _page(page: Any) -> dict[str, Seen]:
     items = page["content"] if "content" in lists else page[lists[0]] if len(lists) == 1 else []
     first = next((one for one in items if isinstance(one, dict)), {})
     others = set(page) - ENVELOPE - set(lists)
-    beside = f" Beside them: {listed(sorted(others))}." if others else ""
+    beside = f" Other members: {listed(sorted(others))}." if others else ""
     kind = type(first.get("id")).__name__
-    ids = Seen(kind == "str", f"The id of a user is of the type {kind}; both are read.")
+    ids = Seen(kind == "str", f"The id of a user is of type {kind}; we read any type.")
     return {
-        "A1": Seen(lists == ["content"], f"They are in {listed(lists)}.{beside}"),
+        "A1": Seen(lists == ["content"], f"The entries are in {listed(lists)}.{beside}"),
         "A7": ids if first else Seen(None, "There is no user to look at."),
     }
 
 
 def _errors(live: Live) -> dict[str, Seen]:
-    """Look at how an id is refused that nobody has."""
+    """Read an id that does not exist."""
     one = live.get(NOBODY)
     if one is None or one.status is None:
         return {}
     body = one.document
     names = sorted(body) if isinstance(body, dict) else []
     usual = {"status", "error", "message", "errors"}
-    says = f"A refusal is made of {listed(names)}." if names else "A refusal is no JSON object."
+    says = f"An error has {listed(names)}." if names else "An error is no JSON object."
     return {
         "A4": Seen(bool(names) and set(names) <= usual, says),
-        "A5": Seen(one.status == 404, f"An unknown id is {one.status}."),
+        "A5": Seen(one.status == 404, f"An unknown id is answered with {one.status}."),
     }
 
 
@@ -106,13 +108,13 @@ def _webhook(live: Live, webhook: Any) -> dict[str, Seen]:
     method = webhook.get("method")
     times = [webhook[name] for name in ("createdAt", "lastTriggeredAt") if webhook.get(name)]
     found = {
-        "A20": Seen(None, "One is configured."),
+        "A20": Seen(None, "A webhook is configured."),
         "A22": Seen(method in METHODS, f"It is {method}."),
         "§2.1": names_of([webhook], IN_WEBHOOK, "the webhook configuration"),
     }
     if times:
         has_offset = all(_OFFSET.search(str(one)) for one in times)
-        found["A52"] = Seen(True, f"They {'have' if has_offset else 'lack'} one: {times[0]}.")
+        found["A52"] = Seen(True, f"Timestamps {'have' if has_offset else 'lack'} one: {times[0]}.")
     return found
 
 
@@ -125,16 +127,18 @@ def _triggers(triggers: Any) -> dict[str, Seen]:
     late = [one for one in records if one.get("success") is False and not one.get("statusCode")]
     if late:
         worded = sum(bool(one.get("errorMessage")) for one in late)
-        text = f"{worded} of {len(late)} attempts without a status have a message."
+        text = f"{worded} of {len(late)} attempts without a status have an errorMessage."
         found["A25"] = Seen(worded == len(late), text)
     events = [(one["payload"], one.get("headers") or {}) for one in records if _is_event(one)]
     others = sorted({str(one["event"]) for one, _ in events} - REQUIRED.keys())
     kinds = sorted({str(one["event"]) for one, _ in events})
-    text = f"{listed(others)} is not known to us." if others else f"{listed(kinds)}."
+    text = f"Unknown: {listed(others)}." if others else f"All are known: {listed(kinds)}."
     found["§2.3"] = Seen(not others, text)
     said = [(one["event"], _header(headers, "X-Event-Type")) for one, headers in events]
     if told := [pair for pair in said if pair[1]]:
-        found["A27"] = Seen(all(a == b for a, b in told), f"{len(told)} events have the header.")
+        found["A27"] = Seen(
+            all(a == b for a, b in told), f"{len(told)} events have the header X-Event-Type."
+        )
     if of_orders := [headers for one, headers in events if one.get("orderId")]:
         count = sum(bool(_header(headers, "X-Order-ID")) for headers in of_orders)
         found["A26"] = Seen(count > 0, f"{count} of {len(of_orders)} events of orders have it.")
