@@ -26,7 +26,7 @@ class Program:
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> HttpResponse:
         """Send a call; a body that is no text or bytes goes out as JSON."""
-        sent = body if isinstance(body, str | bytes) else json.dumps(body) if body else b""
+        sent = body if isinstance(body, str | bytes) else b"" if body is None else json.dumps(body)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.token:
             named.setdefault("Authorization", f"Bearer {self.token}")

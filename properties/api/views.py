@@ -13,6 +13,7 @@ from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import ParseError
 from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -107,6 +108,8 @@ class OneProperty(PropertyView):
             edit(row, made, revision=_demanded(self.request, row), **self._by)
 
     def _changes(self, changes: Changes, before: Document) -> Leaves:
+        if self.request.stream is None:  # else a body that got lost would clear all
+            raise ParseError("The body must be a JSON object.")
         with _told_by_field():
             return changes(cast("Document", self.request.data), self.kwargs["reference"], before)
 

@@ -79,7 +79,7 @@ def test_a_key_that_names_another_wish_is_refused_and_one_is_required(erp, home)
     ],
 )
 def test_what_is_wrong_with_a_wish_is_told_by_field(erp, body, paths):
-    answer = erp.call("POST", PATH, body or "{}", Idempotency_Key="k")
+    answer = erp.call("POST", PATH, body, Idempotency_Key="k")
     assert error(answer) == (400, "invalid", paths)
 
 
@@ -145,7 +145,7 @@ def test_an_unclear_change_says_so_and_is_not_repeated_under_its_key(erp, box, w
     assert error(again)[:2] == (409, "already_sent")
     assert len([one for one in box.calls if one[0] == "PUT"]) == 1
     for body, path in (({}, "user"), (wish | {"why": "x"}, "why")):
-        assert error(erp.call("POST", where, body or "{}")) == (400, "invalid", [path])
+        assert error(erp.call("POST", where, body)) == (400, "invalid", [path])
 
 
 @pytest.mark.django_db(transaction=True)

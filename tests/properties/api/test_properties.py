@@ -128,6 +128,14 @@ def test_an_etag_lets_nobody_overwrite_what_they_have_not_seen(erp, main):
     assert Property.objects.get().desired["title"] == "5"
 
 
+def test_a_call_without_a_body_clears_nothing(erp):
+    erp.call("PUT", "/properties/MH-1", {"title": "T"})
+    for method in ("PUT", "PATCH"):
+        answer = erp.call(method, "/properties/MH-1")
+        assert (answer.status_code, answer.json()["code"]) == (400, "parse_error")
+    assert erp.get("/properties/MH-1")["revision"] == 1
+
+
 @pytest.mark.parametrize(
     "reference", ["ü ö", "a+b&c=d;e", "“x”", "😀" * 255, "a" * 255, "history", "..."]
 )
