@@ -1,14 +1,18 @@
-"""A program that calls our API with a token, in this process."""
+"""A program that calls our API with a token, in this process; each answer must fit the schema."""
 
 import json
+import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
 from django.core.cache import caches
 from django.http import HttpResponse
 from django.test import Client
+from django.urls import resolve
 from django.utils import timezone
+from jsonschema import Draft202012Validator
 
 from crm_sync.api import tokens
 from crm_sync.models import ApiToken, Workspace
@@ -31,7 +35,9 @@ class Program:
         if self.token:
             named.setdefault("Authorization", f"Bearer {self.token}")
         kind = named.pop("Content-Type", "application/json")
-        return self.client.generic(method, BASE + path, sent, content_type=kind, headers=named)
+        answer = self.client.generic(method, BASE + path, sent, content_type=kind, headers=named)
+        assert faults(answer.json(), _promised(method, path, answer.status_code)) == []
+        return answer
 
     def get(self, path: str, **headers: str) -> Any:
         """Return what a good answer says."""
@@ -67,3 +73,26 @@ def error(answer: HttpResponse) -> tuple[int, str, list[str]]:
     assert said["message"]
     assert all(list(one) == ["path", "message"] for one in said["fields"]), said
     return answer.status_code, said["code"], [one["path"] for one in said["fields"]]
+
+
+@cache
+def description() -> dict[str, Any]:
+    """Return the OpenAPI description of the API."""
+    return dict(Client().get(f"{BASE}/schema/").json())
+
+
+def faults(value: Any, schema: Any) -> list[str]:
+    """Return where a value does not fit a schema, or the one that has this name."""
+    if isinstance(schema, str):
+        schema = {"$ref": f"#/components/schemas/{schema}"}
+    whole = schema | {"components": description()["components"]}
+    return [one.json_path for one in Draft202012Validator(whole).iter_errors(value)]
+
+
+def _promised(method: str, path: str, status: int) -> Any:
+    """Return the schema of an answer."""
+    route = resolve(BASE + path.partition("?")[0]).route
+    described = description()["paths"].get("/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route), {})
+    responses = described.get(method.lower(), {}).get("responses", {})
+    found = responses.get(str(status)) or responses.get("default")
+    return found["content"]["application/json"]["schema"] if found else "Error"

@@ -22,12 +22,22 @@ ERROR = {
 }
 
 
-def every_error(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add the one shape of errors to each call, and what it does where it is folded."""
-    result["components"]["schemas"]["Error"] = ERROR
+def completed(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Add the shape of errors, and what a call does where it is folded.
+
+    An answer has all of its members, even if a row may leave them empty; a call that takes a body
+    needs one.
+    """
+    schemas = result["components"]["schemas"]
+    for name, schema in schemas.items():
+        if "properties" in schema and not name.endswith("Request"):
+            schema["required"] = sorted(schema["properties"])
+    schemas["Error"] = ERROR
     content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     for path in result["paths"].values():
         for call in path.values():
             call["summary"] = call["description"].partition("\n")[0].rstrip(".")
+            if "requestBody" in call:
+                call["requestBody"]["required"] = True
             call["responses"]["default"] = {"description": "An error", "content": content}
     return result

@@ -60,7 +60,7 @@ class Pages(CursorPagination):
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Describe that."""
-        following = {"type": "string", "format": "uri", "nullable": True}
+        following = {"type": ["string", "null"], "format": "uri"}
         return {
             "type": "object",
             "required": ["items", "next"],

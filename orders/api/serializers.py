@@ -92,6 +92,20 @@ class MaterialsSerializer(serializers.Serializer[Any]):
     items = MaterialSetSerializer(many=True)
 
 
+class AmountSerializer(serializers.Serializer[Any]):
+    """An amount of money, as a text, since a float would not keep every cent."""
+
+    amount = serializers.CharField()
+    currency = serializers.CharField(help_text='"" where the platform names none')
+
+
+class TotalSerializer(serializers.Serializer[Any]):
+    """A sum in each of its currencies, and how many pieces had no price."""
+
+    amounts = AmountSerializer(many=True)
+    unpriced = serializers.IntegerField()
+
+
 class PlacementSerializer(serializers.ModelSerializer[Placement]):
     """An order on its way to the platform; it has an order once it is PLACED."""
 
@@ -100,7 +114,9 @@ class PlacementSerializer(serializers.ModelSerializer[Placement]):
     isConfirmed = serializers.SerializerMethodField()  # noqa: N815
     problem = serializers.SerializerMethodField()
     order = serializers.CharField(source="order.platform_id", allow_null=True, default=None)
-    products = serializers.ListField(child=serializers.DictField())
+    products = serializers.ListField(
+        child=serializers.DictField(), help_text="As the platform offers them, and a quantity"
+    )
     sum = serializers.SerializerMethodField()
     instructions = serializers.DictField(child=serializers.CharField())
     warnings = serializers.SerializerMethodField()
@@ -122,7 +138,7 @@ class PlacementSerializer(serializers.ModelSerializer[Placement]):
         """Return what is wrong; "" where nothing is."""
         return str(told(row.problem)) if row.problem else ""
 
-    @extend_schema_field(serializers.DictField())
+    @extend_schema_field(TotalSerializer)
     def get_sum(self, row: Placement) -> dict[str, Any]:
         """Return what the products cost together."""
         return total(row.products).document

@@ -6,11 +6,18 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from crm_sync.platform.problems import told
+from properties.api.schema import READ
 from properties.difference import smallest_patch
 from properties.models import Change, Conflict, Property
 from properties.models.property import ProblemKind, SyncState
 
-Document = serializers.DictField(help_text="In the platform's wire names: docs/feeds.md")
+# Any JSON: null is among it, so that a schema with "or null" would fit twice, which is no fit.
+VALUE = {"allow_null": False, "help_text": "A value of the field at `path`, null for none"}
+
+
+@extend_schema_field(READ)
+class Document(serializers.DictField):
+    """A property in the platform's names."""
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
@@ -29,6 +36,7 @@ class ConflictSerializer(serializers.ModelSerializer[Conflict]):
     class Meta:
         model = Conflict
         fields = ("path", "ours", "base", "theirs", "since")
+        extra_kwargs = dict.fromkeys(("ours", "base", "theirs"), VALUE)
 
 
 class SummarySerializer(serializers.ModelSerializer[Property]):
@@ -62,8 +70,8 @@ class SummarySerializer(serializers.ModelSerializer[Property]):
 class PropertySerializer(SummarySerializer):
     """All that is known of a property."""
 
-    desired = serializers.DictField(help_text="What we want, in the platform's wire names")
-    observed = serializers.DictField(help_text="What the platform last confirmed")
+    desired = Document(help_text="What we want")
+    observed = Document(help_text="What the platform last confirmed")
     cannotClear = serializers.SerializerMethodField()  # noqa: N815
     conflicts = serializers.SerializerMethodField()
 
@@ -90,3 +98,4 @@ class ChangeSerializer(serializers.ModelSerializer[Change]):
     class Meta:
         model = Change
         fields = ("at", "revision", "path", "old", "new", "origin", "by", "note")
+        extra_kwargs = dict.fromkeys(("old", "new"), VALUE)

@@ -10,7 +10,6 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404
 from django.utils import timezone
 from django.utils.http import parse_etags
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
@@ -23,6 +22,7 @@ from crm_sync.api.errors import Refused
 from crm_sync.api.views import NewestFirst, Pages, View
 from crm_sync.platform import references
 from properties.api.changes import Misshapen, patched, replaced
+from properties.api.schema import BODY
 from properties.api.serializers import ChangeSerializer, PropertySerializer, SummarySerializer
 from properties.editing import Invalid, Outdated, create, edit
 from properties.merge import Document, Leaves
@@ -65,7 +65,7 @@ class OneProperty(PropertyView):
 
     @extend_schema(
         operation_id="properties_put",
-        request=OpenApiTypes.OBJECT,
+        request={"application/json": BODY},
         responses={200: PropertySerializer, 201: PropertySerializer},
         parameters=[IF_MATCH],
     )
@@ -79,7 +79,7 @@ class OneProperty(PropertyView):
 
     @extend_schema(
         operation_id="properties_patch",
-        request=OpenApiTypes.OBJECT,
+        request={"application/json": BODY},
         responses=PropertySerializer,
         parameters=[IF_MATCH],
     )
