@@ -35,20 +35,20 @@ def address(request: HttpRequest) -> str | None:
 def locked_out(
     request: HttpRequest, _: HttpResponse | None = None, credentials: Any = None
 ) -> HttpResponse:
-    """Say in plain words that nobody can log in by this name from here for a while."""
+    """Say that nobody can log in with this name from here for a while."""
     minutes = round(settings.AXES_COOLOFF_TIME.total_seconds() / 60)
     context = admin.site.each_context(request) | {
         "title": "Log in",
         "text": f"{settings.AXES_FAILURE_LIMIT} wrong passwords in a row. For {minutes} minutes"
-        " nobody can log in by this name from your address, not even with the right password.",
-        "advice": "Wait, and then try again. Whoever has forgotten the password asks a superuser"
-        " for a new one.",
+        " nobody can log in with this name from your address, not even with the right password.",
+        "advice": "Wait, then try again. If you have forgotten your password, ask a superuser for a"
+        " new one.",
     }
     return render(request, "crm_sync/locked_out.html", context, status=429)
 
 
 def needs_password(request: HttpRequest, now: datetime) -> bool:
-    """Tell whether the password is to be asked before something that a thief would do.
+    """Tell whether the password is to be asked before a sensitive change.
 
     Not within ten minutes of the last time, and not of somebody who has none here, whom a proxy
     has let in.

@@ -195,7 +195,7 @@ FIGURES: tuple[tuple[str, str, list[str], Callable[[datetime], Samples]], ...] =
     ),
     (
         "subscription_failing_seconds",
-        "For how long another system has not taken a message",
+        "For how long another system has taken no message",
         ["workspace", "subscription"],
         _not_told,
     ),

@@ -12,7 +12,7 @@ from orders.models import PlacementState as State
 from orders.placing import settlement
 from orders.statuses import ORDER_TERMINAL
 
-WHY = "A backup was restored, and it may have been sent since that was made."
+WHY = "A backup was restored: the order may have been sent after the backup was made."
 
 
 def begin(workspace_id: int, now: datetime) -> Counts:

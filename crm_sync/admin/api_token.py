@@ -1,4 +1,4 @@
-"""The tokens of the API: an operator makes one, sees it once, and revokes it (S5, S17)."""
+"""The tokens of the API: an operator creates one, sees it once, and revokes it (S5, S17)."""
 
 from datetime import datetime
 from typing import Any, cast
@@ -33,18 +33,18 @@ from crm_sync.models import ApiToken, Workspace
 
 
 class TokenForm(forms.Form):
-    """Whose program it is, what it may do, and until when."""
+    """For which program a token is, what it may do, and until when."""
 
     workspace = forms.ModelChoiceField(Workspace.objects.none(), widget=UnfoldAdminSelectWidget)
     name = forms.CharField(
         max_length=100,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-        help_text="Whose program it is. The history shows it beside what the program does.",
+        help_text="The program that uses it. The history shows this name with each of its changes.",
     )
     valid_until = forms.DateField(
         required=False,
         widget=UnfoldAdminTextInputWidget(attrs={"type": "date"}),
-        help_text="The last day. Without one it is valid until somebody revokes it.",
+        help_text="Its last day. Without one it is valid until somebody revokes it.",
     )
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
@@ -67,7 +67,7 @@ class TokenForm(forms.Form):
         return [name for name in every if self.cleaned_data.get(name)]
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a token that may do nothing, and the name of another one in the history."""
+        """Refuse a token without a scope, and a name that another token has."""
         cleaned = super().clean() or {}
         if not self.scopes:
             self.add_error(None, "Choose what the program may do.")
@@ -86,7 +86,7 @@ class TokenForm(forms.Form):
             return None
         end = datetime.combine(day, datetime.max.time(), timezone.get_current_timezone())
         if end < timezone.now():
-            raise forms.ValidationError("This day is over.")
+            raise forms.ValidationError("This day is in the past.")
         return end
 
 
@@ -110,24 +110,24 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     empty = Empty(
         "No program has a token",
         "A token lets a program read and change properties and orders of one workspace through the"
-        " API. Make one here.",
+        " API. Create one here.",
     )
     change_form_template = "crm_sync/api_token.html"
-    list_display = ("name_", "state_", "may", "used", "valid", "made")
+    list_display = ("name_", "state_", "may", "used", "valid", "created")
     list_filter = (WorkspaceFilter,)
     search_fields = ("name", "prefix")
-    search_help_text = "Name, or how it begins"
+    search_help_text = "Name, or the beginning of the token"
     ordering = ("-pk",)
     annotations = {"maker": F("created_by__username")}
     actions = ("revoke",)
 
     name_ = column("program", lambda row: two_lines(row.name, f"{row.prefix}…"), "name")
     state_ = column("state", lambda row: state(row, timezone.now()))
-    may = column("it may", lambda row: ", ".join(row.scopes))
+    may = column("scopes", lambda row: ", ".join(row.scopes))
     used = moment_column("last used", "last_used_at")
     valid = moment_column("valid until", "expires_at")
-    made = column(
-        "made", lambda row: two_lines(moment(row.created_at, timezone.now()), row.maker), "pk"
+    created = column(
+        "created", lambda row: two_lines(moment(row.created_at, timezone.now()), row.maker), "pk"
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiToken]:
@@ -135,7 +135,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
         return super().get_queryset(request).defer("token_digest")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Operators make them."""
+        """Operators create them."""
         return request.user.has_perm("crm_sync.add_apitoken")
 
     def add_view(
@@ -144,7 +144,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Make a token and show it, this once (POST)."""
+        """Create a token and show it this once (POST)."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         person = cast("User", request.user)
@@ -161,7 +161,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
                 now=timezone.now(),
             )
             rows = ApiToken.objects.filter(pk=row.pk)
-            text = f"Made, with {', '.join(row.scopes)}."
+            text = f"Created with {', '.join(row.scopes)}."
             LogEntry.objects.log_actions(int(person.pk or 0), rows, ADDITION, text)
         response: HttpResponse = page(self, request, "crm_sync/new_api_token.html", context)
         response["Cache-Control"] = "no-store"
@@ -176,7 +176,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
         if count:
             messages.success(request, f"Revoked: {count}. Their programs are refused from now on.")
         else:
-            messages.warning(request, "All of them have been revoked before.")
+            messages.warning(request, "All of them were revoked before.")
 
     def page_context(self, request: HttpRequest, token: Any) -> dict[str, Any]:
         now = timezone.now()
@@ -189,8 +189,8 @@ class ApiTokenAdmin(ReadOnlyAdmin):
                 ("Last used", exact_moment(token.last_used_at, now)),
                 ("Valid until", exact_moment(token.expires_at, now)),
                 ("Revoked", exact_moment(token.revoked_at, now)),
-                ("Made", exact_moment(token.created_at, now)),
-                ("Made by", token.maker or EMPTY),
+                ("Created", exact_moment(token.created_at, now)),
+                ("Created by", token.maker or EMPTY),
             ],
             "can_act": token.revoked_at is None and self.has_act_permission(request),
         }

@@ -1,4 +1,4 @@
-"""Wrong passwords at the login: for superusers, who may let somebody try again at once (S17)."""
+"""Failed logins, for superusers, who may unlock a name at once (S17)."""
 
 from axes.models import AccessAttempt
 from django.contrib import admin, messages
@@ -12,19 +12,19 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 
 @admin.register(AccessAttempt)
 class LoginFailureAdmin(ReadOnlyAdmin):
-    """Written by django-axes; a row goes with the next good login, or here."""
+    """Written by django-axes; the next successful login removes a row, and so does *Unlock*."""
 
     workspace_path = None
     empty = Empty(
         "Nobody has failed to log in",
-        "Each name that came with a wrong password stands here until its next good login.",
+        "A name with a wrong password is listed here until its next successful login.",
     )
     list_display = ("name", "address", "failures", "browser", "last")
     list_display_links = None
     search_fields = ("username", "ip_address")
     ordering = ("-attempt_time",)
     fields = ("username", "ip_address", "user_agent", "failures_since_start", "attempt_time")
-    actions = ("let_in",)
+    actions = ("unlock",)
 
     name = column("name", lambda row: row.username or "", "username")
     address = column("address", lambda row: row.ip_address or "", "ip_address")
@@ -34,9 +34,9 @@ class LoginFailureAdmin(ReadOnlyAdmin):
     browser = column("browser", lambda row: row.user_agent[:80])
     last = moment_column("last", "attempt_time")
 
-    @action(description="Let them try again", permissions=["act"])
-    def let_in(self, request: HttpRequest, queryset: QuerySet[AccessAttempt]) -> None:
-        """Forget the wrong passwords, which ends a lock-out (POST only)."""
-        self.note(request, queryset, "Let in again.")
+    @action(description="Unlock", permissions=["act"])
+    def unlock(self, request: HttpRequest, queryset: QuerySet[AccessAttempt]) -> None:
+        """Forget the wrong passwords, so that they may log in again (POST only)."""
+        self.note(request, queryset, "Unlocked.")
         count, _ = queryset.order_by().delete()
-        messages.success(request, f"May try again: {count}.")
+        messages.success(request, f"Unlocked: {count}.")

@@ -36,20 +36,20 @@ from crm_sync.outgoing import outbox
 
 State = OutgoingMessage.State
 TONES = {State.PENDING: "info", State.DELIVERED: "good", State.GIVEN_UP: "danger"}
-PATIENCE = timedelta(hours=1)  # of failing, before a person is asked
+PATIENCE = timedelta(hours=1)  # of failing, before it needs attention
 
 
 def state_badge(row: OutgoingMessage) -> SafeString:
-    """Show where a message stands."""
+    """Show the state of a message."""
     is_tried = row.state == State.PENDING and row.attempts
     return badge(
-        "Tried again" if is_tried else row.get_state_display(),
+        "Retrying" if is_tried else row.get_state_display(),
         "warning" if is_tried else TONES[State(row.state)],
     )
 
 
 class SubscriptionFilter(DropdownFilter):
-    """By who is told."""
+    """By subscription."""
 
     title = "subscription"
     parameter_name = "subscription"
@@ -65,12 +65,11 @@ class SubscriptionFilter(DropdownFilter):
 
 @admin.register(OutgoingMessage)
 class OutgoingMessageAdmin(ReadOnlyAdmin):
-    """Written with what they tell of; a worker sends them."""
+    """Written with the change that they report; a worker sends them."""
 
     empty = Empty(
         "Nothing was sent",
-        "Messages to other systems stand here from the moment that something happens. Who is told"
-        " what is said under Subscriptions.",
+        "Messages to other systems are listed here. Subscriptions say which system gets which.",
     )
     change_form_template = "crm_sync/outgoing.html"
     list_display = ("message", "state_", "to", "tries", "last", "created")
@@ -90,7 +89,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
     to = column("to", lambda row: shortened(shown(row.address), 50))
     tries = column("attempts", lambda row: row.attempts or EMPTY, "attempts")
     last = column("last answer", lambda row: shortened(row.answer or str(row.status or ""), 60))
-    created = moment_column("written", "created_at")
+    created = moment_column("created", "created_at")
 
     @action(description="Send again", permissions=["act"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[OutgoingMessage]) -> None:
@@ -98,13 +97,13 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
         now = timezone.now()
         rows = OutgoingMessage.objects.filter(pk__in=[row.pk for row in queryset])
         workspaces = set(rows.values_list("workspace_id", flat=True))
-        self.note(request, rows, "Send again.")
+        self.note(request, rows, "Sent again.")
         count = rows.update(state=State.PENDING, due_at=now, first_tried_at=None)
         mine = Subscription.objects.filter(outgoingmessage__in=rows, is_enabled=True)
         Subscription.objects.filter(pk__in=mine.values("pk")).update(due_at=now)
         for workspace_id in workspaces:
             doorbell.ring(outbox.QUEUE, workspace_id)
-        messages.success(request, f"A worker sends it in a moment: {count}.")
+        messages.success(request, f"Queued for a worker: {count}.")
         if rows.filter(subscription__is_enabled=False).exists():
             messages.warning(request, "Some wait until their subscription is enabled again.")
 
@@ -116,7 +115,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
             ("Workspace", row.workspace_slug),
             ("To", to),
             ("Id", row.message_id),
-            ("Written", exact_moment(row.created_at, now)),
+            ("Created", exact_moment(row.created_at, now)),
             ("Attempts", row.attempts),
             ("Last attempt", exact_moment(row.tried_at, now)),
             ("Last status", row.status or EMPTY),
@@ -126,7 +125,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
 
 
 def attention(person: Person, now: datetime) -> list[Attention]:
-    """Return the subscriptions that have failed for an hour, or were switched off for it."""
+    """Return the subscriptions that have failed for an hour, or were stopped for it."""
     failing = Subscription.objects.filter(failing_since__lt=now - PATIENCE)
     stopped = Subscription.objects.filter(is_enabled=False).exclude(problem="")
     rows = within(person, failing | stopped).defer("secret", "previous_secret")
@@ -134,14 +133,13 @@ def attention(person: Person, now: datetime) -> list[Attention]:
     return [
         Attention(
             standing_badge(row),
-            shortened(f"{shown(row.address)} is not told: {row.problem}", 140),
+            shortened(f"{shown(row.address)} gets no messages: {row.problem}", 140),
             row.workspace_slug,
             moment(row.failing_since, now),
             page_of(row),
-            remedy="Mend the receiver or the address, and enable it"
+            remedy="Fix the receiver or the address, then enable the subscription"
             if not row.is_enabled
-            else "Mend the receiver, or correct the address",
-            act="Look",
+            else "Fix the receiver, or correct the address",
             next_try=moment(row.due_at, now) if row.is_enabled else "Not by itself",
         )
         for row in named[:NEWEST]

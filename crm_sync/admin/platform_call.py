@@ -1,4 +1,4 @@
-"""The calls to the platform that were kept: what was sent, what was answered, how long it took."""
+"""The calls to the platform that were kept: request, answer and duration."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def _row(row: PlatformCall) -> SafeString | str:
 
 
 class ResultFilter(DropdownFilter):
-    """By what came of it."""
+    """By result."""
 
     title = "result"
     parameter_name = "result"
@@ -76,8 +76,8 @@ class PlatformCallAdmin(ReadOnlyAdmin):
 
     empty = Empty(
         "No call was kept",
-        "Calls that failed or were refused stand here for some days; with PLATFORM_CALLS=all every"
-        " call, with off none.",
+        "Calls that failed are listed here for some days. PLATFORM_CALLS=all keeps every call,"
+        " PLATFORM_CALLS=off none.",
     )
     change_form_template = "crm_sync/platform_call.html"
     list_display = ("call", "result_", "took", "about_", "when")
@@ -88,8 +88,8 @@ class PlatformCallAdmin(ReadOnlyAdmin):
 
     call = column("call", lambda row: two_lines(f"{row.method} {row.address[:120]}", _said(row)))
     result_ = column("result", _result, "result")
-    took = column("took", lambda row: unbroken(f"{row.milliseconds:,} ms"), "milliseconds")
-    about_ = column("about", _row)
+    took = column("duration", lambda row: unbroken(f"{row.milliseconds:,} ms"), "milliseconds")
+    about_ = column("row", _row)
     when = moment_column("when", "at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -103,8 +103,8 @@ class PlatformCallAdmin(ReadOnlyAdmin):
             "facts": [
                 ("Workspace", call.workspace_slug),
                 ("When", exact_moment(call.at, timezone.now())),
-                ("Took", f"{call.milliseconds:,} ms"),
-                ("About", _row(call)),
+                ("Duration", f"{call.milliseconds:,} ms"),
+                ("Row", _row(call)),
                 ("Attempt", call.attempt or EMPTY),
                 ("Id in the log", call.request_id or EMPTY),
             ],

@@ -1,4 +1,4 @@
-"""Who is told what: an address, the kinds of messages, and a secret that is shown once (S5)."""
+"""Which system gets which messages: an address, kinds, and a secret shown once (S5)."""
 
 from datetime import timedelta
 from typing import Any
@@ -53,13 +53,13 @@ class SubscriptionForm(ModelForm):
         own_password.ask(self, self.request)
 
     def clean(self) -> dict[str, Any]:
-        """Ask who it is before messages go elsewhere, and before the secret is shown."""
+        """Ask for the password before messages go elsewhere, and before the secret is shown."""
         cleaned = super().clean() or {}
         own_password.check(self, self.request)
         return cleaned
 
     def clean_address(self) -> str:
-        """Refuse what is no address, in words."""
+        """Refuse what is no address, and say why."""
         text = str(self.cleaned_data["address"]).strip()
         if found := fault(text):
             raise forms.ValidationError(f"{found[:1].upper()}{found[1:]}.")
@@ -67,26 +67,26 @@ class SubscriptionForm(ModelForm):
 
 
 def standing(row: Subscription) -> tuple[str, str]:
-    """Return in a word how a subscription stands, and the tone of it."""
+    """Return the state of a subscription in a word, and its tone."""
     if not row.is_enabled:
-        return ("Stopped", "danger") if row.problem else ("Off", "muted")
-    return ("Fails", "warning") if row.failing_since else ("In order", "good")
+        return ("Stopped", "danger") if row.problem else ("Disabled", "muted")
+    return ("Failing", "warning") if row.failing_since else ("Active", "good")
 
 
 def standing_badge(row: Subscription) -> SafeString:
-    """Show how a subscription stands."""
+    """Show the state of a subscription."""
     return badge(*standing(row))
 
 
 @admin.register(Subscription)
 class SubscriptionAdmin(ScopedAdmin):
-    """A subscription is switched off and not deleted: its messages name it."""
+    """A subscription is disabled and not deleted: its messages name it."""
 
     form = SubscriptionForm
     empty = Empty(
-        "No other system is told anything",
-        "A system beside the CRM can be told when a property is in sync or refused, when an order"
-        " has a new status, and when materials are ready: add its address.",
+        "No other system gets messages",
+        "CRM sync can send a message to another system when a property is in sync or refused, when"
+        " an order has a new status, and when materials are ready. Add its address here.",
     )
     change_form_template = "crm_sync/subscription.html"
     list_display = ("address_", "state", "messages_", "waiting", "since")
@@ -98,7 +98,7 @@ class SubscriptionAdmin(ScopedAdmin):
     state = column("state", standing_badge)
     messages_ = column("messages", lambda row: ", ".join(row.kinds))
     waiting = column("waiting", lambda row: f"{row.pending:,}")
-    since = moment_column("fails since", "failing_since")
+    since = moment_column("failing since", "failing_since")
 
     # --- who may what ---
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -137,7 +137,7 @@ class SubscriptionAdmin(ScopedAdmin):
         may = self.has_change_permission(request, obj)
         if may and login.needs_password(request, timezone.now()):
             fields.append("password")
-        return [("What is sent where", {"fields": fields})]
+        return [("Address and messages", {"fields": fields})]
 
     def save_model(self, request: HttpRequest, obj: Subscription, form: Any, change: bool) -> None:
         """Write only what was changed here: workers write the other columns (rule 7)."""
@@ -153,13 +153,13 @@ class SubscriptionAdmin(ScopedAdmin):
         self, request: HttpRequest, obj: Subscription, post_url_continue: str | None = None
     ) -> HttpResponse:
         """Show the secret, this once, in the answer itself: it is kept in no session."""
-        return self._shown_once(request, obj, "The subscription is there.")
+        return self._shown_once(request, obj, "The subscription is saved.")
 
     # --- the page ---
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Show above the form how it stands."""
+        """Show its state above the form."""
         row = kwargs.get("obj")
         if row is not None:
             context |= {
@@ -178,11 +178,13 @@ class SubscriptionAdmin(ScopedAdmin):
         """Put a message of the kind `test` into the outbox (POST only)."""
         rows = list(queryset)
         sent = [outbox.test(row, now=timezone.now()) for row in rows if row.is_enabled]
-        self._noted(request, [row for row in rows if row.is_enabled], "A test message.")
+        self._noted(request, [row for row in rows if row.is_enabled], "Sent a test message.")
         if len(sent) < len(rows):
-            messages.warning(request, "Nothing is sent to a subscription that is off: enable it.")
+            messages.warning(
+                request, "Nothing is sent to a disabled subscription: enable it first."
+            )
         if sent:
-            messages.success(request, f"A worker sends it in a moment: {len(sent)}.")
+            messages.success(request, f"Queued for a worker: {len(sent)}.")
         return HttpResponseRedirect(page_of(sent[0]) if len(sent) == 1 else request.path)
 
     @action(description="Change the secret", permissions=["act"])
@@ -202,7 +204,7 @@ class SubscriptionAdmin(ScopedAdmin):
             names = ["secret", "previous_secret", "previous_secret_until"]
             row.save(update_fields=names)
         self._noted(request, rows, "The secret was changed.")
-        text = "Until tomorrow messages are signed with the old secret too."
+        text = "For 24 hours messages are signed with the old secret too."
         return self._shown_once(request, row, text)
 
     @action(description="Enable", permissions=["act"])
@@ -239,7 +241,7 @@ class SubscriptionAdmin(ScopedAdmin):
     def _ask(self, request: HttpRequest, row: Subscription) -> HttpResponse:
         context = {
             "title": "Change the secret",
-            "text": f"Messages to {shown(row.address)} are signed with a new one.",
+            "text": f"Messages to {shown(row.address)} will be signed with a new secret.",
             "wrong": login.WRONG if "password" in request.POST else "",
             "action": "rotate",
             "original": row,
@@ -248,7 +250,7 @@ class SubscriptionAdmin(ScopedAdmin):
         return page(self, request, "crm_sync/ask_password.html", context)
 
     def _shown_once(self, request: HttpRequest, row: Subscription, text: str) -> HttpResponse:
-        context = {"title": "The secret", "secret": str(row.secret), "text": text}
+        context = {"title": "The new secret", "secret": str(row.secret), "text": text}
         return page(self, request, "crm_sync/secret.html", context | {"back": page_of(row)})
 
 
@@ -263,10 +265,10 @@ def _facts(row: Any) -> list[tuple[str, object]]:
     until = row.previous_secret_until
     found: list[tuple[str, object]] = [
         ("Workspace", row.workspace_slug),
-        ("Fails since", exact_moment(row.failing_since, now) if row.failing_since else ""),
+        ("Failing since", exact_moment(row.failing_since, now) if row.failing_since else ""),
         ("Next try", exact_moment(row.due_at, now) if row.failing_since and row.is_enabled else ""),
         ("Waiting", link(listed, f"{row.pending:,}")),
         ("Given up", link(f"{listed}&state__exact=GIVEN_UP", f"{row.given_up:,}")),
-        ("Old secret valid", exact_moment(until, now) if until and until > now else ""),
+        ("Old secret valid until", exact_moment(until, now) if until and until > now else ""),
     ]
     return [(name, value) for name, value in found if value != ""]

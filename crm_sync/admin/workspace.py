@@ -64,9 +64,9 @@ HELP = {
     " notices what was changed on the platform meanwhile, and a push replaces it.",
     "max_under_way": f"1 to {MOST_UNDER_WAY}, for all workers together. More is faster, until the"
     " platform answers 429 and the whole workspace pauses.",
-    "callback_sources": "Addresses or networks, such as 192.0.2.0/24, with blanks between them."
-    " Empty: from anywhere. The platform calls once: what comes from elsewhere is refused, counted"
-    " below, and arrives by the history alone.",
+    "callback_sources": "Addresses or networks, such as 192.0.2.0/24, separated by blanks."
+    " Empty: any address. A callback from another address is refused and counted below; its event"
+    " then comes only through the trigger history.",
 }
 
 

@@ -48,7 +48,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, exceptions.ValidationError):
         response.data = document("invalid", "Some fields are not valid.", _flat(error.detail))
     elif isinstance(error, Http404):
-        response.data = document("not_found", "There is no such thing in this workspace.")
+        response.data = document("not_found", "There is no such object in this workspace.")
     elif isinstance(error, exceptions.APIException):
         code = str(error.get_codes())
         fields = error.fields if isinstance(error, Refused) else ()
@@ -86,5 +86,5 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Answer a fault of ours in the same shape; the log has its traceback."""
     if not request.path_info.startswith(PREFIX):
         return defaults.server_error(request)
-    text = "This is a fault of ours. Whether anything was done is to be read."
+    text = "This is an error of ours. Read the object to see whether anything was changed."
     return JsonResponse(document("failed", text), status=500)

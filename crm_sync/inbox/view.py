@@ -164,7 +164,7 @@ def _refusal(known: CachedAuth, call: Call) -> Refusal | None:
         return WRONG_SECRET
     allowed = known.workspace.callback_networks
     if allowed and not callers.is_among(call.source, allowed):
-        return Refusal(NOT_FROM_HERE, "not from here")
+        return Refusal(NOT_FROM_HERE, "address not allowed")
     return None
 
 

@@ -49,7 +49,7 @@ def tell(
 def test(subscription: Subscription, *, now: datetime) -> OutgoingMessage:
     """Put a test message into the outbox of one subscription, whatever kinds it wants."""
     workspace_id, slug = subscription.workspace_id, subscription.workspace.slug
-    message = Message(TEST, now, {"text": "A test message, which somebody asked for"})
+    message = Message(TEST, now, {"text": "A test message"})
     row = _row(workspace_id, subscription.pk, slug, message, now=now)
     row.save(force_insert=True)
     Subscription.objects.filter(pk=subscription.pk, is_enabled=True).update(due_at=now)

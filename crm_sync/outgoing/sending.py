@@ -15,7 +15,7 @@ from crm_sync.platform.redaction import Redactor
 from crm_sync.text import clean
 
 ANSWER_LIMIT = 1000  # characters of an answer that are kept, for people
-NOT_FOLLOWED = "it leads elsewhere, and redirects are not followed: enter the new address"
+NOT_FOLLOWED = "it redirects, and redirects are not followed: enter the new address"
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def inside() -> Sequence[str]:
 def fault(address: str) -> str:
     """Say what is wrong with an address, "" when messages may go there; asks no name server."""
     if "@" in address.partition("?")[0]:
-        return "it holds a user or a password: put a key into the path or the query"
+        return "it contains a user or a password: put a key into the path or the query"
     try:
         outside.check(address, Wish(inside=inside()))
     except RejectedError as error:

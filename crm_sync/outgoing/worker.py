@@ -34,12 +34,12 @@ BACK_AFTER = timedelta(minutes=10)  # of failing, after which a receiver that is
 LONGEST_WAIT = timedelta(seconds=schedule.LONGEST_RETRY_AFTER) + due.LEASE
 LATEST = max(schedule.DELAYS) * (1 + schedule.JITTER)
 GONE = (
-    "The address answered 410 Gone: it wants nothing more. Nothing is sent until somebody enables"
-    " the subscription again; what waits is kept."
+    "The address answered 410 Gone: it wants no more messages. Nothing is sent until somebody"
+    " enables the subscription again; waiting messages are kept."
 )
 AWAY = (
-    "Nothing arrived for three days. Mend the receiver or the address, enable the subscription, and"
-    " send the messages that were given up again. The last attempt: "
+    "No message was delivered for three days. Fix the receiver or the address, enable the"
+    " subscription, and send again what was given up. The last attempt: "
 )
 
 

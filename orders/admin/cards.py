@@ -63,7 +63,7 @@ def card(order: Order, assignment: Assignment, name: str, now: datetime) -> dict
 
 def _meaning(assignment: Assignment) -> str:
     if assignment.is_told_alone and assignment.status in ASSIGNMENT_TERMINAL:
-        return "A callback says so. The platform is asked whether it is true."
+        return "A callback reported this. A read of the platform will confirm or correct it."
     return MEANINGS.get(assignment.status, "")
 
 

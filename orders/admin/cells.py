@@ -38,7 +38,7 @@ PLACEMENT_TONES: dict[str, str] = {
     Placement.State.UNCERTAIN: "warning",
     Placement.State.FAILED: "danger",
 }
-TOLD_ALONE = "A callback says so. The next read of the platform confirms or corrects it."
+TOLD_ALONE = "A callback reported this. The next read of the platform confirms or corrects it."
 LONGEST_NAME = 28  # characters, in a list
 NOTE_TONES = {"gone": "warning", "not known here": "muted"}
 

@@ -72,12 +72,12 @@ def _notice(order: Order, newest: ChangeRequest, now: datetime) -> str:
 
 
 def _told_alone(order: Order) -> str:
-    """Say of an end that a callback alone tells what is not done because of it (S10)."""
+    """Say what waits for the read of an end that only a callback reported (S10)."""
     if not order.is_told_alone or order.status not in ORDER_TERMINAL:
         return ""
     return (
-        f"A callback says that the order is {order.status_shown.lower()}. The platform is asked"
-        " whether it is true; nobody gets a mail about it before."
+        f"A callback reported that the order is {order.status_shown.lower()}. A read of the"
+        " platform will confirm or correct it; no mail is sent until then."
     )
 
 

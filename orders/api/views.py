@@ -35,10 +35,14 @@ READ, WRITE = "orders:read", "orders:write"
 KEY = "Idempotency-Key"
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 KEY_OF_A_PLACEMENT = OpenApiParameter(
-    KEY, str, OpenApiParameter.HEADER, required=True, description="The same one places nothing more"
+    KEY,
+    str,
+    OpenApiParameter.HEADER,
+    required=True,
+    description="A repeated key places no second order",
 )
 KEY_OF_A_CHANGE = OpenApiParameter(
-    KEY, str, OpenApiParameter.HEADER, description="The same one sends nothing more"
+    KEY, str, OpenApiParameter.HEADER, description="A repeated key sends nothing again"
 )
 
 
@@ -114,7 +118,7 @@ class Placements(OrderView):
         """Place an order: at most once for a key; a worker sends it."""
         row, key = self.property_(reference), self.key()
         if not key:
-            text = "It names the order, so that a call that is repeated orders nothing twice."
+            text = "It names the order, so that a repeated call does not order twice."
             raise Refused(400, "key_missing", f"{KEY} is missing. {text}", [(KEY, "is missing")])
         wish = _read(PlaceSerializer(data=request.data))
         with _told():

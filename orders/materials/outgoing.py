@@ -8,7 +8,7 @@ from crm_sync.outgoing import outbox
 from orders.mirror.outgoing import ids_of
 from orders.models import Material, MaterialSet
 
-READY = MessageKind("material.ready", "Materials of an order or of a property can be had")
+READY = MessageKind("material.ready", "Materials of an order or of a property are available")
 MOST = 100  # ids in a message
 
 

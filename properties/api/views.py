@@ -237,7 +237,7 @@ def _told_by_field() -> Iterator[None]:
 
 
 def _outdated(message: str) -> Refused:
-    return Refused(412, "outdated", f"{message} Read it again, and decide anew.")
+    return Refused(412, "outdated", f"{message} Read it again, then repeat the change.")
 
 
 def _etag(row: Property) -> str:

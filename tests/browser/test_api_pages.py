@@ -17,10 +17,10 @@ def test_a_token_is_made_shown_once_used_and_revoked(visit, stock):  # noqa: F81
     page.goto(reverse("admin:crm_sync_apitoken_add"))
     page.select_option("[name=workspace]", label="main")
     page.fill("[name=name]", "The agency's CRM")
-    page.get_by_role("button", name="Make the token").click()
+    page.get_by_role("button", name="Create the token").click()
     page.get_by_text("Choose what the program may do.").wait_for()
     page.get_by_label("It may read properties, their state and history").check()
-    page.get_by_role("button", name="Make the token").click()
+    page.get_by_role("button", name="Create the token").click()
     token = page.locator("pre").inner_text()
     where = f"{window.address}/api/v1/properties"
     headers = {"Authorization": f"Bearer {token}"}

@@ -73,6 +73,6 @@ def test_what_has_failed_for_an_hour_waits_for_a_person(main, boss):
         since = now - timedelta(minutes=minutes)
         Subscription.objects.update(failing_since=since, problem="answered 500")
         text = boss.get("/admin/").content.decode()
-        assert ("https://crm.example.com/hook?… is not told: answered 500" in text) == is_there
+        assert ("https://crm.example.com/hook?… gets no messages: answered 500" in text) == is_there
     Subscription.objects.update(is_enabled=False)
     assert "Stopped" in boss.get(page_of(row)).content.decode()

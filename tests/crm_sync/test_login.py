@@ -40,7 +40,7 @@ def test_five_wrong_passwords_lock_a_name_at_an_address_for_fifteen_minutes(ada,
         fifth = enter("wrong-5")
         assert fifth.status_code == 429
         text = fifth.content.decode()
-        assert "5 wrong passwords in a row. For 15 minutes nobody can log in by this name" in text
+        assert "5 wrong passwords in a row. For 15 minutes nobody can log in with this name" in text
         # Not even with the right one; from elsewhere, and by another name, all is as before.
         clock.shift(timedelta(minutes=14))
         assert enter(GOOD).status_code == 429
@@ -78,7 +78,7 @@ def test_a_superuser_sees_failures_and_lets_somebody_in_again(ada, boss):
     assert "192.0.2.1" in page
     row = AccessAttempt.objects.get()
     assert boss.get(f"/admin/axes/accessattempt/{row.pk}/change/").status_code == 200
-    boss.post("/admin/axes/accessattempt/", {"action": "let_in", "_selected_action": [row.pk]})
+    boss.post("/admin/axes/accessattempt/", {"action": "unlock", "_selected_action": [row.pk]})
     assert enter(GOOD).status_code == 302
 
 

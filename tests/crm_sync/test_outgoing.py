@@ -121,7 +121,7 @@ def test_while_a_secret_is_changed_both_sign_and_then_the_new_one_alone(main, ro
 WRONG = {
     "500 Oops": "answered 500: it broke",
     "404 Nowhere": "answered 404: it broke",
-    "302 Found": "answered 302: it leads elsewhere, and redirects are not followed: enter the new"
+    "302 Found": "answered 302: it redirects, and redirects are not followed: enter the new"
     " address",
 }
 
@@ -163,7 +163,7 @@ def test_three_days_of_failing_give_up_a_message_and_switch_the_address_off(main
     main.refresh_from_db()
     assert states()[0][0] == "GIVEN_UP"
     assert (row.is_enabled, main.outgoing_kinds) == (False, [])
-    assert row.problem.startswith("Nothing arrived for three days.")
+    assert row.problem.startswith("No message was delivered for three days.")
     assert timedelta(days=3) < schedule.GIVE_UP_AFTER < timedelta(days=3.5)
 
 

@@ -17,7 +17,7 @@ from crm_sync.platform import callers
 from tests.crm_sync.test_inbox_view import REFUSED, SECRET, STORED, call, refusals
 
 TOO_MANY = (429, {"error": "too many wrong secrets"})
-ELSEWHERE = (403, {"error": "not from here"})
+ELSEWHERE = (403, {"error": "address not allowed"})
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_only_allowed_addresses_are_taken_and_others_are_shown(hook):
     assert call(hook, body=body(1), REMOTE_ADDR="192.0.2.200") == STORED
     assert call(hook, body=body(2), REMOTE_ADDR="2001:db8::7") == STORED
     assert call(hook, body=body(3), REMOTE_ADDR="203.0.113.5") == ELSEWHERE
-    assert refusals(hook) == (1, "POST: 403 not from here (from 203.0.113.5)")
+    assert refusals(hook) == (1, "POST: 403 address not allowed (from 203.0.113.5)")
     # Whoever does not know the secret does not learn from where one may call.
     assert call(hook, "wrong", REMOTE_ADDR="203.0.113.5") == REFUSED
     assert ReceivedEvent.objects.count() == 2

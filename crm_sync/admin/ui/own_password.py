@@ -29,7 +29,7 @@ class OwnPasswordField(SecretField):
     def __init__(self) -> None:
         super().__init__(
             label="Your own password",
-            help_text="It was last asked more than ten minutes ago.",
+            help_text="You last entered it more than ten minutes ago.",
             attrs={"autocomplete": "current-password"},
         )
 

@@ -1,4 +1,4 @@
-"""manage.py restored: the database is a backup; read everything before anything is sent."""
+"""manage.py restored: the database is a backup, so read everything before sending anything."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ NEXT = "Start web, workers and beat; `manage.py restored --status` says when bot
 
 
 class Command(SyncCommand):
-    """Marks what the platform may know better; changes nothing there."""
+    """Marks what is to be read first; changes nothing on the platform."""
 
     help = (
-        "After a backup of the database was restored: have everything read from the platform before"
-        " anything is sent, ask a person about each difference, and place no order again that was"
-        " on its way. Stop web, workers and beat first."
+        "Run this after a backup of the database was restored. Everything is then read from the"
+        " platform before anything is sent, each difference becomes a conflict for a person, and no"
+        " order is sent twice. Stop web, workers and beat first."
     )
     changes = True
 
@@ -80,10 +80,10 @@ class Command(SyncCommand):
 
 def _text(one: restored.Standing) -> str:
     if one.restored_at is None:
-        return "no restore was told"
+        return "was not restored"
     since = f"since the restore of {one.restored_at:%Y-%m-%d %H:%M} UTC"
     if one.agrees:
-        return f"all was read {since}; both sides agree"
+        return f"everything was read {since}; both sides agree"
     parts = [f"{count} {what} not read yet" for what, count in one.unread.items()]
     parts += [f"{count} {what} for a person" for what, count in one.for_people.items()]
     return f"{', '.join(parts)}, {since}"
