@@ -376,6 +376,16 @@ def missing(rows: dict[str, Any]) -> dict[str, str]:
     return addresses(nothing)
 
 
+def lists_and_forms() -> list[str]:
+    """Return the addresses in the admin that name no row."""
+    return [
+        f"/{route}"
+        for route, pattern in routes()
+        if route.startswith("admin/") and "<" not in route and "(" not in route
+        if pattern.name != "logout"
+    ]
+
+
 def calendar_address(username: str) -> str:
     """Make the private address of a person's calendar, without the host."""
     person = User.objects.get(username=username)

@@ -23,10 +23,10 @@ from tests.roles import (
     addresses,
     calendar_address,
     fill,
+    lists_and_forms,
     missing,
     pages,
     people,
-    routes,
     slug_of,
     snapshot,
     word,
@@ -161,15 +161,6 @@ def test_every_screen_says_how_its_rows_belong_to_a_workspace():
         *("django_celery_beat.periodictask", "django_celery_beat.intervalschedule"),
         *("django_celery_beat.crontabschedule", "axes.accessattempt"),
     }
-
-
-def lists_and_forms() -> list[str]:
-    return [
-        f"/{route}"
-        for route, pattern in routes()
-        if route.startswith("admin/") and "<" not in route and "(" not in route
-        if pattern.name != "logout"
-    ]
 
 
 def every_question(rows: Rows, username: str) -> list[str]:

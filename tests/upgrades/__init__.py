@@ -1,0 +1,1 @@
+"""What each release left behind, and that the product of today takes it over."""

@@ -1,0 +1,146 @@
+"""A small installation with rows in each table, made by what people and programs do in a day."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from io import StringIO
+from pathlib import Path
+
+from django.contrib.auth.models import Group, User
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils.timezone import now
+
+from crm_sync.inbox import store
+from crm_sync.models import ReceivedEvent, Workspace, call_log
+from crm_sync.platform import transport
+from crm_sync.tasks import publish
+from crm_sync.webhook.sample_events import sample
+from crm_sync.workers import heartbeat
+from orders.calendar import feed
+from orders.materials import wanted
+from orders.mirror import user_list
+from orders.models import Material, Order
+from orders.news import News
+from orders.notices.choices import choose
+from orders.placing import changes, confirmation, placement, selection
+from orders.placing.errors import OutcomeUnknown
+from properties.conflicts import decide, of_side
+from properties.editing import create, edit
+from properties.models import Batch, Conflict, Import, Property, Sender, Source
+from properties.push import batches
+from properties.tasks import pull_properties, sample_drift, sweep_properties
+from sandbox.app import Sandbox
+from tests.api import encoded, program
+from tests.conftest import PLATFORM
+from tests.crm_sync.polls import happen, poll_now
+from tests.crm_sync.receivers import subscribe
+from tests.platforms import Between
+from tests.properties.test_full_feed_guard import as_idx
+from tests.wsgi import WsgiAdapter
+
+NOWHERE = "http://127.0.0.1:9/hook"  # where nobody takes our messages
+
+
+def fill(
+    workspace: Workspace, box: Sandbox, drain: Callable[[], object], folder: Path, boss: Client
+) -> None:
+    """Work for a day; in the end something is due in each queue that calls the platform."""
+    Workspace.objects.update(conflict_policy="ask")
+    agent = _people(workspace)
+    subscribe(workspace, NOWHERE)
+    heartbeat.beat(heartbeat.Kind.WORKER, "worker", now())
+    _properties(workspace, box, drain, agent)
+    _feeds(workspace, drain, folder, boss)
+    _orders(workspace, box, drain, boss)
+    happen(box, 12, "DROPPED")
+    poll_now(workspace)
+    for task in (pull_properties, sample_drift, sweep_properties):
+        task()
+    drain()
+    _left_over(workspace, agent)
+    call_log.flush()
+
+
+def _people(workspace: Workspace) -> User:
+    agent = User.objects.create_user("agent", "agent@crm.test", is_staff=True)
+    agent.groups.add(Group.objects.get(name="Agents"))
+    workspace.people.add(agent)
+    choose(agent, kinds=list(News), only_mine=False, time_zone="Europe/Zurich", now=now())
+    feed.renew(agent, only_mine=True, now=now())
+    Client().post(reverse("admin:login"), {"username": "agent", "password": "wrong"})
+    user_list.ask(workspace.pk, now())
+    return agent
+
+
+def _properties(
+    workspace: Workspace, box: Sandbox, drain: Callable[[], object], agent: User
+) -> None:
+    program(workspace).call("PUT", encoded("API-1"), {"title": "By a program"})
+    for name in ("A-1", "A-2", "A-3"):
+        create(workspace, name, {"title": name}, origin="ADMIN", now=now())
+    drain()
+    for row in Property.objects.filter(object_reference_id__in=("A-1", "A-2")):
+        box.edit_property(row.platform_id, {"title": "Theirs"})
+        edit(row, {"title": "Ours"}, origin="ADMIN", now=now())
+    drain()
+    decided = Conflict.objects.get(real_estate_property__object_reference_id="A-1")
+    decide([of_side(decided, Conflict.Decision.OURS)], actor=agent, now=now())
+    rows = Property.objects.filter(object_reference_id="A-3")
+    batch = batches.choose(rows, Batch.Kind.PUSH, actor=agent, now=now())
+    batches.start(batch, actor=agent, now=now())
+    drain()
+
+
+def _feeds(workspace: Workspace, drain: Callable[[], object], folder: Path, boss: Client) -> None:
+    (folder / "unload.txt").write_text(as_idx(["F-1", "F-2"]))
+    Source.objects.create(
+        workspace=workspace,
+        sender=Sender.objects.create(workspace=workspace, name="Agency"),
+        address=f"{folder}/unload.txt",
+        secret="canary-source-secret",
+        due_at=now(),
+    )
+    drain()
+    chosen = {"action": "release", "_selected_action": Import.objects.get().pk}
+    assert boss.post(reverse("admin:properties_import_changelist"), chosen).status_code == 302
+    drain()
+
+
+def _orders(workspace: Workspace, box: Sandbox, drain: Callable[[], object], boss: Client) -> None:
+    placed = {"user": "AGENT-1", "products": ["GROUND_PHOTO", "FLOOR_PLAN"], "now": now()}
+    delivered = placement.place(workspace, reference="A-1", **placed).order
+    for _ in range(9):
+        box.step()
+        box.deliver()
+        drain()
+    boss.get(reverse("admin:orders_order_change", args=[delivered.pk]))
+    cancelled = placement.place(workspace, reference="A-3", **placed).order
+    changes.cancel(cancelled, user="AGENT-1", reason="sold", now=now())
+    Between(box, PLATFORM).after = _lose_the_answer_to_an_order
+    with suppress(OutcomeUnknown):
+        placement.place(workspace, reference="A-3", **placed)
+    transport.MOUNTS[PLATFORM] = WsgiAdapter(box)
+    call_command("forget_person", "photographer.one@example.com", stdout=StringIO())
+
+
+def _lose_the_answer_to_an_order(environ: dict[str, str]) -> None:
+    if (environ["REQUEST_METHOD"], environ["PATH_INFO"]) == ("POST", "/v1/orders"):
+        raise TimeoutError
+
+
+def _left_over(workspace: Workspace, agent: User) -> None:
+    create(workspace, "N-1", {"title": "Not pushed yet"}, origin="ADMIN", now=now())
+    edited = Property.objects.get(object_reference_id="A-3")
+    edit(edited, {"title": "Edited"}, origin="ADMIN", now=now())
+    order = {"reference": "A-3", "user": "AGENT-1", "products": ["GROUND_PHOTO"], "now": now()}
+    one = placement.prepare(workspace, actor=agent, **order)
+    confirmation.confirm(one, revision=one.revision, account=agent, now=now())
+    selection.begin(Property.objects.filter(object_reference_id="F-1"), account=agent, now=now())
+    event = json.dumps(sample("MARKETING_MATERIALS_READY", at=now(), fields={})).encode()
+    callback = {"headers": {}, "method": "POST", "source": ReceivedEvent.Source.CALLBACK}
+    store.store(workspace.pk, event, now=now(), **callback)
+    Order.objects.update(due_at=now())
+    publish("orders", workspace.pk)
+    wanted.want(Material.objects.all(), now=now())

@@ -1,0 +1,83 @@
+"""An installation of each release so far goes on with the product of today."""
+
+import tomllib
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.utils.timezone import now
+
+from crm_sync.models import ReceivedEvent
+from orders.models import Placement
+from properties.feeds.swissrets import writer
+from properties.models import Property
+from sandbox.state.workspace import Workspace as PlatformState
+from tests.roles import addresses, lists_and_forms
+from tests.upgrades.dumps import ROOT, Dump, digest, keys, releases, secrets, tables_of_ours
+
+each_release = pytest.mark.parametrize("dump", releases(), indirect=True)
+on_a_database = pytest.mark.django_db(transaction=True)
+
+
+def migrate() -> None:
+    call_command("migrate", verbosity=0)
+
+
+@each_release
+@on_a_database
+def test_no_row_and_no_secret_is_lost_and_the_audit_finds_nothing(dump):
+    before = keys()
+    migrate()
+    after = keys()
+    lost = {table: rows - after.get(table, set()) for table, rows in before.items()}
+    assert {table: rows for table, rows in lost.items() if rows} == {}
+    assert secrets() == dump.beside["secrets"]
+    call_command("audit", stdout=StringIO())
+
+
+@each_release
+@on_a_database
+def test_what_was_due_is_settled_with_the_platform(dump, box, drain_all):
+    migrate()
+    box.workspace = PlatformState.from_json(dump.beside["platform"])
+    there = len(box.workspace.orders)
+    drain_all()
+    # What a release left to a person still waits for one.
+    states = Property.objects.with_state(now()).values_list("sync_state", flat=True)
+    assert set(states) == {"IN_SYNC", "CONFLICT"}
+    assert not ReceivedEvent.objects.filter(state__in=("RECEIVED", "FAILED")).exists()
+    assert set(Placement.objects.values_list("state", flat=True)) == {
+        "PLACED",
+        "UNCERTAIN",
+        "DRAFT",
+    }
+    assert len(box.workspace.orders) == there + 1
+    call_command("drift", "main", stdout=StringIO())
+    call_command("audit", stdout=StringIO())
+
+
+@each_release
+@on_a_database
+def test_every_page_opens(dump, box, boss):
+    migrate()
+    rows = {one._meta.label_lower: one._base_manager.last() for one in tables_of_ours()}
+    group = Placement.objects.exclude(group=None).latest("pk").group
+    pages = addresses(rows | {"group": group})
+    found = {page: boss.get(page).status_code for page in (*lists_and_forms(), *pages.values())}
+    # Nobody adds or deletes some rows, and a few addresses are for POST or for a file.
+    assert set(found.values()) == {200, 302, 403, 404, 405}
+    always = [page for page in found if page.endswith(("/change/", "/history/", "/live/"))]
+    assert {found[page] for page in always} == {200, 302}
+    assert len(always) > 40
+
+
+@pytest.mark.parametrize("vendor", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("release", releases())
+def test_a_migration_that_was_released_is_never_edited(release, vendor):
+    known = Dump(release, vendor).beside["migrations"]
+    assert {name: digest(ROOT / name) for name in known} == known
+
+
+def test_the_newest_release_is_the_version_that_each_place_names():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert (writer.VERSION, releases()[0]) == (version, version)
