@@ -5,20 +5,30 @@ from dataclasses import dataclass
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 TEXT = ""
 
-PUSH = "tests/properties/test_push.py"
-MACHINE = "tests/properties/test_push_machine.py"
-DUE = "tests/crm_sync/test_due.py"
+API = "tests/crm_sync/api/test_api.py"
+API_ORDERS = "tests/orders/api/test_orders.py"
+CHANGES = "tests/orders/test_order_changes_admin.py"
 COMMITS = "tests/crm_sync/test_commits.py"
+CONFIRMED = "tests/orders/test_confirmed.py"
+CREATIONS = "tests/properties/test_creation_storm.py"
 DISPATCH = "tests/crm_sync/test_doorbell.py"
 DRAINS = "tests/journeys/test_drain_laws.py"
+DUE = "tests/crm_sync/test_due.py"
+FETCH = "tests/properties/sources/test_fetch.py"
 LANES = "tests/crm_sync/test_lanes.py"
-RUNNER = "tests/crm_sync/test_runner.py"
-TICKER = "tests/crm_sync/test_ticker.py"
-CHANGES = "tests/orders/test_order_changes_admin.py"
-CREATIONS = "tests/properties/test_creation_storm.py"
+MACHINE = "tests/properties/test_push_machine.py"
+MESSAGES = "tests/orders/test_outgoing_messages.py"
 OUTAGE = "tests/properties/test_outage.py"
+OUTGOING = "tests/crm_sync/test_outgoing.py"
 PLACING = "tests/orders/test_placement_queue.py"
 POISON = "tests/properties/test_poison.py"
+PUSH = "tests/properties/test_push.py"
+RESTORED = "tests/journeys/test_restored.py"
+ROUTES = "tests/test_api_routes.py"
+RUNNER = "tests/crm_sync/test_runner.py"
+SOURCES = "tests/properties/sources/test_worker.py"
+TICKER = "tests/crm_sync/test_ticker.py"
+WRONG_SECRETS = "tests/crm_sync/test_wrong_secrets.py"
 
 
 @dataclass(frozen=True)
@@ -513,6 +523,135 @@ MUTANTS = (
         "count > WIDTH",
         "False",
         ("tests/properties/feeds/test_idx_layout.py", "tests/properties/feeds/test_idx_laws.py"),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a token may do what no scope of it allows (S12)",
+        "crm_sync/api",
+        "HasScope.has_permission",
+        "A in request.auth.scopes",
+        "True",
+        (f"{API}::test_a_scope_that_is_missing_is_403_and_names_it",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a token of one workspace reads the rows of another (S12)",
+        "crm_sync/api",
+        "View.within",
+        "rows.filter(**A)",
+        "rows",
+        (f"{ROUTES}::test_a_token_of_another_workspace_finds_nothing_and_changes_nothing",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "the database holds the tokens of the API in the clear (S5)",
+        "crm_sync/api",
+        "_digest",
+        "hashlib.sha256(A).hexdigest()",
+        "token",
+        (f"{API}::test_a_token_is_shown_once_and_only_its_digest_is_kept",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a token may call as often as it likes (S12)",
+        "crm_sync/api",
+        "TokenRate.allow_request",
+        "A <= settings.API_CALLS_A_MINUTE",
+        "A > 0",
+        (f"{API}::test_a_token_that_calls_too_often_waits_for_the_next_minute",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "one key of a program orders twice (I9)",
+        "orders/placing",
+        "place_once",
+        "(key, digest, program)",
+        '(f"{key} {now}", digest, program)',
+        (f"{API_ORDERS}::test_a_key_that_names_another_wish_is_refused_and_one_is_required",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a signature holds for a message of any age",
+        "crm_sync/outgoing",
+        "headers",
+        'b".".join((A, B, body))',
+        'b".".join((A, body))',
+        (f"{OUTGOING}::test_the_signature_is_that_of_the_specification",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a message that is not taken is tried again at once",
+        "crm_sync/outgoing",
+        "next_try",
+        "now + delay * A",
+        "now",
+        (f"{OUTGOING}::test_what_is_not_taken_is_tried_again_by_the_schedule",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a push has ended before its message is written",
+        "properties/push",
+        "Holder._finish",
+        "outgoing.tell(row, message, now=now)",
+        "transaction.on_commit(lambda: outgoing.tell(row, message, now=now))",
+        (f"{MESSAGES}::test_a_push_has_not_ended_before_its_message_is_written",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "an address that somebody gave us leads into our own network (S13)",
+        "crm_sync/platform",
+        "_may_be_asked",
+        "addresses.is_public(ip) or A",
+        "True",
+        (
+            f"{FETCH}::test_our_own_network_is_refused_unless_it_is_named",
+            f"{OUTGOING}::test_our_own_network_and_plain_http_are_not_told",
+        ),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a feed that is the same as the last one is imported again",
+        "properties/sources",
+        "_Look._is_same",
+        "(arrived.digest, A) != B",
+        "True",
+        (f"{SOURCES}::test_a_file_without_a_date_is_told_by_its_digest",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a feed of a source may lack most of what it held",
+        "properties/imports",
+        "FullFeedGuard.fault",
+        "missing <= A",
+        "True",
+        (f"{SOURCES}::test_a_feed_that_shrinks_is_not_imported_and_told_once",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a restored backup overwrites what is newer on the platform (I4)",
+        "properties/push",
+        "reconcile",
+        "document is not None and after_restore.is_unread(row, restored_at)",
+        "False",
+        (f"{RESTORED}::test_after_restored_nothing_that_is_newer_on_the_platform_is_overwritten",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "each wrong secret costs a write (S22)",
+        "crm_sync/inbox",
+        "_refuse",
+        "wrong.are_too_many(A, B, most=C, now=D)",
+        "False",
+        (f"{WRONG_SECRETS}::test_who_is_over_the_limit_is_so_for_one_workspace_and_one_address",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "an event alone confirms what it says (S10)",
+        "orders/mirror",
+        "write",
+        "lww_field.confirmed and before != value",
+        "False",
+        (f"{CONFIRMED}::test_a_forged_end_is_marked_told_to_nobody_and_reverted_by_the_read",),
         (SQLITE,),
     ),
 )

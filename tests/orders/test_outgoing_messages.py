@@ -2,10 +2,11 @@
 
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
@@ -85,6 +86,22 @@ def test_a_property_in_sync_reaches_the_receiver_signed(workspace, row, receiver
     drain_all()
     first, second = (one["data"]["revision"] for one in told())
     assert first < second
+
+
+def test_a_push_has_not_ended_before_its_message_is_written(workspace, row, drain_all):
+    def full(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith('INSERT INTO "crm_sync_outgoingmessage"'):
+            raise OperationalError("the disk is full")
+        return execute(sql, *rest)
+
+    mine = create(workspace, "MH-1001", {"title": "Flat"}, origin="ADMIN", now=now())
+    with connection.execute_wrapper(full), suppress(OperationalError):
+        drain_all()
+    mine.refresh_from_db()
+    assert (mine.due_at is None, mine.told, told()) == (False, "", [])
+    Property.objects.update(due_at=now(), lease_token=None, lease_until=None)
+    drain_all()
+    assert [one["data"]["reference"] for one in told("property.in_sync")] == ["MH-1001"]
 
 
 def test_a_refusal_names_each_field(box, workspace, row, drain_all):
