@@ -172,7 +172,8 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         order = self.get_queryset(request).filter(pk=pk).first()
         if order is None:
             raise Http404
-        context = {"original": order, "can_act": self.has_act_permission(request)}
+        can_act = self.has_act_permission(request)
+        context = {"original": order, "opts": self.opts, "can_act": can_act}
         context |= self.page_context(request, order)
         return render(request, "orders/order_live.html", context)
 
