@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
+from crm_sync import second_factor
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import ReceivedEvent
 from properties.models import Conflict
@@ -60,6 +61,7 @@ SECTIONS = (
             ("Users", "person", "auth.user"),
             ("Groups", "group", "auth.group"),
             ("Failed logins", "lock_clock", "axes.accessattempt"),
+            ("Second factors", "phonelink_lock", "otp_totp.totpdevice"),
         ),
     ),
 )
@@ -85,7 +87,9 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
         "icon": "manage_accounts",
         "link": reverse("admin:orders_personsettings_mine"),
     }
-    groups[0]["items"] = [overview, *groups[0]["items"], mine]
+    factor = {"title": "Second factor", "icon": "security", "link": reverse(second_factor.MINE)}
+    asked = [factor] if second_factor.concerns(request.user) else []
+    groups[0]["items"] = [overview, *groups[0]["items"], mine, *asked]
     _mark(request.path, [item for group in groups for item in group["items"]])
     return groups
 

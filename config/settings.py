@@ -162,6 +162,9 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "django_celery_beat",
     "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "crm_sync",
     "properties",
     "orders",
@@ -176,6 +179,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
+    "crm_sync.second_factor.gate",
     "orders.zone.in_own_zone",
     "properties.imports.upload_limit.known_people_only",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -252,6 +257,10 @@ AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # who keeps trying waits 
 AXES_ENABLE_ADMIN = False  # crm_sync.admin.login_failures has our look
 AXES_DISABLE_ACCESS_LOG = True  # who came when is nobody's business (S23)
 AXES_VERBOSE = False
+AXES_SENSITIVE_PARAMETERS = ["code", "token", "secret", "address"]  # not kept with a failure
+# A code beside the password: of those who have an app, or of everybody (docs/operations.md).
+ADMIN_SECOND_FACTOR = env.one_of("ADMIN_SECOND_FACTOR", "off", ("off", "optional", "required"))
+OTP_TOTP_ISSUER = f"CRM sync {urlsplit(PUBLIC_BASE_URL).hostname}"  # what the app calls it
 # Seconds from a login until the next one is asked for, whatever was done meanwhile.
 SESSION_COOKIE_AGE = env.int("SESSION_AGE", default=8 * 3600)
 LANGUAGE_CODE = "en"

@@ -39,7 +39,7 @@ def locked_out(
     minutes = round(settings.AXES_COOLOFF_TIME.total_seconds() / 60)
     context = admin.site.each_context(request) | {
         "title": "Log in",
-        "text": f"{settings.AXES_FAILURE_LIMIT} wrong passwords in a row. For {minutes} minutes"
+        "text": f"{settings.AXES_FAILURE_LIMIT} failed logins in a row. For {minutes} minutes"
         " nobody can log in with this name from your address, not even with the right password.",
         "advice": "Wait, then try again. If you have forgotten your password, ask a superuser for a"
         " new one.",

@@ -6,10 +6,12 @@ from crm_sync.admin.accounts import GroupAdmin, UserAdmin
 from crm_sync.admin.api_token import ApiTokenAdmin
 from crm_sync.admin.gap import GapAdmin
 from crm_sync.admin.login_failures import LoginFailureAdmin
+from crm_sync.admin.login_form import LoginForm
 from crm_sync.admin.outgoing import OutgoingMessageAdmin
 from crm_sync.admin.platform_call import PlatformCallAdmin
 from crm_sync.admin.received_event import ReceivedEventAdmin
 from crm_sync.admin.schedules import CrontabScheduleAdmin, IntervalScheduleAdmin, PeriodicTaskAdmin
+from crm_sync.admin.second_factor import SecondFactorAdmin
 from crm_sync.admin.subscription import SubscriptionAdmin
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.admin.webhook_monitor import WebhookMonitorAdmin
@@ -26,12 +28,15 @@ __all__ = [
     "PeriodicTaskAdmin",
     "PlatformCallAdmin",
     "ReceivedEventAdmin",
+    "SecondFactorAdmin",
     "SubscriptionAdmin",
     "UserAdmin",
     "WebhookMonitorAdmin",
     "WorkspaceAdmin",
 ]
 
+admin.site.login_form = LoginForm
+admin.site.login_template = "crm_sync/login.html"
 admin.site.index_template = "crm_sync/dashboard.html"
 admin.site.index_title = "Overview"
 admin.site.empty_value_display = EMPTY

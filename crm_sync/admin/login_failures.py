@@ -17,7 +17,7 @@ class LoginFailureAdmin(ReadOnlyAdmin):
     workspace_path = None
     empty = Empty(
         "Nobody has failed to log in",
-        "A name with a wrong password is listed here until its next successful login.",
+        "A name with a wrong password or code is listed here until its next successful login.",
     )
     list_display = ("name", "address", "failures", "browser", "last")
     list_display_links = None
@@ -28,15 +28,13 @@ class LoginFailureAdmin(ReadOnlyAdmin):
 
     name = column("name", lambda row: row.username or "", "username")
     address = column("address", lambda row: row.ip_address or "", "ip_address")
-    failures = column(
-        "wrong passwords", lambda row: row.failures_since_start, "failures_since_start"
-    )
+    failures = column("failures", lambda row: row.failures_since_start, "failures_since_start")
     browser = column("browser", lambda row: row.user_agent[:80])
     last = moment_column("last", "attempt_time")
 
     @action(description="Unlock", permissions=["act"])
     def unlock(self, request: HttpRequest, queryset: QuerySet[AccessAttempt]) -> None:
-        """Forget the wrong passwords, so that they may log in again (POST only)."""
+        """Forget the failures, so that they may log in again (POST only)."""
         self.note(request, queryset, "Unlocked.")
         count, _ = queryset.order_by().delete()
         messages.success(request, f"Unlocked: {count}.")

@@ -40,7 +40,7 @@ def test_five_wrong_passwords_lock_a_name_at_an_address_for_fifteen_minutes(ada,
         fifth = enter("wrong-5")
         assert fifth.status_code == 429
         text = fifth.content.decode()
-        assert "5 wrong passwords in a row. For 15 minutes nobody can log in with this name" in text
+        assert "5 failed logins in a row. For 15 minutes nobody can log in with this name" in text
         # Not even with the right one; from elsewhere, and by another name, all is as before.
         clock.shift(timedelta(minutes=14))
         assert enter(GOOD).status_code == 429
@@ -108,6 +108,7 @@ def test_credentials_ask_for_the_password_ten_minutes_after_the_login(box, works
             answer = browser.post(address, entered | {"password": password})
             assert login.WRONG in answer.content.decode()
             assert Workspace.objects.get().credentials_at == before
+        assert "token=****" in AccessAttempt.objects.get().post_data
         assert browser.post(address, entered | {"password": GOOD}).status_code == 302
         assert Workspace.objects.get().credentials_at == timezone.now()
         # That was asked just now.

@@ -32,7 +32,12 @@ else:
     )
     from unfold.decorators import action, display
     from unfold.widgets import UnfoldAdminAutocompleteWidget
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.forms import (
+    AdminPasswordChangeForm,
+    AuthenticationForm,
+    UserChangeForm,
+    UserCreationForm,
+)
 from unfold.views import UnfoldModelAdminViewMixin
 from unfold.widgets import (
     UnfoldAdminFileFieldWidget,
@@ -47,6 +52,7 @@ from unfold.widgets import (
 
 __all__ = [
     "AdminPasswordChangeForm",
+    "AuthenticationForm",
     "AutocompleteSelectFilter",
     "ChoicesDropdownFilter",
     "DropdownFilter",

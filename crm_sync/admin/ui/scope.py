@@ -13,7 +13,7 @@ from crm_sync.admin.ui.paginator import ListPaginator, RowsOnce
 from crm_sync.secrets import EncryptedTextField
 
 # Who knows one of these may call us, or act in somebody's name.
-SECRET_NAMES = frozenset({"uuid", "token", "token_digest", "lease_token"})
+SECRET_NAMES = frozenset({"uuid", "key", "token", "token_digest", "lease_token"})
 
 
 class ScopedAdmin(ModelAdmin):

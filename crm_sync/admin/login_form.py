@@ -1,0 +1,44 @@
+"""The form of the login: a name, a password, and a code where a second factor is on (S17)."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.signals import user_login_failed
+
+from crm_sync import second_factor
+from crm_sync.admin.ui.base import AuthenticationForm
+
+
+class LoginForm(AuthenticationForm):  # type: ignore[misc]
+    """Asks for all at once, so that no session is there before the code was right."""
+
+    code = forms.CharField(
+        required=False,
+        max_length=20,
+        help_text="Of your app, or a recovery code. Leave it empty if you have set up neither.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not second_factor.is_on():
+            del self.fields["code"]
+            return
+        look = {"class": self.fields["password"].widget.attrs["class"]}
+        hints = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
+        self.fields["code"].widget.attrs |= look | hints
+
+    def clean(self) -> Any:
+        """Ask for the code of whoever has one; a wrong one counts like a wrong password."""
+        cleaned = super().clean()
+        person = self.get_user()
+        if person is None or "code" not in self.fields or second_factor.app_of(person) is None:
+            return cleaned
+        code = self.cleaned_data.get("code", "")
+        device, fault = second_factor.used(person, code)
+        if not fault:
+            person.otp_device = device  # django-otp writes it to the session
+            return cleaned
+        if code:
+            named = {"username": person.get_username()}
+            user_login_failed.send(__name__, credentials=named, request=self.request)
+        raise forms.ValidationError(fault)

@@ -1,0 +1,147 @@
+"""The second factor of a login: a code of an app, or a recovery code (S17).
+
+ADMIN_SECOND_FACTOR says whether it is asked: `off`; `optional`, of those who have set it up;
+`required`, and whoever has not gets no other page. The codes, and a pause after wrong ones that
+doubles each time, are those of django-otp.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import django_otp
+from django.conf import settings
+from django.contrib.auth import logout
+from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+OFF, OPTIONAL, REQUIRED = "off", "optional", "required"
+DIGITS = 6  # of a code of an app; a recovery code is longer
+RECOVERY_CODES = 10
+MINE = "admin:otp_totp_totpdevice_mine"
+OPEN = (MINE, "admin:logout")  # to whoever has yet to set it up
+
+
+def is_on() -> bool:
+    """Tell whether anybody is asked for a second factor."""
+    return bool(settings.ADMIN_SECOND_FACTOR != OFF)
+
+
+def is_required() -> bool:
+    """Tell whether everybody has to set it up."""
+    return bool(settings.ADMIN_SECOND_FACTOR == REQUIRED)
+
+
+def concerns(person: Any) -> bool:
+    """Tell whether a person can be asked: not who has no password here, whom a proxy lets in."""
+    return is_on() and person.is_authenticated and bool(person.has_usable_password())
+
+
+def app_of(person: User) -> Any:
+    """Return the app that a person has set up, None without one."""
+    return TOTPDevice.objects.devices_for_user(person, confirmed=True).first()
+
+
+# --- codes ---
+def used(person: User, code: str) -> tuple[Any, str]:
+    """Use a code up, of the app or for recovery; return its device, or None and why not."""
+    code = "".join(code.split()).lower()
+    is_of_app = code.isdecimal() and len(code) == DIGITS
+    kind = TOTPDevice if is_of_app else StaticDevice
+    device = kind.objects.devices_for_user(person, confirmed=True).first()
+    fault = refusal(person, device, code)
+    return (None, fault) if fault else (device, "")
+
+
+def refusal(person: User, device: Any, code: str) -> str:
+    """Return why a code of a device is refused; "" uses it up."""
+    if not code:
+        return "Enter the code that your app shows, or a recovery code."
+    if device is None:
+        return "This code is wrong."
+    is_allowed, why = device.verify_is_allowed()
+    if not is_allowed:
+        seconds = (why["locked_until"] - timezone.now()).total_seconds()
+        return f"Too many wrong codes. Wait {_span(seconds)}, then enter a new one."
+    if django_otp.verify_token(person, device.persistent_id, code):
+        return ""
+    return "This code is wrong, too old or used before. Enter the one that your app shows now."
+
+
+def _span(seconds: float) -> str:
+    if seconds < 100:
+        return f"{max(round(seconds), 1)} seconds"
+    return f"{round(seconds / 60)} minutes" if seconds < 6000 else f"{round(seconds / 3600)} hours"
+
+
+# --- setting up, and taking away ---
+def begin(person: User) -> Any:
+    """Make a device with a new secret, which is asked for after its first code alone."""
+    TOTPDevice.objects.devices_for_user(person, confirmed=False).delete()
+    return TOTPDevice.objects.create(user=person, name="App", confirmed=False)
+
+
+def begun(person: User) -> Any:
+    """Return the device that waits for its first code."""
+    return TOTPDevice.objects.devices_for_user(person, confirmed=False).first()
+
+
+@transaction.atomic
+def finish(person: User, device: Any) -> list[str]:
+    """Let a device whose code was right take the place of any other; return recovery codes."""
+    TOTPDevice.objects.filter(user=person).exclude(pk=device.pk).delete()
+    TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
+    return new_recovery_codes(person)
+
+
+@transaction.atomic
+def new_recovery_codes(person: User) -> list[str]:
+    """Make codes that each open once, in place of those before."""
+    StaticDevice.objects.filter(user=person).delete()
+    device = StaticDevice.objects.create(user=person, name="Recovery codes")
+    codes = [StaticToken.random_token() for _ in range(RECOVERY_CODES)]
+    StaticToken.objects.bulk_create(StaticToken(device=device, token=code) for code in codes)
+    return codes
+
+
+def recovery_codes_left(person: User) -> int:
+    """Count the recovery codes that were not used."""
+    return int(StaticToken.objects.filter(device__user=person).count())
+
+
+@transaction.atomic
+def remove(people: Iterable[int]) -> None:
+    """Take the app and the recovery codes from people, by their keys."""
+    for kind in (TOTPDevice, StaticDevice):
+        kind.objects.filter(user__in=people).delete()
+
+
+# --- each request ---
+def gate(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Answer nothing to a session that lacks the second factor; the API has no sessions."""
+
+    def serve(request: HttpRequest) -> HttpResponse:
+        has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
+        stopped = _stopped(request) if is_on() and has_session else None
+        return stopped or get_response(request)
+
+    return serve
+
+
+def _stopped(request: HttpRequest) -> HttpResponse | None:
+    person: Any = request.user
+    if not concerns(person) or person.is_verified():
+        return None
+    if app_of(person) is not None:  # a session of before it was set up, or switched on
+        logout(request)
+        return redirect_to_login(request.get_full_path(), reverse("admin:login"))
+    if is_required() and request.path not in [reverse(name) for name in OPEN]:
+        return HttpResponseRedirect(reverse(MINE))
+    return None
