@@ -15,6 +15,7 @@ from django.utils import timezone
 from crm_sync import health, registry
 from crm_sync.access import within
 from crm_sync.admin import stalled
+from crm_sync.admin.charts import charts
 from crm_sync.admin.live import live
 from crm_sync.admin.states import state_badge
 from crm_sync.admin.ui.cells import badge, moment, page_of, shortened
@@ -51,6 +52,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         | {
             "live": live(request.user, now) if sees_received_events else None,
             "live_url": reverse("admin:crm_sync_receivedevent_live"),
+            "charts": charts(request.user, now),
             "is_new": is_new,
             "parts": [show(request, now) for show in registry.hooks().overview],
             "groups": _groups(request),

@@ -21,7 +21,6 @@ def live(person: Person, now: datetime) -> dict[str, str]:
     known = inbox_stats(within(person, ReceivedEvent.objects.all()), now)
     return {
         "last_hour": str(known.last_hour),
-        "last_day": str(known.last_day),
         "pending": str(known.pending),
         "failed": str(known.failed),
         "quarantined": str(known.quarantined),

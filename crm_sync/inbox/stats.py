@@ -1,16 +1,30 @@
 """Figures of the inbox; each query uses an index or reads a bounded number of rows."""
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db import connection
 from django.db.models import QuerySet
 
 from crm_sync.models import ReceivedEvent
 
 State = ReceivedEvent.State
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+HOUR = timedelta(hours=1)
+IS_REPLAY = {"replay_of__gt": 0}  # SQLite does not use their index for IS NOT NULL beside a time
 NEWEST = 500  # rows from which the lag is computed
+
+# A range of the index on (state, received_at) for each figure: a GROUP BY takes two to ten times as
+# long.
+_BY_HOUR = """
+    WITH hours (number, since, until) AS (VALUES {hours}), states (name) AS (VALUES {states})
+    SELECT number, name, (
+        SELECT COUNT(*) FROM crm_sync_receivedevent
+        WHERE state = name AND received_at >= since AND received_at < until {within}
+    ) FROM hours CROSS JOIN states
+"""
 
 
 @dataclass(frozen=True)
@@ -24,7 +38,6 @@ class InboxStats:
     """
 
     last_hour: int
-    last_day: int
     pending: int
     quarantined: int
     failed: int
@@ -38,7 +51,6 @@ def inbox_stats(rows: QuerySet[ReceivedEvent], now: datetime) -> InboxStats:
     first = pending.order_by("received_at").values_list("received_at", flat=True).first()
     return InboxStats(
         last_hour=received_since(rows, now - HOUR),
-        last_day=received_since(rows, now - DAY),
         pending=pending.count(),
         quarantined=rows.filter(state=State.QUARANTINED).count(),
         failed=rows.filter(state=State.FAILED).count(),
@@ -51,8 +63,42 @@ def received_since(rows: QuerySet[ReceivedEvent], since: datetime) -> int:
     """Return how many of these events came since then; a replay did not come."""
     # All states are named, so that the index on (state, received_at) alone answers among millions;
     # it does not hold `replay_of`, and the few replays have an index of their own.
-    came = rows.filter(state__in=State.values, received_at__gte=since)
-    return came.count() - came.filter(replay_of__isnull=False).count()
+    came = rows.filter(received_at__gte=since)
+    return came.filter(state__in=State.values).count() - came.filter(**IS_REPLAY).count()
+
+
+def by_hour(
+    hours: Sequence[datetime], workspaces: list[int] | None
+) -> Counter[tuple[datetime, str]]:
+    """Return how many events that came in an hour are in which state now; a replay did not come.
+
+    Args:
+        hours: their beginnings in UTC, the oldest first.
+        workspaces: keys of those whose events count; None for all.
+    """
+    if workspaces == []:
+        return Counter()
+    adapt = connection.ops.adapt_datetimefield_value
+    values = [
+        one
+        for number, hour in enumerate(hours)
+        for one in (number, adapt(hour), adapt(hour + HOUR))
+    ]
+    mine = workspaces or []
+    within = f"AND workspace_id IN ({', '.join(['%s'] * len(mine))})" if mine else ""
+    statement = _BY_HOUR.format(
+        hours=", ".join(["(%s, %s, %s)"] * len(hours)),
+        states=", ".join(["(%s)"] * len(State.values)),
+        within=within,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*values, *State.values, *mine])
+        came = Counter({(hours[n], state): count for n, state, count in cursor.fetchall()})
+    rows = ReceivedEvent.objects.filter(received_at__gte=hours[0], **IS_REPLAY)
+    replays = rows.filter(workspace__in=mine) if mine else rows
+    for at, state in replays.values_list("received_at", "state"):
+        came[at.replace(minute=0, second=0, microsecond=0), state] -= 1
+    return came
 
 
 def _lag(rows: QuerySet[ReceivedEvent], since: datetime) -> timedelta | None:

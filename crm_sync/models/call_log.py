@@ -135,5 +135,6 @@ def clear(*, now: datetime) -> int:
     ):
         while keys := list(rows.order_by("pk").values_list("pk", flat=True)[:CHUNK]):
             removed += PlatformCall.objects.filter(pk__in=keys).delete()[0]
-    CallCount.objects.filter(hour__gt=TOTAL, hour__lt=old).delete()
+    seen = now - timedelta(days=max(days, 2))  # the overview shows 24 hours
+    CallCount.objects.filter(hour__gt=TOTAL, hour__lt=seen).delete()
     return removed

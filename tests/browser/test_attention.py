@@ -6,6 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
 from django.utils.timezone import now
+from playwright.sync_api import expect
 
 from crm_sync.models import Heartbeat, ReceivedEvent, Workspace
 from orders.models import Order
@@ -130,6 +131,24 @@ def test_the_figures_of_the_overview_move_by_themselves(visit, stock):  # noqa: 
     page.wait_for_function(f"{FIGURE} === '{before}'")
     ReceivedEvent.objects.filter(state="QUARANTINED").delete()
     page.wait_for_function(f"{FIGURE} === '0'")
+    assert (window.foreign, window.errors) == ([], [])
+
+
+def test_the_charts_and_what_needs_attention_are_asked_for_once_a_minute(visit, stock):  # noqa: F811
+    ReceivedEvent.objects.filter(state="QUARANTINED").delete()
+    window = visit()
+    window.page.clock.install()
+    page = window.log_in()
+    chart = page.get_by_role("region", name="Received events")
+    expect(chart.get_by_role("listitem").last).to_have_text("0 failed or not understood")
+    chart.get_by_text("As a table").click()
+    failed = ReceivedEvent.objects.earliest("pk")
+    why = {"state": "FAILED", "effect": "the disk was full", "canonical_digest": ""}
+    ReceivedEvent.objects.filter(pk=failed.pk).update(**why)
+    page.clock.run_for(61_000)
+    expect(chart.get_by_role("listitem").last).to_have_text("1 failed or not understood")
+    expect(chart.get_by_role("row")).to_have_count(25)  # what was unfolded stays so
+    expect(page.get_by_role("region", name="Needs attention")).to_contain_text("disk was full")
     assert (window.foreign, window.errors) == ([], [])
 
 

@@ -288,7 +288,6 @@ def test_the_figures_say_what_was_received_what_waits_and_how_long_it_takes(main
     response = boss.get(LIVE)
     assert response.context["live"] == {
         "last_hour": "25",
-        "last_day": "26",
         "pending": "2",
         "failed": "1",
         "quarantined": "1",

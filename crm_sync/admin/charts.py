@@ -1,0 +1,133 @@
+"""The charts of the overview: what was received and called in each of the last 24 hours."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Sum
+from django.utils import timezone
+
+from crm_sync.access import within, workspace_keys
+from crm_sync.admin.ui.cells import list_of
+from crm_sync.hooks.person import Person
+from crm_sync.inbox.stats import HOUR, by_hour
+from crm_sync.models import CallCount, ReceivedEvent
+from crm_sync.models.platform_call import CallResult
+
+State = ReceivedEvent.State
+HOURS = 24  # the last of them still runs
+HEIGHT, WIDTH = 100, 10  # of the plot and of a column, in units of its own
+LEAST = 3  # high is what happened at all, so that one failure among thousands is seen
+
+
+@dataclass(frozen=True)
+class Series:
+    """What one colour stands for: these states or results, counted together."""
+
+    title: str
+    tone: str
+    values: tuple[str, ...]
+
+
+EVENTS = (
+    Series("processed", "good", (State.APPLIED, State.DUPLICATE, State.STALE, State.IGNORED)),
+    Series("waiting", "info", (State.RECEIVED, State.EARLY)),
+    Series("failed or not understood", "danger", (State.FAILED, State.QUARANTINED)),
+)
+_R = CallResult
+CALLS = (
+    Series("answered", "good", (_R.OK, _R.NOT_FOUND)),
+    Series("limited or busy", "warning", (_R.BUSY,)),
+    Series("failed or refused", "danger", (_R.FAILED, _R.REFUSED, _R.AUTH, _R.NO_ANSWER)),
+)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A part of a column, from the top of the plot in its units."""
+
+    tone: str
+    top: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Column:
+    """One hour, in the zone of whoever looks: a figure for each series, in words, and as bars."""
+
+    left: int
+    hour: str
+    counts: list[int]
+    text: str
+    bars: list[Bar]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A column for each hour, the oldest first.
+
+    Attributes:
+        noun: what is counted, in the plural.
+        link: the list of it.
+        totals: each series with its sum.
+        most: the largest sum of an hour, which is as high as the plot; 0 where nothing happened.
+    """
+
+    title: str
+    noun: str
+    link: str
+    totals: list[tuple[Series, int]]
+    most: int
+    columns: list[Column]
+
+
+def charts(person: Any, now: datetime) -> list[Chart]:
+    """Return the charts that a person may see, of her workspaces; three queries."""
+    this_hour = now.replace(minute=0, second=0, microsecond=0)
+    hours = [this_hour - HOUR * back for back in reversed(range(HOURS))]
+    found = []
+    if person.has_perm("crm_sync.view_receivedevent"):
+        counts = by_hour(hours, workspace_keys(person))
+        names = "Received events", "events", list_of("crm_sync.receivedevent")
+        found.append(Chart(*names, *_drawn(EVENTS, hours, counts)))
+    if person.has_perm("crm_sync.view_platformcall"):
+        counts = _calls(person, hours[0])
+        names = "Calls to the platform", "calls", list_of("crm_sync.platformcall")
+        found.append(Chart(*names, *_drawn(CALLS, hours, counts)))
+    return found
+
+
+def _calls(person: Person, since: datetime) -> Counter[tuple[datetime, str]]:
+    rows = within(person, CallCount.objects.filter(hour__gte=since)).order_by()
+    sums = rows.values_list("hour", "result").annotate(Sum("count"))
+    return Counter({(hour, result): count for hour, result, count in sums})
+
+
+def _drawn(
+    series: Sequence[Series], hours: Sequence[datetime], counts: Counter[tuple[datetime, str]]
+) -> tuple[list[tuple[Series, int]], int, list[Column]]:
+    """Return the totals, the most in an hour, and the columns."""
+    table = [[sum(counts[hour, one] for one in each.values) for each in series] for hour in hours]
+    totals = [sum(figures) for figures in zip(*table, strict=True)]
+    most = max(map(sum, table))
+    columns = []
+    for number, (hour, row) in enumerate(zip(hours, table, strict=True)):
+        at = f"{timezone.localtime(hour):%H:%M}"
+        told = [f"{count} {one.title}" for one, count in zip(series, row, strict=True) if count]
+        text = f"From {at}: {', '.join(told) or 'none'}"
+        columns.append(Column(number * WIDTH, at, row, text, _bars(series, row, most)))
+    return list(zip(series, totals, strict=True)), most, columns
+
+
+def _bars(series: Sequence[Series], row: list[int], most: int) -> list[Bar]:
+    """Stack one hour from the bottom; the highest part makes room for what is hardly there."""
+    heights = [max(LEAST, round(HEIGHT * count / most)) if count else 0 for count in row]
+    heights[heights.index(max(heights))] -= max(0, sum(heights) - HEIGHT)
+    bars, top = [], HEIGHT
+    for one, height in zip(series, heights, strict=True):
+        top -= height
+        if height:
+            bars.append(Bar(one.tone, top, height))
+    return bars
