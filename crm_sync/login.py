@@ -1,4 +1,4 @@
-"""Who logs in: one line for each failure, an end to guessing, and a password asked again (S17)."""
+"""Logins: a log line for each failure, a lock against guessing, the password asked again (S17)."""
 
 import logging
 from datetime import datetime, timedelta
@@ -60,7 +60,7 @@ def needs_password(request: HttpRequest, now: datetime) -> bool:
 
 
 def is_confirmed(request: HttpRequest, password: str, now: datetime) -> bool:
-    """Tell whether it is who has logged in: by the password, where it has to be asked.
+    """Tell whether the password, where it has to be asked, is that of the user.
 
     A wrong one counts like one at the login.
     """
@@ -82,7 +82,7 @@ def _in(sender: Any, request: HttpRequest, user: AbstractBaseUser, **_: Any) -> 
 def _failed(
     sender: Any, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any
 ) -> None:
-    """Write one line; a name that nobody has is left out, since it may be a password."""
+    """Write one log line; a name without an account is left out, since it may be a password."""
     name = str(credentials.get("username") or "")
     known = User.objects.filter(username=name).exists()
     where = address(request) if request is not None else None
@@ -91,6 +91,6 @@ def _failed(
 
 
 def listen() -> None:
-    """Hear of logins from now on; after `axes`, which says who is locked out."""
+    """Connect the signals of logins; after `axes`, which says who is locked out."""
     user_logged_in.connect(_in, dispatch_uid="crm_sync.login.in")
     user_login_failed.connect(_failed, dispatch_uid="crm_sync.login.failed")

@@ -41,7 +41,7 @@ def current() -> Trace:
 
 
 def begin(key: str = "", *, about: str = "", attempt: int = 0) -> None:
-    """Say what this thread does from now on; a new id where none is given."""
+    """Set what this thread does from now on; with a new id if none is given."""
     _current.set(Trace(key or new(), about, attempt))
 
 
@@ -51,7 +51,7 @@ def rename(key: str) -> None:
 
 
 def end() -> None:
-    """Say that this thread does nothing that anybody asked for."""
+    """Set that this thread does nothing."""
     _current.set(Trace())
 
 
@@ -66,7 +66,7 @@ def under(key: str) -> Iterator[None]:
 
 
 def new() -> str:
-    """Return an id that nothing else has."""
+    """Return a new, unique id."""
     return secrets.token_hex(LENGTH // 2)
 
 

@@ -1,4 +1,4 @@
-"""Takes a person out of all that is stored here, and marks who must not come back (S23).
+"""Removes a person from all that is stored here, and marks whom no read may store again (S23).
 
 Whom the words name is looked up first: among the users of the platform, the photographers and our
 own accounts; what stands there of the same person (e-mail, phone, whole name) is looked for as

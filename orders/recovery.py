@@ -1,4 +1,4 @@
-"""Orders after a backup was restored: all open ones are read, nothing is placed again (I9)."""
+"""Orders after a backup was restored: open ones are read, none is sent again (I9)."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ WHY = "A backup was restored: the order may have been sent after the backup was 
 
 
 def begin(workspace_id: int, now: datetime) -> Counts:
-    """Make open orders and the users due; what was on its way to be placed becomes uncertain."""
+    """Make open orders and the users due; a placement that was about to be sent is uncertain."""
     mine = Placement.objects.filter(workspace_id=workspace_id)
     on_the_way = Q(state=State.SENDING) | Q(state=State.READY, confirmed_at__isnull=False)
     placements = list(mine.filter(on_the_way, order=None))
@@ -39,7 +39,7 @@ def unread(workspace_id: int, since: datetime) -> Counts:
 
 
 def for_people(workspace_id: int, since: datetime) -> Counts:
-    """Count the placements that nobody knows the end of."""
+    """Count the uncertain placements."""
     mine = Placement.objects.filter(workspace_id=workspace_id)
     return {"uncertain placements": mine.filter(state=State.UNCERTAIN).count()}
 

@@ -1,4 +1,4 @@
-"""The properties after a backup was restored: read first, ask about each difference."""
+"""The properties after a backup was restored: each is read before it is sent."""
 
 from datetime import datetime
 
@@ -14,15 +14,15 @@ THERE = Q(platform_id__isnull=False)
 
 
 def begin(workspace_id: int, now: datetime) -> Counts:
-    """Make each property due that the platform may have, and end each import that is open.
+    """Make each property due that the platform may have, and cancel each open import.
 
-    What was not there and not on its way stays as it is: the walk finds what is there by now.
+    A property that was not on the platform and not due stays so: the walk finds it if it is there.
     """
     mine = Property.objects.filter(workspace_id=workspace_id)
     there = mine.filter(THERE | Q(due_at__isnull=False))
     count = there.count()
     there.filter(Q(due_at=None) | Q(due_at__gt=now)).update(due_at=now)
-    # Its pages are those of then.
+    # An unfinished walk belongs to the time of the backup.
     Walk.objects.filter(workspace_id=workspace_id, finished_at=None).delete()
     imports = Import.objects.filter(workspace_id=workspace_id, state__in=Import.OPEN)
     ended = upload.cancel(imports, now=now)

@@ -1,1 +1,1 @@
-"""What every part of the HTTP API shares; each app brings its own addresses."""
+"""What all calls of the HTTP API share; each app has its own addresses."""

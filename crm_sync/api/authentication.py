@@ -15,10 +15,10 @@ from crm_sync.models import ApiToken
 
 
 class BearerToken(BaseAuthentication):
-    """`Authorization: Bearer crm_…`; nothing else, no session and no query (S3)."""
+    """Only `Authorization: Bearer crm_…`: no session and no query (S3)."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, ApiToken] | None:
-        """Return the token of a call; None where it has none.
+        """Return the token of a call; None without one.
 
         Raises:
             AuthenticationFailed: it is not known, revoked or has expired.
@@ -28,16 +28,16 @@ class BearerToken(BaseAuthentication):
             return None
         token = tokens.find(said.strip(), now=timezone.now())
         if token is None:
-            raise AuthenticationFailed("The token is not known, was revoked, or has expired.")
+            raise AuthenticationFailed("The token is unknown, was revoked, or has expired.")
         return AnonymousUser(), token
 
     def authenticate_header(self, request: Request) -> str:
-        """Say what a call without a token needs: so the answer is 401."""
+        """Name the scheme, so that a call without a token is answered 401."""
         return "Bearer"
 
 
 class IsKnown(BasePermission):
-    """The call has a token; whatever that may do."""
+    """The call has a token, with any scope."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         """Tell whether it has."""
@@ -45,7 +45,7 @@ class IsKnown(BasePermission):
 
 
 class HasScope(BasePermission):
-    """The token has what the view asks for in `scopes`, by method."""
+    """The token has the scope that the view names for the method."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         """Tell whether it has.
@@ -63,7 +63,7 @@ class HasScope(BasePermission):
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the schema names it."""
+    """How the schema describes the token."""
 
     target_class = BearerToken
     name = "token"

@@ -15,7 +15,7 @@ DEEPEST = 40  # a document of a property has five levels
 
 
 class JsonObject(BaseParser):
-    """Reads no more than the limit, whatever length the call names, or names none."""
+    """Reads at most the limit, whatever `Content-Length` says."""
 
     media_type = "application/json"
 
@@ -67,10 +67,10 @@ def _members(value: object) -> list[object]:
 
 
 class Strict(Serializer[Any]):
-    """Says which member of a body it does not know, instead of leaving it out in silence."""
+    """Refuses a member of a body that it does not know, instead of ignoring it."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the values, once each name is known."""
+        """Return the values if every name is known."""
         if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
             raise ValidationError(dict.fromkeys(sorted(unknown), "There is no such field."))
         return super().to_internal_value(data)

@@ -1,4 +1,4 @@
-"""The one shape of every error of the API: `code`, `message`, and a list of `fields`."""
+"""The shape of every error of the API: `code`, `message`, and a list of `fields`."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -13,12 +13,12 @@ from crm_sync.platform.errors import RejectedError, SyncError, TransientError
 from crm_sync.platform.problems import told
 
 PREFIX = "/api/"
-PAUSE = 30  # seconds that are asked for where the platform says nothing of its own
+PAUSE = 30  # seconds of `Retry-After` where the platform names none
 Fields = Iterable[tuple[str, str]]  # path and message
 
 
 class Refused(exceptions.APIException):
-    """A call that cannot be done: status, code, message, and the fields that are wrong."""
+    """A call that is refused: status, code, message, and the fields that are wrong."""
 
     def __init__(self, status: int, code: str, message: str, fields: Fields = ()) -> None:
         super().__init__(message, code)
@@ -39,7 +39,7 @@ def document(code: str, message: str, fields: Fields = ()) -> dict[str, Any]:
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Answer an error that a view raised; None for a fault of ours."""
+    """Answer an error that a view raised; None for an error of ours."""
     if isinstance(error, SyncError):
         error = _of_platform(error)
     response = exception_handler(error, context)
@@ -83,7 +83,7 @@ def _flat(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer a fault of ours in the same shape; the log has its traceback."""
+    """Answer an error of ours in the same shape; the log has its traceback."""
     if not request.path_info.startswith(PREFIX):
         return defaults.server_error(request)
     text = "This is an error of ours. Read the object to see whether anything was changed."

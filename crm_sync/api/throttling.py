@@ -17,10 +17,10 @@ log = logging.getLogger(__name__)
 
 
 class TokenRate(BaseThrottle):
-    """Counts calls by whole minutes: one increment each, which no two processes lose."""
+    """Counts calls in whole minutes: one atomic increment each."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
-        """Count a call; without its cache the API goes on uncounted, and the log says so."""
+        """Count a call; if the cache fails, the call is allowed, and the log says so."""
         if not isinstance(request.auth, ApiToken):
             return True  # refused before anything is read
         now = time.time()

@@ -1,4 +1,4 @@
-"""Tokens of the API: made, found, revoked. Only a digest is kept (S5)."""
+"""Creates, finds and revokes tokens of the API. Only a digest is stored (S5)."""
 
 import hashlib
 import secrets
@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from crm_sync.models import ApiToken, Workspace
 
-BEGINNING = "crm_"  # so that a search for lost tokens, and our own log, know one
+BEGINNING = "crm_"  # lets secret scanners and our log recognise a token
 SHOWN = 10  # characters of a token by which people tell it from others
 PACE = timedelta(minutes=1)  # between two writes of `last_used_at`
 
@@ -24,7 +24,7 @@ def issue(
     expires_at: datetime | None = None,
     created_by: User | None = None,
 ) -> tuple[ApiToken, str]:
-    """Make a token; return its row and the token, which nobody can read again.
+    """Create a token; return its row and the token, which cannot be read again.
 
     Raises:
         IntegrityError: the workspace has a token of this name, perhaps a revoked one.
@@ -44,9 +44,9 @@ def issue(
 
 
 def find(token: str, *, now: datetime) -> ApiToken | None:
-    """Return the valid token that this is, and note that it is used; None where it is none.
+    """Return the valid token and note its use; None if it is unknown or not valid.
 
-    What is looked up is the digest: how long that takes says nothing about a token.
+    The digest is looked up, so the time of the query reveals nothing about a token.
     """
     row = ApiToken.objects.filter(token_digest=_digest(token)).first()
     if row is None or not row.is_valid(now):

@@ -1,4 +1,4 @@
-"""What the views of every app begin with: the workspace of the token, pages, unknown addresses."""
+"""What all views of the API share: the workspace of the token, pages, unknown addresses."""
 
 from typing import Any, TypeVar, cast
 
@@ -22,7 +22,7 @@ class View(APIView):
     """A view of the API.
 
     Attributes:
-        scopes: method to the scope that it needs; a method that is not named is for nobody.
+        scopes: method to the scope that it needs; any other method is refused.
     """
 
     scopes: dict[str, str] = {}
@@ -47,7 +47,7 @@ class View(APIView):
 
 
 class Pages(CursorPagination):
-    """Pages that neither skip nor repeat while rows come and go; each costs the same."""
+    """Pages that skip and repeat nothing while rows come and go; each costs the same."""
 
     page_size = 100
     max_page_size = 500
@@ -69,14 +69,14 @@ class Pages(CursorPagination):
 
 
 class NewestFirst(Pages):
-    """What was written last comes first."""
+    """Pages that begin with the newest row."""
 
     ordering = "-pk"
 
 
 @extend_schema(exclude=True)
 class Nowhere(View):
-    """An address that the API does not have, told in the shape of every error."""
+    """An unknown address, answered in the shape of every error."""
 
     permission_classes = (IsKnown,)
 

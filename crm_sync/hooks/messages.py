@@ -1,4 +1,4 @@
-"""What an app tells other systems of: a kind of message, and one message."""
+"""What an app sends to other systems: a kind of message, and one message."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What an app does after a backup was restored, and what of it is not done yet."""
+"""What an app does after a backup was restored, and what is still to do."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Counts = Mapping[
 
 @dataclass(frozen=True)
 class Recovery:
-    """How the rows of an app come to agree with the platform again.
+    """How the rows of an app are made to agree with the platform again.
 
     Attributes:
         begin: makes the rows of a workspace due for a read, and keeps what was on its way from

@@ -1,4 +1,4 @@
-"""What a token of the API may be allowed to do."""
+"""What a token of the API may do."""
 
 from dataclasses import dataclass
 

@@ -1,8 +1,7 @@
-"""Whoever calls with wrong secrets too often is told so, and costs no row any more (S22).
+"""Limits how many calls with a wrong secret are written down (S22).
 
-Only calls that were refused get here, so no genuine one is ever refused or delayed. Each process
-counts for itself, in a bounded memory: it is no defence of the secret, which nobody can guess, but
-of the database and the log.
+Only refused calls get here, so no genuine one is refused or delayed. Each process counts for
+itself, in bounded memory. This protects the database and the log; nobody can guess the secret.
 """
 
 import threading
@@ -11,9 +10,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 MINUTE = 60.0  # seconds
-SOURCES = 10_000  # remembered; then the one that was seen longest ago is forgotten
-OF_ALL = 10  # times as many as from one source may come to a workspace from all together
-NOTE_EVERY = 1.0  # seconds from one note of the calls over the limit to the next
+SOURCES = 10_000  # that are counted; the least recently seen one is dropped
+OF_ALL = 10  # the limit of a workspace: so many times the limit of one source
+NOTE_EVERY = 1.0  # seconds between two notes of calls over the limit
 
 
 @dataclass
@@ -35,7 +34,7 @@ class WrongSecrets:
 
         Args:
             most: from one source in a minute; 0 sets no limit.
-            now: in seconds, by a clock that nobody sets.
+            now: in seconds, by a monotonic clock.
         """
         if not most:
             return False
@@ -45,9 +44,9 @@ class WrongSecrets:
             return of_source > most or of_all > most * OF_ALL
 
     def to_note(self, workspace_id: int, *, now: float) -> int:
-        """Return how many calls over the limit are to be written down now, this one included.
+        """Return how many calls over the limit to write down now, this one included.
 
-        Once in a second; between that 0. What is left when the calls end is written with the next.
+        At most once a second, else 0. The last ones are written with the next refused call.
         """
         with self._lock:
             count = self._unnoted.setdefault(workspace_id, _Count(now - NOTE_EVERY))
@@ -58,7 +57,7 @@ class WrongSecrets:
             return count.number
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Reset all counts."""
         with self._lock:
             self._counts.clear()
             self._unnoted.clear()

@@ -125,7 +125,7 @@ def webhooks(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def subscriptions(workspace_id: int, now: datetime) -> CheckGroup:
-    """Every address that is told is tried again, or a person switched it off."""
+    """Every subscription is tried again, or is disabled."""
     return CheckGroup(
         "subscriptions",
         Subscription.objects.filter(workspace=workspace_id).only("pk"),
@@ -140,7 +140,7 @@ def subscriptions(workspace_id: int, now: datetime) -> CheckGroup:
 
 
 def outgoing(workspace_id: int, now: datetime) -> CheckGroup:
-    """Every message has arrived, was given up, or is sent at a time."""
+    """Every message was delivered, was given up, or is due."""
     parts = {state.label.lower(): Q(state=state) for state in OutgoingMessage.State}
     return CheckGroup(
         "outgoing messages",

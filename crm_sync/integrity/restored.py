@@ -1,7 +1,7 @@
-"""A database that was restored from a backup is older than the platform.
+"""What happens after the database was restored from a backup, which is older than the platform.
 
-What it wanted to send then may have been sent since, and changed again. So nothing of it goes out
-before the platform was read, and each difference is asked (`Workspace.restored_at`).
+What waits in it to be sent may have been sent already, and changed again. So nothing is sent before
+the platform was read, and each difference becomes a conflict (`Workspace.restored_at`).
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ class Standing:
     """How far both sides agree since a restore; counts of 0 are left out.
 
     Attributes:
-        restored_at: None where no restore was ever told.
+        restored_at: None if `restored` was never run.
         unread: what a worker still has to read.
         for_people: what waits for a person.
     """
@@ -33,12 +33,12 @@ class Standing:
 
     @property
     def agrees(self) -> bool:
-        """Whether all was read, and nobody has to decide anything."""
+        """Whether everything was read, and no decision is open."""
         return not self.unread and not self.for_people
 
 
 def alive(now: datetime) -> list[str]:
-    """Return the workers and beats that may still work on the database."""
+    """Return the workers and beats that may still use the database."""
     since = now - heartbeat.MISSING_AFTER
     rows = Heartbeat.objects.filter(
         kind__in=heartbeat.EXPECTED, stopped_at=None, seen_at__gte=since
@@ -47,9 +47,9 @@ def alive(now: datetime) -> list[str]:
 
 
 def begin(workspace: Workspace, now: datetime) -> dict[str, int]:
-    """Have everything of a workspace read before anything of it is sent; return what was marked.
+    """Mark everything of a workspace to be read before it is sent; return what was marked.
 
-    In one transaction. Told twice it does the same again: what was edited in between is asked too.
+    In one transaction. A second run does the same again, also for what was edited in between.
     """
     done: Counter[str] = Counter()
     with transaction.atomic():

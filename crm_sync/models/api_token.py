@@ -1,4 +1,4 @@
-"""What lets a program of somebody else's call our API, in one workspace."""
+"""What lets a program call our API, in one workspace."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from django.utils import timezone
 class ApiToken(models.Model):
     """One program; the token itself is shown once, and only its digest is kept.
 
-    It is revoked and never deleted: what its program did names it.
+    It is revoked and never deleted: the history names it.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)

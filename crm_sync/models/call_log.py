@@ -1,4 +1,4 @@
-"""The calls to the platform: a line of the log each, counted, and kept as `PLATFORM_CALLS` says.
+"""Logs and counts each call to the platform, and keeps it if `PLATFORM_CALLS` says so.
 
 A call that is noted costs no statement: what is to be written waits in this process for `flush`,
 once a second in a worker, after a request, at the end of a command. What a killed process has not
@@ -22,11 +22,11 @@ from crm_sync.platform.exchange import NOT_FOUND, OK, Exchange
 log = logging.getLogger("crm_sync.calls")
 
 OFF, ERRORS, ALL = "off", "errors", "all"
-WANTED = (OFF, ERRORS, ALL)  # what PLATFORM_CALLS may say
-EXPECTED = {OK, NOT_FOUND}  # before a property is created it is looked for: no error
+WANTED = (OFF, ERRORS, ALL)  # the values of PLATFORM_CALLS
+EXPECTED = {OK, NOT_FOUND}  # a property is looked up before it is created: 404 is no error
 SHOWN = 500  # characters of a path, and of an error
 BODY = 4_000  # characters of each body
-WAITING = 1_000  # calls that one process holds; what is more is counted alone
+WAITING = 1_000  # calls that one process holds; further ones are only counted
 CHUNK = 5_000  # rows in one DELETE
 
 _lock = threading.Lock()
@@ -43,7 +43,7 @@ _ADD = """
 
 
 def note(workspace_id: int, exchange: Exchange) -> None:
-    """Write what came of a call to the log, count it, and keep it if it is wanted."""
+    """Write the result of a call to the log, count it, and keep it if it is wanted."""
     global _dropped  # noqa: PLW0603 - of this process, like the others
     now, took = timezone.now(), round(exchange.took * 1000)
     if log.isEnabledFor(logging.INFO):

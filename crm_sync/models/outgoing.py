@@ -1,4 +1,4 @@
-"""Who is told what became of our rows, and each message of ours until it has arrived."""
+"""Which systems get messages, and each message until it was delivered."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,7 +9,7 @@ from crm_sync.secrets import EncryptedTextField
 
 
 class Subscription(DueModel):
-    """An address that is told; the row is the queue of its messages.
+    """An address that gets messages; the row is the queue of its messages.
 
     `due_at` says from when on something may be sent, so an address that fails pauses alone;
     `attempts` counts what failed since it last took something.
@@ -19,7 +19,7 @@ class Subscription(DueModel):
     address = models.CharField(max_length=500, help_text="https://…, where messages are sent.")
     kinds = models.JSONField("messages", default=list)
     secret = EncryptedTextField(blank=True, default="", editable=False)
-    # After a rotation both sign, until the receiver had the time to take the new one.
+    # After a rotation both sign for a time, so that the receiver can change over.
     previous_secret = EncryptedTextField(blank=True, default="", editable=False)
     previous_secret_until = models.DateTimeField(null=True, blank=True, editable=False)
     is_enabled = models.BooleanField("enabled", default=True)
@@ -42,7 +42,7 @@ class Subscription(DueModel):
 
 
 class OutgoingState(models.TextChoices):
-    """Where a message stands; exactly one at any time (I31)."""
+    """The state of a message; exactly one at any time (I31)."""
 
     PENDING = "PENDING", "Pending"
     DELIVERED = "DELIVERED", "Delivered"
@@ -50,7 +50,7 @@ class OutgoingState(models.TextChoices):
 
 
 class OutgoingMessage(models.Model):
-    """One message to one address, written with the change that it tells of."""
+    """One message to one address, written with the change that it reports."""
 
     State = OutgoingState
 

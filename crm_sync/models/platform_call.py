@@ -1,4 +1,4 @@
-"""The calls to the platform: single ones for operators, and how many there were for the figures."""
+"""The calls to the platform: single ones for operators, and counts for the metrics."""
 
 from datetime import UTC, datetime
 
@@ -10,7 +10,7 @@ TOTAL = datetime(1970, 1, 1, tzinfo=UTC)  # the hour of the rows that count for 
 
 
 class CallResult(models.TextChoices):
-    """What came of a call; the values are those of `Exchange.result`."""
+    """The result of a call; the values are those of `Exchange.result`."""
 
     OK = exchange.OK, "Answered"
     NOT_FOUND = exchange.NOT_FOUND, "Not there"

@@ -100,7 +100,7 @@ class Workspace(models.Model):
     pauses = models.PositiveIntegerField(default=0, editable=False)
     problem = models.TextField(blank=True, default="", editable=False)
 
-    # When somebody told that this database is a backup: what is older was read since, or is asked.
+    # When `manage.py restored` was run: what was not read since then may be outdated.
     restored_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     # How far the platform's clock is ahead of ours; None before the first answer with a date (I29).
@@ -127,7 +127,7 @@ class Workspace(models.Model):
         return self.slug
 
     def clean(self) -> None:
-        """Refuse a base address to which the token must not go, and sources that nobody is."""
+        """Refuse a base address to which the token must not go, and unreadable networks."""
         if fault := addresses.fault(self.base_url):
             raise ValidationError({"base_url": f"{self.base_url} {fault}."})
         if fault := callers.fault(self.callback_networks):
@@ -137,7 +137,7 @@ class Workspace(models.Model):
 
     @property
     def callback_networks(self) -> list[str]:
-        """From where callbacks are taken; none: from anywhere (S22)."""
+        """From which addresses callbacks are taken; empty: from any (S22)."""
         return self.callback_sources.replace(",", " ").split()
 
     @property

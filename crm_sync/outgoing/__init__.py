@@ -1,1 +1,1 @@
-"""What other systems are told: Standard Webhooks, from an outbox that a worker empties."""
+"""Messages to other systems: Standard Webhooks, from an outbox that a worker empties."""

@@ -1,4 +1,4 @@
-"""Writes messages in the transaction of the change that they tell of, so that none is lost."""
+"""Writes messages in the transaction of the change that they report, so that none is lost."""
 
 import json
 import secrets
@@ -12,7 +12,7 @@ from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import OutgoingMessage, Subscription, Workspace
 
 QUEUE = "outgoing"
-TEST = "test"  # nobody subscribes to it: a person asks for it
+TEST = "test"  # sent by a person; nobody subscribes to it
 
 
 def tell(
@@ -58,7 +58,7 @@ def test(subscription: Subscription, *, now: datetime) -> OutgoingMessage:
 
 
 def note_kinds(workspace_id: int) -> None:
-    """Write to the workspace what is wanted there: a push of nobody's interest asks for nothing.
+    """Write to the workspace which kinds are wanted: a push without a subscriber costs no query.
 
     To be called in the transaction of each change of a subscription.
     """
@@ -81,7 +81,7 @@ def _row(
     return OutgoingMessage(
         workspace_id=workspace_id,
         subscription_id=subscription_id,
-        # Random, so that it says nothing of how many there are; it may hold no full stop.
+        # Random, so that it does not show how many there are; the standard forbids a full stop.
         message_id=f"msg_{secrets.token_hex(16)}",
         kind=message.kind,
         payload=json.dumps(document, ensure_ascii=False, separators=(",", ":")),

@@ -1,11 +1,11 @@
-"""Removes messages that have ended and had their time (S23); what is pending is kept."""
+"""Removes old messages that were delivered or given up (S23); pending ones are kept."""
 
 import time
 from datetime import datetime, timedelta
 
 from crm_sync.models import OutgoingMessage
 
-BATCH = 500  # rows in one DELETE: no other writer waits for longer than that takes
+BATCH = 500  # rows in one DELETE, so that no other writer waits long
 
 
 def clear(keep_days: int, *, now: datetime, budget: float) -> int:

@@ -4,13 +4,13 @@ import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-# From each attempt to the next; with the last one three days are over.
+# From each attempt to the next; together three days.
 DELAYS = tuple(
     timedelta(seconds=seconds)
     for seconds in (5, 300, 1800, *(hours * 3600 for hours in (2, 5, 10, 14, 20, 24)))
 )
 GIVE_UP_AFTER = sum(DELAYS, timedelta())
-JITTER = 0.2  # of a delay, so that what failed together does not come together
+JITTER = 0.2  # of a delay, so that messages that failed together are not sent together
 LONGEST_RETRY_AFTER = 3600  # seconds
 GONE = 410
 
@@ -24,8 +24,8 @@ def next_try(
 ) -> datetime | None:
     """Return when a message is tried again after so many attempts; None when it is given up.
 
-    It is given up by its age and not by its attempts: a person, or a receiver that is back, may
-    have had it tried early.
+    Its age decides and not its attempts: a person, or a receiver that is back, may have caused
+    early attempts.
     """
     if now - first_tried_at >= GIVE_UP_AFTER:
         return None
@@ -34,6 +34,6 @@ def next_try(
 
 
 def retry_after(value: str) -> timedelta:
-    """Return for how long an answer asks to be left alone, in whole seconds; an hour at most."""
+    """Return the delay that a `Retry-After` asks for, in whole seconds; an hour at most."""
     is_number = value.isascii() and value.isdigit() and len(value) < 10
     return timedelta(seconds=min(int(value), LONGEST_RETRY_AFTER) if is_number else 0)

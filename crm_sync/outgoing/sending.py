@@ -1,4 +1,4 @@
-"""One attempt to hand a message over: a POST to an address of others (S13); it writes nothing."""
+"""One attempt to deliver a message: a POST to a foreign address (S13); it writes nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ NOT_FOLLOWED = "it redirects, and redirects are not followed: enter the new addr
 
 @dataclass(frozen=True)
 class Attempt:
-    """What came of one attempt.
+    """The result of one attempt.
 
     Attributes:
         status: of the answer; None where none came.
         text: why it failed, without our secrets; "" where it is delivered.
-        wait: for how long the receiver asks to be left alone.
+        wait: the delay that the receiver asks for.
     """
 
     status: int | None
@@ -34,7 +34,7 @@ class Attempt:
 
     @property
     def is_delivered(self) -> bool:
-        """Whether the receiver has it: 2xx, and nothing else."""
+        """Whether the receiver has it: only after 2xx."""
         return self.status is not None and 200 <= self.status < 300
 
 
@@ -46,7 +46,7 @@ class Receiver:
     keys: Sequence[str]
 
     def send(self, message_id: str, payload: str, *, at: datetime) -> Attempt:
-        """Send one message within the deadline of a call; never raises for what others do."""
+        """Send one message within the deadline of a call; no failure of the receiver raises."""
         body = payload.encode()
         headers = signature.headers(message_id, body, self.keys, at=at)
         wish = Wish({"Content-Type": "application/json", **headers}, inside())
@@ -57,7 +57,7 @@ class Receiver:
             return Attempt(None, self._masked(str(error)))
 
     def _read(self, answer: Answer) -> Attempt:
-        """Look at the status, and for people at the beginning of why it failed."""
+        """Read the status, and after a failure the beginning of the body, for people."""
         if 200 <= answer.status < 300:
             return Attempt(answer.status)
         try:
@@ -71,7 +71,7 @@ class Receiver:
         return Attempt(answer.status, self._masked(said), wait)
 
     def _masked(self, text: str) -> str:
-        # What stands in the query of the address may be a key.
+        # The query of the address may contain a key.
         in_query = tuple(value for _, value in parse_qsl(urlsplit(self.address).query))
         bare = tuple(one.removeprefix(signature.PREFIX) for one in self.keys)
         masked = Redactor((*self.keys, *bare), in_query).text(text)
@@ -79,7 +79,7 @@ class Receiver:
 
 
 def inside() -> Sequence[str]:
-    """Return what of our own network may be told: "host", "host:port", or a network."""
+    """Return which parts of our own network may get messages: hosts, host:port, networks."""
     return list(settings.OUTGOING_INTERNAL_HOSTS)
 
 

@@ -1,10 +1,10 @@
 """A worker empties the outbox of a subscription; the subscription is the row that it claims.
 
-So one address has one worker, a few calls at a time, and one that hangs holds up no other. An
-address that takes nothing pauses, later and later, and is then tried with one message; the others
-stay as they are, so that an outage of a day costs no message its tries.
+So one address has one worker and a few calls at a time, and one that hangs delays no other. An
+address that takes nothing pauses, longer each time, and is then tried with one message. The others
+are not tried, so an outage of a day uses up none of their attempts.
 
-At least once: a worker that dies after a call has written nothing, and the same goes out again
+At least once: a worker that dies after a call has written nothing, so the message is sent again
 with the same id.
 """
 
@@ -30,7 +30,9 @@ from crm_sync.workers.queues import Drain, RowQueue
 State = OutgoingMessage.State
 AT_ONCE = 8  # calls to one address at a time
 THREADS = 8  # addresses of a workspace at a time
-BACK_AFTER = timedelta(minutes=10)  # of failing, after which a receiver that is back gets all
+BACK_AFTER = timedelta(
+    minutes=10
+)  # of failing; a receiver that is back after that gets all messages at once
 LONGEST_WAIT = timedelta(seconds=schedule.LONGEST_RETRY_AFTER) + due.LEASE
 LATEST = max(schedule.DELAYS) * (1 + schedule.JITTER)
 GONE = (
@@ -131,7 +133,7 @@ def _send(receiver: Receiver, messages: Sequence[OutgoingMessage]) -> list[Attem
 def _write(
     claim: Claim[Subscription], done: Sequence[tuple[OutgoingMessage, Attempt]], *, now: datetime
 ) -> str:
-    """Write what came of attempts; return the outcome where it ends the work on the address."""
+    """Write the results of attempts; return an outcome if the work on the address ends."""
     row = claim.row
     gone = next((one for _, one in done if one.status == schedule.GONE), None)
     with transaction.atomic():
@@ -151,7 +153,7 @@ def _write(
 
 
 def _columns(message: OutgoingMessage, attempt: Attempt, *, now: datetime) -> dict[str, Any]:
-    """Return what becomes of a message after an attempt."""
+    """Return the columns of a message after an attempt."""
     attempts, first = message.attempts + 1, message.first_tried_at or now
     columns = {
         "attempts": attempts,
@@ -162,7 +164,7 @@ def _columns(message: OutgoingMessage, attempt: Attempt, *, now: datetime) -> di
     }
     if attempt.is_delivered:
         return columns | {"state": State.DELIVERED, "due_at": None}
-    if attempt.status == schedule.GONE:  # nobody tries until a person says so
+    if attempt.status == schedule.GONE:  # not tried until a person enables it
         return columns
     later = schedule.next_try(attempts, first, now=now)
     if later is None:
@@ -171,7 +173,7 @@ def _columns(message: OutgoingMessage, attempt: Attempt, *, now: datetime) -> di
 
 
 def _note_success(claim: Claim[Subscription], *, now: datetime) -> None:
-    """Take back what was said of an address that failed; what waits goes out now."""
+    """Clear the failure of an address that works again; waiting messages are sent now."""
     row = claim.row
     if row.failing_since is not None and now - row.failing_since > BACK_AFTER:
         mine = OutgoingMessage.objects.filter(subscription=row.pk, state=State.PENDING)
@@ -184,7 +186,7 @@ def _note_success(claim: Claim[Subscription], *, now: datetime) -> None:
 
 
 def _pause(claim: Claim[Subscription], attempt: Attempt, *, now: datetime) -> str:
-    """Leave an address alone that takes nothing, later each time (I11)."""
+    """Pause an address that takes nothing, longer each time (I11)."""
     attempts = claim.row.attempts + 1
     claim.finish(
         due_at=now + max(due.backoff(attempts), attempt.wait),

@@ -13,7 +13,7 @@ LONGEST = 64  # characters of an address that are kept: a caller may forge the h
 
 
 def source(request: HttpRequest) -> str:
-    """Return the address from which the call comes, "" where nobody says.
+    """Return the address from which the call comes, "" if it is unknown.
 
     That is who has connected. Where that is a proxy of TRUSTED_PROXIES, it is whom the proxy names
     last in `X-Forwarded-For`, and so on: what stands before that, any caller can have written.

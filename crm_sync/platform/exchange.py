@@ -1,4 +1,4 @@
-"""Pure: one call to the platform as it was, for whoever writes it down or looks at its shape.
+"""Pure: one call to the platform, for the log and for the doctor.
 
 It holds what the client makes values and errors of: the status, the headers, the bytes.
 """
@@ -26,7 +26,7 @@ _OF_SECRETS = "/auth/token"  # both bodies of a call that buys a token
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and what came of it.
+    """One request and its answer.
 
     Attributes:
         path: with the base address's own part, without host and query.
@@ -95,7 +95,7 @@ class Exchange:
         return self._text(json.dumps(shown, ensure_ascii=False), limit)
 
     def _text(self, text: str, limit: int) -> str:
-        # Cut last: half a secret is one that nobody would know again.
+        # Cut last: half a secret would not be recognised.
         masked: str = clean(self.hide.text(text))[0]
         return masked if len(masked) <= limit else f"{masked[:limit]}… ({len(masked):,} characters)"
 

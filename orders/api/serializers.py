@@ -1,4 +1,4 @@
-"""How orders, assignments, materials and placements look in the API, and what a call may say."""
+"""The shapes of orders, assignments, materials and placements in the API, and of bodies."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class AssignmentSerializer(serializers.ModelSerializer[Assignment]):
     estimatedDeliveryDate = serializers.DateField(  # noqa: N815
         source="estimated_delivery_date", allow_null=True
     )
-    photographer = serializers.DictField(help_text="id, name, email, phone, as far as told")
+    photographer = serializers.DictField(help_text="id, name, email, phone, as far as known")
     products = serializers.ListField(child=serializers.CharField())
 
     class Meta:
@@ -35,7 +35,7 @@ class AssignmentSerializer(serializers.ModelSerializer[Assignment]):
 
 
 class OrderSerializer(serializers.ModelSerializer[Order]):
-    """An order as our mirror has it."""
+    """An order, from our copy."""
 
     id = serializers.CharField(source="platform_id")
     reference = serializers.CharField(source="object_reference_id")
@@ -73,7 +73,7 @@ class MaterialSerializer(serializers.ModelSerializer[Material]):
 
 
 class MaterialSetSerializer(serializers.ModelSerializer[MaterialSet]):
-    """What was announced as ready together."""
+    """Materials that were announced together."""
 
     order = serializers.CharField(source="order.platform_id", allow_null=True, default=None)
     visualType = serializers.CharField(source="visual_type")  # noqa: N815
@@ -131,7 +131,7 @@ class PlacementSerializer(serializers.ModelSerializer[Placement]):
         )
 
     def get_isConfirmed(self, row: Placement) -> bool:  # noqa: N802
-        """Tell whether a worker sends it, or has; else nothing goes out."""
+        """Tell whether a worker sends it or has sent it; else nothing is sent."""
         return row.confirmed_at is not None
 
     def get_problem(self, row: Placement) -> str:
@@ -145,14 +145,14 @@ class PlacementSerializer(serializers.ModelSerializer[Placement]):
 
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_warnings(self, row: Placement) -> list[str]:
-        """Return which open orders bring the same; once it has ended there is nothing to say."""
+        """Return which open orders have the same products; none once it was sent."""
         if row.state not in (State.DRAFT, State.READY):
             return []
         return [str(one) for one in already_ordered([row])[0]]
 
 
 class InstructionsSerializer(Strict):
-    """Ids of options; the first one where one is left out (A32)."""
+    """Ids of options; the first option where one is left out (A32)."""
 
     billing = serializers.CharField(required=False, max_length=255)
     organization = serializers.CharField(required=False, max_length=255)
@@ -160,27 +160,27 @@ class InstructionsSerializer(Strict):
 
 
 class PlaceSerializer(Strict):
-    """What is to be ordered, and in whose name."""
+    """The user and the products of a new order."""
 
     user = serializers.CharField(max_length=255, help_text="A platform id or a userReferenceId")
     products = serializers.ListField(
         child=serializers.CharField(max_length=255),
         min_length=1,
         max_length=100,
-        help_text="Ids or values such as GROUND_PHOTO; one named twice is ordered twice",
+        help_text="Ids, or values such as GROUND_PHOTO; one named twice is ordered twice",
     )
     instructions = InstructionsSerializer(required=False)
 
 
 class CancelSerializer(Strict):
-    """In whose name an order is cancelled."""
+    """The user who cancels an order, and why."""
 
     user = serializers.CharField(max_length=255, help_text="A platform id or a userReferenceId")
     reason = serializers.CharField(max_length=2000, required=False)
 
 
 class RescheduleSerializer(CancelSerializer):
-    """Which appointment is to be moved; all that can be moved without `assignment` (A49)."""
+    """Which appointment to move; without `assignment` all that can be moved (A49)."""
 
     assignment = serializers.CharField(max_length=255, required=False)
     proposedAt = serializers.DateTimeField(required=False, source="proposed_at")  # noqa: N815

@@ -1,4 +1,4 @@
-"""The addresses of orders (S12): each call is one read, or one call of what the pages call too."""
+"""The calls for orders (S12): each reads, or calls the function that the pages call too."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -59,10 +59,10 @@ class OrderView(View):
         return get_object_or_404(rows, platform_id=order_id)
 
     def key(self) -> str:
-        """Return the key by which the caller names a wish; "" where there is none.
+        """Return the idempotency key of the call; "" without one.
 
         Raises:
-            Refused: it is none that can be kept.
+            Refused: it is too long, or has other characters than visible ASCII.
         """
         said = self.request.headers.get(KEY, "")
         if said and not _KEY.fullmatch(said):
@@ -92,19 +92,19 @@ class PropertyOrders(OrderView, ListAPIView[Order]):
 
 
 class PropertyMaterials(OrderView):
-    """What was delivered for a property."""
+    """The materials of a property."""
 
     scopes = {"GET": READ}
 
     @extend_schema(operation_id="properties_materials", responses=MaterialsSerializer)
     def get(self, request: Request, reference: str) -> Response:
-        """List what was delivered last for a property, and what was generated for it."""
+        """List the latest materials of a property, and what was generated for it."""
         row = self.property_(reference)
         return _materials([*of_property(row), *marketing_of_property(row)])
 
 
 class Placements(OrderView):
-    """Orders that are to be placed for a property."""
+    """New orders for a property."""
 
     scopes = {"POST": WRITE}
 
@@ -115,7 +115,7 @@ class Placements(OrderView):
         parameters=[KEY_OF_A_PLACEMENT],
     )
     def post(self, request: Request, reference: str) -> Response:
-        """Place an order: at most once for a key; a worker sends it."""
+        """Place an order, at most once for each key; a worker sends it."""
         row, key = self.property_(reference), self.key()
         if not key:
             text = "It names the order, so that a repeated call does not order twice."
@@ -136,13 +136,13 @@ class Placements(OrderView):
 
 
 class OnePlacement(OrderView):
-    """How far a placement is."""
+    """One placement."""
 
     scopes = {"GET": READ}
 
     @extend_schema(operation_id="placements_get", responses=PlacementSerializer)
     def get(self, request: Request, placement_id: int) -> Response:
-        """Read a placement: its state, what is wrong, and its order."""
+        """Read a placement: its state, its problem, and its order."""
         rows = self.within(Placement.objects.select_related("order"))
         return Response(PlacementSerializer(get_object_or_404(rows, pk=placement_id)).data)
 
@@ -159,13 +159,13 @@ class OneOrder(OrderView):
 
 
 class OrderMaterials(OrderView):
-    """What was delivered of an order."""
+    """The materials of an order."""
 
     scopes = {"GET": READ}
 
     @extend_schema(operation_id="orders_materials", responses=MaterialsSerializer)
     def get(self, request: Request, order_id: str) -> Response:
-        """List what was delivered of an order, in the order of its delivery."""
+        """List the materials of an order, in the sequence of delivery."""
         return _materials(of_order(self.order(order_id)))
 
 
@@ -177,7 +177,7 @@ class Change(OrderView):
     def changed(
         self, order_id: str, change: Callable[..., Order], body: BaseSerializer[Any]
     ) -> Response:
-        """Send it, and answer the order as it stands then."""
+        """Send it, and answer with the order as it is then."""
         order, key, wish = self.order(order_id), self.key(), _read(body)
         name = f"{change.__name__} {order.pk} {key}"
         token = uuid5(self.token.workspace.uuid, name) if key else uuid4()
@@ -192,7 +192,7 @@ class Change(OrderView):
 
 
 class Reschedule(Change):
-    """Another appointment."""
+    """A reschedule."""
 
     @extend_schema(
         operation_id="orders_reschedule",
@@ -207,7 +207,7 @@ class Reschedule(Change):
 
 
 class Cancel(Change):
-    """The end of an order."""
+    """A cancellation."""
 
     @extend_schema(
         operation_id="orders_cancel",

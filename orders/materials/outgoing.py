@@ -1,4 +1,4 @@
-"""What other systems are told of materials: what can be had since a list of them was read."""
+"""The messages about materials: those that a list newly shows."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -13,7 +13,7 @@ MOST = 100  # ids in a message
 
 
 def known(into: MaterialSet, materials: Collection[Material]) -> set[tuple[str, datetime | None]]:
-    """Return which of these versions we have already, in this set or in another of its order."""
+    """Return which of these versions we have, in this set or in another of its order."""
     ids = [one.platform_id for one in materials]
     sets = {"material_set__order": into.order_id} if into.order_id else {"material_set": into}
     found = Material.objects.filter(platform_id__in=ids, **sets)
@@ -27,7 +27,7 @@ def tell(
     *,
     now: datetime,
 ) -> None:
-    """Tell of the versions that are new, in the transaction that writes them."""
+    """Write a message about the new versions, in the transaction that writes them."""
     new = [one.platform_id for one in materials if (one.platform_id, one.modified_at) not in before]
     if new:
         outbox.tell(into.workspace_id, [READY.name], lambda: [_message(into, new, now)], now=now)

@@ -1,4 +1,4 @@
-"""Reads leave out the contact of people whom we were asked to forget (S23)."""
+"""Leaves the contact of forgotten people out of what is read (S23)."""
 
 import hashlib
 from datetime import datetime

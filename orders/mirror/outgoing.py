@@ -1,4 +1,4 @@
-"""What other systems are told of orders and assignments: each new status of the timeline."""
+"""The messages about orders and assignments: each new status of the timeline."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ Line = Mapping[str, Any]
 
 
 def tell(workspace_id: int, lines: Sequence[Line], *, now: datetime) -> None:
-    """Tell of the lines that bring a new status, in the transaction that writes them.
+    """Write messages about the lines with a new status, in the transaction of these lines.
 
     Args:
         lines: see `timeline.line`.
@@ -30,7 +30,7 @@ def tell(workspace_id: int, lines: Sequence[Line], *, now: datetime) -> None:
 
 
 def ids_of(order: Order) -> dict[str, Any]:
-    """Return by which ids others know an order and its property."""
+    """Return the ids by which other systems know an order and its property."""
     return {
         "orderId": order.platform_id,
         "reference": order.object_reference_id or None,
@@ -50,7 +50,7 @@ def _messages(lines: Sequence[Line]) -> Iterator[Message]:
             "assignmentType": assignment.assignment_type if assignment else None,
             "previousStatus": line["previous"],
             "newStatus": line["new"],
-            # What an event alone says, a read has yet to show (S10).
+            # What only an event reported is not confirmed before a read (S10).
             "confirmed": line["source"] != StatusChange.Source.CALLBACK,
         }
         yield Message(STATUS.name, line["occurred_at"], data)

@@ -1,7 +1,7 @@
-"""An order that a program places: prepared, confirmed and written down in one go (I9).
+"""An order that a program places: prepared, confirmed and stored in one call (I9).
 
-Nothing is kept before all of it can be ordered. Then one INSERT takes the key of the caller, which
-is unique in the workspace, and confirms the placement; a worker sends it like any other.
+Nothing is stored before everything can be ordered. Then one INSERT takes the key of the caller,
+which is unique in the workspace, and confirms the placement. A worker sends it like any other.
 """
 
 import hashlib
@@ -35,13 +35,13 @@ def place_once(
     """Return the placement of this key, and whether it is new.
 
     Args:
-        key: names this wish in the workspace; a second call with it places nothing.
+        key: names this order in the workspace; a second call with it places nothing.
         program: what the pages show as who placed it.
         user, products, instructions: as for `placement.prepare`.
 
     Raises:
-        KeyReused: the key stands for another wish.
-        NoSuchChoice, SyncError: it cannot be ordered; nothing was kept, and the key is free.
+        KeyReused: the key names another order.
+        NoSuchChoice, SyncError: it cannot be ordered; nothing was stored, and the key is free.
     """
     reference = property_.object_reference_id or ""
     wish = [reference, user, sorted(products), dict(instructions)]
@@ -65,7 +65,7 @@ def place_once(
     try:
         with transaction.atomic():
             ready.save(force_insert=True)
-    except IntegrityError:  # the same call came twice at one moment: the other one is it
+    except IntegrityError:  # the same call came twice at once: the other one was stored
         return _same(mine[0], digest), False
     doorbell.ring(QUEUE, workspace.pk)
     return ready, True

@@ -23,7 +23,7 @@ class AlreadySent(Exception):
 
 
 class KeyReused(AlreadySent):
-    """The name of the wish, a key or a token, stands for another one that was sent before."""
+    """The key or token was used before, for another call."""
 
 
 class OutcomeUnknown(Exception):

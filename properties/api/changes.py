@@ -10,7 +10,7 @@ from properties.merge import Document, Leaves
 
 
 class Misshapen(Exception):
-    """A body whose top level says nothing that could be set; `faults` names each field."""
+    """A body with fields that cannot be set so; `faults` names each of them."""
 
     def __init__(self, faults: list[Fault]) -> None:
         super().__init__("; ".join(fault.message for fault in faults))
@@ -43,8 +43,8 @@ def patched(body: Mapping[str, Any], reference: str, before: Document) -> Leaves
 def replaced(body: Mapping[str, Any], reference: str, before: Document) -> Leaves:
     """Return the changes of a PUT: as of a PATCH, and what the body leaves out is cleared.
 
-    Left as they are: the reference, what the platform sets itself, and fields that the catalog does
-    not know, since whoever sends a whole property cannot know them either.
+    Three kinds of fields stay: the reference, what the platform sets itself, and fields that the
+    catalog does not know, since the caller cannot know them either.
 
     Raises:
         Misshapen: as `patched` does.

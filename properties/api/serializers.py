@@ -1,4 +1,4 @@
-"""How a property, a change and a conflict look in the API; documents keep the platform's names."""
+"""The shapes of a property, a change and a conflict in the API, in the platform's names."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ class PropertySerializer(SummarySerializer):
 
     @extend_schema_field(ConflictSerializer(many=True))
     def get_conflicts(self, row: Property) -> Any:
-        """Return the open ones."""
+        """Return the open conflicts."""
         rows = Conflict.objects.filter(real_estate_property=row, decision="").order_by("path")
         return ConflictSerializer(rows, many=True).data
 

@@ -1,4 +1,4 @@
-"""The addresses of properties (I1, S12): each call is one edit or one read."""
+"""The calls for properties (I1, S12): each is one edit or one read."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -41,7 +41,7 @@ class PropertyView(View):
     """A view about the property that its address names."""
 
     def found(self) -> Property | None:
-        """Return it with its state, as it stands now."""
+        """Return it with its current state."""
         rows = self.within(Property.objects.with_state(timezone.now()))
         return rows.filter(object_reference_id=self.kwargs["reference"]).first()
 
@@ -89,7 +89,7 @@ class OneProperty(PropertyView):
         return _answer(self.row())
 
     def _create(self) -> bool:
-        """Create it; False when somebody else has meanwhile."""
+        """Create it; False if somebody else has created it meanwhile."""
         reference = self.kwargs["reference"]
         if "If-Match" in self.request.headers:
             raise _outdated(f"There is no property {reference} yet.")
@@ -134,7 +134,9 @@ class PropertyList(View, ListAPIView[Property]):
                 datetime,
                 description="Changed here, read from the platform or pushed since then",
             ),
-            OpenApiParameter("reference", str, description="The one property with just this one"),
+            OpenApiParameter(
+                "reference", str, description="The property with exactly this reference"
+            ),
         ],
     )
     def get(self, request: Request) -> Response:
@@ -158,7 +160,7 @@ class PropertyList(View, ListAPIView[Property]):
 
 
 class PropertyHistory(PropertyView, ListAPIView[Change]):
-    """What was changed in a property, by whom."""
+    """The history of a property."""
 
     scopes = {"GET": READ}
     serializer_class = ChangeSerializer
@@ -178,12 +180,12 @@ class PropertyHistory(PropertyView, ListAPIView[Change]):
 
 @extend_schema(exclude=True)
 class NoReference(View):
-    """An address whose reference holds a slash: it was not encoded, or cannot travel (S14)."""
+    """An address whose reference holds a slash, which cannot stand in a path (S14)."""
 
     scopes = dict.fromkeys(("GET", "PUT", "PATCH", "POST", "DELETE"), READ)
 
     def http_method_not_allowed(self, request: Any, *_: Any, **named: Any) -> Any:
-        """Say which character it is."""
+        """Name the character."""
         fault = references.fault(named["reference"])
         raise Refused(400, "bad_reference", f"The reference {fault}.", [("reference", f"{fault}")])
 
@@ -195,7 +197,7 @@ LISTED = (
 
 
 class _Query(Strict):
-    """What a list can be narrowed to; the other two are of its pages."""
+    """The filters of the list; the other two belong to its pages."""
 
     state = serializers.ChoiceField(SyncState.choices, required=False)
     updated_since = serializers.DateTimeField(required=False)
@@ -211,7 +213,7 @@ def _updated(since: datetime) -> Q:
 
 
 def _demanded(request: Request, row: Property) -> int | None:
-    """Return the revision at which `If-Match` lets it be changed; None for any.
+    """Return the revision that `If-Match` asks for; None for any.
 
     Raises:
         Refused: it is at another one.
@@ -226,7 +228,7 @@ def _demanded(request: Request, row: Property) -> int | None:
 
 @contextmanager
 def _told_by_field() -> Iterator[None]:
-    """Answer what an edit refuses."""
+    """Answer why an edit was refused."""
     try:
         yield
     except (Invalid, Misshapen) as error:

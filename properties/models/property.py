@@ -121,7 +121,7 @@ class Property(DueModel):
     fed_by = models.CharField(max_length=20, null=True, blank=True, editable=False)
     # What its last feed record held and the property model has no home for.
     leftover = models.JSONField(default=dict, blank=True, editable=False)
-    # State and revision of which other systems were told last; see `push.outgoing`.
+    # State and revision of the last message to other systems; see `push.outgoing`.
     told = models.CharField(max_length=40, blank=True, default="", db_default="", editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -1,7 +1,7 @@
 """Pure: the first read of a property after a backup was restored decides nothing by itself.
 
-What we want may be older than what the platform holds, also where the platform holds what it held
-at the backup: it may have changed twice. So each difference is asked, whatever the policy.
+What we want may be older than what the platform holds, even where the platform holds the value of
+the backup: it may have changed twice. So each difference becomes a conflict, whatever the policy.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
-"""What other systems are told of a property: how it stands once a push of it has ended.
+"""The messages about a property: its state once a push has ended.
 
-A row remembers what was told last, so the same state of the same revision is told once, however
-often it is read; and what a dead worker did not tell, the next end of a push tells.
+A row stores what was reported last, so each state of a revision is reported once, however often it
+is read. What a dead worker did not report, the next end of a push reports.
 """
 
 from collections.abc import Collection
@@ -20,13 +20,13 @@ KINDS = (
     MessageKind(CONFLICT, "Both sides changed a field of a property, and a person decides"),
 )
 PROBLEMS = 50  # that a message names
-# As `PropertyQuerySet.with_state`: these stand even while something else is still to be sent.
+# As in `PropertyQuerySet.with_state`: these count even while something else is to be sent.
 _AT_ONCE = (ProblemKind.GONE, ProblemKind.DUPLICATE, ProblemKind.CONFLICT, ProblemKind.REFUSED)
 _AT_THE_END = (ProblemKind.DIFFERS, ProblemKind.CANNOT_CLEAR)
 
 
 def state_of(row: Property) -> SyncState | None:
-    """Return the state to tell of a row that nobody holds; None while a push is still to come."""
+    """Return the state to report of a row that is not leased; None while a push is due."""
     found = next((kind for kind in _AT_ONCE if kind in row.problem), None)
     if found is None:
         if row.due_at is not None and row.due_at != row.verify_at:
@@ -38,7 +38,7 @@ def state_of(row: Property) -> SyncState | None:
 
 
 def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message | None:
-    """Return what is to be told of a row as it will stand; None where nobody wants it, or knows."""
+    """Return the message about a row as it will be; None if it is not wanted or was sent."""
     state = state_of(row) if wanted else None
     if state is None:
         return None
@@ -61,13 +61,13 @@ def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message
 
 
 def _words(kind: str, text: str) -> str:
-    """Return what is said of a field: what the platform said, but no value of ours or theirs."""
+    """Return the text about a field: the platform's message, but no value of either side."""
     known = ProblemKind(kind)
     return str(told(text))[:500] if known is ProblemKind.REFUSED else str(known.label)
 
 
 def mark(state: str, row: Property) -> str:
-    """Return what a row remembers of having been told."""
+    """Return what a row stores of the last message."""
     return f"{state} {row.revision}"
 
 

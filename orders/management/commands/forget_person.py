@@ -1,4 +1,4 @@
-"""manage.py forget_person: take a person out of all that is stored here (S23)."""
+"""manage.py forget_person: remove a person from all that is stored here (S23)."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from orders import forgetting
 
 
 class Command(SyncCommand):
-    """Says first what there is; what it left says why, and ends with exit code 3."""
+    """Removes a person; ends with exit code 3 if it had to leave something."""
 
     help = (
-        "Blank what is stored of a person: a photographer, a user of the platform, an account of"
+        "Blank what is stored about a person: a photographer, a user of the platform, an account of"
         " ours. Begin with --dry-run. docs/operations.md says what stays, and what the platform"
         " still has."
     )
