@@ -1,6 +1,5 @@
 """What a call may send: a JSON object, of a bounded size and depth (S7)."""
 
-import json
 from collections.abc import Mapping
 from typing import IO, Any
 
@@ -10,6 +9,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.serializers import Serializer
 
 from crm_sync.api.errors import TooLarge
+from crm_sync.json_values import read_json
 
 DEEPEST = 40  # a document of a property has five levels
 
@@ -38,18 +38,14 @@ class JsonObject(BaseParser):
         if len(body) > limit:
             raise TooLarge(f"A body has at most {limit} bytes.")
         try:
-            found = json.loads(body, parse_constant=_refuse)
-        except (ValueError, RecursionError) as error:
+            found = read_json(body)
+        except ValueError as error:
             raise ParseError(f"The body is no JSON: {error}") from None
         if not isinstance(found, dict):
             raise ParseError("The body must be a JSON object.")
         if _depth(found) > DEEPEST:
             raise ParseError(f"The body has more than {DEEPEST} levels.")
         return found
-
-
-def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
 
 
 def _depth(value: object) -> int:

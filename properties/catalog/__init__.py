@@ -7,7 +7,7 @@ field       what the catalog says of a field           comparison  when two valu
 fields      the table of all fields                   sending     what may travel
 values      the values of the enums                    validation  what the platform would refuse
 lookup      find a field, name it for people           instants    read dates and times
-json_values read the JSON of a field                ranges      which numbers a field can mean
+                                                       ranges      which numbers a field can mean
 """
 
 from properties.catalog.comparison import equal, is_empty

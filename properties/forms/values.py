@@ -10,9 +10,9 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
+from crm_sync.json_values import read_json
 from properties.catalog import Kind
 from properties.catalog.instants import read_date, read_datetime
-from properties.catalog.json_values import read_json
 
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,10})?")
 _GROUPING = re.compile(r"(?<=\d)['\u2019\s](?=\d{3}(\D|$))")  # 1'200, as the Swiss write it

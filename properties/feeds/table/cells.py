@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, NoReturn
 
+from crm_sync.json_values import read_json
 from properties import catalog
 from properties.catalog import Field, Kind
-from properties.catalog.json_values import read_json
 from properties.feeds.table import numbers
 from properties.feeds.table.numbers import Formatted
 

@@ -94,6 +94,10 @@ def test_each_error_has_the_one_shape(main):
             (erp.call("PUT", f"{LIST}/A", body), 400, "parse_error")
             for body in ("{", "[]", '"x"', "{'a': 1}", b"\xff", '{"a": NaN}', "[" * 99_999)
         ),
+        *(
+            (erp.call(method, f"{LIST}/A", '{"new": -1e999}'), 400, "parse_error")
+            for method in ("PUT", "PATCH")
+        ),
         (erp.call("PUT", f"{LIST}/A", '{"a":' * 45 + "1" + "}" * 45), 400, "parse_error"),
         (erp.call("PUT", f"{LIST}/A", '{"a": ' + "9" * 5000 + "}"), 400, "parse_error"),
     ]

@@ -1,11 +1,11 @@
-"""Read the JSON that a person or a table gives as the value of a field."""
+"""Pure: read the JSON that a person, a table or a program gives us."""
 
 import json
 import math
 from typing import Any, NoReturn
 
 
-def read_json(text: str) -> Any:
+def read_json(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
     Raises:
