@@ -3,13 +3,13 @@
 import re
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 from crm_sync.platform import calls, lists, references
 from crm_sync.platform.clock import Reading
-from crm_sync.platform.credentials import Credentials, FixedToken
+from crm_sync.platform.credentials import Credentials, FixedToken, TokenCall
 from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
 from crm_sync.platform.exchange import Observer
 from crm_sync.platform.lists import Document, Page
@@ -235,8 +235,8 @@ class Client:
                 **kwargs,
             )
 
-        bought = partial(self.credentials.token, self.base_url, hide=known, observe=self.observe)
-        token = bought(deadline=self.deadline)
+        way = TokenCall(self.base_url, self.deadline, known, self.observe)
+        token = self.credentials.token(way)
         try:
             answer = call(token)
         except AuthError as refusal:
@@ -247,7 +247,8 @@ class Client:
                 raise NotFoundError(str(refusal)) from refusal
             if not refusal.expired or isinstance(self.credentials, FixedToken):
                 raise
-            answer = call(bought(deadline=_left(end), fresh=True), token)
+            way = replace(way, deadline=_left(end))
+            answer = call(self.credentials.token(way, fresh=True), token)
         if answer.clock is not None:
             self.hear(answer.clock)
         return answer

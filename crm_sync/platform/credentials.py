@@ -15,24 +15,30 @@ TOKEN_LIFE = 55 * 60  # seconds, where the token does not say when it ends (A6)
 TOKEN_MARGIN = 60  # seconds before its end in which a token is not used any more
 
 
-class Credentials(Protocol):
-    """Gives the JWT of a call within `deadline` seconds; `fresh` asks for a new one (A6).
+@dataclass(frozen=True)
+class TokenCall:
+    """How a token is asked for, where it must be: within `deadline` seconds.
 
-    `secrets` are what no text may show, but for the tokens that it gives; `hide` takes them out.
+    Attributes:
+        hide, observe: as `calls.call` takes them.
+    """
+
+    base_url: str
+    deadline: float
+    hide: Redactor
+    observe: Observer
+
+
+class Credentials(Protocol):
+    """Gives the JWT of a call; `fresh` asks for a new one (A6).
+
+    `secrets` are what no text may show, but for the tokens that it gives.
     """
 
     @property
     def secrets(self) -> tuple[str, ...]: ...
 
-    def token(
-        self,
-        base_url: str,
-        *,
-        deadline: float,
-        hide: Redactor,
-        observe: Observer,
-        fresh: bool = False,
-    ) -> str: ...
+    def token(self, way: TokenCall, *, fresh: bool = False) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -50,15 +56,7 @@ class FixedToken:
         """When it ends, in seconds since the epoch; None where it does not say."""
         return _said_expiry(self.value)
 
-    def token(
-        self,
-        base_url: str,
-        *,
-        deadline: float,
-        hide: Redactor,
-        observe: Observer,
-        fresh: bool = False,
-    ) -> str:
+    def token(self, way: TokenCall, *, fresh: bool = False) -> str:
         return self.value
 
 
@@ -73,26 +71,18 @@ class ClientCredentials:
     def secrets(self) -> tuple[str, ...]:
         return (self.secret,)
 
-    def token(
-        self,
-        base_url: str,
-        *,
-        deadline: float,
-        hide: Redactor,
-        observe: Observer,
-        fresh: bool = False,
-    ) -> str:
-        key = (base_url, self.client_id, self.secret)
+    def token(self, way: TokenCall, *, fresh: bool = False) -> str:
+        key = (way.base_url, self.client_id, self.secret)
         kept = tokens.get(key)
         if kept and not fresh and kept[1] - TOKEN_MARGIN > time.time():
             return kept[0]
         answer = calls.call(
             "POST",
-            f"{base_url}/auth/token",
-            deadline=deadline,
+            f"{way.base_url}/auth/token",
+            deadline=way.deadline,
             # The platform may give the same token again, and may name it where it gives none.
-            hide=replace(hide, in_texts=(kept[0],) if kept else ()),
-            observe=observe,
+            hide=replace(way.hide, in_texts=(kept[0],) if kept else ()),
+            observe=way.observe,
             json={"clientId": self.client_id, "secret": self.secret},
         )
         token = answer.document.get("token") if isinstance(answer.document, dict) else None
