@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.base import DropdownFilter
+from crm_sync.admin.ui.base import ChoicesDropdownFilter
 from crm_sync.admin.ui.cells import (
     EMPTY,
     badge,
@@ -56,20 +56,6 @@ def _row(row: PlatformCall) -> SafeString | str:
     return link(page_at(label, key), name) if key else EMPTY
 
 
-class ResultFilter(DropdownFilter):
-    """By result."""
-
-    title = "result"
-    parameter_name = "result"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(value), str(label)) for value, label in Result.choices]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        chosen = self.value()
-        return queryset.filter(result=chosen) if chosen else queryset
-
-
 @admin.register(PlatformCall)
 class PlatformCallAdmin(ReadOnlyAdmin):
     """Written by `models.call_log`; removed by age and number."""
@@ -81,7 +67,7 @@ class PlatformCallAdmin(ReadOnlyAdmin):
     )
     change_form_template = "crm_sync/platform_call.html"
     list_display = ("call", "result_", "took", "about_", "when")
-    list_filter = (ResultFilter, WorkspaceFilter)
+    list_filter = (("result", ChoicesDropdownFilter), WorkspaceFilter)
     search_fields = ("=request_id",)
     search_help_text = "The id in the log"
     ordering = ("-pk",)

@@ -104,10 +104,6 @@ class SubscriptionAdmin(ScopedAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_act_permission(self, request: HttpRequest) -> bool:
-        """Who may change a subscription may test it, and change its secret."""
-        return self.has_change_permission(request)
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Load everything but the secrets, and how many messages wait and were given up."""
         rows: QuerySet[Any] = super().get_queryset(request)
@@ -156,21 +152,13 @@ class SubscriptionAdmin(ScopedAdmin):
         return self._shown_once(request, obj, "The subscription is saved.")
 
     # --- the page ---
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Show its state above the form."""
-        row = kwargs.get("obj")
-        if row is not None:
-            context |= {
-                "title": shown(row.address),
-                "can_act": self.has_act_permission(request),
-                "badge": standing_badge(row),
-                "tone": standing(row)[1],
-                "facts": _facts(row),
-            }
-        response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
-        return response
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        return {
+            "title": shown(row.address),
+            "badge": standing_badge(row),
+            "tone": standing(row)[1],
+            "facts": _facts(row),
+        }
 
     # --- what a person does ---
     @action(description="Send a test message", permissions=["act"])

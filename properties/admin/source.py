@@ -79,10 +79,6 @@ class SourceAdmin(ScopedAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_act_permission(self, request: HttpRequest) -> bool:
-        """Who may change a source may have it fetched."""
-        return self.has_change_permission(request)
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Load everything but the secret, and whether there is one."""
         flag = ExpressionWrapper(~Q(secret=""), output_field=BooleanField())
@@ -126,25 +122,18 @@ class SourceAdmin(ScopedAdmin):
             Source.objects.filter(pk=obj.pk).update(**columns)
 
     # --- the page ---
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Show above the form how it stands, and below what came."""
-        row, now = kwargs.get("obj"), timezone.now()
-        if row is not None:
-            name, tone, why = standing(row, now)
-            context |= {
-                "title": row.sender_name,
-                "can_act": self.has_act_permission(request),
-                "badge": badge(name, tone),
-                "why": why,
-                "why_tone": tone,
-                "may_insist": row.last_state == "FAILED",
-                "facts": [(name, value) for name, value in _facts(row, now) if value],
-                "looks": [_look(one) for one in _history(row)],
-            }
-        response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
-        return response
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        now = timezone.now()
+        name, tone, why = standing(row, now)
+        return {
+            "title": row.sender_name,
+            "badge": badge(name, tone),
+            "why": why,
+            "why_tone": tone,
+            "may_insist": row.last_state == "FAILED",
+            "facts": [(name, value) for name, value in _facts(row, now) if value],
+            "looks": [_look(one) for one in _history(row)],
+        }
 
     # --- what a person does ---
     @action(description="Fetch now", permissions=["act"])

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib.admin import ShowFacets
 from django.db.models import F, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from crm_sync.admin.ui.scope import ScopedAdmin
 
@@ -37,21 +37,6 @@ class ReadOnlyAdmin(ScopedAdmin):
         rows: QuerySet[Any] = super().get_queryset(request).annotate(**self.annotations)
         return rows
 
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Show the page of one row instead of a form."""
-        row = kwargs.get("obj")
-        if row is not None:
-            context |= {"can_act": self.has_act_permission(request)}
-            context |= self.page_context(request, row)
-        response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
-        return response
-
-    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        """Return what the template of the page needs besides Django's own and `can_act`."""
-        return {}
-
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Rows come from the platform."""
         return False
@@ -63,8 +48,3 @@ class ReadOnlyAdmin(ScopedAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """What was received is kept (S23 deletes by age)."""
         return False
-
-    def has_act_permission(self, request: HttpRequest) -> bool:
-        """Actions are for those whom Django lets change the model, not for viewers (S17)."""
-        options = self.opts
-        return request.user.has_perm(f"{options.app_label}.change_{options.model_name}")

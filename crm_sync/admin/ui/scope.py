@@ -80,6 +80,26 @@ class ScopedAdmin(ModelAdmin):
         response: HttpResponse = super().changelist_view(request, context)
         return response
 
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Tell the page of one row what stands above or instead of its form."""
+        row = kwargs.get("obj")
+        if row is not None:
+            context |= {"can_act": self.has_act_permission(request)}
+            context |= self.page_context(request, row)
+        response: HttpResponse = super().render_change_form(request, context, *args, **kwargs)
+        return response
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """Return what the template of the page needs besides Django's own and `can_act`."""
+        return {}
+
+    def has_act_permission(self, request: HttpRequest) -> bool:
+        """Actions are for those whom Django lets change the model, not for viewers (S17)."""
+        options = self.opts
+        return request.user.has_perm(f"{options.app_label}.change_{options.model_name}")
+
     def note(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> None:
         """Write to the history of each row who did what (S17)."""
         note(request, rows, text)
