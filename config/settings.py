@@ -137,6 +137,14 @@ PLATFORM_CALLS_KEEP_ROWS = env.int("PLATFORM_CALLS_KEEP_ROWS", default=100_000)
 OUTGOING_INTERNAL_HOSTS: list[str] = env.list("OUTGOING_INTERNAL_HOSTS", default=[])
 OUTGOING_KEEP_DAYS = env.int("OUTGOING_KEEP_DAYS", default=30)
 
+# Days after which else is removed (S23); 0 keeps it. Imports since they ended; what people did in
+# the admin; users whom the platform lists no more, and no order or placement names; the files of
+# what was delivered, of orders that have ended.
+IMPORTS_KEEP_DAYS = env.int("IMPORTS_KEEP_DAYS", default=365)
+ADMIN_HISTORY_KEEP_DAYS = env.int("ADMIN_HISTORY_KEEP_DAYS", default=730)
+USERS_KEEP_DAYS = env.int("USERS_KEEP_DAYS", default=365)
+MATERIALS_KEEP_DAYS = env.int("MATERIALS_KEEP_DAYS", default=0)
+
 # --- mail (docs/operations.md#mail) --------------------------------------------------------------
 # By default nothing is sent.
 globals().update(env.email_url("EMAIL_URL", default="dummymail://"))

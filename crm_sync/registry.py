@@ -26,6 +26,7 @@ from crm_sync.hooks.scopes import Scope
 from crm_sync.hooks.sections import Section
 from crm_sync.hooks.tiles import Attention, Tile
 from crm_sync.jobs.due import Queue
+from crm_sync.jobs.retention import Part
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class AppHooks:
         property_pictures: the pictures that the app has for a list of properties.
         api_scopes: what a token of the API may be allowed to do in the app.
         message_kinds: what the app tells other systems of (docs/outgoing.md).
+        expired: returns what removes old rows, a batch at a time, by their name (S23).
     """
 
     app: str
@@ -75,6 +77,7 @@ class AppHooks:
     property_pictures: Sequence[PropertyPictures] = ()
     api_scopes: Sequence[Scope] = ()
     message_kinds: Sequence[MessageKind] = ()
+    expired: Sequence[Callable[[datetime], Mapping[str, Part]]] = ()
 
 
 _apps: tuple[str, ...] = ()
@@ -152,6 +155,7 @@ def _joined(known: AppHooks, new: AppHooks) -> AppHooks:
         property_pictures=(*known.property_pictures, *new.property_pictures),
         api_scopes=(*known.api_scopes, *new.api_scopes),
         message_kinds=(*known.message_kinds, *new.message_kinds),
+        expired=(*known.expired, *new.expired),
     )
 
 

@@ -4,15 +4,13 @@ import logging
 from typing import Any
 
 from celery import bootsteps, shared_task, signals
-from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
 from crm_sync import registry
-from crm_sync.inbox import retention
+from crm_sync.jobs import retention
 from crm_sync.jobs.doorbell import doorbell
-from crm_sync.models import WebhookMonitor, call_log
-from crm_sync.outgoing import retention as outgoing_retention
+from crm_sync.models import WebhookMonitor
 from crm_sync.webhook import schedule
 from crm_sync.workers import heartbeat, lanes, queues
 from crm_sync.workers.ticker import BUDGET, Ticker
@@ -112,21 +110,15 @@ def stop_ticking(**_: Any) -> None:
 
 @shared_task(name="crm_sync.clear_deliveries")
 def clear_deliveries() -> dict[str, int]:
-    """Remove what has had its time, received and sent; the next run goes on where it ends (S23).
-
-    Also the calls to the platform that have had theirs.
+    """Remove old rows of all apps; the next run continues where this one ends (S23).
 
     Returns:
-        how many received events there were, by state, and how many messages as "outgoing".
+        how many rows, by what they are: received events by their state.
     """
-    counts = retention.clear(settings.DELIVERY_KEEP_DAYS, now=timezone.now(), budget=BUDGET)
+    now = timezone.now()
+    parts = {name: part for of in registry.hooks().expired for name, part in of(now).items()}
+    counts = retention.clear(parts, budget=BUDGET)
     if counts:
-        text = ", ".join(f"{count} {state.lower()}" for state, count in counts.items())
-        log.info("bytes and headers of old received events removed: %s", text)
-    if removed := call_log.clear(now=timezone.now()):
-        log.info("old calls to the platform removed: %s", removed)
-    days = settings.OUTGOING_KEEP_DAYS
-    removed = outgoing_retention.clear(days, now=timezone.now(), budget=BUDGET)
-    if removed:
-        log.info("old messages to other systems removed: %s", removed)
-    return counts | ({"outgoing": removed} if removed else {})
+        text = ", ".join(f"{count} {name}" for name, count in counts.items())
+        log.info("old rows were removed: %s", text)
+    return counts

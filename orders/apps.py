@@ -14,7 +14,7 @@ class OrdersConfig(AppConfig):
         """Register what needs the models, which are ready only now."""
         from crm_sync.hooks.scopes import Scope  # noqa: PLC0415
         from crm_sync.registry import AppHooks, register  # noqa: PLC0415
-        from orders import doctor, handlers, integrity, queues, recovery  # noqa: PLC0415
+        from orders import doctor, handlers, integrity, queues, recovery, retention  # noqa: PLC0415
         from orders.admin import (  # noqa: PLC0415
             materials,
             new,
@@ -33,6 +33,7 @@ class OrdersConfig(AppConfig):
                     *(queues.FILES, queues.PLACEMENTS, queues.NOTICES),
                 ],
                 message_kinds=[outgoing.STATUS, outgoing_materials.READY],
+                expired=[retention.expired],
                 event_handlers=handlers.EVENT_HANDLERS,
                 snapshots=[snapshot.facts],
                 activity=[timeline.has_grown],

@@ -12,7 +12,7 @@ from django.utils import timezone
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError
 from crm_sync.workers.ticker import BUDGET
-from properties.drift.sample import forget_old, take_sample
+from properties.drift.sample import take_sample
 from properties.drift.sweep import CHUNK, sweep
 from properties.models import DriftCheck, Turn, Walk
 from properties.pull.walk import pull
@@ -67,7 +67,6 @@ def sample_drift() -> dict[str, str]:
     Returns:
         what happened, by slug of the workspace; nothing of those that have nothing to do.
     """
-    forget_old()
     waiting = Workspace.objects.filter(~Exists(_begun(Kind.SAMPLE, SAMPLE_EVERY)))
     return go_round(Turn.Task.SAMPLE, waiting, _sample, budget=SAMPLE_BUDGET)
 

@@ -4,36 +4,34 @@ A row still says what came, when, and what it did. Its digests still recognise a
 callback or by the history. What waits for a person keeps its bytes, whatever its age.
 """
 
-import time
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import QuerySet
 
 from crm_sync.inbox import store
+from crm_sync.jobs import retention
+from crm_sync.jobs.retention import Part
 from crm_sync.models import ReceivedEvent
 
-BATCH = 500  # rows in one UPDATE: no other writer waits for longer than that takes
 
-
-def clear(keep_days: Mapping[str, int], *, now: datetime, budget: float) -> dict[str, int]:
-    """Remove bytes and headers that are old enough, for at most `budget` seconds.
+def parts(keep_days: Mapping[str, int], *, now: datetime) -> dict[str, Part]:
+    """Return what removes bytes and headers that are old enough, by state.
 
     Args:
         keep_days: state → days since it was received; 0 keeps them for ever.
-
-    Returns:
-        how many rows were cleared, by state; states with none are left out.
     """
-    end, counts = time.monotonic() + budget, dict.fromkeys(keep_days, 0)
-    states = list(keep_days)
-    while states and time.monotonic() < end:
-        state = states.pop(0)  # in turn: no state keeps the others waiting
-        batch = old(state, keep_days, now=now).order_by("received_at")[:BATCH]
-        if rows := list(batch.only("pk", "canonical_digest", "body")):
-            counts[state] += _clear(rows, state, now)
-            states.append(state)
-    return {state: count for state, count in counts.items() if count}
+
+    def part(state: str) -> Part:
+        rows = old(state, keep_days, now=now).order_by("received_at")
+
+        def clear() -> int:
+            batch = rows.only("pk", "canonical_digest", "body")[: retention.BATCH]
+            return _clear(list(batch), state, now)
+
+        return clear
+
+    return {state: part(state) for state in keep_days}
 
 
 def clear_now(keys: list[int], *, now: datetime) -> int:
@@ -49,12 +47,7 @@ def clear_now(keys: list[int], *, now: datetime) -> int:
 def old(state: str, keep_days: Mapping[str, int], *, now: datetime) -> QuerySet[ReceivedEvent]:
     """Return the received events of a state whose bytes are to be removed."""
     uncleared = ReceivedEvent.objects.filter(state=state, cleared_at=None, due_at=None)
-    days = keep_days[state]
-    return (
-        uncleared.filter(received_at__lt=now - timedelta(days=days))
-        if days
-        else ReceivedEvent.objects.none()
-    )
+    return retention.older(uncleared, "received_at", days=keep_days[state], now=now)
 
 
 def _clear(rows: list[ReceivedEvent], state: str, now: datetime) -> int:

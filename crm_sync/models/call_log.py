@@ -7,7 +7,7 @@ written is lost: these are figures, and no work hangs on them.
 
 import logging
 import threading
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from crm_sync import tracing
 from crm_sync.jobs import durability
+from crm_sync.jobs.retention import Part, deletion, older
 from crm_sync.models.platform_call import TOTAL, CallCount, PlatformCall
 from crm_sync.platform.exchange import NOT_FOUND, OK, Exchange
 
@@ -27,7 +28,6 @@ EXPECTED = {OK, NOT_FOUND}  # a property is looked up before it is created: 404 
 SHOWN = 500  # characters of a path, and of an error
 BODY = 4_000  # characters of each body
 WAITING = 1_000  # calls that one process holds; further ones are only counted
-CHUNK = 5_000  # rows in one DELETE
 
 _lock = threading.Lock()
 _calls: list[PlatformCall] = []
@@ -123,18 +123,14 @@ def forget() -> None:
     _counts.clear()
 
 
-def clear(*, now: datetime) -> int:
-    """Remove calls that are too old, or more than are kept; return how many."""
-    removed = 0
+def expired(now: datetime) -> dict[str, Part]:
+    """Return what removes calls that are too old, or more than are kept, and counts of hours."""
     days, most = settings.PLATFORM_CALLS_KEEP_DAYS, settings.PLATFORM_CALLS_KEEP_ROWS
-    old = now - timedelta(days=days)
     newest = PlatformCall.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    for rows in (
-        PlatformCall.objects.filter(at__lt=old),
-        PlatformCall.objects.filter(pk__lte=newest - most),
-    ):
-        while keys := list(rows.order_by("pk").values_list("pk", flat=True)[:CHUNK]):
-            removed += PlatformCall.objects.filter(pk__in=keys).delete()[0]
-    seen = now - timedelta(days=max(days, 2))  # the overview shows 24 hours
-    CallCount.objects.filter(hour__gt=TOTAL, hour__lt=seen).delete()
-    return removed
+    calls, hours = PlatformCall.objects.order_by("pk"), CallCount.objects.filter(hour__gt=TOTAL)
+    return {
+        "calls": deletion(older(calls, "at", days=days, now=now)),
+        "calls above the limit": deletion(calls.filter(pk__lte=newest - most)),
+        # The overview shows 24 of them.
+        "hours of calls": deletion(older(hours, "hour", days=max(days, 2) if days else 0, now=now)),
+    }

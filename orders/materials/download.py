@@ -76,7 +76,7 @@ def _slice(claim: Claim[MaterialFile], workspace: Workspace, part: Part) -> str:
     claim.finish(**columns)
     part.remove()  # a storage elsewhere has copied it
     if claim.row.name and claim.row.name != columns["name"]:
-        _delete(claim.row.name)
+        delete(claim.row.name)
     return "stored"
 
 
@@ -192,8 +192,8 @@ def _store(row: MaterialFile, workspace: Workspace, part: Part, digest: str, suf
         return place.save(name, Whole(file, str(part.path)))
 
 
-def _delete(name: str) -> None:
-    """Remove the version that was replaced; what cannot be removed stays, and nothing shows it."""
+def delete(name: str) -> None:
+    """Remove a file that nothing is to show any more; what cannot be removed stays."""
     try:
         storage().delete(name)
     except OSError:

@@ -1,7 +1,6 @@
 """The sample: a few properties of a workspace, chosen at random, compared with the platform."""
 
 import time
-from datetime import timedelta
 
 from django.conf import settings
 from django.utils import timezone
@@ -13,7 +12,6 @@ from properties.models import DriftCheck
 
 SIZE = 40  # properties, if they can be read in time
 DEADLINE = 8.0  # seconds for a call: two of them end well within the limit of a task
-KEPT = timedelta(days=90)
 
 
 def take_sample(workspace: Workspace, *, seconds: float, size: int = SIZE) -> DriftCheck | None:
@@ -51,11 +49,6 @@ def take_sample(workspace: Workspace, *, seconds: float, size: int = SIZE) -> Dr
         found=_named(report),
         stopped=report.stopped[:255],
     )
-
-
-def forget_old() -> int:
-    """Delete the checks that are older than 90 days (S23); return how many."""
-    return DriftCheck.objects.filter(started_at__lt=timezone.now() - KEPT).delete()[0]
 
 
 def _named(report: Report) -> list[dict[str, object]]:

@@ -15,8 +15,9 @@ from crm_sync import registry
 from crm_sync.hooks.messages import Message
 from crm_sync.jobs import due
 from crm_sync.models import OutgoingMessage, Subscription, Workspace
-from crm_sync.outgoing import outbox, retention, schedule, sending, signature, worker
+from crm_sync.outgoing import outbox, schedule, sending, signature, worker
 from crm_sync.outgoing.sending import fault
+from crm_sync.tasks import clear_deliveries
 from tests.crm_sync.receivers import Receiver, receiving, subscribe
 
 KIND = "property.in_sync"
@@ -303,7 +304,7 @@ def test_a_secret_that_cannot_be_read_stops_its_own_address_alone(main, row, rec
     assert "SECRET_KEYS_AT_REST" in broken.problem
 
 
-def test_what_has_ended_goes_when_its_time_is_over(main, row, receiver):
+def test_what_has_ended_goes_when_its_time_is_over(main, row, receiver, settings):
     now = timezone.now()
     say(main, "A", "B", "C")
     old = now - timedelta(days=31)
@@ -312,8 +313,10 @@ def test_what_has_ended_goes_when_its_time_is_over(main, row, receiver):
     OutgoingMessage.objects.filter(pk=names["A"].pk).update(created_at=old, **ended)
     OutgoingMessage.objects.filter(pk=names["B"].pk).update(created_at=now, **ended)
     OutgoingMessage.objects.filter(pk=names["C"].pk).update(created_at=old)  # still pending
-    assert retention.clear(0, now=now, budget=5) == 0
-    assert retention.clear(30, now=now, budget=5) == 1
+    settings.OUTGOING_KEEP_DAYS = 0
+    assert clear_deliveries() == {}
+    settings.OUTGOING_KEEP_DAYS = 30
+    assert clear_deliveries() == {"outgoing messages": 1}
     assert set(OutgoingMessage.objects.values_list("pk", flat=True)) == {
         names["B"].pk,
         names["C"].pk,

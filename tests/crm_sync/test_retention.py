@@ -5,11 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.db import connection
 from django_celery_beat.models import PeriodicTask
 
-from crm_sync.inbox import retention
+from crm_sync.inbox import retention as inbox_retention
 from crm_sync.inbox import store as inbox_store
+from crm_sync.jobs import retention
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.tasks import clear_deliveries
 from tests.crm_sync.admin_pages import client_of, make_received_event
@@ -48,6 +50,10 @@ def cleared() -> set[str]:
     return {row.state for row in rows}
 
 
+def cleared_of(days: dict[str, int], now: datetime, budget: float = 5.0) -> dict[str, int]:
+    return retention.clear(inbox_retention.parts(days, now=now), budget=budget)
+
+
 def at(days: float):
     return time_machine.travel(START + timedelta(days=days), tick=False)
 
@@ -78,7 +84,7 @@ def test_each_state_has_its_own_days_and_0_keeps(hook):
     one_of_each(hook)
     days = {"APPLIED": 0, "DUPLICATE": 1, "STALE": 10, "IGNORED": 0}
     now = START + timedelta(days=5)
-    assert retention.clear(days, now=now, budget=5.0) == {"DUPLICATE": 1}
+    assert cleared_of(days, now) == {"DUPLICATE": 1}
 
 
 def test_what_was_cleared_is_still_known_when_it_comes_once_more(hook):
@@ -125,8 +131,8 @@ def test_one_run_is_bounded_and_the_next_goes_on(hook, monkeypatch):
     for _ in range(5):
         make_received_event(hook, state=State.APPLIED, received_at=START, headers={"a": "b"})
     now = START + timedelta(days=91)
-    assert retention.clear(DAYS, now=now, budget=0.0) == {}
-    assert retention.clear(DAYS, now=now, budget=5.0) == {"APPLIED": 5}
+    assert cleared_of(DAYS, now, budget=0.0) == {}
+    assert cleared_of(DAYS, now) == {"APPLIED": 5}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -145,9 +151,23 @@ def test_no_state_keeps_the_others_waiting(hook, monkeypatch):
 
     now = START + timedelta(days=91)
     with connection.execute_wrapper(stop_after_three), pytest.raises(InterruptedError):
-        retention.clear(DAYS, now=now, budget=5.0)
+        cleared_of(DAYS, now)
     rows = ReceivedEvent.objects.exclude(cleared_at=None).values_list("state", flat=True)
     assert sorted(rows) == ["APPLIED", "APPLIED", "IGNORED", "STALE"]
+
+
+def test_what_people_did_in_the_admin_is_forgotten_after_two_years(hook, admin_user, settings):
+    for days in (731, 729):
+        LogEntry.objects.log_actions(admin_user.pk, [hook], CHANGE, f"{days} days ago")
+        LogEntry.objects.filter(change_message=f"{days} days ago").update(
+            action_time=START - timedelta(days=days)
+        )
+    with at(0):
+        settings.ADMIN_HISTORY_KEEP_DAYS = 0
+        assert clear_deliveries() == {}
+        settings.ADMIN_HISTORY_KEEP_DAYS = 730
+        assert clear_deliveries() == {"lines of history": 1}
+    assert LogEntry.objects.get().change_message == "729 days ago"
 
 
 def test_the_task_is_scheduled_every_hour(db):

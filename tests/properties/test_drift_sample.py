@@ -9,6 +9,7 @@ from django.utils.timezone import now
 from django_celery_beat.models import PeriodicTask
 
 from crm_sync.models import Workspace
+from crm_sync.tasks import clear_deliveries
 from properties.admin.tiles import tiles
 from properties.drift.sample import take_sample
 from properties.editing import create, edit
@@ -96,6 +97,7 @@ def test_checks_of_more_than_ninety_days_ago_are_deleted(box, workspace, stock):
         sample_drift()
     with time_machine.travel(now() + timedelta(days=91), tick=True):
         sample_drift()
+        assert clear_deliveries() == {"checks for drift": 1}
     assert DriftCheck.objects.count() == 2
 
 

@@ -1,0 +1,24 @@
+"""Which rows of this app are old enough to be removed (S23)."""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib.admin.models import LogEntry
+
+from crm_sync.inbox import retention as inbox
+from crm_sync.jobs.retention import Part, deletion, older
+from crm_sync.models import OutgoingMessage, call_log
+
+
+def expired(now: datetime) -> dict[str, Part]:
+    """Return what removes them, by name; what is pending or waits for a person is kept."""
+    ended = OutgoingMessage.objects.filter(due_at=None).order_by("created_at")
+    messages = older(ended, "created_at", days=settings.OUTGOING_KEEP_DAYS, now=now)
+    history = LogEntry.objects.order_by("pk")
+    days = settings.ADMIN_HISTORY_KEEP_DAYS
+    return {
+        **inbox.parts(settings.DELIVERY_KEEP_DAYS, now=now),
+        **call_log.expired(now),
+        "outgoing messages": deletion(messages),
+        "lines of history": deletion(older(history, "action_time", days=days, now=now)),
+    }

@@ -1,0 +1,51 @@
+"""Which rows of this app are old enough to be removed (S23).
+
+Orders, their timelines and placements are kept.
+"""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from crm_sync.jobs import retention
+from crm_sync.jobs.retention import Part, deletion, older
+from orders.materials.download import delete
+from orders.models import MaterialFile, Order, Placement, PlatformUser
+from orders.statuses import OrderStatus
+
+
+def expired(now: datetime) -> dict[str, Part]:
+    """Return what removes them, by name."""
+    ended = MaterialFile.objects.filter(
+        due_at=None,
+        material__material_set__order__status__in=(OrderStatus.COMPLETED, OrderStatus.CANCELLED),
+    )
+    files = older(ended, "stored_at", days=settings.MATERIALS_KEEP_DAYS, now=now)
+    users = older(_unnamed(), "gone_at", days=settings.USERS_KEEP_DAYS, now=now)
+    return {
+        "files of materials": _removal(files.order_by("pk")),
+        "users of the platform": deletion(users.order_by("pk")),
+    }
+
+
+def _unnamed() -> QuerySet[PlatformUser]:
+    """Return the users whom no order and no placement names, and no person tied (I32)."""
+    mine = {"workspace": OuterRef("workspace")}
+    by_id = Q(user_platform_id=OuterRef("platform_id"))
+    by_reference = ~Q(user_reference_id="") & Q(user_reference_id=OuterRef("user_reference_id"))
+    return PlatformUser.objects.filter(
+        ~Exists(Order.objects.filter(by_id, **mine)),
+        ~Exists(Placement.objects.filter(by_id | by_reference, **mine)),
+        is_tied_by_hand=False,
+    )
+
+
+def _removal(files: QuerySet[MaterialFile]) -> Part:
+    def remove() -> int:
+        batch = dict(files.values_list("pk", "name")[: retention.BATCH])
+        for name in batch.values():  # first: a row leads to its file, nothing else does
+            delete(name)
+        return files.filter(pk__in=batch).delete()[0] if batch else 0
+
+    return remove

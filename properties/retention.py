@@ -1,0 +1,32 @@
+"""Which rows of this app are old enough to be removed (S23).
+
+Properties, their changes and their conflicts are kept.
+"""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q
+
+from crm_sync.jobs.retention import Part, deletion, older
+from properties.models import DriftCheck, Import
+from properties.sources.worker import KNOWN
+
+DRIFT_DAYS = 90
+
+
+def expired(now: datetime) -> dict[str, Part]:
+    """Return what removes them, by name.
+
+    The last good import of a source stays: it says that a person has seen what comes from there.
+    """
+    later = Import.objects.filter(
+        source=OuterRef("source"), pk__gt=OuterRef("pk"), state__in=KNOWN, released_at__isnull=False
+    )
+    ended = Import.objects.exclude(state__in=Import.OPEN).filter(Q(source=None) | Exists(later))
+    days = settings.IMPORTS_KEEP_DAYS
+    checks = older(DriftCheck.objects.order_by("pk"), "started_at", days=DRIFT_DAYS, now=now)
+    return {
+        "checks for drift": deletion(checks),
+        "imports": deletion(older(ended.order_by("pk"), "ended_at", days=days, now=now)),
+    }
