@@ -30,7 +30,7 @@ from crm_sync.connecting import Given
 from crm_sync.models import Workspace
 from crm_sync.platform import addresses, clock
 from crm_sync.platform.errors import SyncError
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
 
 DEADLINE = 8.0  # seconds: somebody waits for the page
@@ -152,7 +152,7 @@ def _is_taken(request: HttpRequest, form: CredentialsForm) -> bool:
     try:
         connecting.try_out(form.given(), deadline=DEADLINE)
     except SyncError as error:
-        form.add_error(None, f"{told(error).sentence} Nothing was saved.")
+        form.add_error(None, f"{explain(error).sentence} Nothing was saved.")
         return False
     return True
 
@@ -178,7 +178,7 @@ def _test(request: HttpRequest, workspace_id: int) -> None:
         messages.error(request, str(error))
     except SyncError as error:
         workspace.pause_for(error, now)
-        messages.error(request, told(error).sentence)
+        messages.error(request, explain(error).sentence)
     else:
         workspace.answered()
         difference = clock.difference(workspace.clock_ahead) if workspace.clock_ahead else ""

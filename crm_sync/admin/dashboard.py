@@ -26,7 +26,7 @@ from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import clock
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from crm_sync.templatetags.problems import problem_cell
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -185,7 +185,7 @@ def _workspace_troubles(workspaces: list[Any], now: datetime) -> list[Attention]
 def _remedy(workspace: Any) -> str:
     if not workspace.has_fixed_token and not workspace.has_client_secret:
         return f"manage.py add_workspace {workspace.slug} with its credentials"
-    return told(workspace.problem).remedy
+    return explain(workspace.problem).remedy
 
 
 def _stuck_events(person: Person, now: datetime) -> list[Attention]:

@@ -23,7 +23,7 @@ from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import PlatformCall
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 
 Result = PlatformCall.Result
 TONES = {
@@ -85,7 +85,7 @@ class PlatformCallAdmin(ReadOnlyAdmin):
     def page_context(self, request: HttpRequest, call: Any) -> dict[str, Any]:
         return {
             "badge": _result(call),
-            "problem": told(call.problem) if call.problem else None,
+            "problem": explain(call.problem) if call.problem else None,
             "facts": [
                 ("Workspace", call.workspace_slug),
                 ("When", exact_moment(call.at, timezone.now())),

@@ -29,7 +29,7 @@ from crm_sync.admin.webhook_monitor import webhook_cell
 from crm_sync.inbox.masking import masked_text
 from crm_sync.models import Gap, WebhookMonitor, Workspace
 from crm_sync.platform.errors import NotFoundError, SyncError, TransientError
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.templatetags.problems import problem_cell
 from crm_sync.webhook import authentication, configuration, history, probe, schedule
@@ -244,7 +244,7 @@ def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: dat
     """Keep to what all workers keep to: the pause, and how much may be under way (A8)."""
     if workspace.is_paused(now):
         until = f"{workspace.paused_until:%H:%M:%S} UTC"
-        problem = told(masked_text(workspace.problem, workspace))
+        problem = explain(masked_text(workspace.problem, workspace))
         raise NotNow(f"The workspace is paused until {until}. {problem}")
     with slots.hold(workspace) as held:
         if not held.count:

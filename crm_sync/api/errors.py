@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 
 PREFIX = "/api/"
 PAUSE = 30  # seconds of `Retry-After` where the platform names none
@@ -61,8 +61,8 @@ def _of_platform(error: SyncError) -> Refused:
     if isinstance(error, RejectedError):
         fields = [(field.path, field.message) for field in error.fields]
         status = 409 if error.status == 409 else 422
-        return Refused(status, "refused_by_platform", str(told(error)), fields)
-    refused = Refused(503, "platform_unavailable", str(told(error)))
+        return Refused(status, "refused_by_platform", str(explain(error)), fields)
+    refused = Refused(503, "platform_unavailable", str(explain(error)))
     pause = error.retry_after if isinstance(error, TransientError) else None
     refused.wait = PAUSE if pause is None else round(pause)  # type: ignore[attr-defined]
     return refused

@@ -11,7 +11,7 @@ from crm_sync.platform import clock, responses
 from crm_sync.platform.credentials import FixedToken
 from crm_sync.platform.errors import AuthError
 from crm_sync.platform.exchange import AUTH, NOT_FOUND, Exchange
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.webhook import configuration, history
 
@@ -53,12 +53,12 @@ def _reached(
 ) -> Iterator[Finding]:
     tried = first or (live.exchanges[-1] if live.exchanges else None)
     if tried is None or tried.status is None:
-        why = told(tried.error).sentence if tried and tried.error else "No call could be made."
+        why = explain(tried.error).sentence if tried and tried.error else "No call could be made."
         remedy = "Check the address of the workspace, and the network."
         yield Finding("platform", FAILED, f"{workspace.base_url}: {why}", remedy)
         return
     if tried.error is not None and tried.result != AUTH:
-        problem = told(tried.error)
+        problem = explain(tried.error)
         text = f"It answered {tried.status}: {problem.sentence}"
         yield Finding("platform", FAILED, text, problem.remedy)
         return
@@ -66,7 +66,7 @@ def _reached(
     yield Finding("platform", OK, text)
     if tried.error is not None:
         remedy = f"manage.py add_workspace {workspace} with new credentials."
-        yield Finding("token", FAILED, str(told(tried.error)), remedy)
+        yield Finding("token", FAILED, str(explain(tried.error)), remedy)
     elif (left := _left(live, now)) is not None and left < ENDS_SOON:
         text = f"It is accepted, but expires in {left / 3600:.0f} hours."
         yield Finding(
@@ -103,7 +103,7 @@ def _webhook(live: Live, workspace: Workspace) -> Iterator[Finding]:
     one = live.get(WEBHOOK)
     document = one.document if one is not None and one.error is None else None
     if one is None or (one.error is not None and one.result != NOT_FOUND):
-        text = str(told(one.error)) if one and one.error else "It could not be read."
+        text = str(explain(one.error)) if one and one.error else "It could not be read."
         yield Finding("webhook", FAILED, text, remedy)
     elif not isinstance(document, dict) or not document:
         yield Finding("webhook", FAILED, "None is configured: no event arrives.", remedy)

@@ -15,7 +15,7 @@ from rich.progress import track
 
 from crm_sync.models import Workspace, call_log
 from crm_sync.platform.errors import SyncError
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
 
 OK, FAILED, USAGE, PARTLY = 0, 1, 2, 3
@@ -69,7 +69,7 @@ class SyncCommand(BaseCommand):
 
     def fail_because(self, error: SyncError, *, about: str = "") -> NoReturn:
         """End with what went wrong with a call, as the pages say it, and with its raw text."""
-        problem = told(error)
+        problem = explain(error)
         details = f" ({problem.details})" if problem.details else ""
         self.fail(f"{about}{': ' if about else ''}{problem}{details}")
 

@@ -126,8 +126,8 @@ class Problem:
         return f"{self.sentence} {self.remedy}".strip()
 
 
-def told(problem: str | errors.SyncError) -> Problem:
-    """Return what is said of an error, or of the text of one that was stored.
+def explain(problem: str | errors.SyncError) -> Problem:
+    """Return an error, or the stored text of one, as a sentence and a remedy for people.
 
     An error that names no call is one of ours, and says itself what is wrong.
     """

@@ -7,7 +7,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 
 register = template.Library()
 
@@ -22,7 +22,7 @@ def problem_cell(text: str, *, remedy: bool = True) -> SafeString | str:
     """
     if not text:
         return NOTHING
-    problem = told(text)
+    problem = explain(text)
     advice = problem.remedy if remedy else ""
     return format_html(
         '<span class="cs-problem">{}{}{}</span>',
@@ -49,4 +49,4 @@ def problem(text: object) -> SafeString | str:
 @register.filter
 def problem_text(text: object) -> str:
     """Return the sentence alone, for where there is one line."""
-    return told(str(text or "")).sentence
+    return explain(str(text or "")).sentence

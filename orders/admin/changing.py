@@ -18,7 +18,7 @@ from crm_sync.admin.ui.cells import local_time, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
 from crm_sync.platform.errors import NotFoundError, RejectedError, SyncError
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from orders.admin.change_forms import CancelForm, RescheduleForm, movable_assignments, said
 from orders.models import ChangeRequest, Order
 from orders.placing import changes
@@ -242,7 +242,7 @@ def _asked(form: CancelForm, call: Callable[[], Result]) -> Result | None:
             raise
         form.add_refusal(error)
     except NotFoundError as error:
-        form.add_error(None, f"{told(error)}")
+        form.add_error(None, f"{explain(error)}")
     except SyncError as error:
-        form.add_error(None, f"Nothing was changed. {told(error)}")
+        form.add_error(None, f"Nothing was changed. {explain(error)}")
     return None

@@ -11,7 +11,7 @@ from crm_sync.admin.ui.base import (
     UnfoldAdminSelectWidget,
 )
 from crm_sync.platform.errors import SyncError
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from orders.admin.cells import worded
 from orders.admin.user_field import user_field
 from orders.models import Placement, PlatformUser
@@ -73,7 +73,7 @@ class ChoiceForm(forms.Form):
             text = str(error)
             raise ValidationError(f"{text[:1].upper()}{text[1:]}") from error
         except SyncError as error:
-            text = f"The users of the platform cannot be read just now: try again. {told(error)}"
+            text = f"The users of the platform cannot be read just now: try again. {explain(error)}"
             raise ValidationError(text) from error
 
     def clean(self) -> dict[str, Any]:

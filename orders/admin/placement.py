@@ -19,7 +19,7 @@ from crm_sync.admin.ui.delays import PAUSE
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from orders.admin import placing, selecting
 from orders.admin.cells import placement_badge, who_lines
 from orders.admin.filters import OrderedByFilter
@@ -70,7 +70,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
     who = column("ordered by", lambda row: who_lines(row.who), "user__name")
     order_ = column("order", lambda row: row.order_name or EMPTY, "order_name")
     sent = moment_column("sent", "sent_at")
-    why = column("problem", lambda row: shortened(told(row.problem).sentence, 70))
+    why = column("problem", lambda row: shortened(explain(row.problem).sentence, 70))
 
     @action(description="It was not placed", permissions=["act"])
     def not_placed(self, request: HttpRequest, queryset: QuerySet[Placement]) -> None:

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at
 from crm_sync.admin.ui.delays import row_delay
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from orders.admin.cells import placement_badge, who_fact
 from orders.admin.placing import ADD, is_open_for, step_page
 from orders.admin.review import calls, instructions_in_words, lines
@@ -58,7 +58,7 @@ def placement_page(placement: Any, user: Any, *, now: datetime) -> dict[str, Any
 
 
 def _why(placement: Any) -> str:
-    return TRIED_AGAIN + told(placement.problem).sentence if placement.problem else ""
+    return TRIED_AGAIN + explain(placement.problem).sentence if placement.problem else ""
 
 
 def _facts(placement: Any, order: str, now: datetime) -> list[tuple[str, object]]:

@@ -9,7 +9,7 @@ from crm_sync.access import within
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks.person import Person
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from orders.models import (
     Assignment,
     MaterialFile,
@@ -115,7 +115,7 @@ def _troubled(person: Person, now: datetime) -> list[Attention]:
     return [
         Attention(
             badge(word, "danger"),
-            shortened(f"{row}: {told(row.problem).sentence}", 140),
+            shortened(f"{row}: {explain(row.problem).sentence}", 140),
             row.workspace.slug,
             moment(row.created_at, now),
             page_of(row),
@@ -135,7 +135,7 @@ def _unread(person: Person, now: datetime) -> list[Attention]:
     return [
         Attention(
             badge("Not read", "warning"),
-            shortened(f"users of the platform: {told(problem).sentence}", 140),
+            shortened(f"users of the platform: {explain(problem).sentence}", 140),
             slug,
             moment(read_at, now),
             list_of("orders.platformuser"),

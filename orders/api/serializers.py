@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from crm_sync.api.body import Strict
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from orders.models import Assignment, Material, MaterialSet, Order, Placement
 from orders.models import PlacementState as State
 from orders.placing.already_ordered import already_ordered
@@ -54,7 +54,7 @@ class OrderSerializer(serializers.ModelSerializer[Order]):
 
     def get_problem(self, row: Order) -> str:
         """Return why its last read failed; "" where it did not."""
-        return str(told(row.problem)) if row.problem else ""
+        return str(explain(row.problem)) if row.problem else ""
 
 
 class MaterialSerializer(serializers.ModelSerializer[Material]):
@@ -136,7 +136,7 @@ class PlacementSerializer(serializers.ModelSerializer[Placement]):
 
     def get_problem(self, row: Placement) -> str:
         """Return what is wrong; "" where nothing is."""
-        return str(told(row.problem)) if row.problem else ""
+        return str(explain(row.problem)) if row.problem else ""
 
     @extend_schema_field(TotalSerializer)
     def get_sum(self, row: Placement) -> dict[str, Any]:

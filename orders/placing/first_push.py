@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from orders.placing.errors import NoSuchChoice
 from properties.catalog import label
 from properties.editing import due_now
@@ -27,4 +27,4 @@ def has_to_be_pushed(property_: Property | None, *, now: datetime) -> bool:
 def _reason(property_: Property) -> str:
     path = sorted(property_.blocked)[0]
     text = property_.problems_at(path)[0]
-    return f"{label(path)}: {text}" if path else told(text).sentence
+    return f"{label(path)}: {text}" if path else explain(text).sentence

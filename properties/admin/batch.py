@@ -20,7 +20,7 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks.person import Person
 from crm_sync.models import Workspace
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from crm_sync.templatetags.problems import problem_cell
 from properties.admin.words import in_one_line
 from properties.catalog import label
@@ -117,7 +117,7 @@ def _shown(step: batches.Step) -> dict[str, Any]:
 
 def _waiting(row: Property, path: str) -> tuple[str, str]:
     """Return a field that waits for a person, and why."""
-    return label(path) or "The property", told(row.problems_at(path)[0]).sentence
+    return label(path) or "The property", explain(row.problems_at(path)[0]).sentence
 
 
 def _why(workspace: Workspace) -> SafeString | str:

@@ -24,7 +24,7 @@ from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.readonly import ROWS, Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.hooks.actions import PropertyAction
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from properties.admin.batch import ask, batch_page, batch_progress
 from properties.admin.exporting import EXPORTS, ExportActions
 from properties.admin.filters import ProblemFilter, StateFilter, TypeFilter
@@ -120,7 +120,7 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         names = [label(path) if path else "The property" for path in paths]
         rest = f" and {len(names) - 1} more" if len(names) > 1 else ""
         text = row.problems_at(paths[0])[0]
-        said = text if paths[0] else told(text).sentence
+        said = text if paths[0] else explain(text).sentence
         return shortened(f"{names[0]}{rest}: {said}", 70)
 
     pushed = moment_column("Last pushed", "pushed_at")

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from properties.api.schema import READ
 from properties.difference import smallest_patch
 from properties.models import Change, Conflict, Property
@@ -61,7 +61,7 @@ class SummarySerializer(serializers.ModelSerializer[Property]):
     def get_problems(self, row: Property) -> list[dict[str, str]]:
         """Return each problem of each field."""
         return [
-            {"kind": kind, "path": path, "message": str(told(text))}
+            {"kind": kind, "path": path, "message": str(explain(text))}
             for kind, fields in row.problem.items()
             for path, text in fields.items()
         ]

@@ -6,7 +6,7 @@ from typing import Any
 from django.forms import BoundField
 
 from crm_sync.admin.ui.cells import EMPTY
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from properties.catalog import find, label, leaf_of
 from properties.forms import assembly, layout
 from properties.forms.form import PropertyForm
@@ -130,7 +130,7 @@ def _problems(form: PropertyForm) -> dict[str, list[str]]:
     for kind, fields in form.instance.problem.items():
         who = "The platform refused it: " if kind == ProblemKind.REFUSED else ""
         for path, text in fields.items():
-            problem = told(text)
+            problem = explain(text)
             found.setdefault(path, []).append(str(problem) if problem.details else f"{who}{text}")
     return found
 

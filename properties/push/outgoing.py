@@ -9,7 +9,7 @@ from datetime import datetime
 
 from crm_sync.hooks.messages import Message, MessageKind
 from crm_sync.outgoing import outbox
-from crm_sync.platform.problems import told
+from crm_sync.platform.problems import explain
 from properties.models import Property
 from properties.models.property import ProblemKind, SyncState
 
@@ -63,7 +63,7 @@ def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message
 def _words(kind: str, text: str) -> str:
     """Return the text about a field: the platform's message, but no value of either side."""
     known = ProblemKind(kind)
-    return str(told(text))[:500] if known is ProblemKind.REFUSED else str(known.label)
+    return str(explain(text))[:500] if known is ProblemKind.REFUSED else str(known.label)
 
 
 def mark(state: str, row: Property) -> str:

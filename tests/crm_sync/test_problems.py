@@ -11,7 +11,7 @@ from crm_sync.platform import errors
 from crm_sync.platform.client import Client
 from crm_sync.platform.credentials import FixedToken
 from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
-from crm_sync.platform.problems import MEANINGS, Kind, told
+from crm_sync.platform.problems import MEANINGS, Kind, explain
 from crm_sync.templatetags.problems import problem_cell
 from sandbox.faults.rules import REFUSALS
 from tests.conftest import PLATFORM, TOKEN
@@ -46,8 +46,8 @@ def client_at(address: str, deadline: float = 2.0) -> Client:
     ],
 )
 def test_each_class_of_error_is_told_like_its_stored_text(error, kind):
-    problem = told(error)
-    assert (problem.kind, problem) == (kind, told(str(error)))
+    problem = explain(error)
+    assert (problem.kind, problem) == (kind, explain(str(error)))
     sentence, remedy = MEANINGS.get(kind, (str(error), ""))
     assert (problem.sentence.startswith(sentence), problem.remedy) == (True, remedy)
 
@@ -82,9 +82,9 @@ def test_each_status_has_a_sentence_and_its_stored_text_the_same_one(status, kin
     body = b'{"message": "No such luck", "errors": [{"field": "title", "message": "too long"}]}'
     with serving(answering(body, status=f"{status} Whatever")) as server:
         error = failed(client_at(server.url))
-    problem = told(error)
+    problem = explain(error)
     assert problem.kind is kind
-    assert told(str(error)) == problem
+    assert explain(str(error)) == problem
     assert ("No such luck; title: too long" in problem.sentence) == (
         kind in (Kind.REFUSED, Kind.NOT_ALLOWED)
     )
@@ -94,7 +94,7 @@ def test_each_status_has_a_sentence_and_its_stored_text_the_same_one(status, kin
 def test_every_fault_of_the_sandbox_has_a_sentence(box):
     for fault, (status, *_) in REFUSALS.items():
         box.faults.set({"rules": [{"fault": fault}]})
-        assert told(failed(client_at(PLATFORM))).kind is STATUSES[status], fault
+        assert explain(failed(client_at(PLATFORM))).kind is STATUSES[status], fault
 
 
 def test_a_platform_that_is_down_silent_or_broken_is_told_apart():
@@ -107,7 +107,7 @@ def test_a_platform_that_is_down_silent_or_broken_is_told_apart():
         odd = failed(client_at(server.url))
     with serving(answering(b"x" * 6_000_000)) as server:
         huge = failed(client_at(server.url))
-    kinds = [told(str(error)).kind for error in (down, silent, broken, odd, huge)]
+    kinds = [explain(str(error)).kind for error in (down, silent, broken, odd, huge)]
     assert kinds == [
         *(Kind.UNREACHABLE, Kind.SLOW, Kind.BROKEN_OFF, Kind.UNREADABLE, Kind.UNREADABLE)
     ]
@@ -117,15 +117,15 @@ def test_a_workspace_without_credentials_says_so(db):
     workspace = Workspace.objects.create(slug="main", base_url="http://platform.test")
     with pytest.raises(AuthError) as caught:
         workspace.client()
-    assert told(str(caught.value)).kind is Kind.NO_CREDENTIALS
+    assert explain(str(caught.value)).kind is Kind.NO_CREDENTIALS
 
 
 # --- what is said
 def test_the_words_of_the_platform_stand_in_the_sentence_without_the_name_of_the_status():
-    problem = told(f"{CALL}: 400 Bad Request; title: too long")
+    problem = explain(f"{CALL}: 400 Bad Request; title: too long")
     assert problem.sentence == "The platform refused it: title: too long."
     assert problem.remedy == "Change what it names, and save."
-    assert told(f"{CALL}: 422").sentence == f"The platform refused it: {CALL}: 422."
+    assert explain(f"{CALL}: 422").sentence == f"The platform refused it: {CALL}: 422."
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_the_words_of_the_platform_stand_in_the_sentence_without_the_name_of_the
     ["", "in sync", "PATCH answered 200", "KeyError: 'x'", f"It may be there. {CALL}: 400 no"],
 )
 def test_a_sentence_of_ours_stays_as_it_is(text):
-    assert (told(text).sentence, told(text).remedy, told(text).details) == (text, "", "")
+    assert (explain(text).sentence, explain(text).remedy, explain(text).details) == (text, "", "")
 
 
 def test_each_meaning_is_short_and_no_meaning_holds_a_command():
@@ -146,7 +146,7 @@ def test_each_meaning_is_short_and_no_meaning_holds_a_command():
 
 @given(st.text(max_size=60) | st.text(max_size=60).map(lambda text: f"{CALL}: 400 {text}"))
 def test_any_text_is_told_and_none_becomes_markup(text):
-    problem = told(text)
+    problem = explain(text)
     assert problem.details in ("", text)
     shown = problem_cell(f"{text}<script>")
     assert "<script>" not in shown

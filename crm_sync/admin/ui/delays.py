@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import local_time
-from crm_sync.platform.problems import Kind, told
+from crm_sync.platform.problems import Kind, explain
 
 # What a row of a workspace needs for it: one query, and no secret (S5).
 PAUSE = {
@@ -46,7 +46,7 @@ def delay(
     """
     if paused_until is not None and paused_until > now:
         at = _clock(paused_until, now)
-        if told(problem).kind in CREDENTIALS:
+        if explain(problem).kind in CREDENTIALS:
             text = f"Will be {done} once the platform accepts our credentials"
             return f"{text}; it is asked again after {at}."
         return f"Will be {done} after {at}, when the platform accepts calls again."
