@@ -43,7 +43,7 @@ SECTIONS = (
             ("Gaps", "event_busy", "crm_sync.gap"),
             ("Calls", "swap_vert", "crm_sync.platformcall"),
             ("Subscriptions", "outbox", "crm_sync.subscription"),
-            ("Sent messages", "send", "crm_sync.outgoingmessage"),
+            ("Outgoing messages", "send", "crm_sync.outgoingmessage"),
             ("Files", "download", "orders.materialfile"),
             ("Workspaces", "hub", "crm_sync.workspace"),
         ),

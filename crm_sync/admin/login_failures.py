@@ -9,6 +9,9 @@ from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 
+_names = AccessAttempt._meta
+_names.verbose_name, _names.verbose_name_plural = "failed login", "failed logins"
+
 
 @admin.register(AccessAttempt)
 class LoginFailureAdmin(ReadOnlyAdmin):

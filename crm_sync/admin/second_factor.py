@@ -68,7 +68,7 @@ def _confirm(request: HttpRequest, person: User) -> Context:
     """Take the first code of an app; from then on it is asked for."""
     device = second_factor.begun(person)
     if device is None:
-        messages.error(request, "Begin again: nothing waits for its first code.")
+        messages.error(request, "Scan the code again: no app waits for its first code.")
         return {}
     code = "".join(request.POST.get("code", "").split())
     if fault := second_factor.refusal(person, device, code):
@@ -132,12 +132,12 @@ def _note(request: HttpRequest, person: User, text: str) -> None:
 
 @admin.register(TOTPDevice)
 class SecondFactorAdmin(ReadOnlyAdmin):
-    """Who has one; of somebody who has lost the phone a superuser takes it away."""
+    """Who has one; a superuser removes it if somebody has lost the phone."""
 
     workspace_path = None
     empty = Empty(
         "Nobody has a second factor",
-        "Everybody sets it up for herself, under Second factor in the menu.",
+        "Each person sets it up under Second factor in the menu.",
     )
     list_display = ("who", "since", "used", "codes")
     list_display_links = None
@@ -174,6 +174,6 @@ class SecondFactorAdmin(ReadOnlyAdmin):
         people = list(queryset.values_list("user", flat=True))
         note(request, User.objects.filter(pk__in=people), "Second factor: removed.")
         second_factor.remove(people)
-        then = "set up another one" if second_factor.is_required() else "need the password alone"
+        then = "set up another one" if second_factor.is_required() else "need only the password"
         messages.success(request, f"Removed: {len(people)}. At the next login they {then}.")
         return None
