@@ -1,5 +1,6 @@
 """Orders after a backup was restored: open ones are read, none is sent again (I9)."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 from django.db.models import Q
@@ -28,19 +29,19 @@ def begin(workspace_id: int, now: datetime) -> Counts:
     return {"orders to be read": asked, "placements now uncertain": len(placements)}
 
 
-def unread(workspace_id: int, since: datetime) -> Counts:
+def unread(workspaces: Collection[int], since: datetime) -> Counts:
     """Count what was not read since the restore."""
-    mine = Order.objects.filter(workspace_id=workspace_id).exclude(status__in=ORDER_TERMINAL)
-    users = UserList.objects.filter(workspace_id=workspace_id)
+    mine = Order.objects.filter(workspace__in=workspaces).exclude(status__in=ORDER_TERMINAL)
+    users = UserList.objects.filter(workspace__in=workspaces)
     return {
         "orders": mine.filter(Q(read_at=None) | Q(read_at__lt=since)).count(),
         "lists of users": users.exclude(read_at__gte=since).count(),
     }
 
 
-def for_people(workspace_id: int, since: datetime) -> Counts:
+def for_people(workspaces: Collection[int], since: datetime) -> Counts:
     """Count the uncertain placements."""
-    mine = Placement.objects.filter(workspace_id=workspace_id)
+    mine = Placement.objects.filter(workspace__in=workspaces)
     return {"uncertain placements": mine.filter(state=State.UNCERTAIN).count()}
 
 

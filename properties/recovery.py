@@ -1,5 +1,6 @@
 """The properties after a backup was restored: each is read before it is sent."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 from django.db.models import Q
@@ -30,20 +31,21 @@ def begin(workspace_id: int, now: datetime) -> Counts:
     return {"properties to be read": count, "open imports cancelled": ended}
 
 
-def unread(workspace_id: int, since: datetime) -> Counts:
+def unread(workspaces: Collection[int], since: datetime) -> Counts:
     """Count what was not read since the restore."""
-    mine = Property.objects.filter(workspace_id=workspace_id, created_at__lt=since)
+    mine = Property.objects.filter(workspace__in=workspaces, created_at__lt=since)
     old = mine.filter(Q(read_at=None) | Q(read_at__lt=since))
-    walks = Walk.objects.filter(workspace_id=workspace_id, started_at__gte=since)
+    walks = Walk.objects.filter(workspace__in=workspaces, started_at__gte=since)
+    walked = walks.filter(finished_at__isnull=False).values("workspace").distinct()
     return {
         "properties": old.filter(THERE | Q(due_at__isnull=False)).count(),
-        "lists of properties": int(not walks.filter(finished_at__isnull=False).exists()),
+        "lists of properties": len(workspaces) - walked.count(),
     }
 
 
-def for_people(workspace_id: int, since: datetime) -> Counts:
+def for_people(workspaces: Collection[int], since: datetime) -> Counts:
     """Count the conflicts that are open since then."""
-    mine = Conflict.objects.filter(real_estate_property__workspace_id=workspace_id)
+    mine = Conflict.objects.filter(real_estate_property__workspace__in=workspaces)
     return {"conflicts": mine.filter(decision=Conflict.Decision.OPEN).count()}
 
 

@@ -1,16 +1,24 @@
-"""What is stalled on our side, for the overview: processes, queues, webhooks not yet set."""
+"""What is stalled on our side, for the overview: processes, queues, webhooks, restored backups."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from crm_sync import health
-from crm_sync.admin.ui.cells import badge, moment, page_of
+from crm_sync.admin.ui.cells import badge, list_of, moment, page_of
 from crm_sync.health import LATE, Report
 from crm_sync.hooks.tiles import NEWEST, Attention
+from crm_sync.integrity import restored
 from crm_sync.models import WebhookMonitor
 from crm_sync.workers import heartbeat
 from crm_sync.workers.heartbeat import Kind
+
+RECENT = timedelta(days=14)  # what waits long after a restore has other causes
+READING = "Wait: workers read before they send. manage.py restored --status says what is left"
+DECIDE = (
+    "Decide what waits for a person: the tiles below lead to it."
+    " manage.py restored --status says when both sides agree"
+)
 
 
 def lines(workspaces: list[Any], reports: list[Report], now: datetime) -> list[Attention]:
@@ -24,6 +32,7 @@ def lines(workspaces: list[Any], reports: list[Report], now: datetime) -> list[A
         *_died(reports, now),
         *_stalled(workspaces, reports, now),
         *_without_webhook(workspaces),
+        *_restored(workspaces, now),
     ]
 
 
@@ -89,3 +98,24 @@ def _without_webhook(workspaces: list[Any]) -> Iterable[Attention]:
             next_try="Not by itself",
             is_urgent=True,
         )
+
+
+def _restored(workspaces: list[Any], now: datetime) -> Iterable[Attention]:
+    """Yield a line for each restore after which both sides do not agree yet."""
+    together: dict[datetime, list[Any]] = {}
+    for one in workspaces:
+        if one.restored_at is not None and one.restored_at > now - RECENT:
+            together.setdefault(one.restored_at, []).append(one)
+    for at, found in sorted(together.items(), reverse=True)[:NEWEST]:
+        standing = restored.standing([one.pk for one in found], at)
+        if not standing.agrees:
+            is_one = len(found) == 1
+            yield Attention(
+                badge("Restored", "warning"),
+                f"A backup was restored; {standing.left}",
+                found[0].slug if is_one else f"{len(found)} workspaces",
+                moment(at, now),
+                page_of(found[0]) if is_one else list_of("crm_sync.workspace"),
+                remedy=DECIDE if standing.for_people else READING,
+                next_try="By the workers" if standing.unread else "Not by itself",
+            )

@@ -1,6 +1,6 @@
 """What an app does after a backup was restored, and what is still to do."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,10 +16,10 @@ class Recovery:
     Attributes:
         begin: makes the rows of a workspace due for a read, and keeps what was on its way from
             being sent again; returns what it did. Called in a transaction, at most a few times.
-        unread: what a worker has not read since then, counted in a workspace.
-        for_people: what waits for a person since then.
+        unread: what a worker has not read since then, counted in workspaces.
+        for_people: what waits for a person in them since then.
     """
 
     begin: Callable[[int, datetime], Counts]
-    unread: Callable[[int, datetime], Counts]
-    for_people: Callable[[int, datetime], Counts]
+    unread: Callable[[Collection[int], datetime], Counts]
+    for_people: Callable[[Collection[int], datetime], Counts]

@@ -5,6 +5,7 @@ the platform was read, and each difference becomes a conflict (`Workspace.restor
 """
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -36,6 +37,16 @@ class Standing:
         """Whether everything was read, and no decision is open."""
         return not self.unread and not self.for_people
 
+    @property
+    def left(self) -> str:
+        """What is left, in words; "" where both sides agree."""
+        parts = {"not read yet": self.unread, "for a person": self.for_people}
+        return "; ".join(
+            f"{title}: {', '.join(f'{count} {what}' for what, count in counts.items())}"
+            for title, counts in parts.items()
+            if counts
+        )
+
 
 def alive(now: datetime) -> list[str]:
     """Return the workers and beats that may still use the database."""
@@ -59,16 +70,19 @@ def begin(workspace: Workspace, now: datetime) -> dict[str, int]:
     return dict(done)
 
 
-def standing(workspace: Workspace) -> Standing:
-    """Return how far both sides of a workspace agree since it was restored."""
-    since = workspace.restored_at
+def standing(workspaces: Collection[int], since: datetime | None) -> Standing:
+    """Return how far both sides agree in workspaces that were restored together.
+
+    Args:
+        workspaces: their keys; the number of queries is the same for all numbers of them.
+    """
     if since is None:
         return Standing(None, {}, {})
     unread: Counter[str] = Counter()
     people: Counter[str] = Counter()
     for one in _recoveries():
-        unread.update(one.unread(workspace.pk, since))
-        people.update(one.for_people(workspace.pk, since))
+        unread.update(one.unread(workspaces, since))
+        people.update(one.for_people(workspaces, since))
     return Standing(since, dict(+unread), dict(+people))
 
 
@@ -80,13 +94,13 @@ def _begin(workspace_id: int, now: datetime) -> Counts:
     }
 
 
-def _unread(workspace_id: int, since: datetime) -> Counts:
-    monitors = WebhookMonitor.objects.filter(workspace_id=workspace_id)
+def _unread(workspaces: Collection[int], since: datetime) -> Counts:
+    monitors = WebhookMonitor.objects.filter(workspace__in=workspaces)
     return {"webhooks": monitors.exclude(polled_at__gte=since).count()}
 
 
-def _for_people(workspace_id: int, since: datetime) -> Counts:
-    gaps = Gap.objects.filter(workspace_id=workspace_id, acknowledged_at=None)
+def _for_people(workspaces: Collection[int], since: datetime) -> Counts:
+    gaps = Gap.objects.filter(workspace__in=workspaces, acknowledged_at=None)
     return {"gaps": gaps.filter(noticed_at__gte=since).count()}
 
 

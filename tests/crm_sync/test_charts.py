@@ -14,8 +14,9 @@ from django.utils.html import strip_tags
 
 from crm_sync.admin.charts import CALLS, EVENTS, HEIGHT, LEAST, Bar, Chart, _bars, charts
 from crm_sync.inbox.stats import by_hour
-from crm_sync.models import CallCount, ReceivedEvent, Workspace, call_log
+from crm_sync.models import CallCount, ReceivedEvent, Workspace
 from crm_sync.models.platform_call import TOTAL, CallResult
+from crm_sync.tasks import clear_deliveries
 from tests.crm_sync.admin_pages import client_of, make_received_event, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +31,7 @@ def event(workspace: Workspace, state: State, at: datetime, **columns) -> Receiv
 
 
 def calls(workspace: Workspace, result: CallResult, hour: datetime, count: int) -> None:
-    hour = hour.replace(minute=0)
+    hour = hour.replace(minute=0, second=0, microsecond=0)
     row = {"workspace": workspace, "result": result, "hour": hour}
     CallCount.objects.create(**row, count=count, milliseconds=1)
 
@@ -88,13 +89,12 @@ def test_calls_of_all_workspaces_are_added_up_by_what_came_of_them(main):
 
 
 def test_the_cleaning_leaves_the_last_day_however_short_calls_are_kept(main, settings):
-    settings.PLATFORM_CALLS_KEEP_DAYS = 0
-    calls(main, CallResult.OK, NOW - 23 * HOUR, 1)
-    calls(main, CallResult.OK, NOW - 50 * HOUR, 1)
-    call_log.clear(now=NOW)
-    assert list(CallCount.objects.values_list("hour", flat=True)) == [
-        NOW.replace(minute=0) - 23 * HOUR
-    ]
+    settings.PLATFORM_CALLS_KEEP_DAYS, now = 1, timezone.now()
+    calls(main, CallResult.OK, now - 23 * HOUR, 1)
+    calls(main, CallResult.OK, now - 30 * HOUR, 2)
+    calls(main, CallResult.OK, now - 50 * HOUR, 3)
+    clear_deliveries()
+    assert sorted(CallCount.objects.values_list("count", flat=True)) == [1, 2]
 
 
 def test_hours_are_written_in_the_zone_of_whoever_looks(main):

@@ -3,14 +3,16 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from crm_sync.models import Heartbeat, WebhookMonitor, Workspace
+from crm_sync.models import Gap, Heartbeat, WebhookMonitor, Workspace
 from crm_sync.webhook.configuration import GONE
 from crm_sync.workers.heartbeat import GONE_AFTER, Kind
 from orders.models import Assignment, Order
+from properties.models import Walk
 from tests.crm_sync.admin_pages import client_of, make_received_event, make_workspace, queries_of
 
 pytestmark = pytest.mark.django_db
@@ -241,3 +243,56 @@ def test_who_may_not_see_workspaces_is_told_on_the_page_and_not_in_the_list():
     answer = viewer.get("/admin/")
     assert answer.context["attention"] == []
     assert "No worker ever ran here" in answer.content.decode()
+
+
+def of_a_restore(client: Client) -> list[tuple[str, str, str, str]]:
+    """Read (why, workspace, what to do, next try) of the lines that tell of a restore."""
+    lines = client.get("/admin/").context["attention"]
+    return [
+        (line.text, line.where, line.remedy, line.next_try)
+        for line in lines
+        if strip_tags(line.badge) == "Restored"
+    ]
+
+
+def test_one_line_tells_what_is_left_of_all_that_was_restored_together(boss):
+    now = timezone.now()
+    all_run()
+    for slug in ("a", "b", "c", "d"):
+        connected(slug)
+    restored = Workspace.objects.filter(slug__in=["a", "b"])
+    restored.update(restored_at=now - timedelta(hours=1))
+    Workspace.objects.filter(slug="c").update(restored_at=now - timedelta(days=15))
+    unread = "not read yet: 2 webhooks, 2 lists of properties"
+    wait = "Wait: workers read before they send. manage.py restored --status says what is left"
+    line = (f"A backup was restored; {unread}", "2 workspaces", wait, "By the workers")
+    assert of_a_restore(boss) == [line]
+    few = queries_of(boss, "/admin/")
+    for n in range(20):
+        connected(f"w{n}")
+    Workspace.objects.filter(slug__startswith="w").update(restored_at=now - timedelta(hours=1))
+    assert [line[1] for line in of_a_restore(boss)] == ["22 workspaces"]
+    assert queries_of(boss, "/admin/") == few
+
+    WebhookMonitor.objects.update(polled_at=now)
+    for one in Workspace.objects.all():
+        Walk.objects.create(workspace=one, started_at=now, finished_at=now)
+    assert of_a_restore(boss) == []
+    gap = {"why": "OVERFLOW", "began_at": now, "ended_at": now, "noticed_at": now}
+    Gap.objects.create(workspace=Workspace.objects.get(slug="a"), **gap)
+    ((text, where, todo, when),) = of_a_restore(boss)
+    assert (text, where) == ("A backup was restored; for a person: 1 gaps", "22 workspaces")
+    assert todo.startswith("Decide what waits for a person: the tiles below lead to it. manage.py")
+    assert when == "Not by itself"
+
+
+def test_a_restore_in_another_workspace_is_not_told():
+    person = User.objects.create(username="operator", is_staff=True)
+    person.user_permissions.add(Permission.objects.get(codename="view_workspace"))
+    connected("hers").people.add(person)
+    Workspace.objects.filter(pk=connected("other").pk).update(restored_at=timezone.now())
+    client = Client()
+    client.force_login(person)
+    assert of_a_restore(client) == []
+    Workspace.objects.filter(slug="hers").update(restored_at=timezone.now())
+    assert [line[1] for line in of_a_restore(client)] == ["hers"]

@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 from django.core import serializers
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
+from django.test import Client
+from django.utils.html import strip_tags
 from django.utils.timezone import now
 
 from crm_sync.models import Gap, Heartbeat, ReceivedEvent, WebhookMonitor
@@ -65,6 +67,16 @@ def titled(box) -> dict[str, str]:
     return {p["objectReferenceId"]: p["title"] for p in there if p.get("objectReferenceId")}
 
 
+def shown(boss: Client) -> list[tuple[str, str, str]]:
+    """What the overview says of a restore: why, where, and what to do."""
+    lines = boss.get("/admin/").context["attention"]
+    return [
+        (line.text, line.where, line.remedy.partition(".")[0])
+        for line in lines
+        if strip_tags(line.badge) == "Restored"
+    ]
+
+
 def write(reference: str, title: str) -> None:
     row = Property.objects.get(object_reference_id=reference)
     edit(row, {"title": title}, origin="ADMIN", now=now())
@@ -115,7 +127,7 @@ def old(box, workspace, home, drain_all) -> tuple[str, dict[str, str]]:  # noqa:
 
 @pytest.mark.parametrize("policy", ["crm_wins", "platform_wins"])
 def test_after_restored_nothing_that_is_newer_on_the_platform_is_overwritten(
-    box, workspace, drain_all, old, policy
+    box, workspace, drain_all, old, boss, policy
 ):
     _, newer = old
     type(workspace).objects.update(conflict_policy=policy)
@@ -133,6 +145,10 @@ def test_after_restored_nothing_that_is_newer_on_the_platform_is_overwritten(
     assert command("main") == ({"marked": {"main": counts}}, 0)
     assert command() == ({"marked": {"main": told | {"placements now uncertain": 0}}}, 0)
     assert command("--status")[1] == 3
+    lists = "1 lists of properties, 1 lists of users"
+    left = f"not read yet: 1 webhooks, 23 properties, {lists}; for a person: 1 uncertain placements"
+    todo = "Decide what waits for a person: the tiles below lead to it"
+    assert shown(boss) == [(f"A backup was restored; {left}", "main", todo)]
     drain_all()
     assert titled(box) == newer
     assert len(box.workspace.orders) == placed
@@ -161,6 +177,8 @@ def test_after_restored_nothing_that_is_newer_on_the_platform_is_overwritten(
     assert status["workspaces"]["main"]["forPeople"] == {
         **{"gaps": 1, "conflicts": 21, "uncertain placements": 1}
     }
+    left = "for a person: 1 gaps, 21 conflicts, 1 uncertain placements"
+    assert shown(boss) == [(f"A backup was restored; {left}", "main", todo)]
     Gap.objects.update(acknowledged_at=now())
     Placement.objects.update(state="FAILED")
     agent = User.objects.get(username="agent")
@@ -180,6 +198,7 @@ def test_after_restored_nothing_that_is_newer_on_the_platform_is_overwritten(
         },
         0,
     )
+    assert shown(boss) == []
     assert titled(box) == newer | {THEIRS[0]: "newest", BACK: "old"}
     # From now on the policy decides again.
     write(QUIET, "after all")

@@ -62,7 +62,7 @@ class Command(SyncCommand):
         self.emit({"marked": done}, lines, as_json=options["json"])
 
     def _status(self, found: list[Workspace], *, as_json: bool) -> None:
-        standings = {one.slug: restored.standing(one) for one in found}
+        standings = {one.slug: restored.standing([one.pk], one.restored_at) for one in found}
         document = {
             slug: {
                 "restoredAt": one.restored_at,
@@ -84,6 +84,4 @@ def _text(one: restored.Standing) -> str:
     since = f"since the restore of {one.restored_at:%Y-%m-%d %H:%M} UTC"
     if one.agrees:
         return f"everything was read {since}; both sides agree"
-    parts = [f"{count} {what} not read yet" for what, count in one.unread.items()]
-    parts += [f"{count} {what} for a person" for what, count in one.for_people.items()]
-    return f"{', '.join(parts)}, {since}"
+    return f"{one.left}; {since}"
