@@ -93,7 +93,7 @@ class Holder:
                 transaction.set_rollback(True)
         return is_written
 
-    def _finish(self, columns: Columns, revision: int | None = None) -> bool:
+    def _finish(self, columns: Columns, revision: int) -> bool:
         """End the push of the revision that was read, and tell of it in the same transaction."""
         now, row = self.clock(), with_columns(self.row, columns)
         message = outgoing.message(row, self.wanted, now=now)

@@ -144,11 +144,11 @@ MUTANTS = (
         (PUSH,),
     ),
     Mutant(
-        "the answer settles a revision that it is not about (I1)",
+        "what a read brings is written over an edit that came with it (I1)",
         "properties/push",
         "Holder._write",
-        "A(changed(B, C), revision=D)",
-        "A(changed(B, C))",
+        "A._finish if B else A.claim.write",
+        "A._finish if B else lambda columns, revision: A.claim.write(columns)",
         (PUSH,),
     ),
     Mutant(

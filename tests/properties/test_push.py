@@ -310,9 +310,11 @@ def test_an_edit_between_the_claim_and_the_patch_goes_out_after_it(box, row, wor
     assert (remote(box)[0]["title"], row.inflight, row.due_at) == ("Edited again", {}, None)
 
 
+@pytest.mark.parametrize("ours", [{}, {"prices.rent": {"gross": 5}}])  # a PATCH follows or not
 def test_an_edit_that_comes_with_the_read_is_not_written_over_by_what_the_read_brings(
-    box, row, between, drain_all
+    box, row, between, drain_all, ours
 ):
+    edit(row, ours, origin="ADMIN", now=now())
     box.edit_property(row.platform_id, {"numberOfRooms": 5})
 
     def edited(environ):
