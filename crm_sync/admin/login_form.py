@@ -15,7 +15,7 @@ class LoginForm(AuthenticationForm):  # type: ignore[misc]
     code = forms.CharField(
         required=False,
         max_length=20,
-        help_text="Of your app, or a recovery code. Leave it empty if you have set up neither.",
+        help_text="From your app, or a recovery code. Leave it empty if you have no second factor.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

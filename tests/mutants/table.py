@@ -28,6 +28,7 @@ ROUTES = "tests/test_api_routes.py"
 RUNNER = "tests/crm_sync/test_runner.py"
 SOURCES = "tests/properties/sources/test_worker.py"
 TICKER = "tests/crm_sync/test_ticker.py"
+SECOND_FACTOR = "tests/crm_sync/test_second_factor.py"
 WRONG_SECRETS = "tests/crm_sync/test_wrong_secrets.py"
 
 
@@ -634,6 +635,33 @@ MUTANTS = (
         "document is not None and after_restore.is_unread(row, restored_at)",
         "False",
         (f"{RESTORED}::test_after_restored_nothing_that_is_newer_on_the_platform_is_overwritten",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "who has an app needs no code (S17)",
+        "crm_sync/admin",
+        "LoginForm.clean",
+        "second_factor.app_of(A) is None",
+        "True",
+        (f"{SECOND_FACTOR}::test_an_app_that_is_set_up_is_asked_for_and_each_code_opens_once",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a session from before needs no code (S17)",
+        "crm_sync/second_factor.py",
+        "_stopped",
+        "app_of(A) is not None",
+        "False",
+        (f"{SECOND_FACTOR}::test_a_session_of_before_ends_once_the_app_is_set_up",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a secret is made without the password (S17)",
+        "crm_sync/admin/ui",
+        "check",
+        "login.is_confirmed(A, B, C)",
+        "True",
+        ("tests/crm_sync/test_login.py::test_a_token_of_the_api_is_made_only_after_the_password",),
         (SQLITE,),
     ),
     Mutant(
