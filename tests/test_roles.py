@@ -17,7 +17,7 @@ from django.utils import timezone
 from crm_sync.admin.ui.scope import is_secret
 from orders.models import CalendarFeed, Look, Placement, StatusChange
 from orders.news import News
-from orders.notices.happenings import Wish, happenings
+from orders.notices.happenings import NewsFilter, happenings
 from tests import roles
 from tests.roles import (
     addresses,
@@ -252,7 +252,7 @@ def test_no_mail_tells_of_a_workspace_of_others(a, b, who):
     told = {
         role: {
             one.order or one.reference[: len(word("a"))]
-            for one in happenings(Wish(person_of(role), tuple(News), False, *times), limit=99)
+            for one in happenings(NewsFilter(person_of(role), tuple(News), False, *times), limit=99)
         }
         for role in (*READERS, "operator")
     }

@@ -10,7 +10,7 @@ from django.conf import settings
 from crm_sync.outgoing import schedule, signature
 from crm_sync.platform import outside
 from crm_sync.platform.errors import RejectedError, TransientError
-from crm_sync.platform.outside import Answer, Wish
+from crm_sync.platform.outside import Answer, RequestOptions
 from crm_sync.platform.redaction import Redactor
 from crm_sync.text import clean
 
@@ -49,9 +49,11 @@ class Receiver:
         """Send one message within the deadline of a call; no failure of the receiver raises."""
         body = payload.encode()
         headers = signature.headers(message_id, body, self.keys, at=at)
-        wish = Wish({"Content-Type": "application/json", **headers}, inside())
+        options = RequestOptions({"Content-Type": "application/json", **headers}, inside())
         try:
-            with outside.post(self.address, body, wish, deadline=settings.CALL_DEADLINE) as answer:
+            with outside.post(
+                self.address, body, options, deadline=settings.CALL_DEADLINE
+            ) as answer:
                 return self._read(answer)
         except (RejectedError, TransientError) as error:
             return Attempt(None, self._masked(str(error)))
@@ -88,7 +90,7 @@ def fault(address: str) -> str:
     if "@" in address.partition("?")[0]:
         return "it contains a user or a password: put a key into the path or the query"
     try:
-        outside.check(address, Wish(inside=inside()))
+        outside.check(address, RequestOptions(inside=inside()))
     except RejectedError as error:
         return str(error)
     return ""

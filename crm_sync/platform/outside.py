@@ -57,15 +57,14 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Wish:
-    """How a file is asked for.
+class RequestOptions:
+    """How a request to a foreign address is sent.
 
     Attributes:
-        inside: what of our own network may be asked, also by http: "host", "host:port", or a
+        inside: parts of our own network that may be called, also by http: "host", "host:port", a
             network such as "10.1.0.0/16".
-        may_be_plain: whether http will do anywhere.
-        private: headers that only the first address gets, and none of another origin that it leads
-            to.
+        may_be_plain: whether http is allowed for any address.
+        private: headers for the first address and its origin; a redirect elsewhere lacks them.
         silence: seconds without a byte after which it is given up; None for the deadline alone.
     """
 
@@ -77,7 +76,7 @@ class Wish:
 
 
 @contextmanager
-def get(url: str, wish: Wish, *, deadline: float) -> Iterator[Answer]:
+def get(url: str, options: RequestOptions, *, deadline: float) -> Iterator[Answer]:
     """Ask for a file and yield the answer; the whole `with` block has `deadline` seconds.
 
     Raises:
@@ -86,13 +85,13 @@ def get(url: str, wish: Wish, *, deadline: float) -> Iterator[Answer]:
     """
     with watched(deadline) as call:
         with _told(call):
-            response = _follow(url, wish)
+            response = _follow(url, options)
         with closing(response):
             yield Answer(response.status, response.headers, response, call)
 
 
 @contextmanager
-def post(url: str, body: bytes, wish: Wish, *, deadline: float) -> Iterator[Answer]:
+def post(url: str, body: bytes, options: RequestOptions, *, deadline: float) -> Iterator[Answer]:
     """Send a body once and yield the answer; a redirect is an answer like any other.
 
     The whole `with` block has `deadline` seconds.
@@ -103,18 +102,20 @@ def post(url: str, body: bytes, wish: Wish, *, deadline: float) -> Iterator[Answ
     """
     with watched(deadline) as call:
         with _told(call):
-            response = _ask(_checked(url, wish), {**wish.headers, **wish.private}, wish, body)
+            response = _ask(
+                _checked(url, options), {**options.headers, **options.private}, options, body
+            )
         with closing(response):
             yield Answer(response.status, response.headers, response, call)
 
 
-def check(url: str, wish: Wish) -> None:
+def check(url: str, options: RequestOptions) -> None:
     """Check an address without asking for its name.
 
     Raises:
         RejectedError: it is no web address, or not encrypted.
     """
-    _checked(url, wish)
+    _checked(url, options)
 
 
 @contextmanager
@@ -127,13 +128,13 @@ def _told(call: Call) -> Iterator[None]:
         raise TransientError(text, unclear=False) from error
 
 
-def _follow(url: str, wish: Wish) -> urllib3.BaseHTTPResponse:
+def _follow(url: str, options: RequestOptions) -> urllib3.BaseHTTPResponse:
     """Return the first answer that is no redirect."""
-    first = _origin(_checked(url, wish))
+    first = _origin(_checked(url, options))
     for _ in range(REDIRECTS + 1):
-        parts = _checked(url, wish)
-        private = wish.private if _origin(parts) == first else {}
-        response = _ask(parts, {**wish.headers, **private}, wish)
+        parts = _checked(url, options)
+        private = options.private if _origin(parts) == first else {}
+        response = _ask(parts, {**options.headers, **private}, options)
         location = response.headers.get("Location")
         if response.status not in _REDIRECT or not location:
             return response
@@ -142,14 +143,16 @@ def _follow(url: str, wish: Wish) -> urllib3.BaseHTTPResponse:
     raise RejectedError(f"the address leads on more than {REDIRECTS} times", status=0)
 
 
-def _checked(url: str, wish: Wish) -> SplitResult:
+def _checked(url: str, options: RequestOptions) -> SplitResult:
     """Return the parts of an address that may be asked, its host in ASCII."""
     try:
         parts = urlsplit(str(requests.Request("GET", url).prepare().url))
         port = parts.port  # noqa: F841 - raises where it is none
     except (requests.RequestException, ValueError) as error:
         raise RejectedError("the address is no web address", status=0) from error
-    may_be_plain = wish.may_be_plain or _is_named(parts.hostname or "", _port(parts), wish.inside)
+    may_be_plain = options.may_be_plain or _is_named(
+        parts.hostname or "", _port(parts), options.inside
+    )
     if parts.scheme == "https" or (parts.scheme == "http" and may_be_plain):
         return parts
     raise RejectedError("the address is not encrypted: it does not begin with https://", status=0)
@@ -168,13 +171,16 @@ def _port(parts: SplitResult) -> int:
 
 
 def _ask(
-    parts: SplitResult, headers: Mapping[str, str], wish: Wish, body: bytes | None = None
+    parts: SplitResult,
+    headers: Mapping[str, str],
+    options: RequestOptions,
+    body: bytes | None = None,
 ) -> urllib3.BaseHTTPResponse:
     """Ask the first address of the host that can be reached; with a body, by POST."""
-    found = resolve(parts.hostname or "", _port(parts), wish.inside)
+    found = resolve(parts.hostname or "", _port(parts), options.inside)
     for number, address in enumerate(found, 1):
         try:
-            return _send(address, parts, headers, wish.silence, body)
+            return _send(address, parts, headers, options.silence, body)
         except (urllib3.exceptions.ConnectTimeoutError, urllib3.exceptions.NewConnectionError):
             if number == len(found):
                 raise
@@ -185,7 +191,7 @@ def resolve(host: str, port: int, inside: Collection[str]) -> list[str]:
     """Return the IP addresses of a host, none of which lies in our network unless `inside` says so.
 
     Args:
-        inside: see `Wish`.
+        inside: see `RequestOptions`.
 
     Raises:
         RejectedError: one of them lies there.

@@ -120,16 +120,16 @@ class Placements(OrderView):
         if not key:
             text = "It names the order, so that a repeated call does not order twice."
             raise Refused(400, "key_missing", f"{KEY} is missing. {text}", [(KEY, "is missing")])
-        wish = _read(PlaceSerializer(data=request.data))
+        given = _read(PlaceSerializer(data=request.data))
         with _told():
             placement, is_new = place_once(
                 self.token.workspace,
                 key=key,
                 program=str(self.token),
                 property_=row,
-                user=wish["user"],
-                products=wish["products"],
-                instructions=wish.get("instructions", {}),
+                user=given["user"],
+                products=given["products"],
+                instructions=given.get("instructions", {}),
                 now=timezone.now(),
             )
         return Response(PlacementSerializer(placement).data, status=202 if is_new else 200)
@@ -178,12 +178,12 @@ class Change(OrderView):
         self, order_id: str, change: Callable[..., Order], body: BaseSerializer[Any]
     ) -> Response:
         """Send it, and answer with the order as it is then."""
-        order, key, wish = self.order(order_id), self.key(), _read(body)
+        order, key, given = self.order(order_id), self.key(), _read(body)
         name = f"{change.__name__} {order.pk} {key}"
         token = uuid5(self.token.workspace.uuid, name) if key else uuid4()
         try:
             with _told():
-                change(order, program=str(self.token), token=token, now=timezone.now(), **wish)
+                change(order, program=str(self.token), token=token, now=timezone.now(), **given)
         except Refused as refused:
             done = ChangeRequest.objects.filter(token=token, outcome=ChangeRequest.Outcome.DONE)
             if refused.get_codes() != "already_sent" or not done.exists():

@@ -15,7 +15,7 @@ from crm_sync.models import Workspace
 from crm_sync.platform import outside
 from crm_sync.platform.addresses import resolved
 from crm_sync.platform.errors import RejectedError, TransientError
-from crm_sync.platform.outside import Answer, Wish
+from crm_sync.platform.outside import Answer, RequestOptions
 from crm_sync.workers.queues import Drain, error_text
 from orders.materials import file_types
 from orders.materials.file_types import FILE_TYPES, LONGEST_BEGINNING, NotKept
@@ -107,7 +107,7 @@ def _fetch(row: MaterialFile, workspace: Workspace, part: Part) -> dict[str, Any
     announced = material.size if is_file else None
     with outside.get(
         url,
-        Wish(part.rest(), settings.MATERIALS_INTERNAL_HOSTS),
+        RequestOptions(part.rest(), settings.MATERIALS_INTERNAL_HOSTS),
         deadline=settings.CALL_DEADLINE,
     ) as answer:
         total = _begin(answer, part)

@@ -23,8 +23,8 @@ OF_ORDER = ("order_id", *(f"order__{name}" for name in NAMES))
 
 
 @dataclass(frozen=True)
-class Wish:
-    """Which news are wanted: of whom, about what, and learned of after one moment until another."""
+class NewsFilter:
+    """Selects news: for whom, of which kinds, and learned of after one moment until another."""
 
     person: User
     kinds: Collection[News]
@@ -64,32 +64,32 @@ class Happening:
         return self.title or self.reference or f"Order {self.order}"
 
 
-def happenings(wish: Wish, *, limit: int) -> list[Happening]:
+def happenings(wanted: NewsFilter, *, limit: int) -> list[Happening]:
     """Return the most urgent ones, of these the newest first; four queries, each bounded."""
     found = [
-        *_each(ORDER, _changes(wish, limit)),
-        *_each(PLACEMENT, _placements(wish, limit)),
-        *_each(ORDER, _requests(wish, limit)),
+        *_each(ORDER, _changes(wanted, limit)),
+        *_each(PLACEMENT, _placements(wanted, limit)),
+        *_each(ORDER, _requests(wanted, limit)),
     ]
     found.sort(key=lambda one: (-RANK[one.kind], one.at, one.key), reverse=True)
     return found[:limit]
 
 
-def counts(wish: Wish) -> dict[News, int]:
+def counts(wanted: NewsFilter) -> dict[News, int]:
     """Return how many orders and placements each kind is about; three queries."""
     numbers = dict.fromkeys(News, 0)
-    lines = _lines(wish).order_by().values_list("news")
+    lines = _lines(wanted).order_by().values_list("news")
     for kind, number in lines.annotate(Count("order", distinct=True)):
         numbers[News(kind)] += number
-    uncertain = _uncertain_placements(wish).count()
-    uncertain += _unclear_requests(wish).aggregate(orders=Count("order", distinct=True))["orders"]
+    uncertain = _uncertain_placements(wanted).count()
+    uncertain += _unclear_requests(wanted).aggregate(orders=Count("order", distinct=True))["orders"]
     numbers[News.UNCERTAIN] += uncertain
     return {kind: number for kind, number in numbers.items() if number}
 
 
-def with_news(wish: Wish) -> Q:
+def with_news(wanted: NewsFilter) -> Q:
     """Select the orders that the lines of the timeline tell news of."""
-    return Q(pk__in=_lines(wish).values("order"))
+    return Q(pk__in=_lines(wanted).values("order"))
 
 
 def _each(model: str, rows: Rows) -> Iterator[Happening]:
@@ -97,24 +97,24 @@ def _each(model: str, rows: Rows) -> Iterator[Happening]:
         yield Happening(News(kind), at, model, key, order, reference, title or "")
 
 
-def _lines(wish: Wish) -> QuerySet[StatusChange]:
+def _lines(wanted: NewsFilter) -> QuerySet[StatusChange]:
     """The lines of the timeline that tell it; what needs action no more is no news any more."""
-    if not wish.person.has_perm("orders.view_order"):
+    if not wanted.person.has_perm("orders.view_order"):
         return StatusChange.objects.none()
     # No join: it would look up the assignment of every line.
     waiting = Assignment.objects.filter(
         pk=OuterRef("assignment"), status=AssignmentStatus.ACTION_REQUIRED
     )
     waits = Exists(waiting.exclude(order__status__in=ORDER_TERMINAL))
-    told = Q(news__in=[*wish.kinds]) & wish.within("created_at")
+    told = Q(news__in=[*wanted.kinds]) & wanted.within("created_at")
     every = StatusChange.objects.filter(told & (~Q(news=News.ACTION) | Q(waits)))
-    rows = within(wish.person, every, "order__workspace")
-    return rows.filter(lists.mine(wish.person, order="order__")) if wish.only_mine else rows
+    rows = within(wanted.person, every, "order__workspace")
+    return rows.filter(lists.mine(wanted.person, order="order__")) if wanted.only_mine else rows
 
 
-def _changes(wish: Wish, limit: int) -> Rows:
+def _changes(wanted: NewsFilter, limit: int) -> Rows:
     urgency = Case(*[When(news=kind, then=Value(rank)) for kind, rank in RANK.items()])
-    lines = _lines(wish).values("news", "order_id").annotate(last=Max("occurred_at"))
+    lines = _lines(wanted).values("news", "order_id").annotate(last=Max("occurred_at"))
     newest = lines.order_by(urgency, "-last", "-order_id").values_list("news", "last", "order_id")
     found = list(newest[:limit])
     # Named only then: to group thousands of lines by their titles would take three times as long.
@@ -123,36 +123,36 @@ def _changes(wish: Wish, limit: int) -> Rows:
     return [(news, last, key, *names[key]) for news, last, key in found]
 
 
-def _uncertain_placements(wish: Wish) -> QuerySet[Placement]:
-    if News.UNCERTAIN not in wish.kinds or not wish.person.has_perm("orders.view_placement"):
+def _uncertain_placements(wanted: NewsFilter) -> QuerySet[Placement]:
+    if News.UNCERTAIN not in wanted.kinds or not wanted.person.has_perm("orders.view_placement"):
         return Placement.objects.none()
-    is_uncertain = Q(state=Placement.State.UNCERTAIN) & wish.within("uncertain_at")
-    rows = within(wish.person, Placement.objects.filter(is_uncertain))
-    if not wish.only_mine:
+    is_uncertain = Q(state=Placement.State.UNCERTAIN) & wanted.within("uncertain_at")
+    rows = within(wanted.person, Placement.objects.filter(is_uncertain))
+    if not wanted.only_mine:
         return rows
-    mine = Q(created_by=wish.person) | Q(confirmed_by=wish.person)
-    return rows.filter(mine | Q(user__account=wish.person))
+    mine = Q(created_by=wanted.person) | Q(confirmed_by=wanted.person)
+    return rows.filter(mine | Q(user__account=wanted.person))
 
 
-def _placements(wish: Wish, limit: int) -> Rows:
-    rows = _uncertain_placements(wish).order_by("-uncertain_at", "-pk")
+def _placements(wanted: NewsFilter, limit: int) -> Rows:
+    rows = _uncertain_placements(wanted).order_by("-uncertain_at", "-pk")
     names = ("object_reference_id", "real_estate_property__title")
     return rows.values_list(UNCERTAIN, "uncertain_at", "pk", Value(""), *names)[:limit]
 
 
-def _unclear_requests(wish: Wish) -> QuerySet[ChangeRequest]:
-    if News.UNCERTAIN not in wish.kinds or not wish.person.has_perm("orders.view_order"):
+def _unclear_requests(wanted: NewsFilter) -> QuerySet[ChangeRequest]:
+    if News.UNCERTAIN not in wanted.kinds or not wanted.person.has_perm("orders.view_order"):
         return ChangeRequest.objects.none()
-    is_unclear = Q(outcome=ChangeRequest.Outcome.UNCLEAR) & wish.within("ended_at")
+    is_unclear = Q(outcome=ChangeRequest.Outcome.UNCLEAR) & wanted.within("ended_at")
     every = ChangeRequest.objects.filter(is_unclear)
-    rows = within(wish.person, every, "order__workspace")
-    if not wish.only_mine:
+    rows = within(wanted.person, every, "order__workspace")
+    if not wanted.only_mine:
         return rows
-    return rows.filter(Q(asked_by=wish.person) | lists.mine(wish.person, order="order__"))
+    return rows.filter(Q(asked_by=wanted.person) | lists.mine(wanted.person, order="order__"))
 
 
-def _requests(wish: Wish, limit: int) -> Rows:
-    rows = _unclear_requests(wish).values(*OF_ORDER).annotate(last=Max("ended_at"))
+def _requests(wanted: NewsFilter, limit: int) -> Rows:
+    rows = _unclear_requests(wanted).values(*OF_ORDER).annotate(last=Max("ended_at"))
     ordered = rows.order_by("-last", "-order_id")
     found: Rows = ordered.values_list(UNCERTAIN, "last", *OF_ORDER)[:limit]
     return found

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from orders.news import News
 from orders.notices.choices import settings_of
-from orders.notices.happenings import Happening, Wish, happenings, with_news
+from orders.notices.happenings import Happening, NewsFilter, happenings, with_news
 from orders.notices.worker import OLDEST
 
 SHOWN = 10
@@ -27,23 +27,23 @@ class New:
 
 def new_to(person: User, *, now: datetime) -> New | None:
     """Return what is new to her, None where nothing is; five queries, and those of permissions."""
-    wish = wish_of(person, now=now)
-    found = happenings(wish, limit=SHOWN + 1)
+    wanted = filter_of(person, now=now)
+    found = happenings(wanted, limit=SHOWN + 1)
     if not found:
         return None
-    return New(found[:SHOWN], len(found) > SHOWN, wish.after, now)
+    return New(found[:SHOWN], len(found) > SHOWN, wanted.after, now)
 
 
 def orders_new_to(person: User, *, now: datetime) -> Q:
     """Select the orders that are new to her."""
-    return with_news(wish_of(person, now=now))
+    return with_news(filter_of(person, now=now))
 
 
-def wish_of(person: User, *, now: datetime) -> Wish:
+def filter_of(person: User, *, now: datetime) -> NewsFilter:
     """All four kinds, of the orders that she chose for her mails: by default only her own.
 
     What is older than two weeks, and than her account, is new to nobody.
     """
     mine = settings_of(person)
     since = max(mine.seen_until or person.date_joined, now - OLDEST)
-    return Wish(person, tuple(News), mine.only_mine, min(since, now), now)
+    return NewsFilter(person, tuple(News), mine.only_mine, min(since, now), now)

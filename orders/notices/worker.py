@@ -29,7 +29,7 @@ from crm_sync.workers.queues import Drain
 from orders.models import ChangeRequest, PersonSettings, Placement, StatusChange
 from orders.models.person_settings import switch_of
 from orders.news import News
-from orders.notices.happenings import Wish, counts, happenings
+from orders.notices.happenings import NewsFilter, counts, happenings
 from orders.notices.mail import written
 
 QUEUE = "notices"
@@ -74,12 +74,12 @@ def _tell(claim: Claim[PersonSettings], *, now: datetime) -> str:
     row = claim.row
     person = User.objects.get(pk=row.person_id)
     after, until = _window(row, now)
-    wish = Wish(person, row.kinds, row.only_mine, after, until)
-    numbers = counts(wish) if _can_be_told(person) else {}
+    wanted = NewsFilter(person, row.kinds, row.only_mine, after, until)
+    numbers = counts(wanted) if _can_be_told(person) else {}
     if not numbers:
         _told(claim, until, due_at=now + LOOK_AGAIN)
         return "no news"
-    found = happenings(wish, limit=LINES)
+    found = happenings(wanted, limit=LINES)
     mail = written(found, numbers, to=person.email, since=after, zone=row.zone)
     if not claim.write({"telling_until": until}, told_until=row.told_until):
         _told(claim, until, due_at=now)

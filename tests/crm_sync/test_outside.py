@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from crm_sync.platform import outside
 from crm_sync.platform.addresses import is_public
 from crm_sync.platform.errors import RejectedError, TransientError
-from crm_sync.platform.outside import Wish
+from crm_sync.platform.outside import RequestOptions
 from tests.crm_sync.sockets import OK, Server, answering, free_port, saying, serving
 
 HERE = ["127.0.0.1"]
@@ -26,7 +26,7 @@ INSIDE = "the address leads into our own network"
 
 
 def body_of(url: str, *, inside=HERE, deadline: float = 2.0, **headers: str) -> bytes:
-    with outside.get(url, Wish(headers, inside), deadline=deadline) as answer:
+    with outside.get(url, RequestOptions(headers, inside), deadline=deadline) as answer:
         assert answer.status == 200
         return b"".join(answer.chunks())
 
@@ -244,12 +244,12 @@ def test_a_network_that_is_named_may_be_asked_over_https_and_no_other():
 
 
 def test_what_is_private_goes_to_the_first_address_and_to_no_other_server():
-    wish = Wish(inside=HERE, private={"Authorization": "Basic secret"})
+    options = RequestOptions(inside=HERE, private={"Authorization": "Basic secret"})
     with serving(answering(b"whole")) as other:
         location = f"Location: {other.url}/feed"
         with (
             serving(answering(b"", location, status="302 Found")) as server,
-            outside.get(server.url, wish, deadline=2.0) as answer,
+            outside.get(server.url, options, deadline=2.0) as answer,
         ):
             assert b"".join(answer.chunks()) == b"whole"
     (first,), (second,) = server.requests, other.requests
@@ -258,12 +258,12 @@ def test_what_is_private_goes_to_the_first_address_and_to_no_other_server():
 
 
 def test_a_server_that_falls_silent_is_given_up_before_the_deadline():
-    wish = Wish(inside=HERE, silence=0.1)
+    options = RequestOptions(inside=HERE, silence=0.1)
     with serving(saying(OK + b"Content-Length: 9\r\n\r\nhalf")) as server:
         started = time.monotonic()
         with (
             pytest.raises(TransientError, match="the connection failed"),
-            outside.get(server.url, wish, deadline=30.0) as answer,
+            outside.get(server.url, options, deadline=30.0) as answer,
         ):
             list(answer.chunks())
         assert time.monotonic() - started < 5.0

@@ -20,7 +20,8 @@ class Place:
     Attributes:
         secret: a password, or for SFTP a private key.
         host_key: the key of an SFTP server as it was seen first, "" as long as it was not.
-        inside: see `outside.Wish`; `folders`: of this machine, from which files may be taken.
+        inside: see `outside.RequestOptions`.
+        folders: of this machine, from which files may be taken.
     """
 
     address: Address

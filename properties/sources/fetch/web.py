@@ -4,7 +4,7 @@ import base64
 from collections.abc import Mapping
 
 from crm_sync.platform import outside
-from crm_sync.platform.outside import Answer, Wish
+from crm_sync.platform.outside import Answer, RequestOptions
 from properties.sources.fetch.wanted import (
     SILENCE,
     Fetched,
@@ -24,14 +24,14 @@ _LATER = frozenset({408, 425, 429})
 
 def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
-    wish = Wish(
+    options = RequestOptions(
         _conditions(known),
         place.inside,
         may_be_plain=True,
         private=_credentials(place),
         silence=SILENCE,
     )
-    with outside.get(place.address.text, wish, deadline=DEADLINE) as answer:
+    with outside.get(place.address.text, options, deadline=DEADLINE) as answer:
         stamp = Stamp(answer.headers.get("ETag", ""), answer.headers.get("Last-Modified", ""))
         if answer.status == UNCHANGED or (stamp.etag and stamp == known):
             return None
