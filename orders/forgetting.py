@@ -22,6 +22,7 @@ from django.db import transaction
 from django.db.models import CharField, Field, JSONField, Model, Q, TextField
 from django.db.models.functions import Cast
 
+from crm_sync import second_factor
 from crm_sync.inbox import retention
 from crm_sync.models import ReceivedEvent
 from crm_sync.secrets import EncryptedTextField
@@ -250,6 +251,7 @@ def _close_accounts(person: Person, *, write: bool) -> Found:
             with transaction.atomic():
                 for model in (PersonSettings, CalendarFeed, Look):
                     model._default_manager.filter(person=row).delete()
+                second_factor.remove([row.pk])
                 row.groups.clear()
                 row.user_permissions.clear()
                 row.workspaces.clear()

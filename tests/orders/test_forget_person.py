@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils.timezone import now
 
-from crm_sync import registry
+from crm_sync import registry, second_factor
 from crm_sync.models import ReceivedEvent
 from orders.mirror import user_list
 from orders.models import Assignment, ForgottenPerson, Order, PlatformUser, StatusChange
@@ -91,6 +91,8 @@ def test_a_user_who_is_one_of_us_loses_account_name_and_address_and_the_log_stay
     account.groups.add(Group.objects.get(name="Agents"))
     workspace.people.add(account)
     choose(account, kinds=(), only_mine=True, time_zone="Europe/Zurich", now=now())
+    second_factor.begin(account)
+    second_factor.new_recovery_codes(account)
     browser = Client()
     browser.force_login(account)
     LogEntry.objects.log_actions(account.pk, [user], CHANGE, f"Tied to {user.email}.")
@@ -101,6 +103,7 @@ def test_a_user_who_is_one_of_us_loses_account_name_and_address_and_the_log_stay
     account.refresh_from_db()
     assert (account.is_active, account.is_staff) == (False, False)
     assert account.username == f"[forgotten] {account.pk}"
+    assert (second_factor.begun(account), second_factor.recovery_codes_left(account)) == (None, 0)
     entry = LogEntry.objects.get()
     assert (entry.user_id, entry.object_id) == (account.pk, str(user.pk))
     assert "[forgotten]" in entry.change_message
