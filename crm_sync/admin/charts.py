@@ -18,7 +18,7 @@ from crm_sync.models.platform_call import CallResult
 
 State = ReceivedEvent.State
 HOURS = 24  # the last of them still runs
-HEIGHT, WIDTH = 100, 10  # of the plot and of a column, in units of its own
+HEIGHT, WIDTH, BAR = 100, 10, 8  # of the plot, of a column and its bar, in units of its own
 LEAST = 3  # high is what happened at all, so that one failure among thousands is seen
 
 
@@ -45,23 +45,23 @@ CALLS = (
 
 
 @dataclass(frozen=True)
-class Bar:
-    """A part of a column, from the top of the plot in its units."""
+class Part:
+    """A series with its sum, and the shape of its bars in all columns."""
 
+    title: str
     tone: str
-    top: int
-    height: int
+    total: int
+    path: str
 
 
 @dataclass(frozen=True)
 class Column:
-    """One hour, in the zone of whoever looks: a figure for each series, in words, and as bars."""
+    """One hour, in the zone of whoever looks: a figure for each series, and in words."""
 
     left: int
     hour: str
     counts: list[int]
     text: str
-    bars: list[Bar]
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,13 @@ class Chart:
     Attributes:
         noun: what is counted, in the plural.
         link: the list of it.
-        totals: each series with its sum.
         most: the largest sum of an hour, which is as high as the plot; 0 where nothing happened.
     """
 
     title: str
     noun: str
     link: str
-    totals: list[tuple[Series, int]]
+    parts: list[Part]
     most: int
     columns: list[Column]
 
@@ -107,27 +106,38 @@ def _calls(person: Person, since: datetime) -> Counter[tuple[datetime, str]]:
 
 def _drawn(
     series: Sequence[Series], hours: Sequence[datetime], counts: Counter[tuple[datetime, str]]
-) -> tuple[list[tuple[Series, int]], int, list[Column]]:
-    """Return the totals, the most in an hour, and the columns."""
+) -> tuple[list[Part], int, list[Column]]:
+    """Return the parts, the most in an hour, and the columns."""
     table = [[sum(counts[hour, one] for one in each.values) for each in series] for hour in hours]
-    totals = [sum(figures) for figures in zip(*table, strict=True)]
     most = max(map(sum, table))
     columns = []
     for number, (hour, row) in enumerate(zip(hours, table, strict=True)):
         at = f"{timezone.localtime(hour):%H:%M}"
         told = [f"{count} {one.title}" for one, count in zip(series, row, strict=True) if count]
         text = f"From {at}: {', '.join(told) or 'none'}"
-        columns.append(Column(number * WIDTH, at, row, text, _bars(series, row, most)))
-    return list(zip(series, totals, strict=True)), most, columns
+        columns.append(Column(number * WIDTH, at, row, text))
+    bars = [stacked(row, most) for row in table]
+    parts = [
+        Part(one.title, one.tone, sum(row[n] for row in table), _path([bar[n] for bar in bars]))
+        for n, one in enumerate(series)
+    ]
+    return parts, most, columns
 
 
-def _bars(series: Sequence[Series], row: list[int], most: int) -> list[Bar]:
-    """Stack one hour from the bottom; the highest part makes room for what is hardly there."""
+def stacked(row: list[int], most: int) -> list[tuple[int, int]]:
+    """Return (bottom, height) of each figure of an hour, one above the other.
+
+    The highest makes room for what is hardly there.
+    """
     heights = [max(LEAST, round(HEIGHT * count / most)) if count else 0 for count in row]
     heights[heights.index(max(heights))] -= max(0, sum(heights) - HEIGHT)
-    bars, top = [], HEIGHT
-    for one, height in zip(series, heights, strict=True):
-        top -= height
-        if height:
-            bars.append(Bar(one.tone, top, height))
-    return bars
+    return [(HEIGHT - sum(heights[:n]), height) for n, height in enumerate(heights)]
+
+
+def _path(bars: list[tuple[int, int]]) -> str:
+    """Draw a bar in each column as one shape: a tag for each bar would take longer to write."""
+    return "".join(
+        f"M{n * WIDTH} {bottom}h{BAR}v-{height}h-{BAR}z"
+        for n, (bottom, height) in enumerate(bars)
+        if height
+    )

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from crm_sync.admin.charts import CALLS, EVENTS, HEIGHT, LEAST, Bar, Chart, _bars, charts
+from crm_sync.admin.charts import CALLS, EVENTS, HEIGHT, LEAST, Chart, charts, stacked
 from crm_sync.inbox.stats import by_hour
 from crm_sync.models import CallCount, ReceivedEvent, Workspace
 from crm_sync.models.platform_call import TOTAL, CallResult
@@ -41,7 +41,7 @@ def boss() -> User:
 
 
 def totals(chart: Chart) -> dict[str, int]:
-    return {series.title: total for series, total in chart.totals}
+    return {part.title: part.total for part in chart.parts}
 
 
 def figures(chart: Chart) -> dict[str, list[int]]:
@@ -105,28 +105,35 @@ def test_hours_are_written_in_the_zone_of_whoever_looks(main):
 
 
 def test_one_failure_among_thousands_is_seen_and_no_column_is_higher_than_the_plot():
-    assert _bars(CALLS, [100_000, 1, 1], 100_002) == [
-        Bar("good", 6, 94),
-        Bar("warning", 3, LEAST),
-        Bar("danger", 0, LEAST),
-    ]
-    assert _bars(CALLS, [0, 1000, 1], 1001) == [Bar("warning", 3, 97), Bar("danger", 0, 3)]
-    assert _bars(CALLS, [5, 0, 0], 10) == [Bar("good", 50, 50)]
-    assert _bars(CALLS, [0, 0, 0], 10) == _bars(CALLS, [0, 0, 0], 0) == []
+    assert stacked([100_000, 1, 1], 100_002) == [(100, 94), (6, LEAST), (3, LEAST)]
+    assert stacked([0, 1000, 1], 1001) == [(100, 0), (100, 97), (3, LEAST)]
+    assert stacked([5, 0, 0], 10) == [(100, 50), (50, 0), (50, 0)]
+    assert stacked([0, 0, 0], 10) == stacked([0, 0, 0], 0) == [(100, 0)] * 3
 
 
-def test_columns_fill_the_plot_exactly_where_the_most_happened():
+def test_what_happened_is_drawn_each_on_the_other_and_within_the_plot():
     for draw in map(Random, range(200)):
         row = [draw.choice([0, 1, draw.randint(0, 10**6)]) for _ in CALLS]
-        most = max(1, sum(row) + draw.choice([0, draw.randint(0, 10**6)]))
-        bars = _bars(CALLS, row, most)
-        assert [one.tone for one in bars] == [
-            each.tone for each, count in zip(CALLS, row, strict=True) if count
-        ]
-        assert all(one.height >= LEAST for one in bars)
-        assert sum(one.height for one in bars) <= HEIGHT
-        bottoms, tops = [one.top + one.height for one in bars], [one.top for one in bars]
-        assert bottoms == [HEIGHT, *tops][: len(bars)]
+        bars = stacked(row, max(1, sum(row) + draw.choice([0, draw.randint(0, 10**6)])))
+        bottom = HEIGHT
+        for count, (begins, height) in zip(row, bars, strict=True):
+            assert begins == bottom
+            assert height >= LEAST if count else height == 0
+            bottom -= height
+        assert bottom >= 0
+
+
+def test_a_bar_stands_in_the_column_of_its_hour(main):
+    calls(main, CallResult.OK, NOW - HOUR, 3)
+    calls(main, CallResult.BUSY, NOW - HOUR, 1)
+    calls(main, CallResult.BUSY, NOW, 4)
+    (_, chart) = charts(boss(), NOW)
+    assert [column.left for column in chart.columns] == list(range(0, 240, 10))
+    assert [part.path for part in chart.parts] == [
+        "M220 100h8v-75h-8z",
+        "M220 25h8v-25h-8zM230 100h8v-100h-8z",
+        "",
+    ]
 
 
 def test_the_statement_counts_as_one_counts_by_hand(main):
