@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from crm_sync.admin.accounts import GroupAdmin, UserAdmin
+from crm_sync.admin.accounts import GroupAdmin, UserAdmin, password_change
 from crm_sync.admin.api_token import ApiTokenAdmin
 from crm_sync.admin.gap import GapAdmin
 from crm_sync.admin.login_failures import LoginFailureAdmin
@@ -35,6 +35,7 @@ __all__ = [
     "WorkspaceAdmin",
 ]
 
+admin.site.password_change = password_change  # type: ignore[method-assign, assignment]
 admin.site.login_form = LoginForm
 admin.site.login_template = "crm_sync/login.html"
 admin.site.index_template = "crm_sync/dashboard.html"

@@ -1,5 +1,6 @@
 """Users and groups in the admin's look; without this they stand there unstyled."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django import forms
@@ -8,7 +9,7 @@ from django.contrib.admin.widgets import FilteredSelectMultiple
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from crm_sync.admin.ui.base import (
     AdminPasswordChangeForm,
@@ -16,6 +17,7 @@ from crm_sync.admin.ui.base import (
     UserChangeForm,
     UserCreationForm,
 )
+from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
 
 admin.site.unregister(User)
@@ -55,6 +57,21 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):  # type: ignore[type-arg]
         super().save_related(request, form, formsets, change)
         if "workspaces" in form.changed_data:
             form.instance.workspaces.set(form.cleaned_data["workspaces"])
+
+
+def password_change(
+    request: HttpRequest, extra_context: dict[str, Any] | None = None
+) -> HttpResponse:
+    """Change one's own password, and write that to the history of the account (S17)."""
+    answer = _password_change(request, extra_context)
+    if answer.status_code == HTTPStatus.FOUND:
+        note(
+            request, User.objects.filter(pk=int(request.user.pk or 0)), "Changed the own password."
+        )
+    return answer
+
+
+_password_change = admin.site.password_change
 
 
 @admin.register(Group)

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.models import ADDITION, LogEntry
+from django.contrib.admin.models import ADDITION
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
@@ -28,6 +28,7 @@ from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.scope import note
 from crm_sync.api import tokens
 from crm_sync.models import ApiToken, Workspace
 
@@ -162,7 +163,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
             )
             rows = ApiToken.objects.filter(pk=row.pk)
             text = f"Created with {', '.join(row.scopes)}."
-            LogEntry.objects.log_actions(int(person.pk or 0), rows, ADDITION, text)
+            note(request, rows, text, ADDITION)
         response: HttpResponse = page(self, request, "crm_sync/new_api_token.html", context)
         response["Cache-Control"] = "no-store"
         return response

@@ -9,7 +9,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
+from django.contrib.admin.models import ADDITION, CHANGE
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -26,6 +26,7 @@ from crm_sync.admin.ui.base import (
 from crm_sync.admin.ui.cells import page_of
 from crm_sync.admin.ui.own_password import SecretField
 from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.scope import note
 from crm_sync.connecting import Given
 from crm_sync.models import Workspace
 from crm_sync.platform import addresses, clock
@@ -162,8 +163,7 @@ def _saved(request: HttpRequest, given: Given) -> str:
     workspace, is_new = connecting.store(given, now=timezone.now())
     text = f"Credentials: {given.kind}, at {given.base_url}."
     rows = Workspace.objects.filter(pk=workspace.pk).only("pk", "slug")
-    flag = ADDITION if is_new else CHANGE
-    LogEntry.objects.log_actions(int(request.user.pk or 0), rows, flag, text)
+    note(request, rows, text, ADDITION if is_new else CHANGE)
     messages.success(request, "Connected." if is_new else "The new credentials are stored.")
     return page_of(workspace)
 

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -25,6 +24,7 @@ from crm_sync import login
 from crm_sync.admin.states import state_badge
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, page_of
+from crm_sync.admin.ui.scope import note
 from crm_sync.admin.webhook_monitor import webhook_cell
 from crm_sync.inbox.masking import masked_text
 from crm_sync.models import Gap, WebhookMonitor, Workspace
@@ -173,7 +173,7 @@ def _change(request: HttpRequest, workspace_id: int, action: str) -> None:
     text = _call(request, workspace_id, lambda mine: CHANGES[action](mine, posted))
     if text is not None:
         rows = Workspace.objects.filter(pk=workspace_id).only("pk", "slug")
-        LogEntry.objects.log_actions(int(request.user.pk or 0), rows, CHANGE, f"Webhook: {action}.")
+        note(request, rows, f"Webhook: {action}.")
         messages.success(request, text)
 
 

@@ -95,6 +95,7 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
         """Have the configuration and the whole history read (POST only)."""
         chosen, now = WebhookMonitor.objects.filter(pk__in=queryset), timezone.now()
         schedule.ask(chosen, now=now)
+        self.note(request, chosen, "Asked for a poll.")
         say_when(request, chosen, now=now, done="polled", at_once="A worker polls now")
 
     @action(description="Failures seen", permissions=["act"])

@@ -130,9 +130,10 @@ def read_view(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
     if not admin.has_act_permission(request):
         raise PermissionDenied
     now = timezone.now()
-    mine = within(request.user, Workspace.objects.all(), "pk")
+    mine = within(request.user, Workspace.objects.only("pk", "slug"), "pk")
     for workspace_id in mine.values_list("pk", flat=True):
         user_list.ask(workspace_id, now)
+    admin.note(request, mine, "Asked for its users.")
     at_once = "A worker reads the users from the platform now"
     say_when(request, within(request.user, UserList.objects.all()), now=now, at_once=at_once)
     return HttpResponseRedirect(reverse("admin:orders_platformuser_changelist"))

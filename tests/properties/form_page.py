@@ -20,10 +20,13 @@ class FormReader(HTMLParser):
         self._select: tuple[str, bool, list[tuple[str, bool]]] | None = None
         self._area: tuple[str, list[str]] | None = None
 
+    def begins(self, form):
+        return form.get("id") == "property_form"
+
     def handle_starttag(self, tag, attrs):
         has = dict(attrs)
         if tag == "form":
-            self._inside = has.get("id") == "property_form"
+            self._inside = self.begins(has)
         if not self._inside or "disabled" in has:
             return
         name, kind = has.get("name"), has.get("type", "text")

@@ -109,9 +109,9 @@ class ScopedAdmin(ModelAdmin):
         raise Http404
 
 
-def note(request: HttpRequest, rows: QuerySet[Any], text: str) -> None:
+def note(request: HttpRequest, rows: QuerySet[Any], text: str, flag: int = CHANGE) -> None:
     """Write to the history of each row who did what, also who took data out (S17)."""
-    LogEntry.objects.log_actions(int(request.user.pk or 0), rows, CHANGE, text)
+    LogEntry.objects.log_actions(int(request.user.pk or 0), rows, flag, text)
 
 
 def is_secret(field: Any) -> bool:
