@@ -103,4 +103,4 @@ def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
     _, text = act_on_stuck(admin, request, rows, name)
     messages.success(request, text)
     if len(keys) == AT_ONCE:
-        messages.info(request, f"{AT_ONCE} at once: the rest still stands here.")
+        messages.info(request, f"{AT_ONCE} at once: the rest is still listed here.")

@@ -17,7 +17,7 @@ from crm_sync.models import Gap
 
 NEXT = {
     Gap.Why.OVERFLOW: "The platform made more attempts between two polls than its history keeps.",
-    Gap.Why.ERASED: "Somebody removed the webhook, or made it anew; its history went with it.",
+    Gap.Why.ERASED: "Somebody removed the webhook or created it again; its history was lost.",
     Gap.Why.UNEXPLAINED: "The platform names an attempt that neither reached us nor stands in"
     " its history.",
     Gap.Why.UNREADABLE: "Records of the history hold no payload, or one that was cut off.",
@@ -54,7 +54,7 @@ class GapAdmin(ReadOnlyAdmin):
     empty = Empty(
         "No gap was found",
         "Every interval in which events may have reached us neither by callback nor by the"
-        " platform's history stands here.",
+        " platform's history is listed here.",
     )
     change_form_template = "crm_sync/gap.html"
     list_display = ("interval", "why_", "state", "read_again", "noticed")

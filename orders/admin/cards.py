@@ -24,7 +24,7 @@ MEANINGS: dict[str, str] = {  # §3.2
     AssignmentStatus.PHOTOGRAPHER_ASSIGNED: "A photographer has taken it. The date is being set.",
     AssignmentStatus.SCHEDULED: "Date and time are set.",
     AssignmentStatus.IN_PRODUCTION: "The shoot is done. The material is being edited.",
-    AssignmentStatus.RESCHEDULE_IN_PROCESS: "Photographer and date are being arranged anew.",
+    AssignmentStatus.RESCHEDULE_IN_PROCESS: "Photographer and date are being arranged again.",
     AssignmentStatus.ACTION_REQUIRED: "The platform cannot go on without something from you.",
     AssignmentStatus.IN_PROCESS: "The documents are being prepared.",
     AssignmentStatus.DELIVERED: "It was delivered.",

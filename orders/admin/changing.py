@@ -58,7 +58,7 @@ CHANGES: dict[str, Change] = {
         "Reschedule",
         "Reschedule…",
         "Ask for another appointment",
-        "The photographer and the appointment are given up, and arranged anew.",
+        "The photographer and the appointment are released and arranged again.",
     ),
     Kind.CANCEL: Change(
         CancelForm,

@@ -95,5 +95,5 @@ class MaterialFileAdmin(ReadOnlyAdmin):
         """Have the lists of these files read, then what is not here downloaded (POST only)."""
         self.note(request, queryset, "Asked for it to be downloaded again.")
         count = wanted.try_again(queryset, now=timezone.now())
-        text = f"A worker reads {count} lists anew, and then downloads what is not here."
+        text = f"A worker reads {count} lists again, then downloads what is missing."
         messages.success(request, text)

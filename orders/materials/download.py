@@ -149,7 +149,9 @@ def _begin(answer: Answer, part: Part) -> int | None:
         return int(length) if length.isascii() and length.isdigit() else None
     if answer.status in (206, 416):  # another part than was asked for
         part.remove()
-        raise TransientError("the server did not send the rest; it is begun anew", unclear=False)
+        raise TransientError(
+            "the server did not send the rest; the download begins again", unclear=False
+        )
     if answer.status in GONE:
         text = f"the address answers {answer.status}: it has expired, or nothing is there"
         raise RejectedError(text, status=answer.status)

@@ -99,7 +99,7 @@ class SourceAdmin(ScopedAdmin):
         return [
             ("Where", {"fields": ("sender", "address", "user", "new_secret", "without_secret")}),
             ("When", {"fields": ("is_enabled", "every_minutes", "daily_at")}),
-            ("Who is told", {"fields": ("expect_hours", "mail_to")}),
+            ("Notifications", {"fields": ("expect_hours", "mail_to")}),
         ]
 
     @method_decorator(sensitive_post_parameters("new_secret"))

@@ -17,7 +17,7 @@ from properties.sources import alarms
 FAILS, NOT_IMPORTED = "Does not come", "Not imported"
 WAITS, AWAY = "Waits for a person", "Stays away"
 REMEDIES = {
-    FAILS: "Mend the address or the password, or ask the sender",
+    FAILS: "Correct the address or the password, or ask the sender",
     NOT_IMPORTED: "Ask the sender; if nothing is wrong with it, fetch and take it all the same",
     WAITS: "Look at what it would change, and import it",
     AWAY: "Ask the sender, or expect it later",

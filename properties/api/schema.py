@@ -18,7 +18,7 @@ _BODY = (
     "A property in the platform's names. What is not named here is kept and sent as it is; null"
     " clears, as far as the platform can clear."
 )
-_READ = "A property in the platform's names: what a newer platform says stands here too."
+_READ = "A property in the platform's names: it may also hold fields of a newer platform."
 # What the page of the description offers to send; else that were each field, with any value.
 _EXAMPLE = {
     "title": "Bright flat by the river",

@@ -147,7 +147,7 @@ class PropertyForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Assemble the changed leaves, and say at each input what the platform would refuse."""
         if self.is_forged:
-            raise ValidationError("This page cannot say what it showed: load it anew.")
+            raise ValidationError("This page cannot say what it showed: reload it.")
         for name in READ_ONLY:
             if any(posted.partition("[")[0].partition(".")[0] == name for posted in self.data):
                 self.add_error(None, f"{name} is read-only: the platform sets it (§4.6 rule 5)")
@@ -234,7 +234,7 @@ class PropertyForm(forms.Form):
         message = f"{label(leaf)}: somebody changed it while this page was open; {text}. "
         if leaf not in self.fields:
             self.add_error(
-                touched[0] if touched else None, message + "Load the page anew to go on from there."
+                touched[0] if touched else None, message + "Reload the page to continue from there."
             )
             return
         self.add_error(leaf, message + "Save again to replace it.")

@@ -138,7 +138,7 @@ def test_orders_are_placed_rescheduled_and_cancelled(hand, drain_all):
         page.fill("[name=proposed_at]", f"{now().year + 1}-07-01T10:30")
         hand.press_button("Next")
         hand.press_button("Ask for another appointment")
-        hand.sees("Photographer and date are being arranged anew.")
+        hand.sees("Photographer and date are being arranged again.")
     with hand.task(clicks=5):  # cancel
         hand.go("Orders")
         page.click("#result_list tbody a >> nth=0")

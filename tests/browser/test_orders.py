@@ -73,7 +73,7 @@ def test_an_agent_asks_for_another_appointment(visit, box, stock, drain_all, wid
     page.click("summary")
     assert '"reason": "The tenant moves out later."' in page.inner_text("pre")
     page.get_by_role("button", name="Ask for another appointment").dblclick()
-    page.wait_for_selector(".cs-assignment >> text=Photographer and date are being arranged anew.")
+    page.wait_for_selector(".cs-assignment >> text=Photographer and date are being arranged again.")
     assert (ChangeRequest.objects.get().outcome, order.pk) == ("DONE", Order.objects.get().pk)
     mark(page)
     photos = Assignment.objects.get(products=["GROUND_PHOTO"])

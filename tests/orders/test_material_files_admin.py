@@ -66,7 +66,7 @@ def test_what_is_tried_again_is_asked_for_at_the_address_of_a_new_list(box, home
     Material.objects.update(url="")
     box.calls.clear()
     chosen = {"action": "try_again", "_selected_action": row.pk}
-    assert "reads 1 lists anew" in boss.post(LIST, chosen, follow=True).content.decode()
+    assert "reads 1 lists again" in boss.post(LIST, chosen, follow=True).content.decode()
     ready = MaterialSet.objects.get()
     assert (ready.fetched_at, ready.due_at is None) == (None, False)
     assert registry.queue("materials").drain(ready.workspace_id, 20.0).counts == {"read": 1}

@@ -54,7 +54,7 @@ def test_an_object_that_somebody_else_changed_meanwhile_is_not_overwritten(admin
     assert errors(response) == {
         "address.street": [
             "Address: somebody changed it while this page was open; it is "
-            '{"locality": "Basel"} now. Load the page anew to go on from there.'
+            '{"locality": "Basel"} now. Reload the page to continue from there.'
         ]
     }
     assert state(flat) == before
@@ -65,5 +65,5 @@ def test_a_page_that_cannot_say_what_it_showed_changes_nothing(admin_client, fla
     theirs = opened(admin_client, other)["shown"]
     before = state(flat)
     response = save(admin_client, flat, title="x", shown=theirs)
-    assert errors(response) == {"__all__": ["This page cannot say what it showed: load it anew."]}
+    assert errors(response) == {"__all__": ["This page cannot say what it showed: reload it."]}
     assert state(flat) == before
