@@ -323,6 +323,21 @@ def test_what_has_ended_goes_when_its_time_is_over(main, row, receiver, settings
     }
 
 
+def test_a_message_that_is_sent_again_just_then_is_not_removed(main, row, receiver):
+    say(main, "A")
+    ended = {"state": "DELIVERED", "due_at": None}
+    OutgoingMessage.objects.update(created_at=timezone.now() - timedelta(days=31), **ended)
+
+    def send_again(execute, sql, *rest):
+        if sql.startswith("DELETE"):
+            OutgoingMessage.objects.update(state="PENDING", due_at=timezone.now())
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(send_again):
+        assert clear_deliveries() == {}
+    assert OutgoingMessage.objects.get().state == "PENDING"
+
+
 def test_a_test_message_goes_to_who_asked_whatever_kinds_they_want(main, receiver):
     row = subscribe(main, receiver.url, "order.status_changed")
     outbox.test(row, now=timezone.now())

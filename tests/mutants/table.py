@@ -15,6 +15,8 @@ DISPATCH = "tests/crm_sync/test_doorbell.py"
 DRAINS = "tests/journeys/test_drain_laws.py"
 DUE = "tests/crm_sync/test_due.py"
 FETCH = "tests/properties/sources/test_fetch.py"
+GONE = "tests/orders/test_retention.py"
+IMPORTS = "tests/properties/test_retention.py"
 LANES = "tests/crm_sync/test_lanes.py"
 MACHINE = "tests/properties/test_push_machine.py"
 MESSAGES = "tests/orders/test_outgoing_messages.py"
@@ -680,6 +682,35 @@ MUTANTS = (
         "lww_field.confirmed and before != value",
         "False",
         (f"{CONFIRMED}::test_a_forged_end_is_marked_told_to_nobody_and_reverted_by_the_read",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a source forgets that a person has seen its imports (S23)",
+        "properties/retention.py",
+        "expired",
+        "Q(source=None) | Exists(later)",
+        "Q()",
+        (
+            f"{IMPORTS}::test_an_ended_import_goes_after_a_year_but_not_the_last_good_one_of_a_source",
+        ),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a user whom an order names is removed (S23)",
+        "orders/retention.py",
+        "_unnamed",
+        "Order.objects.filter(by_id, **mine)",
+        "Order.objects.none()",
+        (f"{GONE}::test_a_user_who_is_gone_for_a_year_goes_if_nothing_names_them",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a row that became due again is removed (S23)",
+        "crm_sync/jobs/retention.py",
+        "deletion",
+        "rows.filter(pk__in=keys)",
+        "rows.model._default_manager.filter(pk__in=keys)",
+        (f"{OUTGOING}::test_a_message_that_is_sent_again_just_then_is_not_removed",),
         (SQLITE,),
     ),
 )
