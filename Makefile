@@ -60,8 +60,8 @@ check: .venv/development  ## formatting, lint, types, import contracts, missing 
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null
 	PUBLIC_BASE_URL=https://crm.example.com $(BIN)/python manage.py check --deploy --fail-level WARNING
 
-bench: .venv/development  ## measure how fast it is, with wrk where there is one, and print a table
-	$(BIN)/python -m tests.benchmarks
+bench: .venv/development  ## measure how fast it is, with wrk where there is one, and write docs/benchmarks.md
+	$(BIN)/python -m tests.benchmarks --write
 
 sbom: .venv/development  ## write the software bill of materials: sbom.json, CycloneDX
 	$(BIN)/cyclonedx-py requirements requirements.txt --pyproject pyproject.toml \

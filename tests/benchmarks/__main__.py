@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,7 @@ from tests.benchmarks import (
     imports,
     lists,
     many,
+    page,
     pages,
     sandbox,
     sizes,
@@ -30,20 +32,29 @@ BY_NAME: tuple[ModuleType, ...] = (feeds, lists, pages, sizes)  # too long for a
 LIMIT = 600  # seconds, for all of them
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """0 when every figure reaches what it must, 1 when one does not, 2 for an unknown name."""
     known = {one.NAME: one for one in (*BENCHMARKS, *BY_NAME)}
-    if unknown := [name for name in names if name not in known]:
-        print(f"no benchmark {unknown[0]}; there are: {', '.join(known)}", file=sys.stderr)
-        return 2
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
+    parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md too")
+    asked = parser.parse_args(arguments)
+    if unknown := [name for name in asked.names if name not in known]:
+        parser.error(f"no benchmark {unknown[0]}; there are: {', '.join(known)}")
     began = time.monotonic()
     met = True
-    for name in names or [one.NAME for one in BENCHMARKS]:
+    measured = page.machine()
+    for name in asked.names or [one.NAME for one in BENCHMARKS]:
         print(name, flush=True)
+        figures = []
         for figure in with_bar(known[name].measure()):
             print(figure.line(), flush=True)
-            met = met and figure.is_met
-    if not names:
+            figures.append(figure)
+        met = met and all(figure.is_met for figure in figures)
+        if asked.write and figures:
+            text = page.with_section(page.PAGE.read_text(), name, figures, measured)
+            page.PAGE.write_text(text)
+    if not asked.names:
         whole = Figure("all of this took", time.monotonic() - began, "s", below=LIMIT)
         print(whole.line())
         met = met and whole.is_met

@@ -24,20 +24,25 @@ class Figure:
         too_small = self.at_least is not None and self.value < self.at_least
         return not too_small and (self.below is None or self.value < self.below)
 
-    def line(self) -> str:
-        """Return it as a line, the numbers below one another."""
+    def goal(self) -> str:
+        """Say what it must reach, and that it does not; empty where there is no such thing."""
         wanted = []
         if self.at_least is not None:
-            wanted.append(f"at least {self._number(self.at_least)}")
+            wanted.append(f"at least {self.number(self.at_least)}")
         if self.below is not None:
-            wanted.append(f"below {self._number(self.below)}")
+            wanted.append(f"below {self.number(self.below)}")
         if not self.is_met:
             wanted.append("MISSED")
-        value = f"{self._number(self.value)} {self.unit}"
-        return f"  {self.what:<{WHAT}} {value:>{VALUE}}  {'  '.join(wanted)}".rstrip()
+        return "  ".join(wanted)
 
-    def _number(self, value: float) -> str:
-        return f"{value:,.{self.digits}f}"
+    def number(self, value: float | None = None) -> str:
+        """Return a number, or its own value, with as many digits as it has."""
+        return f"{self.value if value is None else value:,.{self.digits}f}"
+
+    def line(self) -> str:
+        """Return it as a line, the numbers below one another."""
+        value = f"{self.number()} {self.unit}"
+        return f"  {self.what:<{WHAT}} {value:>{VALUE}}  {self.goal()}".rstrip()
 
 
 def skipped(what: str, why: str) -> None:

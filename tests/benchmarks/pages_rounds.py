@@ -75,7 +75,7 @@ def fill() -> None:
 
 
 def pages() -> dict[str, str]:
-    """Return the addresses: each list, its second page and a search, and a page of each kind."""
+    """Return the addresses: each list, its twentieth page and a search, and a page of each kind."""
     found = {"overview": "/admin/"}
     for words, name, searched, model in (
         ("properties", "properties/property", "Q-77", Property),
@@ -84,7 +84,7 @@ def pages() -> dict[str, str]:
     ):
         listed = f"/admin/{name}/"
         found[f"list of {words}"] = listed
-        found[f"list of {words}, page 20"] = f"{listed}?p=20"
+        found[f"list of {words}, the twentieth page"] = f"{listed}?p=20"
         found[f"list of {words}, a search"] = f"{listed}?q={searched}"
         found[f"one of the {words}"] = f"{listed}{model.objects.order_by('pk').first().pk}/change/"
     for words, name in (
