@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A hundred processes start, and each would compile all of it anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo smoke test browser postgresql platforms kills scale soak mutants chaos check bench sbom lock
+.PHONY: help install demo smoke test processes browser postgresql platforms kills scale soak mutants chaos check bench sbom lock
 
 help:  ## say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/'
@@ -18,8 +18,11 @@ smoke: .venv/runtime  ## run the same processes to a finished order, and check b
 	@$(BIN)/python -m examples.demo --smoke
 
 # Three, since a third of the time is waiting: for processes that start, and for what is slow.
-test: .venv/development  ## run all tests but those in a browser, on SQLite
-	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal
+test: .venv/development  ## run all tests but those in a browser or with real processes, on SQLite
+	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal -m "not processes and not browser and not chaos"
+
+processes: .venv/development  ## run the tests that start real processes: web, workers, beat, brokers, nginx
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m "processes and not browser and not chaos"
 
 browser: .venv/development  ## use the admin in Chromium, and check each page with axe, wide and narrow, light and dark
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m browser tests/browser
