@@ -17,7 +17,7 @@ from tests.processes import ROOT, free_port, wait_until
 
 pytestmark = [pytest.mark.once]
 CONTAINERFILE = (ROOT / "Containerfile").read_text()
-PLACES = ("/opt/venv", "/srv/crm-sync", "/build", "/data")
+PLACES = ("/srv/venv", "/srv/crm-sync", "/build", "/data")
 Step = tuple[str, str]
 
 
@@ -34,8 +34,8 @@ def of(*names: str) -> list[str]:
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
     """Do what a build does below a folder, with the packages that are installed already."""
-    (tmp_path / "opt").mkdir()
-    (tmp_path / "opt" / "venv").symlink_to(Path(sys.prefix))
+    (tmp_path / "srv").mkdir()
+    (tmp_path / "srv" / "venv").symlink_to(Path(sys.prefix))
     for rest in of("COPY"):
         *sources, target = rest.split()
         if sources[0].startswith("--from"):
