@@ -50,12 +50,17 @@ def app_of(person: User) -> Any:
 # --- codes ---
 def used(person: User, code: str) -> tuple[Any, str]:
     """Use a code up, of the app or for recovery; return its device, or None and why not."""
-    code = "".join(code.split()).lower()
+    code = without_blanks(code)
     is_of_app = code.isdecimal() and len(code) == DIGITS
     kind = TOTPDevice if is_of_app else StaticDevice
     device = kind.objects.devices_for_user(person, confirmed=True).first()
     fault = refusal(person, device, code)
     return (None, fault) if fault else (device, "")
+
+
+def without_blanks(code: str) -> str:
+    """Return a code as it is compared: people type it in groups, and in capitals."""
+    return "".join(code.split()).lower()
 
 
 def refusal(person: User, device: Any, code: str) -> str:

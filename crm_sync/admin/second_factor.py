@@ -44,8 +44,8 @@ def mine_page(screen: "SecondFactorAdmin", request: HttpRequest) -> HttpResponse
         raise Http404
     shown: Context = {}
     if request.method == "POST":
-        step = request.POST.get("step", "")
-        shown = {"confirm": _confirm}.get(step, _after_password)(request, person)
+        is_code = request.POST.get("step") == "confirm"
+        shown = (_confirm if is_code else _after_password)(request, person)
         if not shown:
             return HttpResponseRedirect(reverse(MINE))
     now = timezone.now()
@@ -70,7 +70,7 @@ def _confirm(request: HttpRequest, person: User) -> Context:
     if device is None:
         messages.error(request, "Scan the code again: no app waits for its first code.")
         return {}
-    code = "".join(request.POST.get("code", "").split())
+    code = second_factor.without_blanks(request.POST.get("code", ""))
     if fault := second_factor.refusal(person, device, code):
         return _to_scan(device) | {"fault": fault}
     codes = second_factor.finish(person, device)
