@@ -174,6 +174,13 @@ def test_a_secret_of_a_subscription_is_shown_only_after_the_password(main, late)
     assert Subscription.objects.exists()
 
 
+def test_an_address_of_a_subscription_is_changed_with_the_password_in_the_same_form(main, late):
+    row = subscribe(main, "https://a.test/")
+    changed = {"address": "https://b.test/", "kinds": row.kinds, "password": GOOD}
+    late.post(f"/admin/crm_sync/subscription/{row.pk}/change/", changed)
+    assert Subscription.objects.get().address == "https://b.test/"
+
+
 def test_a_secret_of_a_subscription_is_changed_only_after_the_password(main, late):
     row, listed = subscribe(main, "https://a.test/"), "/admin/crm_sync/subscription/"
     act = {"action": "rotate", "_selected_action": row.pk}

@@ -33,6 +33,10 @@ class OwnPasswordField(SecretField):
             attrs={"autocomplete": "current-password"},
         )
 
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """It is no column of the row, so it is never among those to be written."""
+        return False
+
 
 def ask(form: forms.BaseForm, request: HttpRequest) -> None:
     """Let a form end with the password, where it has to be asked."""
