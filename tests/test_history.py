@@ -72,7 +72,7 @@ ELSEWHERE = {
         "crm_sync/test_admin_credentials.py",
         "test_new_credentials_replace_the_old_ones_and_the_log_has_no_value",
     ),
-    "import_columns": (
+    "properties_import_columns": (
         "properties/feeds/test_imports_columns.py",
         "test_what_a_person_says_is_kept_with_a_new_sender_and_imported",
     ),

@@ -71,7 +71,7 @@ DOERS = dict.fromkeys(
 POST_ONLY = {
     *("orders_platformuser_account", "orders_platformuser_read"),
     "orders_order_download",
-    "import_columns",
+    "properties_import_columns",
 }
 # Forms of Django's that nobody gets: the rows are written by workers, and nothing is deleted.
 NO_FORM = re.compile(r"_(delete|add)$")

@@ -1,14 +1,13 @@
 """The inbox: what was received, what it did, and how to try it again."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from functools import partial, update_wrapper
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -33,6 +32,7 @@ from crm_sync.admin.ui.cells import (
 from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
 from crm_sync.text import span
@@ -82,20 +82,11 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     ordering = ("-pk",)  # as they came; along the key, which needs no sorting among millions
     actions = ("replay", "apply_again", "set_aside")
 
-    def get_urls(self) -> list[URLPattern]:
-        pages: tuple[tuple[str, Callable[..., HttpResponse]], ...] = (
-            ("causes", failure_groups_page),
-            ("live", live_figures),
-        )
-        own = [
-            path(
-                f"{name}/",
-                self.admin_site.admin_view(update_wrapper(partial(view, self), view)),
-                name=f"crm_sync_receivedevent_{name}",
-            )
-            for name, view in pages
+    def pages(self) -> Iterable[OwnPage]:
+        return [
+            ("causes/", "causes", partial(failure_groups_page, self)),
+            ("live/", "live", partial(live_figures, self)),
         ]
-        return [*own, *super().get_urls()]
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

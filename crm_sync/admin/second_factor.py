@@ -5,7 +5,7 @@ else: who comes back begins anew.
 """
 
 from base64 import b32encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from django.contrib import admin, messages
 from django.contrib.auth.models import User
 from django.db.models import Count, F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django_otp.plugins.otp_static.models import StaticDevice
@@ -25,9 +25,9 @@ from crm_sync import login, second_factor
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.cells import exact_moment
 from crm_sync.admin.ui.columns import column, moment_column
-from crm_sync.admin.ui.page import named, page
+from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
-from crm_sync.admin.ui.scope import note
+from crm_sync.admin.ui.scope import OwnPage, note
 from crm_sync.second_factor import MINE
 
 admin.site.unregister(TOTPDevice)  # its screens show the secrets
@@ -163,10 +163,9 @@ class SecondFactorAdmin(ReadOnlyAdmin):
         """Show nothing where nobody is asked for it."""
         return second_factor.is_on() and super().has_view_permission(request, obj)
 
-    def get_urls(self) -> list[URLPattern]:
-        """Add what is one's own, which needs no permission."""
-        mine = self.admin_site.admin_view(named(partial(mine_page, self)))
-        return [path("mine/", mine, name=MINE.partition(":")[2]), *super().get_urls()]
+    def pages(self) -> Iterable[OwnPage]:
+        """Return what is one's own, which needs no permission."""
+        return [("mine/", "mine", partial(mine_page, self))]
 
     @action(description="Remove: the phone is lost", permissions=["act"])
     def remove(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:

@@ -1,5 +1,6 @@
 """The connections to the platform: their state, and three settings to change."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
 from typing import Any, cast
@@ -10,7 +11,7 @@ from django.contrib.admin.widgets import FilteredSelectMultiple
 from django.contrib.auth.models import User
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -20,9 +21,8 @@ from crm_sync.admin.credentials import credentials_page
 from crm_sync.admin.ui.base import ModelForm, display
 from crm_sync.admin.ui.cells import badge, exact_moment, link, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
-from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.readonly import Empty
-from crm_sync.admin.ui.scope import ScopedAdmin
+from crm_sync.admin.ui.scope import OwnPage, ScopedAdmin
 from crm_sync.admin.webhook_monitor import webhook_cell
 from crm_sync.models import Workspace
 from crm_sync.platform import clock
@@ -176,16 +176,12 @@ class WorkspaceAdmin(ScopedAdmin):
         """Load everything but the secrets."""
         return without_secrets(super().get_queryset(request))
 
-    def get_urls(self) -> list[URLPattern]:
-        own = [
-            path(
-                f"<int:workspace_id>/{name}/",
-                self.admin_site.admin_view(named(partial(view, self))),
-                name=f"crm_sync_workspace_{name}",
-            )
-            for name, view in (("webhook", webhook.webhook_page), ("credentials", credentials_page))
+    def pages(self) -> Iterable[OwnPage]:
+        place = "<int:workspace_id>/"
+        return [
+            (f"{place}webhook/", "webhook", partial(webhook.webhook_page, self)),
+            (f"{place}credentials/", "credentials", partial(credentials_page, self)),
         ]
-        return [*own, *super().get_urls()]
 
     def add_view(
         self,

@@ -1,7 +1,7 @@
 """The list of orders and the page of one: a mirror, to look at and to ask for again."""
 
-from collections.abc import Callable
-from functools import partial, update_wrapper
+from collections.abc import Iterable
+from functools import partial
 from typing import Any, cast
 
 from django.contrib import admin
@@ -9,9 +9,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import F, Max, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -22,6 +20,7 @@ from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.delays import PAUSE, row_delay, say_when
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.scope import OwnPage
 from orders.admin.calendar import address_page, calendar_page
 from orders.admin.cells import assignment_badge, order_badge, who_lines
 from orders.admin.changing import CHANGES, change_page, change_view, offered
@@ -136,9 +135,9 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         self.note(request, chosen, "Asked for a read from the platform.")
         say_when(request, Order.objects.filter(pk__in=chosen.values("pk")), now=now)
 
-    def get_urls(self) -> list[URLPattern]:
-        """Add the calendar, the changes, and what a page asks for while it is open."""
-        pages: list[tuple[str, str, Callable[..., HttpResponseBase]]] = [
+    def pages(self) -> Iterable[OwnPage]:
+        """Return the calendar, the changes, and what a page asks for while it is open."""
+        yield from (
             ("calendar/", "calendar", partial(calendar_page, self)),
             ("calendar/address/", "calendar_address", partial(address_page, self)),
             ("<int:pk>/live/", "live", self.live_view),
@@ -146,15 +145,10 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
             ("<int:pk>/files.zip", "zip", partial(zip_view, self)),
             ("<int:pk>/download/", "download", partial(download_view, self)),
             ("file/<int:file_id>/", "file", partial(file_view, self)),
-        ]
+        )
         for kind in CHANGES:
             name = kind.lower()
-            pages.append((f"<int:pk>/{name}/", name, partial(change_view, self, kind=kind)))
-        own = [
-            path(route, self.admin_site.admin_view(_named(view)), name=f"orders_order_{name}")
-            for route, name, view in pages
-        ]
-        return [*own, *super().get_urls()]
+            yield f"<int:pk>/{name}/", name, partial(change_view, self, kind=kind)
 
     def page_context(self, request: HttpRequest, order: Any) -> dict[str, Any]:
         note_look(order, cast("User", request.user), now=timezone.now())
@@ -176,11 +170,6 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         context = {"original": order, "opts": self.opts, "can_act": can_act}
         context |= self.page_context(request, order)
         return render(request, "orders/order_live.html", context)
-
-
-def _named(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Give a partial the name that Django's view wrapper copies."""
-    return update_wrapper(view, view.func) if isinstance(view, partial) else view
 
 
 def _sorted(order: Order) -> list[Assignment]:

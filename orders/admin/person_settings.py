@@ -1,5 +1,6 @@
 """The page on which a person chooses her mails and her time zone, and the list for operators."""
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, cast
 
@@ -9,7 +10,7 @@ from django.contrib import admin, messages
 from django.contrib.auth.models import User
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync.admin.ui.base import (
@@ -20,8 +21,9 @@ from crm_sync.admin.ui.base import (
 )
 from crm_sync.admin.ui.cells import EMPTY, exact_moment, shortened
 from crm_sync.admin.ui.columns import column, moment_column
-from crm_sync.admin.ui.page import named, page
+from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.mail import mails_are_sent
 from orders.admin.new import seen
 from orders.models import PersonSettings
@@ -122,15 +124,9 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
         """Leave out those who want no mail."""
         return super().get_queryset(request).exclude(OFF)
 
-    def get_urls(self) -> list[URLPattern]:
-        """Add what is one's own, which needs no permission."""
-        mine = self.admin_site.admin_view(named(partial(mine_page, self)))
-        seen_view = self.admin_site.admin_view(seen)
-        return [
-            path("mine/", mine, name="orders_personsettings_mine"),
-            path("seen/", seen_view, name="orders_personsettings_seen"),
-            *super().get_urls(),
-        ]
+    def pages(self) -> Iterable[OwnPage]:
+        """Return what is one's own, which needs no permission."""
+        return [("mine/", "mine", partial(mine_page, self)), ("seen/", "seen", seen)]
 
     @action(description="Try again", permissions=["act"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[PersonSettings]) -> None:

@@ -1,6 +1,6 @@
 """The orders that were placed from here, first of all those whose outcome is not known (I9)."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
-from django.urls import URLPattern, path
 from django.utils import timezone
 
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action
@@ -17,8 +16,8 @@ from crm_sync.admin.ui.cells import EMPTY, page_of, shortened
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.delays import PAUSE
 from crm_sync.admin.ui.filters import WorkspaceFilter
-from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.platform.problems import explain
 from orders.admin import placing, selecting
 from orders.admin.cells import placement_badge, who_lines
@@ -49,7 +48,7 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
     list_filter = (("state", ChoicesDropdownFilter), OrderedByFilter, WorkspaceFilter)
     search_fields = (
         *("object_reference_id", "order__platform_id"),
-        *("user_reference_id", "user__name", "user__user_reference_id"),
+        *("user_reference_id", "user__user_reference_id", "user__name"),
     )
     search_help_text = "Reference, order or who ordered"
     ordering = ("-created_at", "-pk")
@@ -84,26 +83,21 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
         else:
             messages.warning(request, "Nothing here is uncertain.")
 
-    def get_urls(self) -> list[URLPattern]:
-        """Add the pages on which an order is put together and placed."""
-        pages: tuple[tuple[str, Callable[..., HttpResponse], str], ...] = (
-            ("start/", partial(start_view, self), "start"),
-            ("search/", search_view, "search"),
-            ("begin/", placing.begin_view, "begin"),
-            ("group/<uuid:group>/", partial(selecting.group_view, self), "group"),
-            ("group/<uuid:group>/live/", partial(selecting.group_live, self), "group_live"),
-            ("<int:pk>/choose/", partial(placing.choose_view, self), "choose"),
-            ("<int:pk>/review/", partial(placing.review_view, self), "review"),
-            ("<int:pk>/take-back/", placing.take_back_view, "take_back"),
-            ("<int:pk>/progress/", partial(placing.progress_view, self), "progress"),
-            ("<int:pk>/live/", self.live_view, "live"),
-            ("<int:pk>/settle/", self.settle_view, "settle"),
-        )
-        own = [
-            path(route, self.admin_site.admin_view(named(view)), name=f"orders_placement_{name}")
-            for route, view, name in pages
+    def pages(self) -> Iterable[OwnPage]:
+        """Return the pages on which an order is put together and placed."""
+        return [
+            ("start/", "start", partial(start_view, self)),
+            ("search/", "search", search_view),
+            ("begin/", "begin", placing.begin_view),
+            ("group/<uuid:group>/", "group", partial(selecting.group_view, self)),
+            ("group/<uuid:group>/live/", "group_live", partial(selecting.group_live, self)),
+            ("<int:pk>/choose/", "choose", partial(placing.choose_view, self)),
+            ("<int:pk>/review/", "review", partial(placing.review_view, self)),
+            ("<int:pk>/take-back/", "take_back", placing.take_back_view),
+            ("<int:pk>/progress/", "progress", partial(placing.progress_view, self)),
+            ("<int:pk>/live/", "live", self.live_view),
+            ("<int:pk>/settle/", "settle", self.settle_view),
         ]
-        return [*own, *super().get_urls()]
 
     def settle_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Tie an uncertain placement to the order that a person found on the platform (POST)."""

@@ -1,13 +1,14 @@
 """The users of the platform: who they are there, and which account here is the same person."""
 
-from functools import partial, update_wrapper
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
@@ -18,6 +19,7 @@ from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.delays import say_when
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.models import Workspace
 from orders.admin.user_account import AccountForm, account_view
 from orders.admin.user_filters import AccountFilter, CountryFilter, GoneFilter, LanguageFilter
@@ -79,17 +81,11 @@ class PlatformUserAdmin(ReadOnlyAdmin):
     account_ = column("account", account_cell, "account_name")
     seen = column("last seen", last_seen, "seen_at")
 
-    def get_urls(self) -> list[URLPattern]:
-        pages = (("read/", read_view, "read"), ("<int:pk>/account/", account_view, "account"))
-        own = [
-            path(
-                place,
-                self.admin_site.admin_view(require_POST(update_wrapper(partial(view, self), view))),
-                name=f"orders_platformuser_{name}",
-            )
-            for place, view, name in pages
+    def pages(self) -> Iterable[OwnPage]:
+        return [
+            ("read/", "read", require_POST(partial(read_view, self))),
+            ("<int:pk>/account/", "account", require_POST(partial(account_view, self))),
         ]
-        return [*own, *super().get_urls()]
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

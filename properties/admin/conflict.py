@@ -1,12 +1,13 @@
 """Fields that both sides changed: the open questions, and how the others were answered."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -16,6 +17,7 @@ from crm_sync.admin.ui.cells import badge, link, page_at, shortened
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.scope import OwnPage
 from properties import conflicts
 from properties.admin import decision
 from properties.admin.choosing import Choice, choices, closed_meanwhile, result, shown
@@ -50,10 +52,8 @@ class ConflictAdmin(ReadOnlyAdmin):
         css = {"all": ("properties/property.css",)}
         js = ("properties/decide.js",)
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.decide_view)
-        name = "properties_conflict_decide"
-        return [path("property/<int:property_id>/", view, name=name), *super().get_urls()]
+    def pages(self) -> Iterable[OwnPage]:
+        return [("property/<int:property_id>/", "decide", self.decide_view)]
 
     @display(description="field", ordering="path")
     def field(self, conflict: Any) -> SafeString:

@@ -1,6 +1,7 @@
 """Feeds by upload: handed in here, read and imported by a worker (`properties.imports.job`)."""
 
 import csv
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.defaultfilters import filesizeformat
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_POST
@@ -31,6 +32,7 @@ from crm_sync.admin.ui.cells import EMPTY, moment, page_of, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
+from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.hooks.person import Person
 from crm_sync.models import Workspace
 from properties.admin.exporting import TYPES
@@ -218,16 +220,14 @@ class ImportAdmin(ReadOnlyAdmin):
             page=request.GET.get("changed", ""),
         )
 
-    def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        own = [
-            path("<int:pk>/columns/", wrap(self.columns_view), name="import_columns"),
-            path("template.csv", wrap(self.template_view), name="import_template_csv"),
-            path("template.xlsx", wrap(self.template_view), name="import_template_xlsx"),
-            path("<int:pk>/progress/", wrap(self.progress_view), name="import_progress"),
-            path("<int:pk>/refused.csv", wrap(self.refused_view), name="import_refused"),
+    def pages(self) -> Iterable[OwnPage]:
+        return [
+            ("<int:pk>/columns/", "columns", self.columns_view),
+            ("template.csv", "template_csv", self.template_view),
+            ("template.xlsx", "template_xlsx", self.template_view),
+            ("<int:pk>/progress/", "progress", self.progress_view),
+            ("<int:pk>/refused.csv", "refused", self.refused_view),
         ]
-        return own + super().get_urls()
 
     def progress_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Return where it stands as JSON."""

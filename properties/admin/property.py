@@ -1,6 +1,6 @@
 """The list of properties, and the page of one: loads, calls `editing`, answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,6 @@ from django.db.models import QuerySet
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -20,9 +19,8 @@ from crm_sync.admin.ui.cells import EMPTY, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.delays import PAUSE, row_delay
 from crm_sync.admin.ui.filters import WorkspaceFilter
-from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.readonly import ROWS, Empty
-from crm_sync.admin.ui.scope import ScopedAdmin
+from crm_sync.admin.ui.scope import OwnPage, ScopedAdmin
 from crm_sync.hooks.actions import PropertyAction
 from crm_sync.platform.problems import explain
 from properties.admin.batch import ask, batch_page, batch_progress
@@ -64,20 +62,15 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         css = {"all": ("properties/property.css",)}
         js = ("properties/counter.js", "crm_sync/follow.js")
 
-    def get_urls(self) -> list[URLPattern]:
-        """Add the pages that Django's admin does not have; its history page becomes ours."""
-        pages: tuple[tuple[str, Callable[..., HttpResponse], str], ...] = (
-            ("batch/<int:batch_id>/", partial(batch_page, self), "batch"),
-            ("batch/<int:batch_id>/progress/", partial(batch_progress, self), "batch_progress"),
-            ("<path:object_id>/history/<int:change_id>/undo/", self.undo_view, "undo"),
-            ("<path:object_id>/read/", self.read_view, "read"),
-            ("<path:object_id>/live/", self.live_view, "live"),
-        )
-        own = [
-            path(route, self.admin_site.admin_view(named(view)), name=f"properties_property_{name}")
-            for route, view, name in pages
+    def pages(self) -> Iterable[OwnPage]:
+        """Return the pages that Django's admin does not have; its history page becomes ours."""
+        return [
+            ("batch/<int:batch_id>/", "batch", partial(batch_page, self)),
+            ("batch/<int:batch_id>/progress/", "batch_progress", partial(batch_progress, self)),
+            ("<path:object_id>/history/<int:change_id>/undo/", "undo", self.undo_view),
+            ("<path:object_id>/read/", "read", self.read_view),
+            ("<path:object_id>/live/", "live", self.live_view),
         ]
-        return [*own, *super().get_urls()]
 
     # --- the list ---
     def get_queryset(self, request: HttpRequest) -> QuerySet[Property]:

@@ -94,7 +94,7 @@ def test_a_request_never_reads_the_file(main, admin_client):
 
 def test_the_page_asks_how_far_it_is(main, admin_client, admin_user):
     row = upload(main, admin_user, table(["A1", "A2", "A3"]), released=True)
-    url = reverse("admin:import_progress", args=[row.pk])
+    url = reverse("admin:properties_import_progress", args=[row.pk])
     page = admin_client.get(page_at(row)).content.decode()
     assert f'data-progress="{url}"' in page
     work(row, until=0.0)
@@ -112,7 +112,7 @@ def test_the_page_asks_how_far_it_is(main, admin_client, admin_user):
 def test_without_a_worker_the_page_says_that_it_waits_for_one(main, admin_client, admin_user):
     row = upload(main, admin_user, table(["A1", "A2"]), released=True)
     work(row, until=0.0)
-    url = reverse("admin:import_progress", args=[row.pk])
+    url = reverse("admin:properties_import_progress", args=[row.pk])
     assert admin_client.get(url).json()["text"] == "Imported 1 of 2 records"
     long_ago = timezone.now() - timedelta(seconds=20)
     Import.objects.update(due_at=long_ago)
@@ -193,7 +193,7 @@ def test_who_has_both_permissions_may(main):
 def test_who_may_not_see_imports_sees_none_of_them(main, admin_user):
     row = upload(main, admin_user, table(["A1"]))
     client = person("view_property", "change_property")
-    views = ("import_progress", "import_refused")
+    views = ("properties_import_progress", "properties_import_refused")
     pages = [LIST, ADD, page_at(row), *(reverse(f"admin:{v}", args=[row.pk]) for v in views)]
     assert [client.get(url).status_code for url in pages] == [403, 403, 403, 404, 404]
     assert all(Client().get(url).status_code == 302 for url in pages)
@@ -229,7 +229,7 @@ def test_the_list_of_refusals_is_an_attachment_without_a_formula(main, admin_cli
     content = 'objectReferenceId,title\n"=1+1?","a"\n'
     row = upload(main, admin_user, content.encode(), name='"x\r\ny".csv')
     work(row)
-    response = admin_client.get(reverse("admin:import_refused", args=[row.pk]))
+    response = admin_client.get(reverse("admin:properties_import_refused", args=[row.pk]))
     assert response["Content-Disposition"] == f'attachment; filename="refused-{row.pk}.csv"'
     assert response["X-Content-Type-Options"] == "nosniff"
     lines = list(csv.reader(io.StringIO(response.content.decode("utf-8-sig"))))
@@ -240,7 +240,9 @@ def test_the_list_of_refusals_is_an_attachment_without_a_formula(main, admin_cli
 def test_a_cut_list_of_refusals_says_how_many_are_missing(main, admin_client, admin_user):
     row = upload(main, admin_user, table(f"bad{n}" for n in range(1003)))
     work(row, limits=job.SliceLimits())
-    text = admin_client.get(reverse("admin:import_refused", args=[row.pk])).content.decode()
+    text = admin_client.get(
+        reverse("admin:properties_import_refused", args=[row.pk])
+    ).content.decode()
     assert len(text.splitlines()) == 1002
     assert text.splitlines()[-1] == "and 3 more,,"
     assert "and 803 more" in admin_client.get(page_at(row)).content.decode()

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from functools import partial, update_wrapper
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 
 from crm_sync.admin.ui.base import ModelAdmin
@@ -19,6 +20,6 @@ def page(
     return TemplateResponse(request, template, whole)
 
 
-def named(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def named(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Give a partial the name that Django's view wrapper copies."""
     return update_wrapper(view, view.func) if isinstance(view, partial) else view

@@ -1,19 +1,25 @@
 """Lists and pages of rows that belong to workspaces: of those of whoever looks (S12, S17)."""
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path
 
 from crm_sync.access import sees_several, whom_to_ask, within, workspace_keys
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.columns import column
+from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.paginator import ListPaginator, RowsOnce
 from crm_sync.secrets import EncryptedTextField
 
 # Who knows one of these may call us, or act in somebody's name.
 SECRET_NAMES = frozenset({"uuid", "key", "token", "token_digest", "lease_token"})
+
+OwnPage = tuple[str, str, Callable[..., HttpResponseBase]]  # where, its name, and its view
 
 
 class ScopedAdmin(ModelAdmin):
@@ -31,6 +37,19 @@ class ScopedAdmin(ModelAdmin):
     is_of_many = True
 
     in_workspace = column("workspace", lambda row: row.workspace_slug)
+
+    def pages(self) -> Iterable[OwnPage]:
+        """Return the pages that Django's admin does not have."""
+        return ()
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add them, behind the login, each with a name like those of Django's pages."""
+        model = f"{self.opts.app_label}_{self.opts.model_name}"
+        own = [
+            path(route, self.admin_site.admin_view(named(view)), name=f"{model}_{name}")
+            for route, name, view in self.pages()
+        ]
+        return [*own, *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Narrow the rows for the list, its actions and searches, and for each page."""

@@ -35,7 +35,9 @@ def say(client, row, columns=None, **more):
     """Post what a person says of the columns, by their names."""
     names = [name for name, _, _ in row.preview["heading"][2]]
     said = {f"column-{names.index(name)}": ours for name, ours in (columns or {}).items()}
-    return client.post(reverse("admin:import_columns", args=[row.pk]), said | more, follow=True)
+    return client.post(
+        reverse("admin:properties_import_columns", args=[row.pk]), said | more, follow=True
+    )
 
 
 def test_a_foreign_table_waits_for_a_person_with_a_proposal(looked_at, admin_client):
@@ -160,7 +162,7 @@ def test_columns_of_an_import_that_waits_no_more_stay_as_they_are(looked_at, mai
 
 def test_who_may_not_import_may_not_say_what_a_column_is(looked_at, client):
     row = looked_at()
-    url = reverse("admin:import_columns", args=[row.pk])
+    url = reverse("admin:properties_import_columns", args=[row.pk])
     viewer = person("view_import", "view_property")
     importer = person("view_import", "change_import")  # it may release, but change no sender
     for who in (viewer, importer):
@@ -186,7 +188,7 @@ def test_names_of_columns_are_text_and_nothing_else(looked_at, admin_client):
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_a_template_can_be_downloaded_and_read_back(admin_client, looked_at, kind):
     page = admin_client.get(ADD).content.decode()
-    url = reverse(f"admin:import_template_{kind}")
+    url = reverse(f"admin:properties_import_template_{kind}")
     assert f'href="{url}"' in page
     response = admin_client.get(url)
     assert response["Content-Disposition"] == f'attachment; filename="template.{kind}"'
@@ -196,7 +198,9 @@ def test_a_template_can_be_downloaded_and_read_back(admin_client, looked_at, kin
 
 
 def test_a_template_fills_to_a_property(admin_client, looked_at):
-    content = admin_client.get(reverse("admin:import_template_csv")).content.decode("utf-8-sig")
+    content = admin_client.get(reverse("admin:properties_import_template_csv")).content.decode(
+        "utf-8-sig"
+    )
     names = content.strip().split(",")
     line = ",".join({"objectReferenceId": "A1", "offerType": "RENT"}.get(n, "") for n in names)
     assert looked_at(f"{content}{line}\n".encode()).preview["new"] == ["A1"]
