@@ -65,6 +65,11 @@ def _clean_object(value: dict[Any, Any]) -> tuple[dict[Any, Any], bool]:
     return result, removed
 
 
+def capitalized(text: str) -> str:
+    """Return a text with a capital in front: what follows stays, as `str.capitalize` would not."""
+    return text[:1].upper() + text[1:]
+
+
 UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 

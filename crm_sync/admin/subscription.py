@@ -25,6 +25,7 @@ from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.models import OutgoingMessage, Subscription, Workspace
 from crm_sync.outgoing import outbox, signature
 from crm_sync.outgoing.sending import fault
+from crm_sync.text import capitalized
 
 BOTH_VALID = timedelta(hours=24)  # after a secret was changed
 State = OutgoingMessage.State
@@ -62,7 +63,7 @@ class SubscriptionForm(ModelForm):
         """Refuse what is no address, and say why."""
         text = str(self.cleaned_data["address"]).strip()
         if found := fault(text):
-            raise forms.ValidationError(f"{found[:1].upper()}{found[1:]}.")
+            raise forms.ValidationError(f"{capitalized(found)}.")
         return text
 
 

@@ -19,6 +19,7 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
 from crm_sync.platform.errors import NotFoundError, RejectedError, SyncError
 from crm_sync.platform.problems import explain
+from crm_sync.text import capitalized
 from orders.admin.change_forms import CancelForm, RescheduleForm, movable_assignments, said
 from orders.models import ChangeRequest, Order
 from orders.placing import changes
@@ -235,8 +236,7 @@ def _asked(form: CancelForm, call: Callable[[], Result]) -> Result | None:
     try:
         return call()
     except NoSuchChoice as error:
-        text = str(error)
-        form.add_error("user", f"{text[:1].upper()}{text[1:]}")
+        form.add_error("user", capitalized(str(error)))
     except RejectedError as error:
         if error.status == 409:
             raise

@@ -12,6 +12,7 @@ from crm_sync.admin.ui.base import (
 )
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
+from crm_sync.text import capitalized
 from orders.admin.cells import worded
 from orders.admin.user_field import user_field
 from orders.models import Placement, PlatformUser
@@ -70,8 +71,7 @@ class ChoiceForm(forms.Form):
         try:
             return find_user(self.placement.workspace, self.cleaned_data["user"])
         except NoSuchChoice as error:
-            text = str(error)
-            raise ValidationError(f"{text[:1].upper()}{text[1:]}") from error
+            raise ValidationError(capitalized(str(error))) from error
         except SyncError as error:
             text = f"The users of the platform cannot be read just now: try again. {explain(error)}"
             raise ValidationError(text) from error

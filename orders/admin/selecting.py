@@ -18,6 +18,7 @@ from crm_sync.admin.ui.cells import badge, link, list_of, page_at, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks.actions import PropertyAction
+from crm_sync.text import capitalized
 from orders.admin import placing
 from orders.admin.cells import placement_badge
 from orders.admin.page import ordered
@@ -42,8 +43,7 @@ def order(request: HttpRequest, properties: QuerySet[Property]) -> HttpResponse:
     try:
         lead = selection.begin(properties, account=account, now=now)
     except NoSuchChoice as error:
-        text = str(error)
-        messages.warning(request, f"{text[:1].upper()}{text[1:]}.")
+        messages.warning(request, f"{capitalized(str(error))}.")
         return HttpResponseRedirect(request.get_full_path())
     drafts.load(lead, now=now)
     return HttpResponseRedirect(reverse("admin:orders_placement_choose", args=[lead.pk]))

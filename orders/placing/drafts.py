@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError
+from crm_sync.text import capitalized
 from orders.models import Placement, PlatformUser
 from orders.models import PlacementState as State
 from orders.placing import session
@@ -158,7 +159,7 @@ def _products(offered: list[Document], quantities: Mapping[str, int]) -> list[Do
 def in_words(missing: list[str]) -> str:
     """Return a sentence about choices that are not offered any more; "" without one."""
     text = "; ".join(missing)
-    return f"{text[:1].upper()}{text[1:]}. It was left out: choose again." if text else ""
+    return f"{capitalized(text)}. It was left out: choose again." if text else ""
 
 
 def _save(placement: Placement, **columns: Any) -> None:

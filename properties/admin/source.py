@@ -18,6 +18,7 @@ from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
+from crm_sync.text import capitalized
 from properties.admin.import_page import badge_of
 from properties.admin.source_form import SourceForm
 from properties.admin.source_state import standing, state_badge, with_last_import
@@ -214,7 +215,7 @@ def _look(one: Fetch) -> dict[str, Any]:
         "file": one.name,
         "size": filesizeformat(one.size) if one.size is not None else "",
         "seconds": f"{one.seconds:.1f} s" if one.seconds else "",
-        "text": one.text[:1].upper() + one.text[1:],
+        "text": capitalized(one.text),
         "beside": f"{beside}{f' and {more:,} more' if more > 0 else ''}" if beside else "",
         "imported": format_html(
             "{} {}", badge_of(one.imported), link(page_of(one.imported), "What it did")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from crm_sync.text import capitalized
 from properties.catalog.field import Field
 from properties.catalog.fields import ROWS
 from properties.merge import MERGED
@@ -119,14 +120,12 @@ def label(path: str) -> str:
     field = find(path)
     if field and field.merges and len(segments) > 1:
         segments = segments[1:]
-    words = " · ".join(_words(segment) for segment in segments)
-    return words[:1].upper() + words[1:]
+    return capitalized(" · ".join(_words(segment) for segment in segments))
 
 
 def last_label(path: str) -> str:
     """Return the last segment in words, for where what holds it is named beside it."""
-    text = label(path).rpartition(" · ")[2]
-    return text[:1].upper() + text[1:]
+    return capitalized(label(path).rpartition(" · ")[2])
 
 
 def _words(segment: str) -> str:

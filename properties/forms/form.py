@@ -19,6 +19,7 @@ from crm_sync.admin.ui.base import UnfoldAdminSelectWidget, UnfoldBooleanWidget
 from crm_sync.hooks.person import Person
 from crm_sync.models import Workspace
 from crm_sync.platform import references
+from crm_sync.text import capitalized
 from properties import merge
 from properties.catalog import READ_ONLY, Fault, Kind, equal, find, label, leaf_of, new_faults
 from properties.editing import create, edit
@@ -185,7 +186,7 @@ class PropertyForm(forms.Form):
         workspace = self.cleaned_data.get(WORKSPACE)
         fault = references.fault(reference)
         if fault:
-            self.add_error(REFERENCE, fault[:1].upper() + fault[1:])
+            self.add_error(REFERENCE, capitalized(fault))
         elif Property.objects.filter(workspace=workspace, object_reference_id=reference).exists():
             self.add_error(REFERENCE, f"{workspace} has a property {reference} already")
 
@@ -212,9 +213,8 @@ class PropertyForm(forms.Form):
     def _check(self, leaf: str, made: assembly.Assembled, stored: object) -> None:
         """Put what the platform would refuse at the input that caused it (§4.6, §7)."""
         for fault in new_faults(leaf, made.value, stored):
-            message = fault.message.removeprefix(fault.path).strip()
+            text = capitalized(fault.message.removeprefix(fault.path).strip())
             name = self._input_at(fault, made.rows)
-            text = message[:1].upper() + message[1:]
             self.add_error(name, text if name else f"{label(fault.path)}: {text}")
 
     def _input_at(self, fault: Fault, rows: tuple[int, ...]) -> str | None:

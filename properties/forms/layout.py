@@ -7,7 +7,8 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from properties.catalog import FIELDS, GROUPS, Field, Kind, children, find, label
+from crm_sync.text import capitalized
+from properties.catalog import FIELDS, GROUPS, Field, Kind, children, find, label, last_label
 from properties.forms.assembly import pairs, value_at
 
 BLANK_ROWS = 2  # below the items of a list, to add some without a script
@@ -177,15 +178,7 @@ def _is_small(row: Field) -> bool:
 
 def _within(holder: str, path: str) -> str:
     """Return the label of a field below the heading of the block that holds it."""
-    return _capital(label(path).removeprefix(f"{label(holder)} · "))
-
-
-def _last(text: str) -> str:
-    return _capital(text.rpartition(" · ")[2])
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return capitalized(label(path).removeprefix(f"{label(holder)} · "))
 
 
 def _list_rows(row: Field, document: dict[str, Any]) -> list[Row]:
@@ -200,7 +193,7 @@ def _list_rows(row: Field, document: dict[str, Any]) -> list[Row]:
 def _members(path: str, index: int) -> list[Slot]:
     """Return the inputs of an item; what an item itself holds many of is one JSON input."""
     return [
-        Slot(f"{path}[{index}].{child.name}", child, _last(label(child.path)))
+        Slot(f"{path}[{index}].{child.name}", child, last_label(child.path))
         for child in children(f"{path}[{index}]")
     ]
 

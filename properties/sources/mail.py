@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from crm_sync.jobs.due import Claim
 from crm_sync.mail import message
+from crm_sync.text import capitalized
 from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain, RowQueue
 from properties.imports.summary import OUTCOMES, Summary, count
@@ -86,7 +87,7 @@ def written(row: Fetch, to: Sequence[str]) -> EmailMessage:
         f"Workspace: {source.workspace.slug}",
         "",
     ]
-    lines += _report(done) if done else [f"{row.text[:1].upper()}{row.text[1:]}.", ""]
+    lines += _report(done) if done else [f"{capitalized(row.text)}.", ""]
     page = _page("properties_import_change", done.pk) if done else ""
     lines += [page or _page("properties_source_change", source.pk), ""]
     return message(subject, "\n".join(lines), to)
