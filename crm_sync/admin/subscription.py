@@ -101,10 +101,6 @@ class SubscriptionAdmin(ScopedAdmin):
     waiting = column("waiting", lambda row: f"{row.pending:,}")
     since = moment_column("failing since", "failing_since")
 
-    # --- who may what ---
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Load everything but the secrets, and how many messages wait and were given up."""
         rows: QuerySet[Any] = super().get_queryset(request)

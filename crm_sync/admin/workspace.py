@@ -193,10 +193,6 @@ class WorkspaceAdmin(ScopedAdmin):
         response: HttpResponse = credentials_page(self, request)
         return response
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Everything else belongs to a workspace."""
-        return False
-
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Write only what was changed here: workers write the other columns (rule 7)."""
         changed = [name for name in form.changed_data if name != "people"]

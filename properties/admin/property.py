@@ -242,10 +242,6 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
             return HttpResponseRedirect(request.get_full_path())
         return self.response_post_save_change(request, obj)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nothing is deleted here: the platform has no call for it (§4.6)."""
-        return False
-
 
 def _run(offered: PropertyAction) -> Callable[..., HttpResponse]:
     """Return the function that Django's list calls for an action."""

@@ -124,6 +124,3 @@ class SenderAdmin(ScopedAdmin):
         if db_field.name == "workspace" and field is not None:
             own_workspaces(request.user, field)
         return field
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False

@@ -76,10 +76,6 @@ class SourceAdmin(ScopedAdmin):
     fetched = moment_column("last look", "fetched_at")
     changed = moment_column("last new", "changed_at")
 
-    # --- who may what ---
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Load everything but the secret, and whether there is one."""
         flag = ExpressionWrapper(~Q(secret=""), output_field=BooleanField())

@@ -44,7 +44,3 @@ class ReadOnlyAdmin(ScopedAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nothing here is typed: the page opens for whoever may view."""
         return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """What was received is kept (S23 deletes by age)."""
-        return False

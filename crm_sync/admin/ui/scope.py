@@ -114,6 +114,10 @@ class ScopedAdmin(ModelAdmin):
         """Return what the template of the page needs besides Django's own and `can_act`."""
         return {}
 
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nothing: old rows go by age (S23), and the platform deletes no property (§4.6)."""
+        return False
+
     def has_act_permission(self, request: HttpRequest) -> bool:
         """Actions are for those whom Django lets change the model, not for viewers (S17)."""
         options = self.opts
