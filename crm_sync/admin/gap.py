@@ -3,15 +3,15 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.base import DropdownFilter, action
+from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.cells import badge, exact_moment, unbroken
 from crm_sync.admin.ui.columns import column, moment_column
-from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.filters import ConditionFilter, WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import Gap
 
@@ -33,18 +33,15 @@ def seen_badge(gap: Gap) -> SafeString:
     return badge("Seen") if gap.acknowledged_at else badge("Unseen", "danger")
 
 
-class SeenFilter(DropdownFilter):
+class SeenFilter(ConditionFilter):
     """What still waits for a person, or not."""
 
     title = "seen"
     parameter_name = "seen"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("no", "Unseen"), ("yes", "Seen")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        chosen = self.value()
-        return queryset.filter(acknowledged_at__isnull=chosen == "no") if chosen else queryset
+    conditions = {
+        "no": ("Unseen", Q(acknowledged_at=None)),
+        "yes": ("Seen", ~Q(acknowledged_at=None)),
+    }
 
 
 @admin.register(Gap)

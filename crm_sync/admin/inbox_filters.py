@@ -9,31 +9,24 @@ from django.utils import timezone
 
 from crm_sync.access import within
 from crm_sync.admin.ui.base import DropdownFilter
+from crm_sync.admin.ui.filters import OTHER, ValueFilter
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import REQUIRED
 
-OTHER = "other"
 MOST_CAUSES = 50
 
 
-class EventFilter(DropdownFilter):
+class EventFilter(ValueFilter):
     """The events of §6.3 by name: asking the database which there are would read all of it."""
 
     title = "event"
-    parameter_name = "kind"
+    parameter_name = column = "kind"
+    known = REQUIRED
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Offer the events that we know, and the rest."""
         return [(kind, kind) for kind in sorted(REQUIRED)] + [(OTHER, "Not known")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        chosen = self.value()
-        if not chosen:
-            return queryset
-        if chosen == OTHER:
-            return queryset.exclude(kind__in=REQUIRED)
-        return queryset.filter(kind=chosen)
 
 
 class AgeFilter(DropdownFilter):

@@ -13,12 +13,13 @@ from django.utils import timezone
 
 from crm_sync.access import within
 from crm_sync.admin.ui.base import DropdownFilter
+from crm_sync.admin.ui.filters import OTHER, ValueFilter
 from orders import lists
 from orders.models import Order, PlatformUser
 from orders.notices.overview import orders_new_to
 from orders.statuses import OrderStatus
 
-OTHER, ME = "other", "me"
+ME = "me"
 KEY = re.compile(r"[0-9]{1,18}\Z")
 ALL = ("", "All")
 LISTS = (
@@ -46,23 +47,15 @@ CONDITIONS: dict[str, Callable[[User, date], Q]] = {
 }
 
 
-class StatusFilter(DropdownFilter):
+class StatusFilter(ValueFilter):
     """By status; the column has no choices, since an unknown status is stored as it came (A28)."""
 
-    title = "status"
-    parameter_name = "status"
+    title = parameter_name = column = "status"
+    known = OrderStatus.values
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         known = [(value, str(name)) for value, name in OrderStatus.choices]
         return [*known, (OTHER, "Any other")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
-        chosen = self.value()
-        if not chosen:
-            return queryset
-        if chosen == OTHER:
-            return queryset.exclude(status__in=OrderStatus.values)
-        return queryset.filter(status=chosen)
 
 
 class UserFilter(DropdownFilter):

@@ -8,10 +8,10 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.admin.ui.base import DropdownFilter, action
+from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.cells import EMPTY, badge, link, moment, page_at, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
-from crm_sync.admin.ui.filters import WorkspaceFilter
+from crm_sync.admin.ui.filters import ConditionFilter, WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from orders.admin.cells import worded
 from orders.admin.file_view import file_address
@@ -44,18 +44,12 @@ def _order(row: Any) -> SafeString | str:
     return link(page_at("orders.order", row.order_key), f"Order {row.order_name}")
 
 
-class StateFilter(DropdownFilter):
+class StateFilter(ConditionFilter):
     """By where a file stands."""
 
     title = "state"
     parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(key, name) for key, (name, _, _) in STATES.items()]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        chosen = STATES.get(self.value() or "")
-        return queryset.filter(chosen[2]) if chosen else queryset
+    conditions = {key: (name, rows) for key, (name, _, rows) in STATES.items()}
 
 
 @admin.register(MaterialFile)

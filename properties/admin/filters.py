@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from crm_sync.access import within
 from crm_sync.admin.ui.base import DropdownFilter
+from crm_sync.admin.ui.filters import ConditionFilter, ValueFilter
 from properties.catalog import FIELDS, label
 from properties.forms.values import choice_name
 from properties.models import Property
@@ -16,19 +17,12 @@ from properties.models.property import ProblemKind, SyncState
 MOST_ROWS = 2_000  # rows with a problem whose fields are offered
 
 
-class StateFilter(DropdownFilter):
+class StateFilter(ConditionFilter):
     """By the state that the list shows; it is derived, so the annotation is asked."""
 
     title = "state"
     parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, str(name)) for value, name in SyncState.choices]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
-        """Narrow the list; a state that does not exist narrows nothing."""
-        value = self.value()
-        return queryset.filter(sync_state=value) if value in SyncState.values else None
+    conditions = {value: (str(name), Q(sync_state=value)) for value, name in SyncState.choices}
 
 
 class ProblemFilter(DropdownFilter):
@@ -58,16 +52,12 @@ class ProblemFilter(DropdownFilter):
         return queryset.filter(found)
 
 
-class TypeFilter(DropdownFilter):
-    """By the property type, in the values of the catalog."""
+class TypeFilter(ValueFilter):
+    """By the property type, in the values of the catalog; its column is a generated one."""
 
     title = "type"
     parameter_name = "type"
+    column = "property_type"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(value, choice_name(value)) for value in FIELDS["propertyType"].enum]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
-        """Narrow the list by the generated column."""
-        value = self.value()
-        return queryset.filter(property_type=value) if value else None
