@@ -11,6 +11,7 @@ from orders.mirror import refresh, user_list
 from orders.models import Order, Placement, UserList
 from orders.models import PlacementState as State
 from orders.placing import settlement
+from orders.placing.confirmation import WAITING
 from orders.statuses import ORDER_TERMINAL
 
 WHY = "A backup was restored: the order may have been sent after the backup was made."
@@ -19,7 +20,7 @@ WHY = "A backup was restored: the order may have been sent after the backup was 
 def begin(workspace_id: int, now: datetime) -> Counts:
     """Make open orders and the users due; a placement that was about to be sent is uncertain."""
     mine = Placement.objects.filter(workspace_id=workspace_id)
-    on_the_way = Q(state=State.SENDING) | Q(state=State.READY, confirmed_at__isnull=False)
+    on_the_way = Q(state=State.SENDING) | WAITING
     placements = list(mine.filter(on_the_way, order=None))
     for placement in placements:
         settlement.uncertain(placement, WHY)

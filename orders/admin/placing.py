@@ -50,8 +50,7 @@ def begin_view(request: HttpRequest) -> HttpResponse:
 
 def step_page(placement: Placement) -> str:
     """Return the address at which a person goes on with a placement."""
-    is_open = placement.state in drafts.OPEN and placement.confirmed_at is None
-    if is_open and placement.group is not None:
+    if drafts.is_open(placement) and placement.group is not None:
         return reverse("admin:orders_placement_group", args=[placement.group])
     if placement.state == State.DRAFT:
         return reverse("admin:orders_placement_choose", args=[placement.pk])
@@ -62,9 +61,13 @@ def step_page(placement: Placement) -> str:
 
 def is_open_for(placement: Placement, user: Any) -> bool:
     """Tell whether this person may go on with it: her own, and not confirmed."""
+    return drafts.is_open(placement) and may_act(placement, user)
+
+
+def may_act(placement: Placement, user: Any) -> bool:
+    """Tell whether it is this person's own, and she may place orders."""
     is_mine = placement.created_by_id is not None and placement.created_by_id == user.pk
-    is_open = placement.state in drafts.OPEN and placement.confirmed_at is None
-    return is_mine and is_open and user.has_perm(ADD)
+    return is_mine and bool(user.has_perm(ADD))
 
 
 def choose_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpResponse:
@@ -138,7 +141,7 @@ def take_back_view(request: HttpRequest, pk: int) -> HttpResponse:
     """Withdraw what was confirmed, as long as no worker has sent it (POST)."""
     placement = _own(request, pk)
     if request.method == "POST" and placement.created_by_id == request.user.pk:
-        if confirmation.take_back(placement):
+        if confirmation.take_back(Placement.objects.filter(pk=placement.pk)):
             note(request, Placement.objects.filter(pk=placement.pk), "Taken back.")
             messages.success(request, "Nothing was ordered.")
         else:
@@ -188,8 +191,7 @@ def account_of(request: HttpRequest) -> User:
 
 
 def _own(request: HttpRequest, pk: int) -> Placement:
-    if not request.user.has_perm(ADD):
-        raise PermissionDenied
+    account_of(request)
     return _placement(request, pk)
 
 

@@ -24,7 +24,7 @@ from orders.admin.cells import placement_badge
 from orders.admin.page import ordered
 from orders.admin.review import instructions_in_words, warned
 from orders.models import Placement
-from orders.placing import drafts, selection
+from orders.placing import confirmation, drafts, selection
 from orders.placing.already_ordered import already_ordered
 from orders.placing.errors import NoSuchChoice
 from orders.placing.prices import Total, total
@@ -56,13 +56,13 @@ def group_view(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResp
     """Show all placements of a group; place, leave out or take back (POST)."""
     lead = _lead(admin, request, group)
     if request.method == "POST":
-        if not _may_act(lead, request):
+        if not placing.may_act(lead, request.user):
             raise PermissionDenied
         _act(request, group)
         if not selection.members(group).exists():  # all were left out
             return HttpResponseRedirect(list_of("properties.property"))
         return HttpResponseRedirect(reverse("admin:orders_placement_group", args=[group]))
-    if _may_act(lead, request) and not selection.is_chosen(lead):
+    if placing.may_act(lead, request.user) and not selection.is_chosen(lead):
         return HttpResponseRedirect(reverse("admin:orders_placement_choose", args=[lead.pk]))
     context = _context(request, group, lead) | {"title": "Orders for chosen properties"}
     return page(admin, request, "orders/group.html", context)
@@ -83,11 +83,6 @@ def _lead(admin: ModelAdmin, request: HttpRequest, group: UUID) -> Placement:
     return lead
 
 
-def _may_act(lead: Placement, request: HttpRequest) -> bool:
-    is_mine = lead.created_by_id is not None and lead.created_by_id == request.user.pk
-    return is_mine and request.user.has_perm(placing.ADD)
-
-
 def _act(request: HttpRequest, group: UUID) -> None:
     step, out = request.POST.get("step", ""), request.POST.get("leave_out", "")
     if step == "place":
@@ -98,7 +93,7 @@ def _act(request: HttpRequest, group: UUID) -> None:
         confirmed = selection.members(group).filter(confirmed_at__isnull=False)
         note(request, confirmed, "Confirmed: to be ordered.")
     elif step == "take_back":
-        count = selection.take_back(group)
+        count = confirmation.take_back(selection.members(group).order_by())
         messages.success(request, f"Taken back, and not ordered: {count}.")
     elif out == "warned":
         to_review = _to_review(group)
@@ -113,7 +108,7 @@ def _act(request: HttpRequest, group: UUID) -> None:
 
 
 def _to_review(group: UUID) -> list[Placement]:
-    return list(selection.members(group).filter(selection.TO_REVIEW).defer(*WIDE))
+    return list(selection.members(group).filter(confirmation.TO_REVIEW).defer(*WIDE))
 
 
 def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, Any]:
@@ -125,7 +120,7 @@ def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, An
     names = {"title": F("real_estate_property__title"), "order_name": F("order__platform_id")}
     pages = Paginator(rows.annotate(**names), ON_A_PAGE)
     shown = pages.get_page(request.GET.get("page"))
-    may_act = _may_act(lead, request)
+    may_act = placing.may_act(lead, request.user)
     return {
         "lead": lead,
         "counts": counts,
@@ -153,7 +148,6 @@ def _button(count: int, cost: Total) -> str:
 
 def _row(row: Any, warnings: list[tuple[str, Any]], *, may_act: bool) -> dict[str, Any]:
     """Return one placement for the table; `row` has its title and the id of its order."""
-    is_open = row.state in drafts.OPEN and row.confirmed_at is None
     ours = row.real_estate_property_id
     name = row.object_reference_id or row.property_platform_id
     return {
@@ -169,7 +163,7 @@ def _row(row: Any, warnings: list[tuple[str, Any]], *, may_act: bool) -> dict[st
         "problem": row.problem,
         "warnings": warnings,
         "has_remarks": bool(row.order_id or row.problem or warnings),
-        "may_leave_out": may_act and is_open,
+        "may_leave_out": may_act and drafts.is_open(row),
     }
 
 

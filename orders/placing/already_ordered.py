@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 
 from orders.models import Order, Placement
 from orders.models import PlacementState as State
+from orders.placing.confirmation import WAITING
 from orders.placing.prices import name_of
 from orders.statuses import ORDER_TERMINAL
 
@@ -105,8 +106,8 @@ def _open_orders(placements: Sequence[Placement]) -> QuerySet[Order]:
 
 def _under_way(placements: Sequence[Placement]) -> QuerySet[Placement]:
     """Return the placements that may have led to an order, or soon will."""
-    will_be_sent = Q(state=State.READY, confirmed_at__isnull=False)
-    is_on_its_way = will_be_sent | Q(state__in=(State.SENDING, State.UNCERTAIN))
+
+    is_on_its_way = WAITING | Q(state__in=(State.SENDING, State.UNCERTAIN))
     return Placement.objects.filter(is_on_its_way, _for_one_of(placements)).order_by("pk")
 
 

@@ -43,6 +43,11 @@ def open_drafts(account: User) -> QuerySet[Placement]:
     return Placement.objects.filter(created_by=account, state__in=OPEN, confirmed_at=None)
 
 
+def is_open(placement: Placement) -> bool:
+    """Tell whether its choices can still be changed."""
+    return placement.state in OPEN and placement.confirmed_at is None
+
+
 def forget_old(account: User, *, now: datetime) -> None:
     """Delete what this person has begun and left for long."""
     open_drafts(account).filter(created_at__lt=now - KEPT).delete()

@@ -18,8 +18,8 @@ from django.db.models import Count, F, Q, QuerySet
 from crm_sync.jobs.doorbell import doorbell
 from orders.models import Placement
 from orders.models import PlacementState as State
-from orders.placing import drafts
-from orders.placing.confirmation import QUEUE
+from orders.placing import confirmation, drafts
+from orders.placing.confirmation import QUEUE, TO_REVIEW, WAITING
 from orders.placing.errors import NoSuchChoice
 from properties.models import Property
 
@@ -29,9 +29,8 @@ CHUNK = 200  # rows in one INSERT
 SHARED = ("user_platform_id", "user_reference_id", "products", "options", "instructions")
 
 NOT_CONFIRMED = Q(state__in=drafts.OPEN, confirmed_at=None)
-TO_REVIEW = Q(state=State.READY, confirmed_at=None)
 PREPARING = Q(state=State.DRAFT, due_at__isnull=False)
-SENDING = Q(state=State.SENDING) | Q(state=State.READY, confirmed_at__isnull=False)
+SENDING = Q(state=State.SENDING) | WAITING
 
 
 @dataclass(frozen=True)
@@ -143,11 +142,8 @@ def confirm(group: uuid.UUID, *, seen: str, account: User, now: datetime) -> int
     Returns:
         how many; 0 when it was confirmed before, or is not as she saw it any more.
     """
-    rows = members(group).filter(TO_REVIEW).order_by()
     with transaction.atomic():
-        count = rows.update(
-            confirmed_at=now, confirmed_by=account, due_at=now, problem="", attempts=0
-        )
+        count = confirmation.confirm_all(members(group).order_by(), account=account, now=now)
         # Compared after the UPDATE, which lets nobody change these rows until the commit.
         if fingerprint(group, confirmed_at=now, state=State.READY) != seen:
             transaction.set_rollback(True)
@@ -155,12 +151,6 @@ def confirm(group: uuid.UUID, *, seen: str, account: User, now: datetime) -> int
         for workspace_id in members(group).values_list("workspace_id", flat=True)[:1]:
             doorbell.ring(QUEUE, workspace_id)
     return count
-
-
-def take_back(group: uuid.UUID) -> int:
-    """Withdraw what was confirmed and not sent yet; return how many."""
-    waiting = members(group).filter(state=State.READY, confirmed_at__isnull=False).order_by()
-    return waiting.update(confirmed_at=None, confirmed_by=None, due_at=None, problem="")
 
 
 def counts(group: uuid.UUID) -> Counts:

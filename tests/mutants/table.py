@@ -344,8 +344,8 @@ MUTANTS = (
         "a person confirms what she has not seen (I9)",
         "orders/placing/confirmation.py",
         "confirm",
-        "Placement.objects.filter(pk=A, state=B, confirmed_at=None, revision=C)",
-        "Placement.objects.filter(pk=A, state=B, confirmed_at=None)",
+        "Placement.objects.filter(pk=A, revision=B)",
+        "Placement.objects.filter(pk=A)",
         (PLACING,),
     ),
     Mutant(

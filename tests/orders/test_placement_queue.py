@@ -56,6 +56,10 @@ def confirm(row: Placement) -> bool:
     return confirmation.confirm(row, revision=row.revision, account=account(), now=now())
 
 
+def take_back(row: Placement) -> int:
+    return confirmation.take_back(Placement.objects.filter(pk=row.pk))
+
+
 def drain(workspace: Workspace) -> dict[str, int]:
     return registry.queue("placements").drain(workspace.pk, 20.0).counts
 
@@ -122,18 +126,18 @@ def test_what_another_window_has_changed_is_not_confirmed(box, workspace, ready)
 
 def test_what_is_taken_back_in_time_is_not_sent(box, workspace, ready):
     confirm(ready)
-    assert confirmation.take_back(ready)
+    assert take_back(ready)
     assert drain(workspace) == {}
     assert (state(ready), sent(box)) == (State.READY, 0)
     assert confirm(ready)
     drain(workspace)
-    assert not confirmation.take_back(ready)
+    assert not take_back(ready)
     assert (state(ready), sent(box)) == (State.PLACED, 1)
 
 
 def test_what_is_taken_back_while_a_worker_looks_at_it_is_not_sent(box, workspace, ready, wire):
     confirm(ready)
-    wire.before["/instructions"] = lambda: confirmation.take_back(ready)
+    wire.before["/instructions"] = lambda: take_back(ready)
     assert drain(workspace) == {"taken back": 1}
     assert (state(ready), sent(box)) == (State.READY, 0)
     assert (ready.confirmed_at, ready.due_at) == (None, None)
@@ -143,7 +147,7 @@ def test_what_is_changed_and_confirmed_anew_while_a_worker_looks_at_it_is_sent_a
     box, workspace, ready, wire
 ):
     def change() -> None:
-        confirmation.take_back(ready)
+        take_back(ready)
         wanted = [one for one in ready.products if one["product"] == "FLOOR_PLAN"]
         changed = {"products": wanted, "revision": ready.revision + 1}
         Placement.objects.update(**changed)
