@@ -2,7 +2,6 @@
 
 import logging
 from datetime import datetime, timedelta
-from importlib import import_module
 from ipaddress import ip_address
 from typing import Any
 
@@ -74,9 +73,8 @@ def is_confirmed(request: HttpRequest, password: str, now: datetime) -> bool:
 
 
 def _in(sender: Any, request: HttpRequest, user: AbstractBaseUser, **_: Any) -> None:
-    """Count a login as a confirmation, and remove sessions that are over."""
+    """Count a login as a confirmation."""
     request.session[CONFIRMED] = timezone.now().isoformat()
-    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
 
 
 def _failed(

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
+from django.contrib.sessions.models import Session
 
 from crm_sync.inbox import retention as inbox
 from crm_sync.jobs.retention import Part, deletion, older
@@ -21,4 +22,5 @@ def expired(now: datetime) -> dict[str, Part]:
         **call_log.expired(now),
         "outgoing messages": deletion(messages),
         "lines of history": deletion(older(history, "action_time", days=days, now=now)),
+        "sessions": deletion(Session.objects.filter(expire_date__lt=now).order_by("expire_date")),
     }
