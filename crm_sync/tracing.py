@@ -5,7 +5,6 @@ The id of a callback comes from its bytes, so that the worker that applies it, a
 order, have the same one without a column of their own.
 """
 
-import hashlib
 import re
 import secrets
 from collections.abc import Iterator
@@ -68,11 +67,6 @@ def under(key: str) -> Iterator[None]:
 def new() -> str:
     """Return a new, unique id."""
     return secrets.token_hex(LENGTH // 2)
-
-
-def of_body(body: bytes) -> str:
-    """Return the id of a callback."""
-    return of_digest(hashlib.sha256(body).hexdigest())
 
 
 def of_digest(digest: str) -> str:

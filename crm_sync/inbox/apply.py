@@ -185,7 +185,7 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
 
 def _key(one: Parsed) -> str:
     """Return the id that the callback had in the log."""
-    return tracing.of_body(bytes(one.claim.row.body))
+    return tracing.of_digest(one.claim.row.digest)
 
 
 def _about(event: Event) -> Columns:

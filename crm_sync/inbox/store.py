@@ -161,5 +161,5 @@ RECEIVED_EVENTS = RowQueue(
     reason="effect",
     calls=False,
     batch_size=BATCH_SIZE,
-    columns=("workspace", "body", "attempts", "replay_of"),
+    columns=("workspace", "digest", "body", "attempts", "replay_of"),
 )
