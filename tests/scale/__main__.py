@@ -58,7 +58,7 @@ def _played(name: str, size: Size) -> bool:
     print(name, *(one.line() for one in result.figures), sep="\n", flush=True)
     for wrong in result.wrong:
         print(f"  WRONG  {wrong}")
-    held = not result.wrong and all(one.is_met for one in result.figures)
+    held = result.has_held
     if held:
         shutil.rmtree(folder)
     word = "held" if held else f"FAILED, what it left is in {folder}"

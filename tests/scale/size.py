@@ -43,6 +43,11 @@ class Result:
     figures: list[Figure] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
+    @property
+    def has_held(self) -> bool:
+        """Tell whether nothing was wrong and every figure reaches what it must."""
+        return not self.wrong and all(one.is_met for one in self.figures)
+
     def figure(
         self, what: str, value: float, unit: str, *, below: float | None = None, digits: int = 0
     ) -> None:

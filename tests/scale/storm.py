@@ -3,7 +3,8 @@
 import json
 import threading
 import time
-from datetime import date, timedelta
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 
 import requests
 
@@ -19,22 +20,37 @@ STEPS = 8  # of the platform, from an order to its end
 ESTIMATE = "ESTIMATED_DELIVERY_UPDATED"
 
 
+Event = tuple[str, str]  # an assignment, and the date that the platform told
+
+
+@dataclass(frozen=True)
+class Told:
+    """An event, and when the platform was asked to tell it."""
+
+    at: datetime
+    event: Event
+
+
 class Estimates:
     """Has the platform tell new dates of delivery, of each assignment in its turn."""
 
     def __init__(self, sandbox: str) -> None:
         state = requests.get(f"{sandbox}/_sandbox/state", timeout=60).json()
         self.session, self.sandbox = requests.Session(), sandbox
-        self.keys, self.sent = sorted(state["assignments"]), 0
+        self.keys, self.told = sorted(state["assignments"]), list[Told]()
+
+    @property
+    def sent(self) -> int:
+        return len(self.told)
 
     def send(self, count: int) -> None:
         for n in range(self.sent, self.sent + count):
-            day = date(2031, 1, 1) + timedelta(days=n // len(self.keys))
-            key = self.keys[n % len(self.keys)]
+            day = (date(2031, 1, 1) + timedelta(days=n // len(self.keys))).isoformat()
+            key, at = self.keys[n % len(self.keys)], datetime.now(UTC)
             address = f"{self.sandbox}/_sandbox/assignments/{key}/estimate"
-            body = {"estimatedDeliveryAt": day.isoformat()}
+            body = {"estimatedDeliveryAt": day}
             self.session.post(address, json=body, timeout=60).raise_for_status()
-        self.sent += count
+            self.told.append(Told(at, (key, day)))
 
 
 def storm(scene: Scene) -> None:

@@ -159,11 +159,20 @@ def members(session: int) -> list[Path]:
 
 def memory(session: int) -> float:
     """MiB that the processes of a session hold; what several share is divided among them."""
+    return _rolled_up(session, "Pss")
+
+
+def anonymous(session: int) -> float:
+    """MiB that they hold of their own: it stays the same when others start that share files."""
+    return _rolled_up(session, "Pss_Anon")
+
+
+def _rolled_up(session: int, name: str) -> float:
     total = 0.0
     for folder in members(session):
         with suppress(OSError):
             for line in (folder / "smaps_rollup").read_text().splitlines():
-                if line.startswith("Pss:"):
+                if line.startswith(f"{name}:"):
                     total += int(line.split()[1]) / 1024
     return total
 
