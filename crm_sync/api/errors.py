@@ -58,11 +58,12 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
 
 def _of_platform(error: SyncError) -> Refused:
     """Return what the caller can do about an answer of the platform."""
+    text = str(explain(error, is_repeated=False))
     if isinstance(error, RejectedError):
         fields = [(field.path, field.message) for field in error.fields]
         status = 409 if error.status == 409 else 422
-        return Refused(status, "refused_by_platform", str(explain(error)), fields)
-    refused = Refused(503, "platform_unavailable", str(explain(error)))
+        return Refused(status, "refused_by_platform", text, fields)
+    refused = Refused(503, "platform_unavailable", text)
     pause = error.retry_after if isinstance(error, TransientError) else None
     refused.wait = PAUSE if pause is None else round(pause)  # type: ignore[attr-defined]
     return refused

@@ -69,7 +69,7 @@ class SyncCommand(BaseCommand):
 
     def fail_because(self, error: SyncError, *, about: str = "") -> NoReturn:
         """End with what went wrong with a call, as the pages say it, and with its raw text."""
-        problem = explain(error)
+        problem = explain(error, is_repeated=False)
         details = f" ({problem.details})" if problem.details else ""
         self.fail(f"{about}{': ' if about else ''}{problem}{details}")
 

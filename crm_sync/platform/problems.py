@@ -33,6 +33,8 @@ class Kind(StrEnum):
 
 
 AGAIN = "It is tried again by itself."
+AFTER = "All goes on by itself after the pause."
+ONCE_BACK = "All goes on by itself once it is back."
 LASTS = f"{AGAIN} If it lasts, an operator has to look"
 
 # What happened, and what to do. The platform's own words follow where it refused something.
@@ -49,11 +51,11 @@ MEANINGS: dict[Kind, tuple[str, str]] = {
     ),
     Kind.BUSY: (
         "The platform takes no more calls for a moment.",
-        "All goes on by itself after the pause.",
+        AFTER,
     ),
     Kind.DOWN: (
         "The platform is out of order at the moment.",
-        "All goes on by itself once it is back.",
+        ONCE_BACK,
     ),
     Kind.NO_CREDENTIALS: (
         "The workspace has no credentials.",
@@ -83,6 +85,12 @@ MEANINGS: dict[Kind, tuple[str, str]] = {
         "The platform refused it",
         "Change what it names, and save.",
     ),
+}
+# The same where no worker tries it again, but whoever asked for it: a command, a form, the API.
+BY_HAND = {
+    AGAIN: "Try again in a moment.",
+    AFTER: "Try again after the pause.",
+    ONCE_BACK: "Try again once it is back.",
 }
 SAYS_WHY = frozenset({Kind.NOT_ALLOWED, Kind.REFUSED})
 
@@ -126,16 +134,22 @@ class Problem:
         return f"{self.sentence} {self.remedy}".strip()
 
 
-def explain(problem: str | errors.SyncError) -> Problem:
+def explain(problem: str | errors.SyncError, *, is_repeated: bool = True) -> Problem:
     """Return an error, or the stored text of one, as a sentence and a remedy for people.
 
     An error that names no call is one of ours, and says itself what is wrong.
+
+    Args:
+        is_repeated: a worker tries it again; else only whoever asked for it.
     """
     text = str(problem)
     kind, words = _kind_in(text)
     if kind is Kind.OTHER:
         return Problem(kind, text)
     sentence, remedy = MEANINGS[kind]
+    if not is_repeated:
+        for by_itself, by_hand in BY_HAND.items():
+            remedy = remedy.replace(by_itself, by_hand)
     if kind in SAYS_WHY:
         sentence = f"{sentence}: {words or text}".rstrip(". ") + "."
     return Problem(kind, sentence, remedy, text)

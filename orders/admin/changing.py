@@ -242,7 +242,7 @@ def _asked(form: CancelForm, call: Callable[[], Result]) -> Result | None:
             raise
         form.add_refusal(error)
     except NotFoundError as error:
-        form.add_error(None, f"{explain(error)}")
+        form.add_error(None, f"{explain(error, is_repeated=False)}")
     except SyncError as error:
-        form.add_error(None, f"Nothing was changed. {explain(error)}")
+        form.add_error(None, f"Nothing was changed. {explain(error, is_repeated=False)}")
     return None

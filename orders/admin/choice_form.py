@@ -73,7 +73,9 @@ class ChoiceForm(forms.Form):
         except NoSuchChoice as error:
             raise ValidationError(capitalized(str(error))) from error
         except SyncError as error:
-            text = f"The users of the platform cannot be read just now: try again. {explain(error)}"
+            text = (
+                f"The users of the platform cannot be read now. {explain(error, is_repeated=False)}"
+            )
             raise ValidationError(text) from error
 
     def clean(self) -> dict[str, Any]:

@@ -136,6 +136,14 @@ def test_a_sentence_of_ours_stays_as_it_is(text):
     assert (explain(text).sentence, explain(text).remedy, explain(text).details) == (text, "", "")
 
 
+def test_what_no_worker_repeats_is_to_be_tried_again_by_whoever_asked():
+    for status in (429, 502, 504):
+        remedies = [explain(f"{CALL}: {status}", is_repeated=said).remedy for said in (True, False)]
+        assert "by itself" in remedies[0]
+        assert remedies[1].startswith("Try again ")
+    assert explain(f"{CALL}: 401", is_repeated=False) == explain(f"{CALL}: 401")
+
+
 def test_each_meaning_is_short_and_no_meaning_holds_a_command():
     assert set(MEANINGS) == set(Kind) - {Kind.OTHER}
     for sentence, remedy in MEANINGS.values():

@@ -307,7 +307,7 @@ def test_a_400_that_names_nothing_stands_above_the_form(scheduled, wire, boss):
     [
         (
             "429 Too Many Requests",
-            "Nothing was changed. The platform takes no more calls",
+            "Nothing was changed. The platform takes no more calls for a moment. Try again after",
         ),
         ("401 Unauthorized", "Nothing was changed. The platform does not accept"),
         ("404 Not Found", "The platform does not have it, or has it no longer. "),
