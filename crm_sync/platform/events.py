@@ -31,6 +31,14 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     MARKETING_MATERIALS_READY: ("timestamp", "propertyId", "targetPlatform"),
 }
 DEPTH_LIMIT = 100  # levels; deeper, and whoever prints or digests the value breaks
+JSON_NAMES = {
+    list: "array",
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
 NULLABLE = frozenset({"scheduledAt"})  # §6.3: the only field that is present as explicit null
 
 
@@ -99,10 +107,12 @@ def parse_document(body: bytes) -> dict[str, Any]:
         document = json.loads(body)
     except RecursionError:
         raise NotUnderstood("the JSON is nested too deeply") from None
+    except UnicodeDecodeError:
+        raise NotUnderstood("no JSON: the bytes are not UTF-8") from None
     except ValueError as error:
         raise NotUnderstood(f"no JSON: {error}"[:200]) from None
     if not isinstance(document, dict):
-        raise NotUnderstood(f"a JSON {type(document).__name__} where an object belongs")
+        raise NotUnderstood(f"a JSON {JSON_NAMES[type(document)]} where an object belongs")
     if _is_deeper(document, DEPTH_LIMIT):
         raise NotUnderstood("the JSON is nested too deeply")
     return document

@@ -172,9 +172,9 @@ def test_an_unreadable_date_is_not_understood_and_named():
         ({"event": ["VISUALS_READY"]}, "unknown event ['VISUALS_READY']"),
         ({"event": "a\0\ud800"}, "unknown event 'a\\x00\\ud800'"),
         ({}, "unknown event None"),
-        ([], "a JSON list where an object belongs"),
-        (7, "a JSON int where an object belongs"),
-        (None, "a JSON NoneType where an object belongs"),
+        ([], "a JSON array where an object belongs"),
+        (7, "a JSON number where an object belongs"),
+        (None, "a JSON null where an object belongs"),
     ],
 )
 def test_what_is_no_event_says_why(payload, text):
