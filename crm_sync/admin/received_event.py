@@ -1,6 +1,6 @@
 """The inbox: what was received, what it did, and how to try it again."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -48,6 +48,14 @@ def lags(received_event: ReceivedEvent) -> tuple[str, str]:
     came, done = received_event.received_at, received_event.applied_at
     happened = None if received_event.replay_of_id else received_event.occurred_at
     return _between(happened, came), _between(came, done)
+
+
+def _in_words(to_us: str, here: str) -> Iterator[str]:
+    """Name the lags that are known."""
+    if to_us != EMPTY:
+        yield f"{to_us} to us"
+    if here != EMPTY:
+        yield f"{here} until it was settled"
 
 
 def _between(first: datetime | None, last: datetime | None) -> str:
@@ -115,7 +123,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     def took(self, received_event: ReceivedEvent) -> SafeString:
         """Show how long it waited for the worker, and how long it took to get here."""
         to_us, here = lags(received_event)
-        return two_lines(unbroken(here), unbroken(f"{to_us} to us"))
+        return two_lines(unbroken(here), unbroken(f"{to_us} to us") if to_us != EMPTY else "")
 
     did = column("what it did", lambda row: shortened(row.effect, 80))
 
@@ -200,7 +208,7 @@ def _facts(received_event: Any) -> list[tuple[str, object]]:
         ("Received", exact_moment(received_event.received_at, now)),
         ("Settled", exact_moment(received_event.applied_at, now)),
         ("Next try", exact_moment(received_event.due_at, now)),
-        ("Lag", f"{to_us} to us, {here} until it was settled"),
+        ("Lag", ", ".join(_in_words(to_us, here)) or EMPTY),
         ("Failed attempts", received_event.attempts),
         ("Same bytes came again", _times(received_event.repeats)),
         ("Digest of the bytes", received_event.digest),
