@@ -272,6 +272,7 @@ OTP_TOTP_ISSUER = f"CRM sync {urlsplit(PUBLIC_BASE_URL).hostname}"  # what the a
 # Seconds from a login until the next one is asked for, whatever was done meanwhile.
 SESSION_COOKIE_AGE = env.int("SESSION_AGE", default=8 * 3600)
 LANGUAGE_CODE = "en"
+FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = env.one_of("TIME_ZONE", "UTC", available_timezones())
 USE_TZ = True
 LOGIN_URL = "admin:login"

@@ -23,7 +23,7 @@ from crm_sync.admin.ui.base import (
     UnfoldAdminTextInputWidget,
     UnfoldBooleanWidget,
 )
-from crm_sync.admin.ui.cells import page_of
+from crm_sync.admin.ui.cells import exact, page_of
 from crm_sync.admin.ui.own_password import SecretField
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
@@ -143,7 +143,7 @@ def _stored(known: Any) -> str:
     kind = "A fixed token" if known.has_fixed_token else f"The secret of client {known.client_id}"
     if known.credentials_at is None:
         return f"{kind} is stored."
-    return f"{kind} is stored since {known.credentials_at:%Y-%m-%d %H:%M} UTC."
+    return f"{kind} is stored since {exact(known.credentials_at)}."
 
 
 def _is_taken(request: HttpRequest, form: CredentialsForm) -> bool:

@@ -25,7 +25,7 @@ from crm_sync import login, second_factor
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.cells import exact_moment
 from crm_sync.admin.ui.columns import column, moment_column
-from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage, note
 from crm_sync.second_factor import MINE
@@ -51,7 +51,7 @@ def mine_page(screen: "SecondFactorAdmin", request: HttpRequest) -> HttpResponse
     now = timezone.now()
     app = second_factor.app_of(person)
     context = {
-        "title": "Second factor",
+        **titled("Second factor"),
         "facts": app
         and [
             ("Set up", exact_moment(app.created_at, now)),

@@ -93,7 +93,7 @@ def attention(person: Person, now: datetime) -> list[Attention]:
                 _line(badge("Failed attempts", "warning"), text, seen, seen.last_failure_at, now)
             )
     for gap in gaps.order_by("-noticed_at", "-pk")[:NEWEST]:
-        text = f"{gap.get_why_display()}: {gap.interval} UTC may hide events"
+        text = f"{gap.get_why_display()}: {gap.interval} may hide events"
         lines.append(_line(badge("Gap", "danger"), text, gap, gap.noticed_at, now))
     return lines
 

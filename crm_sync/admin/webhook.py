@@ -23,7 +23,16 @@ from django.utils.safestring import SafeString
 from crm_sync import login
 from crm_sync.admin.states import state_badge
 from crm_sync.admin.ui.base import ModelAdmin
-from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, page_of
+from crm_sync.admin.ui.cells import (
+    EMPTY,
+    badge,
+    exact,
+    exact_moment,
+    link,
+    list_of,
+    moment,
+    page_of,
+)
 from crm_sync.admin.ui.scope import note
 from crm_sync.admin.webhook_monitor import webhook_cell
 from crm_sync.inbox.masking import masked_text
@@ -242,10 +251,9 @@ def _call(
 
 def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: datetime) -> Result:
     """Keep to what all workers keep to: the pause, and how much may be under way (A8)."""
-    if workspace.is_paused(now):
-        until = f"{workspace.paused_until:%H:%M:%S} UTC"
+    if workspace.is_paused(now) and workspace.paused_until:
         problem = explain(masked_text(workspace.problem, workspace))
-        raise NotNow(f"The workspace is paused until {until}. {problem}")
+        raise NotNow(f"The workspace is paused until {exact(workspace.paused_until)}. {problem}")
     with slots.hold(workspace) as held:
         if not held.count:
             raise NotNow("Workers have as much under way as may be: try it again in a moment.")

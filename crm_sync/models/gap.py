@@ -1,8 +1,7 @@
 """An interval in which events may be unknown."""
 
-from datetime import UTC
-
 from django.db import models
+from django.utils import timezone
 
 
 class Gap(models.Model):
@@ -41,10 +40,10 @@ class Gap(models.Model):
 
     @property
     def interval(self) -> str:
-        """From when to when, in UTC, for a person."""
-        end = self.ended_at.astimezone(UTC)
+        """From when to when, in the zone of whoever looks."""
+        end = timezone.localtime(self.ended_at)
         if self.began_at is None:
-            return f"until {end:%Y-%m-%d %H:%M:%S}"
-        began = self.began_at.astimezone(UTC)
-        end_format = "%H:%M:%S" if began.date() == end.date() else "%Y-%m-%d %H:%M:%S"
+            return f"until {end:%Y-%m-%d %H:%M:%S %Z}"
+        began = timezone.localtime(self.began_at)
+        end_format = "%H:%M:%S %Z" if began.date() == end.date() else "%Y-%m-%d %H:%M:%S %Z"
         return f"{began:%Y-%m-%d %H:%M:%S} to {end:{end_format}}"

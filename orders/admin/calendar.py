@@ -18,7 +18,7 @@ from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin, action
 from crm_sync.admin.ui.cells import exact_moment, local_day, local_time, page_at
 from crm_sync.admin.ui.columns import column, moment_column
-from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import Workspace
 from orders.admin.cells import ASSIGNMENT_TONES
@@ -54,7 +54,7 @@ def calendar_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
     mine = within(person, Workspace.objects.all(), "pk")
     chosen = [one for one in every if who in ("", one.photographer_name)]
     context = {
-        "title": "Calendar",
+        **titled("Calendar"),
         "period": shown_days,
         "view": view,
         "views": [(name.capitalize(), _at(request, view=name), name == view) for name in VIEWS],
@@ -90,7 +90,7 @@ def address_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(back)
     only_mine = request.POST.get("only_mine") == "on"
     address = feed.renew(person, only_mine=only_mine, now=timezone.now())
-    context = {"title": "Calendar address", "address": address, "back": back}
+    context = titled("Calendar address") | {"address": address, "back": back}
     return page(orders, request, "orders/calendar_address.html", context)
 
 

@@ -21,7 +21,7 @@ from crm_sync.admin.ui.base import (
 )
 from crm_sync.admin.ui.cells import EMPTY, exact_moment, shortened
 from crm_sync.admin.ui.columns import column, moment_column
-from crm_sync.admin.ui.page import page
+from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.mail import mails_are_sent
@@ -88,7 +88,7 @@ def mine_page(screen: "PersonSettingsAdmin", request: HttpRequest) -> HttpRespon
         messages.success(request, "Saved.")
         return HttpResponseRedirect(reverse(MINE))
     context = {
-        "title": "My settings",
+        **titled("My settings"),
         "form": form,
         "email": person.email,
         "is_mail_on": mails_are_sent(),

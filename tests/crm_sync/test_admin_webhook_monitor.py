@@ -101,6 +101,8 @@ def test_a_gap_is_shown_with_its_interval_until_somebody_has_seen_it(boss):
     text = boss.get(f"{GAPS}{gap.pk}/change/").content.decode()
     assert "2026-03-01 12:00:01 UTC" in text
     assert "may be unknown until its next event" in text
+    with timezone.override("Europe/Zurich"):
+        assert gap.interval == "2026-03-01 13:00:01 to 13:05:00 CET"
     assert act(boss, GAPS, "acknowledge", gap) == "Seen: 1."
     gap.refresh_from_db()
     assert gap.acknowledged_at is not None

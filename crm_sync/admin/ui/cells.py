@@ -31,7 +31,7 @@ def moment(at: datetime | None, now: datetime) -> SafeString | str:
     return format_html(
         '<time class="cs-time" datetime="{}" title="{}">{}</time>',
         at.astimezone(UTC).isoformat(timespec="seconds"),
-        _exact(at),
+        exact(at),
         _relative(at, now),
     )
 
@@ -42,9 +42,14 @@ def exact_moment(at: datetime | None, now: datetime) -> SafeString | str:
         return EMPTY
     return format_html(
         '<span class="cs-time">{} <span class="cs-subtle">({})</span></span>',
-        _exact(at),
+        exact(at),
         _relative(at, now),
     )
+
+
+def exact(at: datetime) -> str:
+    """Write a moment to the second, in the zone of whoever looks, which it names."""
+    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S %Z}"
 
 
 def local_time(at: datetime) -> str:
@@ -60,10 +65,6 @@ def local_time(at: datetime) -> str:
 def local_day(day: date) -> str:
     """Write a day as people name one."""
     return f"{day:%a} {day.day} {day:%b %Y}"
-
-
-def _exact(at: datetime) -> str:
-    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S %Z}"
 
 
 def _relative(at: datetime, now: datetime) -> str:

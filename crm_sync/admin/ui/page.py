@@ -20,6 +20,11 @@ def page(
     return TemplateResponse(request, template, whole)
 
 
+def titled(title: str) -> dict[str, Any]:
+    """Name a page after itself where it has a place of its own in the menu, not after a model."""
+    return {"title": title, "content_title": title, "opts": None}
+
+
 def named(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Give a partial the name that Django's view wrapper copies."""
     return update_wrapper(view, view.func) if isinstance(view, partial) else view

@@ -1,0 +1,1 @@
+"""In English, the language of all pages."""

@@ -1,0 +1,7 @@
+"""Dates as everywhere on our pages: the year first, a clock of 24 hours, and the time zone."""
+
+DATE_FORMAT = "Y-m-d"
+TIME_FORMAT = "H:i"
+DATETIME_FORMAT = "Y-m-d H:i:s T"
+SHORT_DATE_FORMAT = DATE_FORMAT
+SHORT_DATETIME_FORMAT = "Y-m-d H:i T"
