@@ -28,8 +28,6 @@ ACTIONS = {
 
 def failure_groups_page(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
     """Show the groups; try one again or set it aside (POST)."""
-    if not admin.has_view_permission(request):
-        raise PermissionDenied
     if request.method == "POST":
         _act(admin, request)
         return HttpResponseRedirect(reverse("admin:crm_sync_receivedevent_causes"))

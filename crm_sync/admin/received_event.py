@@ -92,8 +92,8 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
 
     def pages(self) -> Iterable[OwnPage]:
         return [
-            ("causes/", "causes", partial(failure_groups_page, self)),
-            ("live/", "live", partial(live_figures, self)),
+            OwnPage("causes/", "causes", partial(failure_groups_page, self), "view"),
+            OwnPage("live/", "live", live_figures, "view"),
         ]
 
     def changelist_view(

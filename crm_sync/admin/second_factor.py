@@ -165,7 +165,7 @@ class SecondFactorAdmin(ReadOnlyAdmin):
 
     def pages(self) -> Iterable[OwnPage]:
         """Return what is one's own, which needs no permission."""
-        return [("mine/", "mine", partial(mine_page, self))]
+        return [OwnPage("mine/", "mine", partial(mine_page, self))]
 
     @action(description="Remove: the phone is lost", permissions=["act"])
     def remove(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:

@@ -179,8 +179,8 @@ class WorkspaceAdmin(ScopedAdmin):
     def pages(self) -> Iterable[OwnPage]:
         place = "<int:workspace_id>/"
         return [
-            (f"{place}webhook/", "webhook", partial(webhook.webhook_page, self)),
-            (f"{place}credentials/", "credentials", partial(credentials_page, self)),
+            OwnPage(f"{place}webhook/", "webhook", partial(webhook.webhook_page, self)),
+            OwnPage(f"{place}credentials/", "credentials", partial(credentials_page, self)),
         ]
 
     def add_view(

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from django.contrib import admin
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.db.models import F, Max, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -137,18 +136,17 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     def pages(self) -> Iterable[OwnPage]:
         """Return the calendar, the changes, and what a page asks for while it is open."""
-        yield from (
-            ("calendar/", "calendar", partial(calendar_page, self)),
-            ("calendar/address/", "calendar_address", partial(address_page, self)),
-            ("<int:pk>/live/", "live", self.live_view),
-            ("<int:pk>/materials/", "materials", partial(materials_page, self)),
-            ("<int:pk>/files.zip", "zip", partial(zip_view, self)),
-            ("<int:pk>/download/", "download", partial(download_view, self)),
-            ("file/<int:file_id>/", "file", partial(file_view, self)),
-        )
+        address, download = partial(address_page, self), partial(download_view, self)
+        yield OwnPage("calendar/", "calendar", partial(calendar_page, self), "view")
+        yield OwnPage("calendar/address/", "calendar_address", address, "view")
+        yield OwnPage("<int:pk>/live/", "live", self.live_view, "view")
+        yield OwnPage("<int:pk>/materials/", "materials", partial(materials_page, self), "view")
+        yield OwnPage("<int:pk>/files.zip", "zip", zip_view, "view")
+        yield OwnPage("<int:pk>/download/", "download", download, "act", is_post_only=True)
+        yield OwnPage("file/<int:file_id>/", "file", file_view, "view")
         for kind in CHANGES:
-            name = kind.lower()
-            yield f"<int:pk>/{name}/", name, partial(change_view, self, kind=kind)
+            name, view = kind.lower(), partial(change_view, self, kind=kind)
+            yield OwnPage(f"<int:pk>/{name}/", name, view, "act")
 
     def page_context(self, request: HttpRequest, order: Any) -> dict[str, Any]:
         note_look(order, cast("User", request.user), now=timezone.now())
@@ -160,9 +158,7 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         }
 
     def live_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Return what moves on the page of an order, for whoever may view it (S17)."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
+        """Return what moves on the page of an order (S17)."""
         order = self.get_queryset(request).filter(pk=pk).first()
         if order is None:
             raise Http404

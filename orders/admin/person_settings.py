@@ -126,7 +126,10 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
 
     def pages(self) -> Iterable[OwnPage]:
         """Return what is one's own, which needs no permission."""
-        return [("mine/", "mine", partial(mine_page, self)), ("seen/", "seen", seen)]
+        return [
+            OwnPage("mine/", "mine", partial(mine_page, self)),
+            OwnPage("seen/", "seen", seen),
+        ]
 
     @action(description="Try again", permissions=["act"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[PersonSettings]) -> None:

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
@@ -85,25 +84,24 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
 
     def pages(self) -> Iterable[OwnPage]:
         """Return the pages on which an order is put together and placed."""
+        group = "group/<uuid:group>/"
         return [
-            ("start/", "start", partial(start_view, self)),
-            ("search/", "search", search_view),
-            ("begin/", "begin", placing.begin_view),
-            ("group/<uuid:group>/", "group", partial(selecting.group_view, self)),
-            ("group/<uuid:group>/live/", "group_live", partial(selecting.group_live, self)),
-            ("<int:pk>/choose/", "choose", partial(placing.choose_view, self)),
-            ("<int:pk>/review/", "review", partial(placing.review_view, self)),
-            ("<int:pk>/take-back/", "take_back", placing.take_back_view),
-            ("<int:pk>/progress/", "progress", partial(placing.progress_view, self)),
-            ("<int:pk>/live/", "live", self.live_view),
-            ("<int:pk>/settle/", "settle", self.settle_view),
+            OwnPage("start/", "start", partial(start_view, self), "order"),
+            OwnPage("search/", "search", search_view, "order"),
+            OwnPage("begin/", "begin", placing.begin_view),
+            OwnPage(group, "group", partial(selecting.group_view, self), "view"),
+            OwnPage(f"{group}live/", "group_live", selecting.group_live, "view"),
+            OwnPage("<int:pk>/choose/", "choose", partial(placing.choose_view, self)),
+            OwnPage("<int:pk>/review/", "review", partial(placing.review_view, self)),
+            OwnPage("<int:pk>/take-back/", "take_back", placing.take_back_view),
+            OwnPage("<int:pk>/progress/", "progress", placing.progress_view, "view"),
+            OwnPage("<int:pk>/live/", "live", self.live_view, "view"),
+            OwnPage("<int:pk>/settle/", "settle", self.settle_view, "act"),
         ]
 
     def settle_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Tie an uncertain placement to the order that a person found on the platform (POST)."""
         placement = get_object_or_404(self.get_queryset(request), pk=pk)
-        if not self.has_act_permission(request):
-            raise PermissionDenied
         order_id = request.POST.get("order", "").strip()[:255]
         if request.method == "POST" and order_id:
             if settlement.decide(placement, order_id=order_id, now=timezone.now()):
@@ -117,8 +115,6 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
     def live_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Return what moves on the page, for whoever may view placements (S17)."""
         row = self.get_object(request, str(pk))
-        if not self.has_view_permission(request, row):
-            raise PermissionDenied
         if row is None:
             raise Http404
         context = {"original": row, "can_act": self.has_act_permission(request)}

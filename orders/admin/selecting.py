@@ -54,7 +54,7 @@ ORDER = PropertyAction("order", "Order…", "Order for these…", placing.ADD, o
 
 def group_view(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResponse:
     """Show all placements of a group; place, leave out or take back (POST)."""
-    lead = _lead(admin, request, group)
+    lead = _lead(request, group)
     if request.method == "POST":
         if not placing.may_act(lead, request.user):
             raise PermissionDenied
@@ -68,15 +68,13 @@ def group_view(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResp
     return page(admin, request, "orders/group.html", context)
 
 
-def group_live(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResponse:
+def group_live(request: HttpRequest, group: UUID) -> HttpResponse:
     """Return what moves on the page of a group."""
-    lead = _lead(admin, request, group)
+    lead = _lead(request, group)
     return render(request, "orders/group_live.html", _context(request, group, lead))
 
 
-def _lead(admin: ModelAdmin, request: HttpRequest, group: UUID) -> Placement:
-    if not admin.has_view_permission(request):
-        raise PermissionDenied
+def _lead(request: HttpRequest, group: UUID) -> Placement:
     lead = within(request.user, selection.members(group)).prefetch_related("user").first()
     if lead is None:
         raise Http404

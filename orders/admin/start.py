@@ -3,7 +3,6 @@
 from typing import Any, cast
 
 from django import forms
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse, reverse_lazy
@@ -63,13 +62,12 @@ class StartsOrders:
 
     def has_order_permission(self, request: HttpRequest) -> bool:
         """Tell whether this person may place orders (S17)."""
-        return _may_start(request)
+        user: Any = request.user
+        return bool(user.has_perm(placing.ADD) and user.has_perm("properties.view_property"))
 
 
 def start_view(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the choice of the property; begin its order (POST)."""
-    if not _may_start(request):
-        raise PermissionDenied
     form = StartForm(request.POST if request.method == "POST" else None, person=request.user)
     if request.method == "POST" and form.is_valid():
         return placing.begin(request, form.cleaned_data["property"])
@@ -79,8 +77,6 @@ def start_view(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
 
 def search_view(request: HttpRequest) -> JsonResponse:
     """Answer the search of the widget: properties by reference, with their title and place."""
-    if not _may_start(request):
-        raise PermissionDenied
     term = request.GET.get("term", "").strip().replace("\0", "")
     number = request.GET.get("page", "1")
     first = (max(1, int(number[:4])) - 1) * FOUND if number.isdecimal() else 0
@@ -98,8 +94,3 @@ def search_view(request: HttpRequest) -> JsonResponse:
         for pk, ref, key, *rest in found[:FOUND]
     ]
     return JsonResponse({"results": results, "pagination": {"more": len(found) > FOUND}})
-
-
-def _may_start(request: HttpRequest) -> bool:
-    user: Any = request.user
-    return bool(user.has_perm(placing.ADD) and user.has_perm("properties.view_property"))

@@ -5,13 +5,11 @@ from functools import partial
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST
 
 from crm_sync.access import within
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, two_lines
@@ -82,9 +80,10 @@ class PlatformUserAdmin(ReadOnlyAdmin):
     seen = column("last seen", last_seen, "seen_at")
 
     def pages(self) -> Iterable[OwnPage]:
+        read, account = partial(read_view, self), partial(account_view, self)
         return [
-            ("read/", "read", require_POST(partial(read_view, self))),
-            ("<int:pk>/account/", "account", require_POST(partial(account_view, self))),
+            OwnPage("read/", "read", read, "act", is_post_only=True),
+            OwnPage("<int:pk>/account/", "account", account, "act", is_post_only=True),
         ]
 
     def changelist_view(
@@ -123,8 +122,6 @@ class PlatformUserAdmin(ReadOnlyAdmin):
 
 def read_view(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpResponse:
     """Have the users of every workspace of this person read at once."""
-    if not admin.has_act_permission(request):
-        raise PermissionDenied
     now = timezone.now()
     mine = within(request.user, Workspace.objects.only("pk", "slug"), "pk")
     for workspace_id in mine.values_list("pk", flat=True):

@@ -21,7 +21,6 @@ def calendar_file(request: HttpRequest) -> HttpResponse:
     response["Content-Disposition"] = 'inline; filename="appointments.ics"'
     response["Cache-Control"] = "private, no-cache"
     response["Referrer-Policy"] = "no-referrer"
-    response["X-Content-Type-Options"] = "nosniff"
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     response["ETag"] = etag
     return get_conditional_response(request, etag=etag, response=response) or response

@@ -53,7 +53,7 @@ class ConflictAdmin(ReadOnlyAdmin):
         js = ("properties/decide.js",)
 
     def pages(self) -> Iterable[OwnPage]:
-        return [("property/<int:property_id>/", "decide", self.decide_view)]
+        return [OwnPage("property/<int:property_id>/", "decide", self.decide_view)]
 
     @display(description="field", ordering="path")
     def field(self, conflict: Any) -> SafeString:

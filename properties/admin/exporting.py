@@ -84,7 +84,6 @@ def export(
     response = StreamingHttpResponse(_follow(draft, path, steps), content_type=TYPES[suffix])
     name = f"properties-{slugs[0]}-{timezone.now():%Y-%m-%d}{suffix}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
-    response["X-Content-Type-Options"] = "nosniff"
     return response
 
 

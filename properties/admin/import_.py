@@ -15,8 +15,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_POST
 
 from crm_sync.access import within
 from crm_sync.admin.ui.base import (
@@ -222,18 +220,17 @@ class ImportAdmin(ReadOnlyAdmin):
 
     def pages(self) -> Iterable[OwnPage]:
         return [
-            ("<int:pk>/columns/", "columns", self.columns_view),
-            ("template.csv", "template_csv", self.template_view),
-            ("template.xlsx", "template_xlsx", self.template_view),
-            ("<int:pk>/progress/", "progress", self.progress_view),
-            ("<int:pk>/refused.csv", "refused", self.refused_view),
+            OwnPage("<int:pk>/columns/", "columns", self.columns_view, is_post_only=True),
+            OwnPage("template.csv", "template_csv", self.template_view, "add"),
+            OwnPage("template.xlsx", "template_xlsx", self.template_view, "add"),
+            OwnPage("<int:pk>/progress/", "progress", self.progress_view),
+            OwnPage("<int:pk>/refused.csv", "refused", self.refused_view),
         ]
 
     def progress_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Return where it stands as JSON."""
         return JsonResponse(progress(self._seen(request, pk), timezone.now()))
 
-    @method_decorator(require_POST)
     def columns_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Keep which column is which, and have the file looked at anew."""
         row = self._seen(request, pk)
@@ -251,13 +248,10 @@ class ImportAdmin(ReadOnlyAdmin):
 
     def template_view(self, request: HttpRequest) -> HttpResponse:
         """Return an empty table of our usual columns."""
-        if not self.has_add_permission(request):
-            raise PermissionDenied
         kind = request.path.rpartition(".")[2]
         content = as_xlsx() if kind == "xlsx" else as_csv()
         response = HttpResponse(content, content_type=TYPES[f".{kind}"])
         response["Content-Disposition"] = f'attachment; filename="template.{kind}"'
-        response["X-Content-Type-Options"] = "nosniff"
         return response
 
     def refused_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -266,7 +260,6 @@ class ImportAdmin(ReadOnlyAdmin):
         summary = row.summary
         response = HttpResponse(content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="refused-{row.pk}.csv"'
-        response["X-Content-Type-Options"] = "nosniff"
         response.write("\ufeff")  # Excel knows UTF-8 by it
         writer = csv.writer(response)
         writer.writerow(["record", "reference", "reasons"])

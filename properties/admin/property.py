@@ -65,11 +65,11 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
     def pages(self) -> Iterable[OwnPage]:
         """Return the pages that Django's admin does not have; its history page becomes ours."""
         return [
-            ("batch/<int:batch_id>/", "batch", partial(batch_page, self)),
-            ("batch/<int:batch_id>/progress/", "batch_progress", partial(batch_progress, self)),
-            ("<path:object_id>/history/<int:change_id>/undo/", "undo", self.undo_view),
-            ("<path:object_id>/read/", "read", self.read_view),
-            ("<path:object_id>/live/", "live", self.live_view),
+            OwnPage("batch/<int:batch_id>/", "batch", partial(batch_page, self), "view"),
+            OwnPage("batch/<int:batch_id>/progress/", "batch_progress", batch_progress, "view"),
+            OwnPage("<path:object_id>/history/<int:change_id>/undo/", "undo", self.undo_view),
+            OwnPage("<path:object_id>/read/", "read", self.read_view),
+            OwnPage("<path:object_id>/live/", "live", self.live_view),
         ]
 
     # --- the list ---

@@ -1,11 +1,8 @@
 """A page of our own within the admin."""
 
-from collections.abc import Callable
-from functools import partial, update_wrapper
 from typing import Any
 
 from django.http import HttpRequest
-from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 
 from crm_sync.admin.ui.base import ModelAdmin
@@ -23,8 +20,3 @@ def page(
 def titled(title: str) -> dict[str, Any]:
     """Name a page after itself where it has a place of its own in the menu, not after a model."""
     return {"title": title, "content_title": title, "opts": None}
-
-
-def named(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Give a partial the name that Django's view wrapper copies."""
-    return update_wrapper(view, view.func) if isinstance(view, partial) else view

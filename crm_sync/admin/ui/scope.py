@@ -1,25 +1,42 @@
 """Lists and pages of rows that belong to workspaces: of those of whoever looks (S12, S17)."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import partial, update_wrapper
+from typing import Any, NamedTuple
 
 from django.contrib.admin.models import CHANGE, LogEntry
+from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
 from crm_sync.access import sees_several, whom_to_ask, within, workspace_keys
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.columns import column
-from crm_sync.admin.ui.page import named
 from crm_sync.admin.ui.paginator import ListPaginator, RowsOnce
 from crm_sync.secrets import EncryptedTextField
 
 # Who knows one of these may call us, or act in somebody's name.
 SECRET_NAMES = frozenset({"uuid", "key", "token", "token_digest", "lease_token"})
 
-OwnPage = tuple[str, str, Callable[..., HttpResponseBase]]  # where, its name, and its view
+View = Callable[..., HttpResponseBase]
+
+
+class OwnPage(NamedTuple):
+    """A page that Django's admin does not have.
+
+    Attributes:
+        route: below the address of the list.
+        name: with app and model before it, as Django's own pages have them.
+        needs: the permission without which it answers 403, such as "view"; "" if the view decides.
+    """
+
+    route: str
+    name: str
+    view: View
+    needs: str = ""
+    is_post_only: bool = False
 
 
 class ScopedAdmin(ModelAdmin):
@@ -39,17 +56,34 @@ class ScopedAdmin(ModelAdmin):
     in_workspace = column("workspace", lambda row: row.workspace_slug)
 
     def pages(self) -> Iterable[OwnPage]:
-        """Return the pages that Django's admin does not have."""
+        """Return those that Django's admin does not have."""
         return ()
 
     def get_urls(self) -> list[URLPattern]:
-        """Add them, behind the login, each with a name like those of Django's pages."""
+        """Add them, behind the login."""
         model = f"{self.opts.app_label}_{self.opts.model_name}"
         own = [
-            path(route, self.admin_site.admin_view(named(view)), name=f"{model}_{name}")
-            for route, name, view in self.pages()
+            path(
+                one.route,
+                self.admin_site.admin_view(self._guarded(one)),
+                name=f"{model}_{one.name}",
+            )
+            for one in self.pages()
         ]
         return [*own, *super().get_urls()]
+
+    def _guarded(self, page: OwnPage) -> View:
+        """Ask for method and permission before the view, and have its name, which Django copies."""
+
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if page.is_post_only and request.method != "POST":
+                return HttpResponseNotAllowed(["POST"])
+            if page.needs and not getattr(self, f"has_{page.needs}_permission")(request):
+                raise PermissionDenied
+            return page.view(request, *args, **kwargs)
+
+        view: Any = page.view
+        return update_wrapper(guarded, view.func if isinstance(view, partial) else view)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Narrow the rows for the list, its actions and searches, and for each page."""
