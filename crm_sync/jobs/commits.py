@@ -56,6 +56,10 @@ def update_each(model: type[Model], changes: Sequence[Change]) -> set[int]:
             for n in fast_sql.update_unlocked(model, [changes[number] for number in numbers])
         }
     with transaction.atomic():
+        if fast_sql.update_many(model, changes) == len(changes):  # nobody else wants them
+            return set(range(len(changes)))
+        transaction.set_rollback(True)
+    with transaction.atomic():
         return {n for n, change in enumerate(changes) if fast_sql.update(model, change)}
 
 

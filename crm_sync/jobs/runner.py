@@ -8,9 +8,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from django.db import connections
@@ -85,9 +85,9 @@ def run(
     if threads == 1:
         loop.serve(1, loop.do)
     else:
-        with _pool(threads) as pool:
+        with _threads(threads, loop.do) as start:
             try:
-                loop.serve(PREFETCH * threads, lambda batch: pool.submit(loop.do, batch))
+                loop.serve(PREFETCH * threads, start)
             finally:
                 loop.stopped.set()  # batches that no thread has started are given back
     if loop.error is not None:
@@ -183,20 +183,36 @@ class _Loop(Generic[Claimed]):
 
 
 @contextmanager
-def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Yield a thread pool; each thread has a database connection of its own, closed at the end."""
+def _threads(
+    count: int, do: Callable[[_Batch[Claimed]], None]
+) -> Iterator[Callable[[_Batch[Claimed]], None]]:
+    """Run threads that `do` each batch which the yielded function is called with.
+
+    Each has a database connection of its own, closed at the end. Nobody asks for the result of a
+    batch, so there is no future for each, as an executor would make.
+    """
+    batches: SimpleQueue[_Batch[Claimed] | None] = SimpleQueue()
     opened = []
 
-    def connect() -> None:
+    def work() -> None:
         connection = connections["default"]
         connection.inc_thread_sharing()  # the caller's thread closes it
         opened.append(connection)
         durability.relax()  # a write that a power cut takes back is done again
+        while (batch := batches.get()) is not None:
+            do(batch)
 
-    pool = ThreadPoolExecutor(threads, initializer=connect)
+    started = []
     try:
-        yield pool
+        for _ in range(count):
+            thread = threading.Thread(target=work)
+            thread.start()
+            started.append(thread)
+        yield batches.put
     finally:
-        pool.shutdown()
+        for _ in started:
+            batches.put(None)
+        for thread in started:
+            thread.join()
         for connection in opened:
             connection.close()

@@ -102,8 +102,8 @@ def test_what_is_recorded_with_a_claim_is_taken_back_with_it(hook):
 def test_a_claim_of_few_columns_reads_no_row_by_itself(hook, django_assert_num_queries):
     for name in ("a", "b", "c"):
         row(hook, name)
-    # The rows, and one UPDATE; on SQLite three of them in a transaction.
-    with django_assert_num_queries(6 if connection.vendor == "sqlite" else 2):
+    # The rows, and one UPDATE; on SQLite in a transaction.
+    with django_assert_num_queries(4 if connection.vendor == "sqlite" else 2):
         claims = due.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=3, columns=("digest",))
         assert [(one.row.digest, one.abandoned) for one in claims] == [
             ("a", False),
@@ -119,7 +119,7 @@ def test_rows_that_were_abandoned_are_read_once_more_all_at_one_time(
         row(hook, str(n))
     rows = ReceivedEvent.objects.all()
     assert len(due.claim_some(rows, now=NOW, limit=20)) == 20  # and their worker dies
-    writes = 22 if connection.vendor == "sqlite" else 1  # there each, in a transaction
+    writes = 3 if connection.vendor == "sqlite" else 1  # there in a transaction
     with django_assert_num_queries(writes + 2):
         claims = due.claim_some(rows, now=NOW + due.LEASE, limit=20, columns=("digest",))
     assert [one.abandoned for one in claims] == [True] * 20
