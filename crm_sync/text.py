@@ -80,3 +80,8 @@ def span(length: timedelta) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {name}"
     return f"{max(0, round(seconds * 1000))} ms"
+
+
+def counted(count: int, what: str) -> str:
+    """Say how many there are of something: "1 key", "2 keys"."""
+    return f"{count} {what}{'' if count == 1 else 's'}"

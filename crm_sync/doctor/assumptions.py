@@ -76,8 +76,8 @@ def _page(page: Any) -> dict[str, Seen]:
     first = next((one for one in items if isinstance(one, dict)), {})
     others = set(page) - ENVELOPE - set(lists)
     beside = f" Other members: {listed(sorted(others))}." if others else ""
-    kind = type(first.get("id")).__name__
-    ids = Seen(kind == "str", f"The id of a user is of type {kind}; we read any type.")
+    is_text = isinstance(first.get("id"), str)
+    ids = Seen(is_text, f"The id of a user is {'a text' if is_text else 'no text'}; we read both.")
     return {
         "A1": Seen(lists == ["content"], f"The entries are in {listed(lists)}.{beside}"),
         "A7": ids if first else Seen(None, "There is no user to look at."),

@@ -13,6 +13,7 @@ from crm_sync.health import reports
 from crm_sync.hooks.doctor import Finding, Verdict, listed
 from crm_sync.models import Heartbeat
 from crm_sync.secrets import SecretUnreadable, decrypt, encrypted_columns, is_newest, stored
+from crm_sync.text import counted
 from crm_sync.workers import heartbeat
 
 OK, WARNING, FAILED = Verdict.OK, Verdict.WARNING, Verdict.FAILED
@@ -98,13 +99,13 @@ def _keys() -> Finding:
                 unreadable.append(f"{model._meta.verbose_name} {pk} {name}")
     keys = len(settings.SECRET_KEYS_AT_REST)
     if unreadable:
-        text = f"{len(unreadable)} of {count} stored secrets open with none of {keys} keys:"
+        text = f"{len(unreadable)} of {counted(count, 'stored secret')} open with none of our keys:"
         remedy = "Put the old key back into SECRET_KEYS_AT_REST, or enter these again."
         return Finding("keys", FAILED, f"{text} {listed(unreadable)}.", remedy)
     if old:
         text = f"{old} of {count} stored secrets are encrypted with an older key."
         return Finding("keys", WARNING, text, "manage.py rotate_keys, then remove the old key.")
-    return Finding("keys", OK, f"{keys} keys; {count} stored secrets are readable.")
+    return Finding("keys", OK, f"{counted(keys, 'key')}; {counted(count, 'readable secret')}.")
 
 
 def _postgresql() -> Iterator[Finding]:

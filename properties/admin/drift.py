@@ -26,7 +26,7 @@ from properties.models import DriftCheck
 
 TONES = {"unexplained": "warning", "failed": "danger", "blocked": "warning", "pending": "info"}
 MEANING = {
-    DriftCheck.Kind.SAMPLE: "Some properties, chosen by chance and read on the platform.",
+    DriftCheck.Kind.SAMPLE: "Some properties, chosen at random and read on the platform.",
     DriftCheck.Kind.SWEEP: "All our rows, without a call: what was written past the product.",
 }
 

@@ -126,7 +126,7 @@ def test_an_uncertain_order_exits_with_3(box, workspace, home, wire):
 def test_an_order_is_cancelled(box, place):
     order = place()
     text = run("cancel_order", "main", order.platform_id, "--user", "AGENT-1")
-    assert text == f"order {order.platform_id} is asked to be cancelled {BY}; status: CANCELLED\n"
+    assert text == f"the platform was asked to cancel {order} {BY}; status: CANCELLED\n"
     assert box.workspace.orders[order.platform_id]["status"] == "CANCELLED"
 
 
@@ -134,9 +134,7 @@ def test_an_order_is_cancelled(box, place):
 def test_an_order_is_cancelled_where_the_platform_answers_with_nothing(box, place):
     order = place()
     text = run("cancel_order", "main", order.platform_id, "--user", "AGENT-1")
-    assert (
-        text == f"order {order.platform_id} is asked to be cancelled {BY}; status: not read yet\n"
-    )
+    assert text == f"the platform was asked to cancel {order} {BY}; status: not read yet\n"
     assert box.workspace.orders[order.platform_id]["status"] == "CANCELLED"
 
 

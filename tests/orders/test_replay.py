@@ -285,7 +285,8 @@ def test_the_command_chooses_by_all_that_is_said(receive, workspace):
     assert chosen("--order", "5000") == 1
     assert chosen("--order", "5000", "--since", yesterday) == 0
     assert chosen("--state", "QUARANTINED") == 1
-    assert chosen("--delivery", str(old.pk), "999999") == 1
+    assert chosen("--event", str(old.pk), "999999") == 1
+    assert chosen("--delivery", str(old.pk)) == 1  # as in 0.1.0
 
 
 def test_the_command_says_what_is_wrong(receive, workspace):
@@ -293,7 +294,8 @@ def test_the_command_says_what_is_wrong(receive, workspace):
     assert run("main")[0] == 2
     assert run("other", "--order", "1")[0] == 2
     assert run("main", "--since", "yesterday")[0] == 2
-    assert run("main", "--state", "QUARANTINED", "--dry-run")[0] == 3
+    code, text = run("main", "--state", "QUARANTINED", "--dry-run")
+    assert (code, text.splitlines()[-1]) == (3, "1 not understood")
     ReceivedEvent.objects.update(state="IGNORED", body=b"", cleared_at=now())
     assert run("main", "--state", "IGNORED")[0] == 3
 

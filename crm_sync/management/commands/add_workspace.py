@@ -22,10 +22,10 @@ class Command(SyncCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the address and the credentials, which come from the environment only."""
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", help="a name for the workspace; cannot be changed later")
         parser.add_argument("--base-url", required=True, help="the platform's base address")
         parser.add_argument("--token-env", metavar="NAME", help="variable that holds a fixed token")
-        parser.add_argument("--client-id", metavar="ID")
+        parser.add_argument("--client-id", metavar="ID", help="instead of a fixed token")
         parser.add_argument(
             "--client-secret-env", metavar="NAME", help="variable that holds the client secret"
         )

@@ -24,7 +24,7 @@ class Command(SyncCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug", nargs="?", help="one workspace; without it all of them")
+        parser.add_argument("slug", nargs="?", help="the workspace; without it all of them")
         parser.add_argument(
             "--quick",
             action="store_true",

@@ -21,21 +21,29 @@ class Command(SyncCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add what to do; without a choice the webhook is created or repaired."""
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", help="the workspace")
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--show", action="store_true", help="read the configuration")
         what.add_argument("--enable", action="store_true", help="deliver events again")
-        what.add_argument("--disable", action="store_true", help="stop, keep the configuration")
+        what.add_argument(
+            "--disable", action="store_true", help="deliver no events; the configuration stays"
+        )
         what.add_argument(
             "--delete", action="store_true", help="remove it; the platform erases its history too"
         )
         what.add_argument("--rotate-secret", action="store_true", help="generate a new secret")
-        parser.add_argument("--auth", choices=Workspace.AuthType.values, help="default: as it is")
         parser.add_argument(
-            "--header-name", default="", help="with HEADER: which one carries the secret"
+            "--auth",
+            choices=Workspace.AuthType.values,
+            help="how the platform authenticates; default: as it is",
         )
         parser.add_argument(
-            "--parameter-name", default="", help="with QUERY_PARAMETER: which one carries it"
+            "--header-name", default="", help="with HEADER: the header that carries the secret"
+        )
+        parser.add_argument(
+            "--parameter-name",
+            default="",
+            help="with QUERY_PARAMETER: the parameter that carries it",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:

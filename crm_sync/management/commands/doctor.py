@@ -16,6 +16,7 @@ from crm_sync.doctor import connection, installation
 from crm_sync.hooks.doctor import Finding, Verdict
 from crm_sync.management.base import PARTLY, SyncCommand
 from crm_sync.models import Workspace
+from crm_sync.text import counted
 
 HERE = "this installation"
 COLORS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.FAILED: "bold red"}
@@ -35,7 +36,7 @@ class Command(SyncCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug", nargs="?", help="one workspace; without it all of them")
+        parser.add_argument("slug", nargs="?", help="the workspace; without it all of them")
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Go through all checks and print them."""
@@ -51,9 +52,9 @@ class Command(SyncCommand):
         else:
             Console(file=cast(IO[str], self.stdout)).print(_table(found))
         if counts[Verdict.FAILED]:
-            self.fail(f"{counts[Verdict.FAILED]} checks failed")
+            self.fail(counted(counts[Verdict.FAILED], "failed check"))
         if counts[Verdict.WARNING]:
-            self.fail(f"{counts[Verdict.WARNING]} warnings", PARTLY)
+            self.fail(counted(counts[Verdict.WARNING], "warning"), PARTLY)
 
     def _findings(self, chosen: list[Workspace] | None) -> Iterator[Named]:
         now = timezone.now()

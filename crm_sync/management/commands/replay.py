@@ -15,7 +15,7 @@ from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import NotUnderstood, read_moment
 
 AT_ONCE = 200  # received events in one transaction
-CHOICES = ("state", "order", "since", "delivery")
+CHOICES = ("state", "order", "since", "event")
 
 
 class Command(SyncCommand):
@@ -30,8 +30,20 @@ class Command(SyncCommand):
         parser.add_argument("slug", help="the workspace")
         parser.add_argument("--state", choices=ReceivedEvent.State.values, help="what became of it")
         parser.add_argument("--order", metavar="ID", help="the events of this order")
-        parser.add_argument("--since", metavar="TIME", help="received since then, ISO 8601, UTC")
-        parser.add_argument("--delivery", metavar="NUMBER", type=int, nargs="+", help="only these")
+        parser.add_argument(
+            "--since",
+            metavar="TIME",
+            help="received since then, ISO 8601; without an offset it is UTC",
+        )
+        # `--delivery` is what 0.1.0 called it.
+        parser.add_argument(
+            "--event",
+            "--delivery",
+            metavar="NUMBER",
+            type=int,
+            nargs="+",
+            help="only these received events, by the number on their page",
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Show what it would do, or give the received events to the worker."""
@@ -44,7 +56,7 @@ class Command(SyncCommand):
     def _chosen(self, options: dict[str, Any]) -> QuerySet[ReceivedEvent, int]:
         workspace = self.workspace(options["slug"])
         if not any(options[name] for name in CHOICES):
-            self.fail("say which: --state, --order, --since or --delivery", USAGE)
+            self.fail("say which: --state, --order, --since or --event", USAGE)
         chosen = ReceivedEvent.objects.filter(workspace=workspace)
         if options["state"]:
             chosen = chosen.filter(state=options["state"])
@@ -52,8 +64,8 @@ class Command(SyncCommand):
             chosen = chosen.filter(order_platform_id=options["order"])
         if options["since"]:
             chosen = chosen.filter(received_at__gte=self._moment(options["since"]))
-        if options["delivery"]:
-            chosen = chosen.filter(pk__in=options["delivery"])
+        if options["event"]:
+            chosen = chosen.filter(pk__in=options["event"])
         return chosen.order_by("received_at", "pk").values_list("pk", flat=True)
 
     def _moment(self, text: str) -> datetime:
@@ -74,7 +86,7 @@ class Command(SyncCommand):
             "received_events": list(map(_document, found)),
         }
         lines = [line for one in found for line in _lines(one)]
-        total = ", ".join(f"{count} {state.lower()}" for state, count in sorted(counts.items()))
+        total = ", ".join(f"{count} {_word(state)}" for state, count in sorted(counts.items()))
         self.emit(document, [*lines, total or "nothing is chosen"], as_json=as_json)
         bad = sum(one.state in ("", *STUCK) for one in found)
         if bad:
@@ -120,4 +132,10 @@ def _lines(one: Preview) -> list[str]:
     changes = [
         f"    {what}: {before or '—'} → {after or '—'}" for what, before, after in one.changes
     ]
-    return [f"{name}: {one.state or 'left out'}: {one.text}", *changes]
+    return [f"{name}: {_word(one.state)}: {one.text}", *changes]
+
+
+def _word(state: str) -> str:
+    """Say what would become of it, as the pages do."""
+    known = ReceivedEvent.State
+    return known(state).label.lower() if state in known.values else "left out"

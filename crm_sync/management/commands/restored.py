@@ -25,7 +25,7 @@ class Command(SyncCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug", nargs="?", help="one workspace; without it all of them")
+        parser.add_argument("slug", nargs="?", help="the workspace; without it all of them")
         parser.add_argument("--force", action="store_true", help="also while a worker is alive")
         parser.add_argument(
             "--status",

@@ -35,5 +35,5 @@ class Command(OrderCommand):
             order = changes.cancel(order, now=timezone.now(), **wanted)
         # A platform may answer nothing (§4.4): then its next read brings the status.
         status = order.status or "not read yet"
-        line = f"{order} is asked to be cancelled in the name of {who_changed(order)}"
+        line = f"the platform was asked to cancel {order} in the name of {who_changed(order)}"
         self.emit(order_document(order), [f"{line}; status: {status}"], as_json=options["json"])

@@ -36,10 +36,12 @@ class Command(OrderCommand):
             action="append",
             required=True,
             dest="products",
-            help="product id or value such as GROUND_PHOTO; several times for several",
+            help="product id or value such as GROUND_PHOTO; may be given again",
         )
         for part in PARTS:
-            parser.add_argument(f"--{part}", help=f"id of the {part} instruction (default: first)")
+            parser.add_argument(
+                f"--{part}", help=f"id of the {part} instruction; default: the first"
+            )
 
     def handle(self, *_: Any, **options: Any) -> None:
         workspace, as_json = self.workspace(options["slug"]), options["json"]

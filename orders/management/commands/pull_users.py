@@ -20,11 +20,11 @@ WHILE_BUSY = 0.5  # seconds until it is asked again whether a worker is still at
 class Command(SyncCommand):
     """Exit codes: 0 read, 1 not read, 3 one workspace not read or an entry set aside."""
 
-    help = "Read the list of users of one workspace, or of all, from the platform."
+    help = "Read the platform's list of users, of one workspace or of all."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug", nargs="?", help="the workspace (default: all)")
+        parser.add_argument("slug", nargs="?", help="the workspace; without it all of them")
 
     def handle(self, *_: Any, **options: Any) -> None:
         if options["slug"]:

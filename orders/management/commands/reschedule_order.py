@@ -23,8 +23,8 @@ class Command(OrderCommand):
         parser.add_argument("slug", help="the workspace")
         parser.add_argument("order", help="the platform's id of the order")
         parser.add_argument("--user", required=True, help="platform user id or userReferenceId")
-        parser.add_argument("--assignment", help="one assignment; all that can be moved otherwise")
-        parser.add_argument("--at", help="the proposed time, ISO 8601; UTC without an offset")
+        parser.add_argument("--assignment", help="one assignment; without it all that can be moved")
+        parser.add_argument("--at", help="the proposed time, ISO 8601; without an offset it is UTC")
         parser.add_argument("--reason", default="", help="a text for the platform")
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -45,7 +45,7 @@ class Command(OrderCommand):
             order = changes.reschedule(order, now=timezone.now(), **wanted)
         document = order_document(order)
         moved = [f"{one['assignment']} {one['status']}" for one in document["assignments"]]
-        line = f"{order} is asked to be rescheduled in the name of {who_changed(order)}"
+        line = f"the platform was asked to reschedule {order} in the name of {who_changed(order)}"
         self.emit(document, [f"{line}; assignments: {', '.join(moved)}"], as_json=options["json"])
 
     def _moment(self, text: str | None) -> datetime | None:

@@ -40,12 +40,14 @@ class Command(SyncCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("kind")
-        parser.add_argument("slug")
+        parser.add_argument("kind", help="the kind of event")
+        parser.add_argument("slug", help="the workspace")
         parser.add_argument("--order", metavar="ID", help="default: the newest that is known here")
         parser.add_argument("--assignment", metavar="ID", help="default: the first of that order")
         parser.add_argument("--status", help="the new status; default: the first move of all")
-        parser.add_argument("--previous", help="the status before; default: the one known here")
+        parser.add_argument(
+            "--previous", help="the status before; default: the one that is known here"
+        )
         parser.add_argument("--at", metavar="ISO", help="when it happened; default: now")
         parser.add_argument(
             "--set",
@@ -55,10 +57,14 @@ class Command(SyncCommand):
             help="any other field by its wire name; null, numbers and quoted text as in JSON",
         )
         parser.add_argument(
-            "--wait", type=float, default=5.0, metavar="SECONDS", help="for a worker; default: 5"
+            "--wait",
+            type=float,
+            default=5.0,
+            metavar="SECONDS",
+            help="how long to wait for a worker; default: 5",
         )
         parser.add_argument(
-            "--no-read", action="store_true", help="do not ask for the truth afterwards"
+            "--no-read", action="store_true", help="do not have the order read afterwards"
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -125,7 +131,7 @@ class Command(SyncCommand):
             f"answered {status}",
             f"received event {found.pk} {became}",
             *([f"the same bytes came {found.repeats} times before"] if found.repeats else []),
-            *([f"{read} is read again, so that the truth comes back"] if read else []),
+            *([f"{read} is read again, so that its real status comes back"] if read else []),
         ]
         self.emit(document, lines, as_json=as_json)
         if found.state in STUCK:

@@ -28,9 +28,9 @@ class Command(SyncCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", help="the workspace")
         parser.add_argument(
-            "--sample", type=int, metavar="N", help="only N properties, chosen by chance"
+            "--sample", type=int, metavar="N", help="only N properties, chosen at random"
         )
         parser.add_argument(
             "--repair", action="store_true", help="make due for a push what nothing explains"

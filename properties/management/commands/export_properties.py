@@ -16,13 +16,19 @@ from properties.models import Property
 class Command(SyncCommand):
     """Exports to CSV, Excel or SwissRETS JSON 3.x, by the end of the file's name."""
 
-    help = "Export properties to .csv or .xlsx (all that our columns can say) or SwissRETS .json."
+    help = "Export properties to .csv or .xlsx (all that our columns can hold) or SwissRETS .json."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("file", type=Path)
-        parser.add_argument("--reference", action="append", default=[], help="only this one")
+        parser.add_argument("slug", help="the workspace")
+        parser.add_argument("file", type=Path, help="the file to write")
+        parser.add_argument(
+            "--reference",
+            action="append",
+            default=[],
+            metavar="R",
+            help="only this property; may be given again",
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Write the file; exit code 3 when the format has no way to hold some properties."""

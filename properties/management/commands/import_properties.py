@@ -40,9 +40,11 @@ class Command(SyncCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("file", type=Path)
-        parser.add_argument("--sender", help="whose way of writing the file follows, by its name")
+        parser.add_argument("slug", help="the workspace")
+        parser.add_argument("file", type=Path, help="the feed")
+        parser.add_argument(
+            "--sender", help="the name of the sender, whose settings say how to read it"
+        )
         parser.add_argument(
             "--force",
             action="store_true",

@@ -29,7 +29,7 @@ class Command(SyncCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", help="the workspace")
         parser.add_argument(
             "--list-only", action="store_true", help="leave the full reads to the workers"
         )

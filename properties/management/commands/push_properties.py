@@ -33,9 +33,13 @@ class Command(SyncCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", help="the workspace")
         parser.add_argument(
-            "--reference", action="append", default=[], metavar="R", help="may be given again"
+            "--reference",
+            action="append",
+            default=[],
+            metavar="R",
+            help="a property by its reference; may be given again",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
