@@ -61,7 +61,7 @@ SECTIONS = (
             ("Users", "person", "auth.user"),
             ("Groups", "group", "auth.group"),
             ("Failed logins", "lock_clock", "axes.accessattempt"),
-            ("Second factors", "phonelink_lock", "otp_totp.totpdevice"),
+            ("Second factors", "phonelink_lock", "crm_sync.authenticatorapp"),
         ),
     ),
 )

@@ -5,7 +5,10 @@ ADMIN_SECOND_FACTOR says whether it is asked: `off`; `optional`, of those who ha
 doubles each time, are those of django-otp.
 """
 
+import secrets
+from base64 import b32encode
 from collections.abc import Callable, Iterable
+from hashlib import sha256
 from typing import Any
 
 import django_otp
@@ -18,12 +21,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
-from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from crm_sync.models import AuthenticatorApp
+from crm_sync.secrets import SecretUnreadable
 
 OFF, OPTIONAL, REQUIRED = "off", "optional", "required"
 DIGITS = 6  # of a code of an app; a recovery code is longer
-RECOVERY_CODES = 10
-MINE = "admin:otp_totp_totpdevice_mine"
+RECOVERY_CODES, BITS = 10, 80  # so many that nobody finds a code by its digest
+LENGTH = BITS // 5  # of a recovery code and of its digest, in base 32
+MINE = "admin:crm_sync_authenticatorapp_mine"
 OPEN = (MINE, "admin:logout")  # to whoever has yet to set it up
 
 
@@ -44,7 +50,7 @@ def concerns(person: Any) -> bool:
 
 def app_of(person: User) -> Any:
     """Return the app that a person has set up, None without one."""
-    return TOTPDevice.objects.devices_for_user(person, confirmed=True).first()
+    return AuthenticatorApp.objects.devices_for_user(person, confirmed=True).first()
 
 
 # --- codes ---
@@ -52,9 +58,9 @@ def used(person: User, code: str) -> tuple[Any, str]:
     """Use a code up, of the app or for recovery; return its device, or None and why not."""
     code = without_blanks(code)
     is_of_app = code.isdecimal() and len(code) == DIGITS
-    kind = TOTPDevice if is_of_app else StaticDevice
+    kind = AuthenticatorApp if is_of_app else StaticDevice
     device = kind.objects.devices_for_user(person, confirmed=True).first()
-    fault = refusal(person, device, code)
+    fault = refusal(person, device, code if is_of_app else digest(code))
     return (None, fault) if fault else (device, "")
 
 
@@ -73,8 +79,11 @@ def refusal(person: User, device: Any, code: str) -> str:
     if not is_allowed:
         seconds = (why["locked_until"] - timezone.now()).total_seconds()
         return f"Too many wrong codes. Wait {_span(seconds)}, then enter a new one."
-    if django_otp.verify_token(person, device.persistent_id, code):
-        return ""
+    try:
+        if django_otp.verify_token(person, device.persistent_id, code):
+            return ""
+    except SecretUnreadable:
+        return "The key of your app cannot be read here any more. Enter a recovery code."
     return "This code is wrong, too old or used before. Enter the one that your app shows now."
 
 
@@ -87,20 +96,20 @@ def _span(seconds: float) -> str:
 # --- setting up, and taking away ---
 def begin(person: User) -> Any:
     """Make a device with a new secret, which is asked for after its first code alone."""
-    TOTPDevice.objects.devices_for_user(person, confirmed=False).delete()
-    return TOTPDevice.objects.create(user=person, name="App", confirmed=False)
+    AuthenticatorApp.objects.devices_for_user(person, confirmed=False).delete()
+    return AuthenticatorApp.objects.create(user=person, name="App", confirmed=False)
 
 
 def begun(person: User) -> Any:
     """Return the device that waits for its first code."""
-    return TOTPDevice.objects.devices_for_user(person, confirmed=False).first()
+    return AuthenticatorApp.objects.devices_for_user(person, confirmed=False).first()
 
 
 @transaction.atomic
 def finish(person: User, device: Any) -> list[str]:
     """Let a device whose code was right take the place of any other; return recovery codes."""
-    TOTPDevice.objects.filter(user=person).exclude(pk=device.pk).delete()
-    TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
+    AuthenticatorApp.objects.filter(user=person).exclude(pk=device.pk).delete()
+    AuthenticatorApp.objects.filter(pk=device.pk).update(confirmed=True)
     return new_recovery_codes(person)
 
 
@@ -109,9 +118,21 @@ def new_recovery_codes(person: User) -> list[str]:
     """Make codes that each open once, in place of those before."""
     StaticDevice.objects.filter(user=person).delete()
     device = StaticDevice.objects.create(user=person, name="Recovery codes")
-    codes = [StaticToken.random_token() for _ in range(RECOVERY_CODES)]
-    StaticToken.objects.bulk_create(StaticToken(device=device, token=code) for code in codes)
+    codes = [_base32(secrets.token_bytes(BITS // 8)) for _ in range(RECOVERY_CODES)]
+    rows = [StaticToken(device=device, token=digest(code)) for code in codes]
+    StaticToken.objects.bulk_create(rows)
     return codes
+
+
+def digest(code: str) -> str:
+    """Return what is stored of a recovery code (S5); one of `addstatictoken` stands as it is."""
+    if len(code) != LENGTH:
+        return code
+    return _base32(sha256(code.encode()).digest()[: BITS // 8])
+
+
+def _base32(data: bytes) -> str:
+    return b32encode(data).decode().lower()
 
 
 def recovery_codes_left(person: User) -> int:
@@ -122,7 +143,7 @@ def recovery_codes_left(person: User) -> int:
 @transaction.atomic
 def remove(people: Iterable[int]) -> None:
     """Take the app and the recovery codes from people, by their keys."""
-    for kind in (TOTPDevice, StaticDevice):
+    for kind in (AuthenticatorApp, StaticDevice):
         kind.objects.filter(user__in=people).delete()
 
 

@@ -42,7 +42,7 @@ SCREENS = {
     "auth.user": {"superuser"},
     "auth.group": {"superuser"},
     "axes.accessattempt": {"superuser"},
-    "otp_totp.totpdevice": set(),  # off (tests/crm_sync/test_second_factor.py)
+    "crm_sync.authenticatorapp": set(),  # off (tests/crm_sync/test_second_factor.py)
     **dict.fromkeys(
         (
             *("crm_sync.workspace", "crm_sync.webhookmonitor", "crm_sync.gap", "crm_sync.apitoken"),
@@ -160,7 +160,7 @@ def test_every_screen_says_how_its_rows_belong_to_a_workspace():
     assert without == {
         *("auth.user", "auth.group", "orders.calendarfeed", "orders.personsettings"),
         *("django_celery_beat.periodictask", "django_celery_beat.intervalschedule"),
-        *("django_celery_beat.crontabschedule", "axes.accessattempt", "otp_totp.totpdevice"),
+        *("django_celery_beat.crontabschedule", "axes.accessattempt", "crm_sync.authenticatorapp"),
     }
 
 

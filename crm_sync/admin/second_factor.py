@@ -4,7 +4,6 @@ A secret of an app and recovery codes stand in the answer to the POST that made 
 else: who comes back begins anew.
 """
 
-from base64 import b32encode
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, cast
@@ -28,12 +27,11 @@ from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage, note
+from crm_sync.models import AuthenticatorApp
 from crm_sync.second_factor import MINE
 
-admin.site.unregister(TOTPDevice)  # its screens show the secrets
-admin.site.unregister(StaticDevice)
-_names = TOTPDevice._meta
-_names.verbose_name, _names.verbose_name_plural = "second factor", "second factors"
+admin.site.unregister(TOTPDevice)  # ours takes its place (S5)
+admin.site.unregister(StaticDevice)  # its screens show the codes
 Context = dict[str, Any]
 
 
@@ -117,7 +115,7 @@ STEPS: dict[str, Callable[[HttpRequest, User], Context]] = {
 
 
 def _to_scan(device: Any) -> Context:
-    secret = b32encode(device.bin_key).decode()
+    secret = device.secret
     # Black on white in a dark page too, else few phones read it.
     code = segno.make(device.config_url, error="m")
     return {
@@ -130,7 +128,7 @@ def _note(request: HttpRequest, person: User, text: str) -> None:
     note(request, User.objects.filter(pk=person.pk), text)
 
 
-@admin.register(TOTPDevice)
+@admin.register(AuthenticatorApp)
 class SecondFactorAdmin(ReadOnlyAdmin):
     """Who has one; a superuser removes it if somebody has lost the phone."""
 
@@ -153,8 +151,8 @@ class SecondFactorAdmin(ReadOnlyAdmin):
     codes = column("recovery codes left", lambda row: row.codes_left)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave the secrets in the database, and what waits for its first code."""
-        rows: QuerySet[Any] = super().get_queryset(request).filter(confirmed=True).defer("key")
+        """Leave out what waits for its first code."""
+        rows: QuerySet[Any] = super().get_queryset(request).filter(confirmed=True)
         left = Count("user__staticdevice__token_set")
         counted: QuerySet[Any] = rows.annotate(codes_left=left)
         return counted

@@ -3,19 +3,24 @@
 import base64
 import hashlib
 import hmac
+import importlib
 import logging
 import re
 import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
 import time_machine
 from axes.models import AccessAttempt
+from cryptography.fernet import Fernet
+from django.apps import apps
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -23,9 +28,10 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from crm_sync import login, second_factor
+from crm_sync.models import AuthenticatorApp
 
 pytestmark = pytest.mark.django_db
-LOGIN, LISTED = "/admin/login/", "/admin/otp_totp/totpdevice/"
+LOGIN, LISTED = "/admin/login/", "/admin/crm_sync/authenticatorapp/"
 MINE = f"{LISTED}mine/"
 GOOD = "a-very-good-password"
 OFF, OPTIONAL, REQUIRED = second_factor.OFF, second_factor.OPTIONAL, second_factor.REQUIRED
@@ -97,7 +103,7 @@ def test_where_it_is_off_nothing_asks_for_it_and_no_page_is_there(secret, settin
     assert "Second factor" not in browser.get("/admin/").content.decode()
     assert [browser.get(one).status_code for one in (MINE, LISTED)] == [404, 403]
     assert browser.post(MINE, {"step": "remove"}).status_code == 404
-    assert TOTPDevice.objects.count() == 1
+    assert AuthenticatorApp.objects.count() == 1
 
 
 def test_an_app_that_is_set_up_is_asked_for_and_each_code_opens_once(secret, clock):
@@ -127,8 +133,13 @@ def test_nothing_is_asked_for_before_the_first_code_was_right(browser, ada):
 def test_secret_and_recovery_codes_are_shown_once_and_kept_in_no_cache(browser):
     secret, codes = set_up(browser)
     assert len(set(codes)) == 10
-    stored = TOTPDevice.objects.get().key
-    for address in (MINE, LISTED, f"{LISTED}{TOTPDevice.objects.get().pk}/change/", "/admin/"):
+    stored = AuthenticatorApp.objects.get().key
+    for address in (
+        MINE,
+        LISTED,
+        f"{LISTED}{AuthenticatorApp.objects.get().pk}/change/",
+        "/admin/",
+    ):
         answer = browser.get(address)
         text = answer.content.decode()
         assert answer.status_code == 200
@@ -199,7 +210,7 @@ def test_where_it_is_required_no_other_page_opens_before_it_is_set_up(browser, s
     assert browser.get("/admin/").status_code == 200
     text = browser.post(MINE, {"step": "remove"}, follow=True).content.decode()
     assert "It is required here" in text
-    assert TOTPDevice.objects.count() == 1
+    assert AuthenticatorApp.objects.count() == 1
 
 
 def test_another_app_takes_the_place_of_the_first_after_its_first_code(browser, secret, clock):
@@ -221,20 +232,20 @@ def test_a_change_asks_for_the_password_ten_minutes_after_the_login(browser, sec
         text = browser.post(MINE, {"step": step} | password, follow=True).content.decode()
         assert f"{login.WRONG} Nothing was changed." in text
     assert list(StaticToken.objects.values_list("token", flat=True)) == before
-    assert TOTPDevice.objects.count() == 1
+    assert AuthenticatorApp.objects.count() == 1
     browser.post(MINE, {"step": step, "password": GOOD})
     changed = list(StaticToken.objects.values_list("token", flat=True)) != before
-    assert (changed, TOTPDevice.objects.count()) == (
+    assert (changed, AuthenticatorApp.objects.count()) == (
         step != "begin",
         {"begin": 2, "codes": 1, "remove": 0}[step],
     )
 
 
 def test_a_superuser_removes_that_of_a_lost_phone_and_the_history_says_so(secret, boss, clock):
-    row = TOTPDevice.objects.get()
+    row = AuthenticatorApp.objects.get()
     boss.get(LISTED)
     boss.post(LISTED, {"action": "remove", "_selected_action": [row.pk]})
-    assert not TOTPDevice.objects.exists()
+    assert not AuthenticatorApp.objects.exists()
     assert not StaticDevice.objects.exists()
     said = [one.get_change_message() for one in LogEntry.objects.order_by("pk")]
     assert said == ["Second factor: set up.", "Second factor: removed."]
@@ -248,10 +259,10 @@ def test_who_is_no_superuser_sees_only_her_own(secret, clock):
     browser = Client()
     enter(browser, username="eve")
     assert browser.get(LISTED).status_code == 403
-    row = TOTPDevice.objects.get()
+    row = AuthenticatorApp.objects.get()
     browser.post(LISTED, {"action": "remove", "_selected_action": [row.pk]})
     browser.post(MINE, {"step": "remove"})
-    assert TOTPDevice.objects.get() == row
+    assert AuthenticatorApp.objects.get() == row
 
 
 def test_a_code_from_the_server_lets_the_last_superuser_in_who_lost_the_phone(secret, capsys):
@@ -276,3 +287,81 @@ def test_the_gate_asks_for_nobody_who_has_no_session(client, settings):
     settings.ADMIN_SECOND_FACTOR = REQUIRED
     assert client.get("/healthz").status_code == 200
     assert client.get(reverse("admin:index"))["Location"] == f"{LOGIN}?next=/admin/"
+
+
+# --- at rest (S5) ---
+def raw() -> str:
+    """Return all that the database holds of apps and recovery codes."""
+    with connection.cursor() as cursor:
+        found = []
+        for table in ("crm_sync_authenticatorapp", "otp_static_statictoken", "otp_totp_totpdevice"):
+            cursor.execute(f"SELECT * FROM {table}")
+            found += cursor.fetchall()
+    return repr(found)
+
+
+def in_the_clear(secret: str, codes: list[str]) -> list[str]:
+    """Return which of the secrets stand in the database or in a dump of its data."""
+    dump = StringIO()
+    call_command("dumpdata", stdout=dump)
+    key = base64.b32decode(secret).hex()
+    return [one for one in (secret, key, *codes) if one in raw() + dump.getvalue()]
+
+
+def test_neither_the_database_nor_a_dump_holds_a_key_or_a_recovery_code(browser):
+    assert in_the_clear(*set_up(browser)) == []
+    assert (AuthenticatorApp.objects.count(), StaticToken.objects.count()) == (1, 10)
+
+
+def test_what_is_stored_of_a_recovery_code_opens_nothing(secret, clock):
+    clock.shift(30)
+    stored = StaticToken.objects.first().token
+    assert "This code is wrong" in enter(code=stored).content.decode()
+    assert StaticToken.objects.count() == 10
+
+
+def test_an_app_whose_key_was_left_out_of_a_dump_opens_nothing(secret, clock):
+    clock.shift(30)
+    AuthenticatorApp.objects.update(key="")
+    assert "This code is wrong" in enter(code=code("")).content.decode()
+
+
+def test_where_the_key_at_rest_is_lost_every_page_and_the_recovery_codes_still_open(
+    browser, settings, clock
+):
+    secret, (first, *_) = set_up(browser)
+    settings.SECRET_KEYS_AT_REST = [Fernet.generate_key().decode()]
+    assert {browser.get(one).status_code for one in ("/admin/", MINE, LISTED)} == {200}
+    clock.shift(30)
+    assert "cannot be read here any more" in enter(code=code(secret)).content.decode()
+    other = Client()
+    assert enter(other, first).status_code == 302
+    secret, _ = set_up(other)
+    clock.shift(60)
+    assert enter(code=code(secret)).status_code == 302
+
+
+def test_a_rotated_key_is_read_without_the_old_one(secret, settings, clock):
+    fresh = Fernet.generate_key().decode()
+    settings.SECRET_KEYS_AT_REST = [fresh, *settings.SECRET_KEYS_AT_REST]
+    call_command("rotate_keys", stdout=StringIO())
+    settings.SECRET_KEYS_AT_REST = [fresh]
+    clock.shift(30)
+    assert enter(code=code(secret)).status_code == 302
+
+
+def test_the_app_of_before_is_taken_over_and_given_back(ada, clock):
+    migration = importlib.import_module("crm_sync.migrations.0004_take_over_apps")
+    key = "3132333435363738393031323334353637383930"
+    device = TOTPDevice.objects.create(user=ada, name="App", key=key, drift=1, last_t=7)
+    secret = base64.b32encode(bytes.fromhex(key)).decode()
+    clock.shift(timedelta(days=1))
+    migration.take_over(apps, None)
+    assert in_the_clear(secret, []) == []
+    app = AuthenticatorApp.objects.get()
+    assert (app.user, app.drift, app.last_t, app.created_at) == (ada, 1, 7, device.created_at)
+    assert enter(code=code(secret)).status_code == 302
+    migration.give_back(apps, None)
+    assert not AuthenticatorApp.objects.exists()
+    back = TOTPDevice.objects.get()
+    assert (back.user, back.key, back.created_at) == (ada, key, device.created_at)

@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.timezone import now
 
+from crm_sync import second_factor
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace, call_log
 from crm_sync.platform import transport
@@ -69,6 +70,7 @@ def _people(workspace: Workspace) -> User:
     workspace.people.add(agent)
     choose(agent, kinds=list(News), only_mine=False, time_zone="Europe/Zurich", now=now())
     feed.renew(agent, only_mine=True, now=now())
+    second_factor.finish(agent, second_factor.begin(agent))
     Client().post(reverse("admin:login"), {"username": "agent", "password": "wrong"})
     user_list.ask(workspace.pk, now())
     return agent
