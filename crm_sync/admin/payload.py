@@ -17,6 +17,14 @@ def readable(body: bytes) -> tuple[str, bool]:
     return text.encode("utf-8", "backslashreplace").decode(), True
 
 
+def indented(text: str) -> str:
+    """Return the JSON of a text indented; what is no JSON, or was cut, stays as it is."""
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
 def raw(body: bytes) -> str:
     """Return the bytes as they came where they are printable UTF-8, else as Python writes them."""
     try:

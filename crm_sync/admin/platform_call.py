@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from crm_sync.admin.payload import indented
 from crm_sync.admin.ui.base import ChoicesDropdownFilter
 from crm_sync.admin.ui.cells import (
     EMPTY,
@@ -52,8 +54,13 @@ def _said(row: PlatformCall) -> SafeString | str:
 def _row(row: PlatformCall) -> SafeString | str:
     """Link the row that was worked on; its page says who may see it."""
     label, _, key = row.about.partition(":")
-    name = f"{label.partition('.')[2]} {key}"
-    return link(page_at(label, key), name) if key else EMPTY
+    if not key:
+        return EMPTY
+    try:
+        name = apps.get_model(label)._meta.verbose_name
+    except (LookupError, ValueError):  # of an app that is no longer installed
+        name = label.partition(".")[2]
+    return link(page_at(label, key), f"{name} {key}")
 
 
 @admin.register(PlatformCall)
@@ -86,6 +93,8 @@ class PlatformCallAdmin(ReadOnlyAdmin):
         return {
             "badge": _result(call),
             "problem": explain(call.problem) if call.problem else None,
+            "sent": indented(call.sent),
+            "answer": indented(call.answer),
             "facts": [
                 ("Workspace", call.workspace_slug),
                 ("When", exact_moment(call.at, timezone.now())),

@@ -66,6 +66,8 @@ def test_errors_alone_are_kept_with_what_was_sent_and_answered_and_without_secre
     for text in (shown, page):
         assert "Refused 400" in text
         assert f"/admin/properties/property/{row.pk}/change/" in text
+        assert f">property {row.pk}</a>" in text
+    assert "&quot;code&quot;: &quot;title&quot;\n}" in page  # a line for each member
     assert "House" in page
     assert "House" not in shown
     assert "1 result" in boss.get(f"{LIST}?q={call.request_id}").content.decode()
