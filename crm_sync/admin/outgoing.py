@@ -16,6 +16,7 @@ from crm_sync.admin.ui.base import ChoicesDropdownFilter, DropdownFilter, action
 from crm_sync.admin.ui.cells import (
     EMPTY,
     badge,
+    breakable,
     exact_moment,
     link,
     moment,
@@ -84,9 +85,11 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
     actions = ("send_again",)
     annotations = {"address": F("subscription__address")}
 
-    message = column("message", lambda row: two_lines(unbroken(row.kind), row.message_id), "kind")
+    message = column(
+        "message", lambda row: two_lines(unbroken(row.kind), breakable(row.message_id)), "kind"
+    )
     state_ = column("state", state_badge, "state")
-    to = column("to", lambda row: shortened(shown(row.address), 50))
+    to = column("to", lambda row: breakable(shortened(shown(row.address), 50)))
     tries = column("attempts", lambda row: row.attempts or EMPTY, "attempts")
     last = column("last answer", lambda row: shortened(row.answer or str(row.status or ""), 60))
     created = moment_column("created", "created_at")

@@ -14,7 +14,12 @@ from django.utils.safestring import SafeString
 from crm_sync import login, registry
 from crm_sync.access import within
 from crm_sync.admin.ui import own_password
-from crm_sync.admin.ui.base import ModelForm, UnfoldAdminTextInputWidget, action
+from crm_sync.admin.ui.base import (
+    ModelForm,
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminTextInputWidget,
+    action,
+)
 from crm_sync.admin.ui.cells import badge, exact_moment, link, list_of, page_of, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
@@ -35,7 +40,7 @@ class SubscriptionForm(ModelForm):
     """Where the messages go, and which."""
 
     kinds = forms.MultipleChoiceField(
-        label="Messages", widget=forms.CheckboxSelectMultiple(attrs={"class": "cs-choices"})
+        label="Messages", widget=UnfoldAdminCheckboxSelectMultipleWidget
     )
     password = OwnPasswordField()
     request: HttpRequest

@@ -40,6 +40,7 @@ from unfold.forms import (
 )
 from unfold.views import UnfoldModelAdminViewMixin
 from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminFileFieldWidget,
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminSelect2MultipleWidget,
@@ -63,6 +64,7 @@ __all__ = [
     "StackedInline",
     "TabularInline",
     "UnfoldAdminAutocompleteWidget",
+    "UnfoldAdminCheckboxSelectMultipleWidget",
     "UnfoldAdminFileFieldWidget",
     "UnfoldAdminIntegerFieldWidget",
     "UnfoldAdminSelect2MultipleWidget",

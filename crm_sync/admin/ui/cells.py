@@ -89,6 +89,11 @@ def unbroken(text: object) -> SafeString:
     return format_html('<span class="cs-nowrap">{}</span>', text)
 
 
+def breakable(text: object) -> SafeString:
+    """Let a long word, such as an id or an address, break where its column ends."""
+    return format_html('<span class="cs-anywhere">{}</span>', text)
+
+
 def shortened(text: str, limit: int = 90) -> SafeString | str:
     """Show the beginning of a long text, all of it on hover."""
     if len(text) <= limit:
