@@ -14,7 +14,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import urlencode
@@ -34,7 +33,7 @@ from crm_sync.admin.ui.cells import (
     page_of,
 )
 from crm_sync.admin.ui.scope import note
-from crm_sync.admin.webhook_monitor import webhook_cell
+from crm_sync.admin.webhook_monitor import webhook_address, webhook_cell
 from crm_sync.inbox.masking import masked_text
 from crm_sync.models import Gap, WebhookMonitor, Workspace
 from crm_sync.platform.errors import NotFoundError, SyncError, TransientError
@@ -125,7 +124,7 @@ def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> 
                 _change(request, workspace_id, action)
             else:
                 messages.error(request, f"{login.WRONG} Nothing was changed.")
-            return HttpResponseRedirect(page(workspace_id))
+            return HttpResponseRedirect(webhook_address(workspace_id))
         extra = LOOKS.get(action, _try)(request, workspace_id)
     context = admin.admin_site.each_context(request) | {
         "opts": admin.opts,
@@ -141,11 +140,6 @@ def webhook_page(admin: ModelAdmin, request: HttpRequest, workspace_id: int) -> 
         **extra,
     }
     return TemplateResponse(request, "crm_sync/webhook.html", context)
-
-
-def page(workspace_id: int) -> str:
-    """Return the address of the page."""
-    return reverse("admin:crm_sync_workspace_webhook", args=[workspace_id])
 
 
 def _auth_types(shown: Workspace) -> list[tuple[str, str, bool]]:

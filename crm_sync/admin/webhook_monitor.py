@@ -118,7 +118,10 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
 def _facts(seen: Any) -> list[tuple[str, object]]:
     now = timezone.now()
     facts: list[tuple[str, object]] = [
-        ("Attempts, settings and test", link(_page(seen.workspace_id), "Open the webhook page")),
+        (
+            "Attempts, settings and test",
+            link(webhook_address(seen.workspace_id), "Open the webhook page"),
+        ),
         ("Last poll", exact_moment(seen.polled_at, now)),
         ("Next poll", exact_moment(seen.due_at, now)),
         ("Last attempt of the platform", exact_moment(seen.last_triggered_at, now)),
@@ -133,7 +136,8 @@ def _facts(seen: Any) -> list[tuple[str, object]]:
     return facts
 
 
-def _page(workspace_id: int) -> str:
+def webhook_address(workspace_id: int) -> str:
+    """Return the address of the page of a workspace's webhook."""
     return reverse("admin:crm_sync_workspace_webhook", args=[workspace_id])
 
 

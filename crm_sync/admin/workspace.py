@@ -23,7 +23,7 @@ from crm_sync.admin.ui.cells import badge, exact_moment, link, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import OwnPage, ScopedAdmin
-from crm_sync.admin.webhook_monitor import webhook_cell
+from crm_sync.admin.webhook_monitor import webhook_address, webhook_cell
 from crm_sync.models import Workspace
 from crm_sync.platform import clock
 from crm_sync.templatetags.problems import problem_cell
@@ -263,7 +263,7 @@ class WorkspaceAdmin(ScopedAdmin):
     def webhook(self, workspace: Workspace) -> SafeString:
         """Say whether the platform holds what we set, and lead to where it is seen and changed."""
         state, watched = webhook_cell(workspace)
-        page = link(webhook.page(workspace.pk), "Attempts, settings and test")
+        page = link(webhook_address(workspace.pk), "Attempts, settings and test")
         if not watched:
             return format_html("{} {}", state, page)
         return format_html("{} {} · {}", state, link(watched, "What we saw"), page)

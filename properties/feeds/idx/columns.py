@@ -190,4 +190,3 @@ COLUMNS = (
     Column(180, "sparefield_2", As.LINK, "virtualTourLinks"),  # as several programs use it
     *_kept(181, "sparefield_3 sparefield_4"),
 )
-NAME_OF = {path: column.name for column in COLUMNS for path in column.path.split(", ")}
