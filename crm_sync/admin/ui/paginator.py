@@ -58,3 +58,5 @@ class RowsOnce(ChangeList):
             self.result_list: Any = self.paginator.beginning
         if not self.query and not self.has_active_filters:
             self.full_result_count: int | None = self.result_count  # nothing more to show
+        # Nothing is there, and nothing narrows it: there is nothing to search either.
+        self.is_empty = not (self.result_count or self.query or self.has_active_filters)
