@@ -15,8 +15,6 @@ from typing import BinaryIO
 
 from django.core.files import File
 
-BLOCK = 1024 * 1024  # bytes that are read at once for the digest
-
 
 class Busy(Exception):
     """Another process writes this part now."""
@@ -80,11 +78,8 @@ class Part:
 
     def digest(self) -> str:
         """Return the SHA-256 of what is there, in hexadecimal digits."""
-        found = hashlib.sha256()
         with self.path.open("rb") as file:
-            while block := file.read(BLOCK):
-                found.update(block)
-        return found.hexdigest()
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def remove(self) -> None:
         """Remove what is left of it."""
