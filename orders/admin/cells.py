@@ -94,7 +94,7 @@ def who_fact(who: Who) -> SafeString | str:
     """Name a user of the platform on a page: linked to its own, and said so if it is gone."""
     if not who.key:
         return EMPTY
-    address = page_at("orders.platformuser", who.pk) if who.pk else ""
+    address = page_at("orders.platformuser", who.pk)
     name = link(address, replace(who, note=""))
     note = badge(who.note.capitalize(), NOTE_TONES[who.note]) if who.note else ""
     return format_html("{} {}", name, note) if note else name

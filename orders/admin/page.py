@@ -42,8 +42,7 @@ def page(order: Any, *, now: datetime) -> dict[str, Any]:
 
 def _facts(order: Any, now: datetime) -> list[tuple[str, object]]:
     property_name = order.title or order.object_reference_id or order.property_platform_id
-    ours = order.real_estate_property_id
-    address = page_at("properties.property", ours) if ours else ""
+    address = page_at("properties.property", order.real_estate_property_id)
     return [
         ("Property", link(address, property_name or "Not known yet")),
         ("Reference", order.object_reference_id or EMPTY),

@@ -39,7 +39,7 @@ def placement_page(placement: Any, user: Any, *, now: datetime) -> dict[str, Any
     is_paused = placement.paused_until is not None and placement.paused_until > now
     later = row_delay(placement, now, done="placed") if waits and is_paused else ""
     may_order = user.has_perm(ADD)
-    order = page_at("orders.order", placement.order_id) if placement.order_id else ""
+    order = page_at("orders.order", placement.order_id)
     return {
         "badge": placement_badge(placement),
         "says": (FOLLOWS if later else CONFIRMED) if waits else SAYS[state],
@@ -62,8 +62,7 @@ def _why(placement: Any) -> str:
 
 
 def _facts(placement: Any, order: str, now: datetime) -> list[tuple[str, object]]:
-    ours = placement.real_estate_property_id
-    address = page_at("properties.property", ours) if ours else ""
+    address = page_at("properties.property", placement.real_estate_property_id)
     return [
         ("Property", link(address, placement.object_reference_id or EMPTY)),
         ("Ordered by", who_fact(placement.who)),

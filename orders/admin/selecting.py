@@ -146,11 +146,10 @@ def _button(count: int, cost: Total) -> str:
 
 def _row(row: Any, warnings: list[tuple[str, Any]], *, may_act: bool) -> dict[str, Any]:
     """Return one placement for the table; `row` has its title and the id of its order."""
-    ours = row.real_estate_property_id
     name = row.object_reference_id or row.property_platform_id
     return {
         "pk": row.pk,
-        "property": link(page_at("properties.property", ours) if ours else "", name),
+        "property": link(page_at("properties.property", row.real_estate_property_id), name),
         "title": row.title or "",
         "badge": _badge(row),
         "sum": total(row.products) if row.state != State.DRAFT else "",

@@ -132,8 +132,8 @@ def page_of(row: Model | None) -> str:
 
 
 def page_at(label: str, key: object) -> str:
-    """Return the address of a row's admin page by model and key, "" where it has none."""
-    return _page(label, "change", key)
+    """Return the address of a row's admin page by model and key, "" where there is none of them."""
+    return "" if key is None else _page(label, "change", key)
 
 
 def list_of(label: str) -> str:
