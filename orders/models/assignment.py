@@ -1,14 +1,13 @@
 """One unit of work of an order, for a product."""
 
 from django.db import models
-from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, due_index, no_half_lease
-from orders.models.order import EPOCH, Order
+from crm_sync.jobs.due import due_index, no_half_lease
+from orders.models.order import EPOCH, MirroredModel, Order
 from orders.statuses import ASSIGNMENT_TERMINAL, AssignmentStatus, shown
 
 
-class Assignment(DueModel):
+class Assignment(MirroredModel):
     """The mirror of one assignment (A37); every fact with a clock of its own has its watermark.
 
     `due_at` says when it is read by itself: an event or the detail of its order asks for that.
@@ -18,13 +17,6 @@ class Assignment(DueModel):
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="assignments")
     platform_id = models.CharField("assignment", max_length=255)
     assignment_type = models.CharField("type", max_length=100, blank=True, default="")
-
-    status = models.CharField(max_length=100, blank=True, default="")
-    status_at = models.DateTimeField(default=EPOCH)
-    status_digest = models.CharField(max_length=64, blank=True, default="")
-    is_confirmed = models.BooleanField(
-        default=False, help_text="A read has shown the status; else a callback alone said so (S10)"
-    )
 
     scheduled_at = models.DateTimeField("appointment", null=True, blank=True)
     scheduled_watermark = models.DateTimeField(default=EPOCH)
@@ -46,8 +38,6 @@ class Assignment(DueModel):
 
     products = models.JSONField(default=list)
     read_at = models.DateTimeField(null=True, blank=True, help_text="By itself, by our clock")
-    problem = models.TextField(blank=True, default="")
-    created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [
@@ -74,11 +64,6 @@ class Assignment(DueModel):
 
     def __str__(self) -> str:
         return f"assignment {self.platform_id}"
-
-    @property
-    def is_told_alone(self) -> bool:
-        """Whether a callback alone says its status; whoever has our secret can send one (S10)."""
-        return bool(self.status) and not self.is_confirmed
 
     @property
     def status_shown(self) -> str:

@@ -12,11 +12,35 @@ from orders.statuses import OrderStatus, shown
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of a fact that is not known yet
 
 
-class Order(DueModel):
-    """The mirror of one order; `due_at` says when it is read next (A42: no list of orders exists).
+class MirroredModel(DueModel):
+    """A mirror of a row of the platform that has a status, by the platform's clock.
 
-    `status` goes by the platform's clock: `status_at` and `status_digest` say which event
-    or read it comes from (I22).
+    `status_at` and `status_digest` say which event or read the status comes from (I22).
+    """
+
+    # No choices: a status that we do not know is stored as it came (A28).
+    status = models.CharField(max_length=100, blank=True, default="")
+    status_at = models.DateTimeField(default=EPOCH)
+    status_digest = models.CharField(max_length=64, blank=True, default="")
+    is_confirmed = models.BooleanField(
+        default=False, help_text="A read has shown the status; else a callback alone said so (S10)"
+    )
+    problem = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_told_alone(self) -> bool:
+        """Whether a callback alone says its status; whoever has our secret can send one (S10)."""
+        return bool(self.status) and not self.is_confirmed
+
+
+class Order(MirroredModel):
+    """The mirror of one order.
+
+    `due_at` says when it is read next (A42: no list of orders exists).
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
@@ -32,18 +56,9 @@ class Order(DueModel):
     )
     user_platform_id = models.CharField("user", max_length=255, blank=True, default="")
     user = named_user("orders")
-    # No choices: a status that we do not know is stored as it came (A28).
-    status = models.CharField(max_length=100, blank=True, default="")
-    status_at = models.DateTimeField(default=EPOCH)
-    status_digest = models.CharField(max_length=64, blank=True, default="")
-    is_confirmed = models.BooleanField(
-        default=False, help_text="A read has shown the status; else a callback alone said so (S10)"
-    )
     placed_at = models.DateTimeField(null=True, blank=True, help_text="By the platform's clock")
     observed = models.JSONField(default=dict, help_text="The order detail as it was last read")
     read_at = models.DateTimeField(null=True, blank=True)
-    problem = models.TextField(blank=True, default="")
-    created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [
@@ -70,11 +85,6 @@ class Order(DueModel):
     def who(self) -> Who:
         """Who ordered; load the row with `prefetch_related("user")`."""
         return Who.of(self.user, self.user_platform_id)
-
-    @property
-    def is_told_alone(self) -> bool:
-        """Whether a callback alone says its status; whoever has our secret can send one (S10)."""
-        return bool(self.status) and not self.is_confirmed
 
     @property
     def status_shown(self) -> str:
