@@ -140,6 +140,5 @@ def create(
 def due_now(properties: QuerySet[Property], *, now: datetime | None = None) -> int:
     """Make the properties due for a read and, if they differ, a push; return how many."""
     count = properties.update(due_at=now or timezone.now())
-    for workspace_id in properties.values_list("workspace_id", flat=True).distinct():
-        doorbell.ring(QUEUE, workspace_id)
+    doorbell.ring_each(QUEUE, properties.values_list("workspace_id", flat=True).distinct())
     return count

@@ -18,7 +18,6 @@ from django.db.models import F, Max, Q, QuerySet
 from django.utils import timezone
 
 from crm_sync.models import Workspace
-from crm_sync.secrets import EncryptedTextField
 from properties.models import Turn
 
 log = logging.getLogger(__name__)
@@ -64,10 +63,8 @@ def longest_ago(task: Turn.Task, waiting: QuerySet[Workspace]) -> QuerySet[Any]:
 
     Their secrets are left out: one that no key opens must not keep all the others from their turn.
     """
-    secrets = [f.name for f in Workspace._meta.fields if isinstance(f, EncryptedTextField)]
     tried = waiting.annotate(tried_at=Max("turn__tried_at", filter=Q(turn__task=task)))
-    tried = tried.defer(*secrets)
-    return tried.order_by(F("tried_at").asc(nulls_first=True), "slug")
+    return tried.defer(*Workspace.SECRETS).order_by(F("tried_at").asc(nulls_first=True), "slug")
 
 
 def take_turn(task: Turn.Task, workspace: Any, step: Callable[[Workspace], str]) -> str:

@@ -104,8 +104,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
         count = rows.update(state=State.PENDING, due_at=now, first_tried_at=None)
         mine = Subscription.objects.filter(outgoingmessage__in=rows, is_enabled=True)
         Subscription.objects.filter(pk__in=mine.values("pk")).update(due_at=now)
-        for workspace_id in workspaces:
-            doorbell.ring(outbox.QUEUE, workspace_id)
+        doorbell.ring_each(outbox.QUEUE, workspaces)
         messages.success(request, f"Queued for a worker: {count}.")
         if rows.filter(subscription__is_enabled=False).exists():
             messages.warning(request, "Some wait until their subscription is enabled again.")

@@ -28,19 +28,19 @@ from crm_sync.models import Workspace
 from crm_sync.platform import clock
 from crm_sync.templatetags.problems import problem_cell
 
-# S5: the admin never loads a secret. It asks the database whether there is one; the empty string
-# is stored as it is, so that needs no key either.
-SECRETS = ("fixed_token", "client_secret", "auth_secret", "previous_auth_secret")
 MOST_UNDER_WAY = 100
 
 
 def without_secrets(workspaces: QuerySet[Workspace]) -> QuerySet[Workspace]:
-    """Leave the secrets in the database; `has_…` says which are there."""
+    """Leave the secrets in the database (S5); `has_…` says which are there.
+
+    The empty string is stored as it is, so that needs no key either.
+    """
     flags = {
         f"has_{name}": ExpressionWrapper(~Q(**{name: ""}), output_field=BooleanField())
-        for name in SECRETS
+        for name in Workspace.SECRETS
     }
-    return workspaces.defer(*SECRETS).annotate(**flags)
+    return workspaces.defer(*Workspace.SECRETS).annotate(**flags)
 
 
 def connection(workspace: Any, now: datetime) -> tuple[str, str]:

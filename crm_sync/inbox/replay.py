@@ -63,8 +63,7 @@ def replay(chosen: Sequence[ReceivedEvent], *, now: datetime) -> Replayed:
     with transaction.atomic():
         store.apply_again(ReceivedEvent.objects.filter(pk__in=stuck), now=now)
         ReceivedEvent.objects.bulk_create(copies)
-    for workspace_id in {copy.workspace_id for copy in copies}:
-        doorbell.ring(store.QUEUE, workspace_id)
+    doorbell.ring_each(store.QUEUE, (copy.workspace_id for copy in copies))
     played = {pk: pk for pk in stuck}
     played |= {copy.pk: one.pk for copy, one in zip(copies, kept, strict=True)}
     return Replayed(

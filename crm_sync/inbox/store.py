@@ -130,8 +130,7 @@ def apply_again(received_events: QuerySet[ReceivedEvent], *, now: datetime) -> i
     workspaces = set(stuck.values_list("workspace_id", flat=True).distinct())
     columns = {"state": ReceivedEvent.State.RECEIVED, "due_at": now, "attempts": 0}
     count = stuck.update(**columns, applied_at=None, **due.RELEASED)
-    for workspace_id in workspaces:
-        doorbell.ring(QUEUE, workspace_id)
+    doorbell.ring_each(QUEUE, workspaces)
     return count
 
 

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from django.db import transaction
 
@@ -33,6 +33,11 @@ class Doorbell:
     def ring(self, queue: str, workspace_id: int) -> None:
         """Ring after the commit of the current transaction, at once where there is none."""
         transaction.on_commit(lambda: self._ring(queue, workspace_id), robust=True)
+
+    def ring_each(self, queue: str, workspace_ids: Iterable[int]) -> None:
+        """Ring for each of these workspaces, once."""
+        for workspace_id in set(workspace_ids):
+            self.ring(queue, workspace_id)
 
     def _ring(self, queue: str, workspace_id: int) -> None:
         now = time.monotonic()

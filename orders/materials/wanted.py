@@ -49,8 +49,7 @@ def want(materials: Iterable[Material], *, now: datetime) -> int:
     MaterialFile.objects.bulk_create(new, ignore_conflicts=True)
     MaterialFile.objects.filter(pk__in=again).update(due_at=now, attempts=0)
     if new or again:
-        for workspace_id in workspaces:
-            doorbell.ring(QUEUE, workspace_id)
+        doorbell.ring_each(QUEUE, workspaces)
     return len(new) + len(again)
 
 
@@ -77,8 +76,7 @@ def ask(sets: QuerySet[MaterialSet], *, now: datetime) -> int:
     found = list(sets.values_list("pk", "workspace"))
     rows = MaterialSet.objects.filter(pk__in=[pk for pk, _ in found])
     rows.update(fetched_at=None, attempts=0, due_at=now)
-    for workspace_id in {workspace_id for _, workspace_id in found}:
-        doorbell.ring(announced.QUEUE, workspace_id)
+    doorbell.ring_each(announced.QUEUE, (workspace_id for _, workspace_id in found))
     return len(found)
 
 

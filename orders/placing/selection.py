@@ -148,8 +148,7 @@ def confirm(group: uuid.UUID, *, seen: str, account: User, now: datetime) -> int
         if fingerprint(group, confirmed_at=now, state=State.READY) != seen:
             transaction.set_rollback(True)
             return 0
-        for workspace_id in members(group).values_list("workspace_id", flat=True)[:1]:
-            doorbell.ring(QUEUE, workspace_id)
+        doorbell.ring_each(QUEUE, members(group).values_list("workspace_id", flat=True)[:1])
     return count
 
 

@@ -66,7 +66,7 @@ def release(imports: QuerySet[Import], *, actor: AbstractBaseUser, now: datetime
         done=0,
         attempts=0,
     )
-    _ring(imports)
+    doorbell.ring_each(QUEUE, imports.order_by().values_list("workspace_id", flat=True))
     return count
 
 
@@ -85,7 +85,7 @@ def cancel(imports: QuerySet[Import], *, now: datetime) -> int:
         **due.RELEASED,
     )
     asked = wanted.filter(cancel_asked=False).update(cancel_asked=True)
-    _ring(imports)
+    doorbell.ring_each(QUEUE, imports.order_by().values_list("workspace_id", flat=True))
     return ended + asked
 
 
@@ -107,8 +107,3 @@ def _store(upload: "File[bytes]") -> tuple[int, str]:
     with os.fdopen(descriptor, "wb") as file:
         size = sum(file.write(chunk) for chunk in upload.chunks())
     return size, name
-
-
-def _ring(imports: QuerySet[Import]) -> None:
-    for workspace_id in set(imports.order_by().values_list("workspace_id", flat=True)):
-        doorbell.ring(QUEUE, workspace_id)
