@@ -1,12 +1,10 @@
-"""Placing an order in one go, as a command does it: session, products, instructions, order.
+"""Preparing an order in one go, as a command does it: session, products, instructions.
 
 Each step is remembered before the next one (A30-A33).
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-
-from django.contrib.auth.models import User
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError
@@ -15,40 +13,8 @@ from orders.models import PlacementState as State
 from orders.placing import session, settlement
 from orders.placing.choices import chosen_instructions, chosen_products
 from orders.placing.errors import AlreadySent, NoSuchChoice
-from orders.placing.sending import send
 from orders.placing.users import find_user
 from properties.models import Property
-
-
-def place(
-    workspace: Workspace,
-    *,
-    reference: str,
-    user: str,
-    products: Sequence[str],
-    instructions: Mapping[str, str | None] | None = None,
-    now: datetime,
-    actor: User | None = None,
-) -> Placement:
-    """Place an order for the property with `reference`, and say how it ended.
-
-    Args as for `prepare`. The placement is PLACED with its order, FAILED (nothing was ordered) or
-    UNCERTAIN.
-
-    Raises:
-        NoSuchChoice: a thing that was named does not exist; nothing was sent.
-        SyncError: the session could not be prepared; nothing was ordered.
-    """
-    ready = prepare(
-        workspace,
-        reference=reference,
-        user=user,
-        products=products,
-        instructions=instructions,
-        now=now,
-        actor=actor,
-    )
-    return send(ready, now=now)
 
 
 def prepare(
@@ -59,7 +25,6 @@ def prepare(
     products: Sequence[str],
     instructions: Mapping[str, str | None] | None = None,
     now: datetime,
-    actor: User | None = None,
     is_kept: bool = True,
 ) -> Placement:
     """Choose everything that an order needs; the placement is READY, and nothing is ordered.
@@ -69,13 +34,13 @@ def prepare(
         products: product ids or values such as GROUND_PHOTO; one named twice is ordered twice.
         instructions: "billing", "organization", "delivery" to the id of an option; the first option
             where one is left out.
-        actor: who of our people places it.
         is_kept: whether the placement is saved, step by step.
 
     Raises:
-        NoSuchChoice, SyncError: see `place`; a placement that is kept is FAILED then.
+        NoSuchChoice: a thing that was named does not exist.
+        SyncError: the session could not be opened. A placement that is kept is FAILED then.
     """
-    placement = draft(workspace, reference=reference, user=user, now=now, actor=actor)
+    placement = _draft(workspace, reference=reference, user=user, now=now)
     if is_kept:
         placement.save(force_insert=True)
     try:
@@ -93,14 +58,7 @@ def prepare(
     return placement
 
 
-def draft(
-    workspace: Workspace,
-    *,
-    reference: str,
-    user: str,
-    now: datetime,
-    actor: User | None = None,
-) -> Placement:
+def _draft(workspace: Workspace, *, reference: str, user: str, now: datetime) -> Placement:
     """Find the user and open the session (A30); the placement is not saved yet."""
     person = find_user(workspace, user)
     mine = Property.objects.filter(workspace=workspace, object_reference_id=reference).first()
@@ -113,7 +71,6 @@ def draft(
         user_reference_id=person.user_reference_id,
         not_before=now,
         created_at=now,
-        created_by=actor,
     )
     session.open_session(placement)
     return placement

@@ -17,11 +17,11 @@ from crm_sync.platform import transport
 from crm_sync.platform.events import Event, parse
 from orders.mirror import user_list
 from orders.models import Assignment, MaterialSet, Order, PlatformUser, StatusChange
-from orders.placing import placement
 from properties.models import Property
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM
 from tests.crm_sync.admin_pages import client_of
+from tests.placing import place_at_once
 from tests.wsgi import WsgiAdapter
 
 MIRROR = {
@@ -114,7 +114,7 @@ def place(workspace: Workspace, home: Property) -> Callable[..., Order]:
     """Return a function that places an order and gives it back as the mirror has it."""
 
     def place_one(*products: str) -> Order:
-        done = placement.place(
+        done = place_at_once(
             workspace,
             reference="SEED-1",
             user="AGENT-1",

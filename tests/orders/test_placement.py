@@ -10,11 +10,12 @@ from django.urls import reverse
 from crm_sync import registry
 from crm_sync.platform.errors import AuthError, TransientError
 from orders.models import Assignment, Order, Placement
-from orders.placing import placement, settlement
+from orders.placing import settlement
 from orders.placing.choices import PARTS
 from orders.placing.errors import AlreadySent, NoSuchChoice
 from orders.placing.sending import send
 from tests.orders.conftest import calls, lost, now, tell, timeline
+from tests.placing import place_at_once
 
 State = Placement.State
 POSTED = ("POST", "/v1/orders")
@@ -23,7 +24,7 @@ POSTED = ("POST", "/v1/orders")
 def order_one(workspace, **wishes) -> Placement:
     standard = {"reference": "SEED-1", "user": "AGENT-1", "products": ["GROUND_PHOTO"]}
     instructions = {part: wishes.pop(part) for part in PARTS if part in wishes}
-    return placement.place(workspace, now=now(), instructions=instructions, **(standard | wishes))
+    return place_at_once(workspace, now=now(), instructions=instructions, **(standard | wishes))
 
 
 def test_an_order_is_placed_and_mirrored(box, workspace, home):

@@ -37,14 +37,12 @@ def ready(workspace, home) -> Placement:
 
 
 def prepared(workspace: Workspace, *products: str) -> Placement:
-    return placement.prepare(
-        workspace,
-        reference="SEED-1",
-        user="AGENT-1",
-        products=products,
-        actor=account(),
-        now=now(),
+    made = placement.prepare(
+        workspace, reference="SEED-1", user="AGENT-1", products=products, now=now()
     )
+    made.created_by = account()
+    made.save(update_fields=["created_by"])
+    return made
 
 
 def account() -> User:

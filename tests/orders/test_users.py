@@ -20,13 +20,14 @@ from crm_sync.platform.errors import NotFoundError
 from crm_sync.workers import queues
 from orders.mirror import user_list
 from orders.models import Order, Placement, PlatformUser, UserList
-from orders.placing import changes, placement, settlement
+from orders.placing import changes, settlement
 from orders.placing.errors import NoSuchChoice
 from orders.placing.users import find_user, proposed_user
 from sandbox.app import Sandbox
 from sandbox.interface.switches import PLATFORMS
 from tests.conftest import PLATFORM, TOKEN
 from tests.orders.conftest import calls
+from tests.placing import place_at_once
 from tests.platforms import Between, Canned, Environ
 
 FIELDS = ("platform_id", "user_reference_id", "name", "email", "language", "phone", "country")
@@ -458,7 +459,7 @@ def test_an_order_is_refused_and_the_users_read_again_where_the_one_we_know_has_
     pull(workspace)
     del box.workspace.users["101"]
     with pytest.raises(NoSuchChoice, match=r"; or no user 'AGENT-1' any more \("):
-        placement.place(
+        place_at_once(
             workspace, reference="SEED-1", user="AGENT-1", products=["GROUND_PHOTO"], now=now()
         )
     assert go_on(workspace) == {"read": 2}
@@ -482,7 +483,7 @@ def test_an_order_of_nobody_by_id_is_never_tied_to_another_users_order(box, work
 
     between = Between(box, PLATFORM)
     between.reword = silent
-    sent = placement.place(
+    sent = place_at_once(
         workspace, reference="SEED-1", user="AGENT-2", products=["GROUND_PHOTO"], now=now()
     )
     assert (sent.state, sent.user_platform_id, sent.user_reference_id) == (

@@ -19,10 +19,10 @@ from crm_sync.inbox import store
 from crm_sync.jobs.due import DueModel
 from crm_sync.models import Gap, ReceivedEvent, Workspace
 from orders.models import Placement
-from orders.placing import placement
 from properties.models import Property
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM
+from tests.placing import place_at_once
 from tests.processes import Installation
 from tests.scale import judge as scale_judge
 from tests.scale.size import Result, table
@@ -104,7 +104,7 @@ def lived(transactional_db, workspace: Workspace, box: Sandbox, drain_all, tmp_p
 
 def place(workspace: Workspace) -> None:
     wishes = {"reference": "P-0", "user": "AGENT-1", "products": ["GROUND_PHOTO"]}
-    assert placement.place(workspace, now=now(), **wishes).state == Placement.State.PLACED
+    assert place_at_once(workspace, now=now(), **wishes).state == Placement.State.PLACED
 
 
 @on_the_database

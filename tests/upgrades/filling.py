@@ -37,6 +37,7 @@ from tests.api import encoded, program
 from tests.conftest import PLATFORM
 from tests.crm_sync.polls import happen, poll_now
 from tests.crm_sync.receivers import subscribe
+from tests.placing import place_at_once
 from tests.platforms import Between
 from tests.properties.test_full_feed_guard import as_idx
 from tests.wsgi import WsgiAdapter
@@ -112,17 +113,17 @@ def _feeds(workspace: Workspace, drain: Callable[[], object], folder: Path, boss
 
 def _orders(workspace: Workspace, box: Sandbox, drain: Callable[[], object], boss: Client) -> None:
     placed = {"user": "AGENT-1", "products": ["GROUND_PHOTO", "FLOOR_PLAN"], "now": now()}
-    delivered = placement.place(workspace, reference="A-1", **placed).order
+    delivered = place_at_once(workspace, reference="A-1", **placed).order
     for _ in range(9):
         box.step()
         box.deliver()
         drain()
     boss.get(reverse("admin:orders_order_change", args=[delivered.pk]))
-    cancelled = placement.place(workspace, reference="A-3", **placed).order
+    cancelled = place_at_once(workspace, reference="A-3", **placed).order
     changes.cancel(cancelled, user="AGENT-1", reason="sold", now=now())
     Between(box, PLATFORM).after = _lose_the_answer_to_an_order
     with suppress(OutcomeUnknown):
-        placement.place(workspace, reference="A-3", **placed)
+        place_at_once(workspace, reference="A-3", **placed)
     transport.MOUNTS[PLATFORM] = WsgiAdapter(box)
     call_command("forget_person", "photographer.one@example.com", stdout=StringIO())
 
@@ -137,7 +138,7 @@ def _left_over(workspace: Workspace, agent: User) -> None:
     edited = Property.objects.get(object_reference_id="A-3")
     edit(edited, {"title": "Edited"}, origin="ADMIN", now=now())
     order = {"reference": "A-3", "user": "AGENT-1", "products": ["GROUND_PHOTO"], "now": now()}
-    one = placement.prepare(workspace, actor=agent, **order)
+    one = placement.prepare(workspace, **order)
     confirmation.confirm(one, revision=one.revision, account=agent, now=now())
     selection.begin(Property.objects.filter(object_reference_id="F-1"), account=agent, now=now())
     event = json.dumps(sample("MARKETING_MATERIALS_READY", at=now(), fields={})).encode()
