@@ -1,7 +1,6 @@
 """Pure: when a message is tried again, and what an answer means (Standard Webhooks 1.0.0)."""
 
 import random
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 # From each attempt to the next; together three days.
@@ -15,13 +14,7 @@ LONGEST_RETRY_AFTER = 3600  # seconds
 GONE = 410
 
 
-def next_try(
-    attempts: int,
-    first_tried_at: datetime,
-    *,
-    now: datetime,
-    rng: Callable[[], float] = random.random,
-) -> datetime | None:
+def next_try(attempts: int, first_tried_at: datetime, *, now: datetime) -> datetime | None:
     """Return when a message is tried again after so many attempts; None when it is given up.
 
     Its age decides and not its attempts: a person, or a receiver that is back, may have caused
@@ -30,7 +23,7 @@ def next_try(
     if now - first_tried_at >= GIVE_UP_AFTER:
         return None
     delay = DELAYS[min(attempts, len(DELAYS)) - 1]
-    return now + delay * (1 + JITTER * rng())
+    return now + delay * (1 + JITTER * random.random())
 
 
 def retry_after(value: str) -> timedelta:

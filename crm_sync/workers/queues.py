@@ -91,8 +91,8 @@ class Drain:
             raise runner.Stop
 
 
-def put_off(claim: Claim[Row], error: Exception, **columns: Any) -> None:
-    """Reschedule a row that failed, later each time (I11).
+def put_off(claim: Claim[Row], **columns: Any) -> str:
+    """Reschedule a row that failed, later each time (I11); return the outcome.
 
     Args:
         columns: what else to write, such as the reason.
@@ -102,6 +102,7 @@ def put_off(claim: Claim[Row], error: Exception, **columns: Any) -> None:
     """
     attempts = claim.row.attempts + 1
     claim.finish(due_at=timezone.now() + due.backoff(attempts), attempts=attempts, **columns)
+    return "put off"
 
 
 def error_text(error: Exception) -> str:
@@ -242,7 +243,7 @@ class RowQueue(Generic[Row]):
     def failed(self, claim: Claim[Row], error: Exception) -> str:
         """Reschedule a row at which our own code failed, and return the outcome."""
         try:
-            put_off(claim, error, **{self.reason: error_text(error)}, **self.failure)
+            put_off(claim, **{self.reason: error_text(error)}, **self.failure)
         except due.LeaseLost:
             return runner.LOST
         return "failed"

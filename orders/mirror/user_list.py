@@ -62,15 +62,13 @@ def _read_page(claim: Claim[UserList], workspace: Workspace) -> str:
         page = workspace.client().user_page(claim.row.page)
     except SyncError as error:
         workspace.pause_for(error, timezone.now())
-        queues.put_off(claim, error, problem=queues.error_text(error))
-        return "put off"
+        return queues.put_off(claim, problem=queues.error_text(error))
     workspace.answered()
     try:
         with transaction.atomic():
             return _take(claim, page, begun_at=begun_at, now=timezone.now())
     except TransientError as error:  # nothing of this page is written
-        queues.put_off(claim, error, problem=queues.error_text(error))
-        return "put off"
+        return queues.put_off(claim, problem=queues.error_text(error))
 
 
 def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: datetime) -> str:
@@ -92,8 +90,7 @@ def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: dateti
     shown = sum(counts.values())
     if page.total is not None and shown < page.total:
         text = f"the platform says that it has {page.total} users, and its pages showed {shown}"
-        error = TransientError(text, unclear=False)
-        queues.put_off(claim, error, problem=text, walk=row.walk + 1, **FIRST_PAGE, **counts)
+        queues.put_off(claim, problem=text, walk=row.walk + 1, **FIRST_PAGE, **counts)
         return "incomplete"
     due_at = now if _is_due_again(row, begun_at=begun_at, now=now) else now + EVERY
     ended = {"read_at": now, "walk": row.walk + 1, "complete": row.walk}

@@ -88,8 +88,7 @@ def _tell(claim: Claim[PersonSettings], *, now: datetime) -> str:
         mail.send()
     except (OSError, SMTPException) as error:
         # The next try tells what happened meanwhile, too.
-        queues.put_off(claim, error, problem=queues.error_text(error), telling_until=None)
-        return "put off"
+        return queues.put_off(claim, problem=queues.error_text(error), telling_until=None)
     _told(claim, until, due_at=now + EVERY, mailed_at=now)
     return "sent"
 

@@ -47,8 +47,7 @@ def _work(claim: Claim[Placement], workspace: Workspace) -> str:
         return _end(claim, "not possible", state=state, problem=queues.error_text(error))
     except (TransientError, AuthError) as error:
         workspace.pause_for(error, timezone.now())
-        queues.put_off(claim, error, problem=queues.error_text(error))
-        return "put off"
+        return queues.put_off(claim, problem=queues.error_text(error))
 
 
 def _prepare(claim: Claim[Placement]) -> str:

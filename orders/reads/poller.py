@@ -55,8 +55,7 @@ def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row]) -> str
         return "not there" if isinstance(error, NotFoundError) else "refused"
     except (TransientError, AuthError) as error:
         workspace.pause_for(error, timezone.now())
-        queues.put_off(claim, error, problem=queues.error_text(error))
-        return "put off"
+        return queues.put_off(claim, problem=queues.error_text(error))
     workspace.answered()
     claim.finish(**{"attempts": 0, "problem": "", **columns})
     return "read"

@@ -6,7 +6,7 @@ ordinary push, which reads, merges and sends.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -46,7 +46,6 @@ def compare(
     workspace: Workspace,
     chosen: Iterable[int],
     *,
-    clock: Callable[[], datetime] = timezone.now,
     deadline: float | None = None,
     patience: float = PATIENCE,
 ) -> Iterator[Finding]:
@@ -67,10 +66,10 @@ def compare(
         if row is None:
             continue
         try:
-            with _room(workspace, clock, patience):
+            with _room(workspace, patience):
                 document = read(workspace.client(deadline=deadline), row).document
         except (TransientError, AuthError) as error:
-            workspace.pause_for(error, clock())
+            workspace.pause_for(error, timezone.now())
             silent += 1
             if isinstance(error, AuthError) or error.pauses:
                 raise Stopped(str(error)) from error
@@ -83,7 +82,7 @@ def compare(
             continue
         silent = 0
         workspace.answered()
-        yield compared(row, document, now=clock())
+        yield compared(row, document, now=timezone.now())
 
 
 def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -> Finding:
@@ -174,12 +173,12 @@ def _failed(row: Property, error: Exception) -> Finding:
 
 
 @contextmanager
-def _room(workspace: Workspace, clock: Callable[[], datetime], patience: float) -> Iterator[None]:
+def _room(workspace: Workspace, patience: float) -> Iterator[None]:
     """Wait until the workspace allows one more call, and hold the room for it (A8)."""
     end = time.monotonic() + patience
     while True:
         workspace.refresh_from_db(fields=["paused_until", "pauses", "problem"])
-        if workspace.is_paused(clock()):
+        if workspace.is_paused(timezone.now()):
             raise Stopped(f"the workspace is paused: {workspace.problem or 'no reason is noted'}")
         with slots.hold(workspace) as slot:
             if slot.count:

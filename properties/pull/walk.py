@@ -8,7 +8,7 @@ itself, so it is never called gone by mistake.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -39,7 +39,6 @@ log = logging.getLogger(__name__)
 def pull(
     workspace: Workspace,
     *,
-    clock: Callable[[], datetime] = timezone.now,
     size: int = PAGE_SIZE,
     deadline: float | None = None,
 ) -> Iterator[Walk]:
@@ -57,7 +56,7 @@ def pull(
     """
     client = workspace.client(deadline=deadline)
     walk, _ = Walk.objects.get_or_create(
-        workspace=workspace, finished_at=None, defaults={"started_at": clock()}
+        workspace=workspace, finished_at=None, defaults={"started_at": timezone.now()}
     )
     before = None
     while walk.finished_at is None:
@@ -67,7 +66,7 @@ def pull(
                 f"page {walk.page} of the list repeats the one before", unclear=False
             )
         before = items
-        _take(walk, items, is_last=is_last, now=clock())
+        _take(walk, items, is_last=is_last, now=timezone.now())
         walk.refresh_from_db()
         yield walk
     doorbell.ring(QUEUE, workspace.pk)

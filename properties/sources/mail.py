@@ -70,8 +70,7 @@ def _send(claim: Claim[Fetch]) -> str:
     try:
         written(row, to).send()
     except (OSError, SMTPException) as error:
-        queues.put_off(claim, error, problem=queues.error_text(error))
-        return "put off"
+        return queues.put_off(claim, problem=queues.error_text(error))
     claim.finish(due_at=None, told_at=timezone.now(), attempts=0, problem="")
     return "sent"
 
