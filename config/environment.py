@@ -1,6 +1,7 @@
 """Settings from the environment: a bad value ends the start in one line that names it."""
 
 import json
+import ssl
 import sys
 from collections.abc import Callable, Container
 from ipaddress import ip_network
@@ -74,6 +75,19 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
                     " between them, or unix. See .env.example."
                 ) from None
         return names
+
+    def certificates(self, var: str) -> str:
+        """Return the path of a file with certificates (PEM), "" where none is named."""
+        path = str(self.str(var, default=""))
+        if not path:
+            return path
+        try:
+            ssl.create_default_context(cafile=path)
+        except OSError:  # an SSLError is one
+            raise ImproperlyConfigured(
+                f"{var} is {path!r} and no file of certificates. See .env.example."
+            ) from None
+        return path
 
     def db_url(self, var: str, *args: Any, **options: Any) -> Any:
         """Return the database that an address names."""

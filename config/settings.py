@@ -87,6 +87,8 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[PUBL
 # Seconds that one call to the platform may take, first byte to last; a lease is three times as
 # long, and every other wait of the push follows from it (I13).
 CALL_DEADLINE = env.float("CALL_DEADLINE", default=20.0)
+# A file with the CAs that are trusted in calls to others; "": those of certifi.
+CA_BUNDLE = env.certificates("CA_BUNDLE")
 PUSH_THREADS = env.int("PUSH_THREADS", default=16)  # of one worker, within a workspace's limit (A8)
 CALLBACK_BODY_LIMIT = env.int("CALLBACK_BODY_LIMIT", default=256 * 1024)  # bytes (S7)
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without it there is no /metrics

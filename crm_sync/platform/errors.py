@@ -15,6 +15,7 @@ from dataclasses import dataclass
 CANNOT_CONNECT = "cannot connect"
 NOT_IN_TIME = "no whole answer within"
 NO_ANSWER = "no answer"
+BAD_CERTIFICATE = "the certificate is not accepted"
 TOO_MUCH = "the answer is larger than"
 # Of a workspace that cannot make a call.
 NO_CREDENTIALS = "has no credentials"

@@ -22,6 +22,7 @@ from crm_sync.platform.transport import (
     Call,
     HTTPPool,
     HTTPSPool,
+    ca_bundle,
     watched,
 )
 
@@ -247,7 +248,7 @@ def _send(
             _port(parts),
             timeout=timeout,
             cert_reqs="CERT_REQUIRED",
-            ca_certs=requests.utils.DEFAULT_CA_BUNDLE_PATH,
+            ca_certs=ca_bundle(),
             server_hostname=parts.hostname,
             assert_hostname=parts.hostname,
         )

@@ -19,6 +19,7 @@ class Kind(StrEnum):
     UNREACHABLE = "UNREACHABLE"
     SLOW = "SLOW"
     BROKEN_OFF = "BROKEN_OFF"
+    BAD_CERTIFICATE = "BAD_CERTIFICATE"
     UNREADABLE = "UNREADABLE"
     BUSY = "BUSY"
     DOWN = "DOWN"
@@ -45,6 +46,10 @@ MEANINGS: dict[Kind, tuple[str, str]] = {
     ),
     Kind.SLOW: ("The platform did not answer in time.", AGAIN),
     Kind.BROKEN_OFF: ("The connection to the platform broke off.", AGAIN),
+    Kind.BAD_CERTIFICATE: (
+        "The certificate of the platform is not accepted.",
+        f"{LASTS} at the address of the workspace, the certificate and CA_BUNDLE.",
+    ),
     Kind.UNREADABLE: (
         "The answer of the platform cannot be read.",
         f"{LASTS}, and tell the platform.",
@@ -100,6 +105,7 @@ _BEGINNINGS = {
     errors.CANNOT_CONNECT: Kind.UNREACHABLE,
     errors.NOT_IN_TIME: Kind.SLOW,
     errors.NO_ANSWER: Kind.BROKEN_OFF,
+    errors.BAD_CERTIFICATE: Kind.BAD_CERTIFICATE,
     errors.TOO_MUCH: Kind.UNREADABLE,
 }
 _STATUSES = {

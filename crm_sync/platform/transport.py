@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 import requests
+from django.conf import settings
 from requests.adapters import BaseAdapter, HTTPAdapter
 from requests.exceptions import ConnectTimeout, InvalidSchema, InvalidURL, MissingSchema
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -24,6 +25,7 @@ from urllib3.exceptions import HTTPError as Urllib3Error
 
 from crm_sync.platform.deadline import watchdog
 from crm_sync.platform.errors import (
+    BAD_CERTIFICATE,
     CANNOT_CONNECT,
     NO_ANSWER,
     NOT_IN_TIME,
@@ -33,6 +35,7 @@ from crm_sync.platform.errors import (
 
 CONNECT_TIMEOUT = 5.0  # seconds
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
+BAD_CERTIFICATE_OF_SSL = "certificate verify failed"  # the words of the ssl module
 
 HEADERS = dict(requests.utils.default_headers())
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -71,6 +74,11 @@ class Call:
                 self.sock.shutdown(socket.SHUT_RDWR)
             except OSError:
                 self.sock = None  # closed by the other side meanwhile
+
+
+def ca_bundle() -> str:
+    """Return the path of the file with the CAs that are trusted."""
+    return settings.CA_BUNDLE or str(requests.utils.DEFAULT_CA_BUNDLE_PATH)
 
 
 class _Local(threading.local):
@@ -187,6 +195,7 @@ def _send(
             _prepared(method, url, headers, params, json),
             stream=True,
             timeout=(min(CONNECT_TIMEOUT, deadline), deadline),
+            verify=ca_bundle(),
         )
         with response:
             body = _read(response, what)
@@ -257,12 +266,19 @@ def _read(response: requests.Response, what: str) -> bytes:
 
 
 def _never_sent(error: Exception) -> bool:
-    """Tell whether the request cannot have reached the platform: the connection was refused."""
+    """Tell whether the request cannot have reached the platform: no connection, or not to it."""
     text = repr(error)
-    return "NewConnectionError" in text or "NameResolutionError" in text
+    return any(
+        sign in text
+        for sign in ("NewConnectionError", "NameResolutionError", BAD_CERTIFICATE_OF_SSL)
+    )
 
 
 def _reason(error: Exception) -> str:
+    text = repr(error)
+    if BAD_CERTIFICATE_OF_SSL in text:
+        why = text.partition(f"{BAD_CERTIFICATE_OF_SSL}: ")[2].partition(" (_ssl")[0]
+        return f"{BAD_CERTIFICATE} ({why})"
     if _never_sent(error):
         return CANNOT_CONNECT
     return f"{NO_ANSWER} ({type(error).__name__})"

@@ -33,6 +33,9 @@ UNFIT = {
         "DATABASE_URL is no address that we know: .env.example shows one."
     ),
     "DATABASE_URL=mysql://u:canary@h/x": "DATABASE_URL must name a PostgreSQL or SQLite database.",
+    "CA_BUNDLE=/nowhere/ca.pem": (
+        "CA_BUNDLE is '/nowhere/ca.pem' and no file of certificates. See .env.example."
+    ),
     "EMAIL_URL=pigeon://u:canary@h": (
         "EMAIL_URL is no address that we know: .env.example shows one."
     ),

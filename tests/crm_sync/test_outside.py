@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-import requests
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -19,7 +18,7 @@ from crm_sync.platform import outside
 from crm_sync.platform.addresses import is_public
 from crm_sync.platform.errors import RejectedError, TransientError
 from crm_sync.platform.outside import RequestOptions
-from tests.crm_sync.sockets import OK, Server, answering, free_port, saying, serving
+from tests.crm_sync.sockets import OK, Server, Talk, answering, free_port, saying, serving
 
 HERE = ["127.0.0.1"]
 INSIDE = "the address leads into our own network"
@@ -205,25 +204,30 @@ def certificate(folder: Path, name: str) -> Path:
     return path
 
 
+def secure(talk: Talk, pem: Path) -> Server:
+    """Return a server that speaks TLS with that certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem)
+
+    class Secure(Server):
+        def _serve(self, connection: socket.socket) -> None:
+            with contextlib.suppress(OSError):
+                super()._serve(context.wrap_socket(connection, server_side=True))
+
+    return Secure(talk)
+
+
 @pytest.mark.parametrize(
     ("name", "is_trusted", "arrives"),
     [("localhost", True, True), ("localhost", False, False), ("another.test", True, False)],
 )
 def test_the_certificate_must_be_that_of_the_name_that_was_asked(
-    tmp_path, monkeypatch, name, is_trusted, arrives
+    tmp_path, settings, name, is_trusted, arrives
 ):
     pem = certificate(tmp_path, name)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(pem)
     if is_trusted:
-        monkeypatch.setattr(requests.utils, "DEFAULT_CA_BUNDLE_PATH", str(pem))
-
-    class Secure(Server):
-        def _serve(self, connection) -> None:
-            with contextlib.suppress(OSError):
-                super()._serve(context.wrap_socket(connection, server_side=True))
-
-    server = Secure(answering(b"whole"))
+        settings.CA_BUNDLE = str(pem)
+    server = secure(answering(b"whole"), pem)
     try:
         url = f"https://localhost:{server.port}/"
         if arrives:

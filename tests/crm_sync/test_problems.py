@@ -16,6 +16,7 @@ from crm_sync.templatetags.problems import problem_cell
 from sandbox.faults.rules import REFUSALS
 from tests.conftest import PLATFORM, TOKEN
 from tests.crm_sync.sockets import answering, free_port, saying, serving
+from tests.crm_sync.test_outside import certificate, secure
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CALL = "GET http://platform.test/v1/webhooks"
@@ -111,6 +112,21 @@ def test_a_platform_that_is_down_silent_or_broken_is_told_apart():
     assert kinds == [
         *(Kind.UNREACHABLE, Kind.SLOW, Kind.BROKEN_OFF, Kind.UNREADABLE, Kind.UNREADABLE)
     ]
+
+
+def test_a_ca_of_our_own_is_trusted_where_ca_bundle_names_it(tmp_path, settings):
+    pem = certificate(tmp_path, "localhost")
+    server = secure(answering(b'{"content": []}'), pem)
+    try:
+        client = client_at(f"https://localhost:{server.port}")
+        error = failed(client)
+        assert explain(str(error)).kind is Kind.BAD_CERTIFICATE
+        assert (error.unclear, server.requests) == (False, [])
+        assert str(error).endswith("(self-signed certificate)")
+        settings.CA_BUNDLE = str(pem)
+        assert client.get_property("1").document == {"content": []}
+    finally:
+        server.close()
 
 
 def test_a_workspace_without_credentials_says_so(db):

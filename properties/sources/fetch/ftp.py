@@ -10,9 +10,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
 
-import requests
-
-from crm_sync.platform import outside
+from crm_sync.platform import outside, transport
 from properties.sources.address import IMPLICIT_TLS
 from properties.sources.fetch.remote import path_of
 from properties.sources.fetch.wanted import (
@@ -68,7 +66,7 @@ class _Secure(ftplib.FTP_TLS):
 def _connection(place: Place) -> ftplib.FTP:
     """Connect to an address that was checked, and to no other (S13)."""
     one = place.address
-    context = ssl.create_default_context(cafile=requests.utils.DEFAULT_CA_BUNDLE_PATH)
+    context = ssl.create_default_context(cafile=transport.ca_bundle())
     is_secure = one.scheme == "ftps"
     server: ftplib.FTP = _Secure(context=context) if is_secure else ftplib.FTP()  # noqa: S321 - senders have no other
     connection = outside.connect(one.host, one.port, place.inside, timeout=SILENCE)

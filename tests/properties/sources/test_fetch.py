@@ -196,10 +196,10 @@ def test_an_odd_name_is_asked_for_as_it_is(folder, server, name):
 
 # --- FTPS ---
 @pytest.mark.parametrize("is_trusted", [True, False])
-def test_ftps_asks_for_the_certificate_of_the_name(folder, tmp_path, monkeypatch, is_trusted):
+def test_ftps_asks_for_the_certificate_of_the_name(folder, tmp_path, settings, is_trusted):
     pem = certificate(tmp_path, "localhost")
     if is_trusted:
-        monkeypatch.setattr(requests.utils, "DEFAULT_CA_BUNDLE_PATH", str(pem))
+        settings.CA_BUNDLE = str(pem)
     with ftp_server(folder, certificate=pem) as port:
         url = f"ftps://localhost:{port}/out/unload.txt"
         if is_trusted:
