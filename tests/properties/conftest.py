@@ -1,6 +1,7 @@
 """A workspace that no call reaches, and people of each kind."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import Permission, User
@@ -14,6 +15,13 @@ from tests.properties.virtual import World, virtual_clock
 @pytest.fixture
 def main(db) -> Workspace:
     return Workspace.objects.create(slug="main", base_url="http://platform.test")
+
+
+@pytest.fixture
+def data_dir(settings, tmp_path) -> Path:
+    """Return an empty folder for the files of imports."""
+    settings.DATA_DIR = tmp_path
+    return tmp_path
 
 
 @pytest.fixture

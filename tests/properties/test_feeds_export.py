@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from openpyxl import load_workbook
@@ -20,6 +19,7 @@ from properties.feeds.swissrets.writer import WHOLE, write_json
 from properties.feeds.table.writer import Names, write_csv, write_xlsx
 from properties.models import Property
 from tests.properties import documents
+from tests.properties.test_commands import run
 
 ROOT = Path(__file__).parents[2]
 NOW = datetime(2026, 5, 4, 6, tzinfo=UTC)
@@ -235,15 +235,6 @@ def test_what_appears_while_the_export_runs_is_reported(tmp_path):
 
 
 # --- the command
-
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    """Run a command; its exit code, standard output and the error line."""
-    try:
-        call_command(*map(str, arguments))
-    except CommandError as error:
-        return error.returncode, capsys.readouterr().out, str(error)
-    return 0, capsys.readouterr().out, ""
 
 
 FEEDS = ["swissrets.xml", "swissrets.json", "idx/unload.txt", "properties.csv"]

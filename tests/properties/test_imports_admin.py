@@ -27,10 +27,7 @@ MAY = ("view_import", "add_import", "change_property", "view_property")
 State = Import.State
 
 
-@pytest.fixture(autouse=True)
-def data_dir(settings, tmp_path) -> Path:
-    settings.DATA_DIR = tmp_path
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("data_dir")
 
 
 def page_at(row: Import) -> str:

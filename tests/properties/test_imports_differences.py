@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -22,11 +21,7 @@ from tests.properties.test_full_feed_guard import as_json
 from tests.properties.test_imports_admin import page_at
 from tests.properties.uploaded import CANARY, fresh, table, upload, work
 
-
-@pytest.fixture(autouse=True)
-def data_dir(settings, tmp_path) -> Path:
-    settings.DATA_DIR = tmp_path
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("data_dir")
 
 
 def looked_at(workspace, user, content: bytes, name: str = "stock.csv"):

@@ -39,10 +39,7 @@ State = Import.State
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
-@pytest.fixture(autouse=True)
-def data_dir(settings, tmp_path) -> Path:
-    settings.DATA_DIR = tmp_path
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("data_dir")
 
 
 @pytest.fixture

@@ -146,3 +146,29 @@ def hooked(client) -> Client:
     """A client whose workspace has a webhook."""
     assert client.put("/v1/webhooks", json={"url": HOOK, "method": "POST"}).status_code == 201
     return client
+
+
+def placed(client, *products):
+    """Place an order; the order, and the ids of its assignments."""
+    order = client.order(*products)
+    return order, [one["id"] for one in order["assignments"]]
+
+
+def status(client, order_id):
+    return client.get(f"/v1/orders/{order_id}").json()["status"]
+
+
+def steps(box, assignment_id, number):
+    for _ in range(number):
+        assert box.advance(assignment_id) is True
+
+
+def configure(client, **fields):
+    return client.put("/v1/webhooks", json={"url": HOOK, "method": "POST", **fields})
+
+
+def ring(box, callback=None):
+    """Emit one event and send it."""
+    box.marketing_ready("201", "LINKEDIN")
+    assert box.deliver() == 1
+    return callback.requests[-1] if callback else None

@@ -9,20 +9,9 @@ import uuid
 import pytest
 
 from sandbox.state import callbacks
-from tests.sandbox.conftest import HOOK
+from tests.sandbox.conftest import HOOK, configure, ring
 
 NOW = "2026-03-02T08:30:00.000000Z"
-
-
-def configure(client, **fields):
-    return client.put("/v1/webhooks", json={"url": HOOK, "method": "POST", **fields})
-
-
-def ring(box, callback=None):
-    """Emit one event and send it."""
-    box.marketing_ready("201", "LINKEDIN")
-    assert box.deliver() == 1
-    return callback.requests[-1] if callback else None
 
 
 # §5.2

@@ -4,21 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.sandbox.conftest import placed, status, steps
+
 PHOTO, DRONE, PLAN, ENERGY, REGISTER = "11", "12", "13", "17", "18"
-
-
-def placed(client, *products):
-    order = client.order(*products)
-    return order, [one["id"] for one in order["assignments"]]
-
-
-def status(client, order_id):
-    return client.get(f"/v1/orders/{order_id}").json()["status"]
-
-
-def steps(box, assignment_id, number):
-    for _ in range(number):
-        assert box.advance(assignment_id) is True
 
 
 # §3.3

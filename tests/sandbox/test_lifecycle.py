@@ -11,6 +11,7 @@ from sandbox.interface.lifecycle import (
     next_order_status,
     next_status,
 )
+from tests.sandbox.conftest import placed, status, steps
 
 PHOTO, DRONE, PLAN, ENERGY, REGISTER = "11", "12", "13", "17", "18"
 
@@ -21,20 +22,6 @@ TO_STATUS = {  # how a photo assignment gets there
     "IN_PRODUCTION": 3,
     "DELIVERED": 4,
 }
-
-
-def placed(client, *products):
-    order = client.order(*products)
-    return order, [one["id"] for one in order["assignments"]]
-
-
-def status(client, order_id):
-    return client.get(f"/v1/orders/{order_id}").json()["status"]
-
-
-def steps(box, assignment_id, number):
-    for _ in range(number):
-        assert box.advance(assignment_id) is True
 
 
 # §3.1

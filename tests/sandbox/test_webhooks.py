@@ -7,20 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.sandbox.conftest import HOOK, refusal
+from tests.sandbox.conftest import HOOK, configure, refusal, ring
 
 NOW = "2026-03-02T08:30:00.000000Z"
-
-
-def configure(client, **fields):
-    return client.put("/v1/webhooks", json={"url": HOOK, "method": "POST", **fields})
-
-
-def ring(box, callback=None):
-    """Emit one event and send it."""
-    box.marketing_ready("201", "LINKEDIN")
-    assert box.deliver() == 1
-    return callback.requests[-1] if callback else None
 
 
 # §4.1
