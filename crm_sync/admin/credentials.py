@@ -50,14 +50,14 @@ class CredentialsForm(forms.Form):
     base_url = forms.CharField(
         label="Base address of the platform", max_length=500, widget=UnfoldAdminTextInputWidget
     )
-    token = SecretField(label="Fixed token", help_text="Either this,")
+    token = SecretField(label="Fixed token", help_text="Or a client id and its secret.")
     client_id = forms.CharField(
         required=False,
         max_length=255,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-        help_text="or a client id",
+        help_text="Instead of a fixed token.",
     )
-    secret = SecretField(label="Client secret", help_text="and its secret.")
+    secret = SecretField(label="Client secret", help_text="That of the client id.")
     unchecked = forms.BooleanField(label=WITHOUT_CHECK, required=False, widget=UnfoldBooleanWidget)
 
     def __init__(

@@ -21,6 +21,14 @@ from properties.feeds.idx.mapping import BadFlags, mapping
 from properties.imports.missing import EXEMPT
 from properties.models import Sender
 
+HELP = {
+    "language": "Two letters, such as de: that of the texts in IDX, which does not say it.",
+    "flags": "For IDX: a column, and the field of ours that its flag sets.",
+    "sheet": "For Excel: the name of the sheet. Empty: the first one with a table.",
+    "header_row": "For tables: the row with the names of the columns. 0: it is found.",
+    "columns": 'For tables: a column of the file, and ours, such as {"Ort": "address.locality"}.',
+}
+
 
 class SenderForm(ModelForm):
     """What a feed does not say about itself."""
@@ -29,6 +37,8 @@ class SenderForm(ModelForm):
         super().__init__(*args, **kwargs)
         for name in {"flags", "columns"} & self.fields.keys():
             self.fields[name].widget.attrs["rows"] = 3
+        for name in HELP.keys() & self.fields.keys():
+            self.fields[name].help_text = HELP[name]
         if "missing_state" in self.fields:  # a viewer gets none of them
             states = [one for one in AVAILABILITY_STATES if one != EXEMPT]
             self.fields["missing_state"] = forms.ChoiceField(

@@ -13,12 +13,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from crm_sync.access import within
 from crm_sync.admin.ui.base import action
-from crm_sync.admin.ui.cells import badge, exact_moment, link, moment, page_of, two_lines
+from crm_sync.admin.ui.cells import badge, exact_moment, link, page_of, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
-from crm_sync.text import capitalized
+from crm_sync.text import capitalized, counted
 from properties.admin.import_page import badge_of
 from properties.admin.source_form import SourceForm
 from properties.admin.source_state import standing, state_badge, with_last_import
@@ -43,7 +43,7 @@ def schedule_of(row: Source) -> str:
         return "Only when somebody asks"
     if row.daily_at is not None:
         return f"Daily at {row.daily_at:%H:%M} {timezone.get_default_timezone_name()}"
-    return f"Every {row.every_minutes} minutes"
+    return f"Every {counted(row.every_minutes or 0, 'minute')}"
 
 
 @admin.register(Source)
@@ -73,8 +73,8 @@ class SourceAdmin(ScopedAdmin):
     )
     state_ = column("state", lambda row: state_badge(row, timezone.now()))
     schedule = column("schedule", schedule_of)
-    fetched = moment_column("last look", "fetched_at")
-    changed = moment_column("last new", "changed_at")
+    fetched = moment_column("last fetch", "fetched_at")
+    changed = moment_column("last new feed", "changed_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Load everything but the secret, and whether there is one."""
@@ -156,7 +156,7 @@ class SourceAdmin(ScopedAdmin):
         rows = Source.objects.filter(pk__in=[row.pk for row in queryset])
         count = rows.update(due_at=timezone.now(), **columns)
         self.note(request, rows.defer("secret"), text)
-        messages.success(request, f"A worker looks in a moment: {count}.")
+        messages.success(request, f"A worker fetches in a moment: {count}.")
         only = rows.only("pk").first() if count == 1 else None
         return HttpResponseRedirect(page_of(only) if only else request.get_full_path())
 
@@ -179,9 +179,9 @@ def _facts(row: Any, now: Any) -> list[tuple[str, object]]:
         ("Password", "Stored" if row.has_secret else "None"),
         ("Key of the server", fingerprint(row.host_key) if row.host_key else ""),
         ("Schedule", schedule_of(row)),
-        ("Next look", moment(row.due_at, now) if row.due_at else ""),
-        ("Last look", exact_moment(row.fetched_at, now)),
-        ("Last new", exact_moment(row.changed_at, now)),
+        ("Next fetch", exact_moment(row.due_at, now) if row.due_at else ""),
+        ("Last fetch", exact_moment(row.fetched_at, now)),
+        ("Last new feed", exact_moment(row.changed_at, now)),
         ("Mail to", row.mail_to.replace("\n", ", ")),
     ]
 

@@ -55,6 +55,12 @@ class SourceForm(ModelForm):
             "mail_to": UnfoldAdminTextareaWidget(attrs={"rows": 2}),
         }
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "daily_at" in self.fields:  # a viewer gets none of them
+            zone = timezone.get_default_timezone_name()
+            self.fields["daily_at"].help_text = f"By the clock of the installation: {zone}."
+
     def clean_address(self) -> str:
         """Refuse what is no address, in words."""
         text = str(self.cleaned_data["address"]).strip()

@@ -72,8 +72,8 @@ def render(platform: Platform, refused: str = "") -> bytes:
         "".join(_order(platform, order) for order in orders)
         or _empty("No orders yet. Place one by POST /v1/orders."),
         '<div class="two"><section>',
-        f"<h2>Deliveries <small>{_waiting(platform)}</small></h2>",
-        _deliveries(workspace.history[::-1]),
+        f"<h2>Callbacks <small>{_waiting(platform)}</small></h2>",
+        _callbacks(workspace.history[::-1]),
         "</section><section><h2>Last calls</h2>",
         _calls(list(islice(reversed(platform.calls), CALLS))),
         "</section></div>",
@@ -228,12 +228,12 @@ def _hidden(name: str) -> str:
     return f'<input type="hidden" name="{name}" value="">'
 
 
-def _deliveries(records: list[Document]) -> str:
+def _callbacks(records: list[Document]) -> str:
     rows = []
     for record in records:
         event, answer = record["payload"], str(record.get("statusCode", "no answer"))
         good = record["success"]
-        outcome = _pill(f"{'delivered' if good else 'failed'} {answer}", "good" if good else "bad")
+        outcome = _pill(f"{'answered' if good else 'failed'} {answer}", "good" if good else "bad")
         subject = event.get("orderId") or event.get("propertyId", "")
         if not good:
             outcome += f" <small>{escape(record['errorMessage'])}</small>"
