@@ -105,7 +105,9 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
             return read(var, *args, **options)
         except (ValueError, KeyError, ImproperlyConfigured):
             example = ".env.example shows one"
-            raise ImproperlyConfigured(f"{var} is no address that we know: {example}.") from None
+            raise ImproperlyConfigured(
+                f"{var} is not an address that we know: {example}."
+            ) from None
 
 
 def _is_in_range(name: str, value: float) -> bool:
@@ -114,7 +116,7 @@ def _is_in_range(name: str, value: float) -> bool:
 
 def _unfit(name: str, said: str | None, cast: Any) -> ImproperlyConfigured:
     if cast is json.loads:  # a document may hold a secret (S5)
-        return ImproperlyConfigured(f"{name} is no JSON document. See .env.example.")
+        return ImproperlyConfigured(f"{name} is not a JSON document. See .env.example.")
     kind = KINDS.get(cast, "one that we know")
     return ImproperlyConfigured(f"{name} is {said!r} and not {kind}. See .env.example.")
 

@@ -9,7 +9,7 @@ def read_json(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is no JSON, or it holds NaN, Infinity or a number too large for a float.
+        ValueError: it is not JSON, or it holds NaN, Infinity or a number too large for a float.
     """
     try:
         return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
@@ -25,4 +25,4 @@ def _finite(text: str) -> float:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

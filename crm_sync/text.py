@@ -9,7 +9,7 @@ from typing import Any
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _PLAIN = json.JSONEncoder(ensure_ascii=False)
 # The same as JSON can bring it: escaped, as bytes of UTF-8, or in UTF-16 and 32, which are full of
-# NUL. A raw NUL in a text is no JSON.
+# NUL. A raw NUL in a text is not JSON.
 _MAY_BE_UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\xed[\xa0-\xbf]|\x00")
 
 

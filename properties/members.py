@@ -143,7 +143,7 @@ def _by_key(path: str, items: Any) -> dict[Key, Any] | None:
 
 
 def _key(item: Any, names: tuple[str, ...]) -> Key | None:
-    """Return the key of an entry; None where it is no object or its first part is missing."""
+    """Return the key of an entry; None where it is not an object or its first part is missing."""
     values = [item.get(name) for name in names] if isinstance(item, dict) else [None]
     key = tuple(value if isinstance(value, str) else "" for value in values)
     return key if key[0] else None

@@ -229,7 +229,7 @@ def _check_host(environ: Environ, allowed: frozenset[str]) -> None:
     host = str(environ.get("HTTP_HOST") or "").casefold()
     name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
     if host and "*" not in allowed and name not in allowed:
-        raise Refused(403, f"{name!r} is no name of this sandbox: start it with --allow-host")
+        raise Refused(403, f"{name!r} is not a name of this sandbox: start it with --allow-host")
 
 
 def _check_origin(environ: Environ) -> None:

@@ -153,7 +153,7 @@ def discard_body(environ: Mapping[str, Any]) -> None:
 
 
 def parse_body(content: bytes) -> Document:
-    """The JSON object of a body, else a 400; NaN and numbers out of range are no JSON."""
+    """The JSON object of a body, else a 400; NaN and numbers out of range are not JSON."""
     try:
         value = json.loads(content, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:

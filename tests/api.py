@@ -29,7 +29,7 @@ class Program:
         self.client = Client(raise_request_exception=False)
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> HttpResponse:
-        """Send a call; a body that is no text or bytes goes out as JSON."""
+        """Send a call; a body that is neither text nor bytes goes out as JSON."""
         sent = body if isinstance(body, str | bytes) else b"" if body is None else json.dumps(body)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.token:

@@ -31,7 +31,7 @@ class PersonForm(UserChangeForm):  # type: ignore[misc]
         Workspace.objects.only("pk", "slug").order_by("slug"),  # no secret (S5)
         required=False,
         widget=FilteredSelectMultiple("workspaces", is_stacked=False),
-        help_text="What agents and people who only look see. Operators and superusers see all.",
+        help_text="Agents and those who may only look see these. Operators and superusers see all.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

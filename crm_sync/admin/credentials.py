@@ -70,7 +70,7 @@ class CredentialsForm(forms.Form):
         own_password.ask(self, request)
 
     def clean_slug(self) -> str:
-        """Refuse what is no name, or the name of another workspace."""
+        """Refuse what is not a name, or the name of another workspace."""
         slug: str = self.cleaned_data["slug"]
         if fault := connecting.slug_fault(slug):
             raise forms.ValidationError(f"This {fault}.")

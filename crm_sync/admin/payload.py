@@ -6,7 +6,7 @@ import json
 def readable(body: bytes) -> tuple[str, bool]:
     """Return the body as text, and whether it is JSON (then indented).
 
-    What is no JSON is shown as the bytes that came: an unreadable body is a finding, and a
+    What is not JSON is shown as the bytes that came: an unreadable body is a finding, and a
     guessed encoding would hide it.
     """
     try:
@@ -18,7 +18,7 @@ def readable(body: bytes) -> tuple[str, bool]:
 
 
 def indented(text: str) -> str:
-    """Return the JSON of a text indented; what is no JSON, or was cut, stays as it is."""
+    """Return the JSON of a text indented; what is not JSON, or was cut, stays as it is."""
     try:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):

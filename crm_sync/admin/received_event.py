@@ -152,7 +152,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
         if count:
             messages.success(request, text)
         else:
-            messages.warning(request, "Nothing here is failed or not understood.")
+            messages.warning(request, "None of these has failed or was not understood.")
 
     def page_context(self, request: HttpRequest, received_event: Any) -> dict[str, Any]:
         may_act = self.has_act_permission(request)

@@ -36,7 +36,7 @@ def ask_to_replay(
     try:
         found = preview(rows, now=timezone.now())
     except DatabaseError:
-        messages.error(request, "Workers hold these rows just now: try it again in a moment.")
+        messages.error(request, "Workers have leased these rows: try again in a moment.")
         return None
     context = {
         "title": "Replay",
@@ -54,7 +54,7 @@ def _done(request: HttpRequest, rows: list[ReceivedEvent], done: Replayed) -> Ht
     if done.waiting:
         messages.info(request, f"They wait for a worker already: {done.waiting}.")
     if done.cleared:
-        messages.warning(request, f"Their bytes were removed with time: {done.cleared}.")
+        messages.warning(request, f"Removed after their retention time: {done.cleared}.")
     if len(rows) == 1:
         return HttpResponseRedirect(page_of(rows[0]))
     return HttpResponseRedirect(list_of("crm_sync.receivedevent"))

@@ -65,7 +65,7 @@ class SubscriptionForm(ModelForm):
         return cleaned
 
     def clean_address(self) -> str:
-        """Refuse what is no address, and say why."""
+        """Refuse what is not an address, and say why."""
         text = str(self.cleaned_data["address"]).strip()
         if found := fault(text):
             raise forms.ValidationError(f"{capitalized(found)}.")

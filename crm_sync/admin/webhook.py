@@ -250,7 +250,9 @@ def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: dat
         raise NotNow(f"The workspace is paused until {exact(workspace.paused_until)}. {problem}")
     with slots.hold(workspace) as held:
         if not held.count:
-            raise NotNow("Workers have as much under way as may be: try it again in a moment.")
+            raise NotNow(
+                "The workers use all calls that the workspace allows: try again in a moment."
+            )
         return call(workspace)
 
 

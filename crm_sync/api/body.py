@@ -29,7 +29,7 @@ class JsonObject(BaseParser):
 
         Raises:
             TooLarge: it has more bytes than API_BODY_LIMIT.
-            ParseError: it is no JSON object, or holds too many levels.
+            ParseError: it is not a JSON object, or holds too many levels.
         """
         limit = settings.API_BODY_LIMIT
         if "Transfer-Encoding" in (parser_context or {})["request"].headers:
@@ -40,7 +40,7 @@ class JsonObject(BaseParser):
         try:
             found = read_json(body)
         except ValueError as error:
-            raise ParseError(f"The body is no JSON: {error}") from None
+            raise ParseError(f"The body is not JSON: {error}") from None
         if not isinstance(found, dict):
             raise ParseError("The body must be a JSON object.")
         if _depth(found) > DEEPEST:

@@ -92,7 +92,7 @@ def _errors(live: Live) -> dict[str, Seen]:
     body = one.document
     names = sorted(body) if isinstance(body, dict) else []
     usual = {"status", "error", "message", "errors"}
-    says = f"An error has {listed(names)}." if names else "An error is no JSON object."
+    says = f"An error has {listed(names)}." if names else "An error is not a JSON object."
     return {
         "A4": Seen(bool(names) and set(names) <= usual, says),
         "A5": Seen(one.status == 404, f"An unknown id is answered with {one.status}."),

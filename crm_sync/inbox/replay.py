@@ -141,7 +141,7 @@ def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Preview]:
 def _left_alone(one: ReceivedEvent) -> Preview:
     """Return why a received event is not played; replaced by its preview if it is."""
     if one.cleared_at is not None:
-        return Preview(one, "", "Its bytes were removed when their time had come.")
+        return Preview(one, "", "Its bytes were removed after their retention time.")
     if one.state == State.RECEIVED:
         return Preview(one, "", "It waits for a worker already.")
     return Preview(one, "", "A worker has it just now.")

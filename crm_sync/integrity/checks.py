@@ -63,7 +63,7 @@ def received_events(workspace_id: int, now: datetime) -> CheckGroup:
                 & ~Q(state=State.EARLY, due_at__lt=F("occurred_at")),
             ),
             Invariant(
-                "was applied, and so was another receipt of this event",
+                "was applied, and so was another copy of this event",
                 is_first & Q(canonical_digest__in=applied_twice),
             ),
             Invariant(

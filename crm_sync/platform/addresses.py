@@ -25,7 +25,7 @@ def fault(address: str) -> str:
         is_web = False
     # A host, and paths can be put behind it: no user, no query, no spaces.
     if not is_web or len(address) > LONGEST or re.search(r"[\s?#@\\]|[^\x21-\x7e]", address):
-        return "is no http(s) address"
+        return "is not an http(s) address"
     if parts.scheme == "http" and not is_local(parts.hostname or ""):
         return "would send the token unencrypted: it must begin with https://"
     return ""
@@ -34,7 +34,7 @@ def fault(address: str) -> str:
 def resolved(address: str, base_url: str) -> str:
     """Return an address of the platform as an absolute one (A51).
 
-    One that is relative leads from the base address; "" and what is no address stay as they are.
+    One that is relative leads from the base address; "" and what is not one stay as they are.
     """
     try:
         return urljoin(f"{base_url.rstrip('/')}/", address) if address else ""

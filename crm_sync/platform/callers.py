@@ -53,5 +53,5 @@ def fault(names: Iterable[str]) -> str:
         try:
             ip_network(name, strict=False)
         except ValueError:
-            return f"{name} is no address and no network like 192.0.2.0/24"
+            return f"{name} is neither an address nor a network such as 192.0.2.0/24"
     return ""

@@ -93,7 +93,7 @@ def parse(body: bytes) -> Event:
         if name not in fields or (fields[name] is None and name not in NULLABLE):
             raise NotUnderstood(f"{kind} without {name}")
         if isinstance(fields[name], dict | list):
-            raise NotUnderstood(f"{name} is no text: {fields[name]!r}"[:200])
+            raise NotUnderstood(f"{name} is not a text: {fields[name]!r}"[:200])
     clock = "timestamp" if "timestamp" in REQUIRED[kind] else "occurredAt"
     event = Event(kind, read_moment(clock, fields[clock]), canonical_digest(fields), fields)
     event.moment("scheduledAt")
@@ -108,9 +108,9 @@ def parse_document(body: bytes) -> dict[str, Any]:
     except RecursionError:
         raise NotUnderstood("the JSON is nested too deeply") from None
     except UnicodeDecodeError:
-        raise NotUnderstood("no JSON: the bytes are not UTF-8") from None
+        raise NotUnderstood("not JSON: the bytes are not UTF-8") from None
     except ValueError as error:
-        raise NotUnderstood(f"no JSON: {error}"[:200]) from None
+        raise NotUnderstood(f"not JSON: {error}"[:200]) from None
     if not isinstance(document, dict):
         raise NotUnderstood(f"a JSON {JSON_NAMES[type(document)]} where an object belongs")
     if _is_deeper(document, DEPTH_LIMIT):
@@ -146,7 +146,7 @@ def read_moment(name: str, value: Any) -> datetime:
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return aware.astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
-        raise NotUnderstood(f"{name} is no timestamp: {value!r}"[:200]) from None
+        raise NotUnderstood(f"{name} is not a timestamp: {value!r}"[:200]) from None
 
 
 def read_day(name: str, value: Any) -> date:
@@ -154,4 +154,4 @@ def read_day(name: str, value: Any) -> date:
     try:
         return date.fromisoformat(str(value)[:10])
     except ValueError:
-        raise NotUnderstood(f"{name} is no date: {value!r}"[:200]) from None
+        raise NotUnderstood(f"{name} is not a date: {value!r}"[:200]) from None

@@ -14,7 +14,7 @@ class Page(NamedTuple):
         items: its entries.
         is_last: no page follows.
         total: how many entries all pages have together; None where the platform does not say.
-        dropped: how many entries of this page were left out, since they are no JSON objects.
+        dropped: how many entries of this page were left out, since they are not JSON objects.
     """
 
     items: list[Document]
@@ -51,7 +51,7 @@ def documents(value: Any) -> list[Document]:
     """Return the JSON objects of a list.
 
     Raises:
-        TransientError: the value is no list.
+        TransientError: the value is not a list.
     """
     if not isinstance(value, list):
         raise TransientError("the answer holds no list where one belongs", unclear=False)

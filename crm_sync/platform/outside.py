@@ -114,7 +114,7 @@ def check(url: str, options: RequestOptions) -> None:
     """Check an address without asking for its name.
 
     Raises:
-        RejectedError: it is no web address, or not encrypted.
+        RejectedError: it is not a web address, or not encrypted.
     """
     _checked(url, options)
 
@@ -150,7 +150,7 @@ def _checked(url: str, options: RequestOptions) -> SplitResult:
         parts = urlsplit(str(requests.Request("GET", url).prepare().url))
         port = parts.port  # noqa: F841 - raises where it is none
     except (requests.RequestException, ValueError) as error:
-        raise RejectedError("the address is no web address", status=0) from error
+        raise RejectedError("the address is not a web address", status=0) from error
     may_be_plain = options.may_be_plain or _is_named(
         parts.hostname or "", _port(parts), options.inside
     )

@@ -92,7 +92,7 @@ def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
         return hide.document(json.loads(body, parse_constant=_no_number), body)
     except (ValueError, RecursionError) as error:
         # The effect has happened, only its description is unreadable.
-        raise TransientError(f"{call}: {status}, but the body is no JSON", unclear=True) from error
+        raise TransientError(f"{call}: {status}, but the body is not JSON", unclear=True) from error
 
 
 def _no_number(word: str) -> None:

@@ -89,7 +89,7 @@ def _read(workspace: Workspace, known: WebhookMonitor, *, now: datetime) -> Poll
     try:
         answer = client.get_webhook()
         if not isinstance(answer.document, dict):
-            raise TransientError("the webhook configuration is no JSON object", unclear=False)
+            raise TransientError("the webhook configuration is not a JSON object", unclear=False)
         result = PollResult(answer.document, answer.as_of or now, None)
         if not known.is_certain and result.attempted_at == known.last_triggered_at:
             return result

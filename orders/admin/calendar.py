@@ -154,7 +154,7 @@ class CalendarFeedAdmin(ReadOnlyAdmin):
     workspace_path = None
     empty = Empty(
         "Nobody has a calendar address",
-        "Whoever may see orders makes one on the page of the calendar.",
+        "Whoever may see orders can make one on the page of the calendar.",
     )
     list_display = ("who", "range_", "made")
     list_display_links = None

@@ -46,7 +46,7 @@ def file_view(request: HttpRequest, file_id: int) -> HttpResponseBase:
     try:
         file = storage().open(row.name)
     except OSError as error:
-        raise Http404("the file is not in the storage any more") from error
+        raise Http404("the file is no longer in the storage") from error
     is_saved = "save" in request.GET or not FILE_TYPES[row.content_type].opens
     if "save" in request.GET:
         orders = Order.objects.filter(pk=row.material.material_set.order_id or 0)

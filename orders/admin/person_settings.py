@@ -105,7 +105,7 @@ class PersonSettingsAdmin(ReadOnlyAdmin):
     """Who gets mail, when the last one went out, and why the next one does not."""
 
     workspace_path = None
-    empty = Empty("Nobody gets mail", "Everybody chooses it for herself, under My settings.")
+    empty = Empty("Nobody gets mail", "Everybody chooses it under My settings.")
     list_display = ("who", "kinds", "range_", "last", "trouble")
     list_display_links = None
     search_fields = ("person__username", "person__email")

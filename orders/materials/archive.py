@@ -60,7 +60,7 @@ def stream(found: Contents, storage: Storage) -> Iterator[bytes]:
             try:
                 file = storage.open(row.name)
             except OSError:
-                missing.append(f"{name}: it is not in the storage any more")
+                missing.append(f"{name}: it is no longer in the storage")
                 continue
             info = zipfile.ZipInfo(name, row.created_at.timetuple()[:6])
             info.file_size = row.size or 0  # decides about ZIP64

@@ -49,7 +49,7 @@ def observe(
     """
     document = answer.cleaned
     if not isinstance(document, dict):
-        raise TransientError(f"the detail of {before} is no JSON object", unclear=False)
+        raise TransientError(f"the detail of {before} is not a JSON object", unclear=False)
     document = without_contacts(document, marks(before.workspace_id))
     observation = Observation(answer.as_of, source, now)
     with transaction.atomic():

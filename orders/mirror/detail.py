@@ -52,7 +52,7 @@ def observe(before: Known, answer: Answer, *, source: StatusChange.Source, now: 
     """
     order, document = before.order, answer.cleaned
     if not isinstance(document, dict):
-        raise TransientError(f"the detail of {order} is no JSON object", unclear=False)
+        raise TransientError(f"the detail of {order} is not a JSON object", unclear=False)
     document = without_contacts(document, marks(order.workspace_id))
     observation = Observation(answer.as_of, source, now)
     with transaction.atomic():

@@ -106,7 +106,9 @@ def _report(request: HttpRequest, report: Report, *, is_whole: bool) -> None:
     more = len(complaints) - SHOWN
     shown = complaints[:SHOWN] + ([f"and {more} more"] if more > 0 else [])
     if complaints:
-        messages.warning(request, f"The last export could not say all: {'. '.join(shown)}.")
+        messages.warning(request, f"The last export could not hold all: {'. '.join(shown)}.")
     if not is_whole:
-        text = "The last export was large: manage.py export_properties names what it could not say."
+        text = (
+            "The last export was large: manage.py export_properties names what it could not hold."
+        )
         messages.info(request, text)

@@ -176,7 +176,7 @@ def _parts(summary: Summary) -> list[dict[str, Any]]:
         ),
         (
             "aside",
-            "Set aside: kept with the property, but it has no field for it",
+            "Set aside: kept with the property, and not sent",
             [(ref, "", ", ".join(names)) for ref, names in summary.get("aside", [])],
         ),
         (

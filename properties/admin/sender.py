@@ -115,7 +115,7 @@ class SenderAdmin(ScopedAdmin):
     )
     reads = column(
         "bad values",
-        lambda row: "Set aside, and told" if row.lenient else "Refuse their record",
+        lambda row: "Set aside and reported" if row.lenient else "Refuse the record",
         "lenient",
     )
     sources = column("sources", lambda row: row.source_count or EMPTY)

@@ -62,7 +62,7 @@ class SourceForm(ModelForm):
             self.fields["daily_at"].help_text = f"By the clock of the installation: {zone}."
 
     def clean_address(self) -> str:
-        """Refuse what is no address, in words."""
+        """Refuse what is not an address, in words."""
         text = str(self.cleaned_data["address"]).strip()
         try:
             parsed(text)
@@ -74,7 +74,7 @@ class SourceForm(ModelForm):
         """Keep one address a line."""
         found = re.split(r"[,;\s]+", self.cleaned_data["mail_to"].strip())
         for one in filter(None, found):
-            EmailValidator(f"{one} is no mail address.")(one)
+            EmailValidator(f"{one} is not a mail address.")(one)
         return "\n".join(filter(None, found))
 
     def clean(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def patched(body: Mapping[str, Any], reference: str, before: Document) -> Leaves
     that they have; every other field is replaced as a whole.
 
     Raises:
-        Misshapen: a name is a path, a merged object is no object, or the reference another one.
+        Misshapen: a name is a path, a merged object is not an object, or the reference another one.
     """
     faults = [fault for name in body if (fault := _fault(name, body[name], reference))]
     if faults:

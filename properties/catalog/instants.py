@@ -10,7 +10,7 @@ _DATETIME = re.compile(
 
 
 def read_date(text: str) -> date | None:
-    """Return the day that `2026-01-31` names, or None where the text is no date."""
+    """Return the day that `2026-01-31` names, or None where the text is not a date."""
     if not _DATE.fullmatch(text):
         return None
     try:

@@ -105,7 +105,7 @@ def _objects(path: str, value: list[Any]) -> Fitted:
 
 
 def coerce_item(path: str, item: Any) -> Fitted:
-    """Fit one item of a list of objects; one that is no object stays, for the catalog to refuse."""
+    """Fit one item of a list of objects; what is no object stays, for the catalog to refuse."""
     return _object(f"{path}[]", item) if isinstance(item, dict) else (item, None)
 
 

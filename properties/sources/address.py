@@ -52,7 +52,7 @@ def parsed(text: str) -> Address:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise ValueError("is no address") from None
+        raise ValueError("is not an address") from None
     if parts.scheme == FOLDER and not parts.netloc:
         return Address(FOLDER, "", 0, unquote(parts.path), text)
     if parts.scheme not in PORTS:

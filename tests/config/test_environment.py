@@ -30,14 +30,14 @@ UNFIT = {
     "TIME_ZONE=Mars/North": "TIME_ZONE is 'Mars/North' and not one that we know. See .env.example.",
     "LOG_LEVEL=LOUD": "LOG_LEVEL is 'LOUD' and not one that we know. See .env.example.",
     "DATABASE_URL=postgres://u:canary@h:port/x": (
-        "DATABASE_URL is no address that we know: .env.example shows one."
+        "DATABASE_URL is not an address that we know: .env.example shows one."
     ),
     "DATABASE_URL=mysql://u:canary@h/x": "DATABASE_URL must name a PostgreSQL or SQLite database.",
     "CA_BUNDLE=/nowhere/ca.pem": (
         "CA_BUNDLE is '/nowhere/ca.pem' and no file of certificates. See .env.example."
     ),
     "EMAIL_URL=pigeon://u:canary@h": (
-        "EMAIL_URL is no address that we know: .env.example shows one."
+        "EMAIL_URL is not an address that we know: .env.example shows one."
     ),
 }
 
@@ -65,7 +65,7 @@ def test_a_setting_that_is_none_is_named_in_one_line(tmp_path, said, line):
 def test_a_document_that_is_none_is_not_repeated(tmp_path):
     settings = {"MATERIALS_STORAGE": "storage", "MATERIALS_STORAGE_OPTIONS": "{'key': 'canary'}"}
     ended = start(tmp_path / "data", **settings)
-    line = "MATERIALS_STORAGE_OPTIONS is no JSON document. See .env.example."
+    line = "MATERIALS_STORAGE_OPTIONS is not a JSON document. See .env.example."
     assert (ended.returncode, ended.stderr) == (1, f"It cannot start: {line}\n")
 
 

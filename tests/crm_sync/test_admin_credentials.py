@@ -70,7 +70,7 @@ def test_what_the_platform_does_not_accept_is_not_stored(box, boss):
         ({"client_id": "x"}, "Enter either the fixed token, or the client id with its secret."),
         ({"token": "", "client_id": "x"}, "Enter either the fixed token, or the client id with"),
         ({"base_url": "http://example.com"}, "This would send the token unencrypted"),
-        ({"base_url": "nothing"}, "This is no http(s) address."),
+        ({"base_url": "nothing"}, "This is not an http(s) address."),
         ({"slug": "a b"}, "This is no slug: letters, digits, hyphens and underscores."),
         ({"slug": "main"}, "There is a workspace of this name already."),
     ],

@@ -307,7 +307,7 @@ PLANTED = [
         "is due later than any wait",
         received_event("QUARANTINED", state="EARLY", due_at=FAR, occurred_at=LONG_AGO),
     ),
-    (D, "was applied, and so was another receipt of this event", second_of_one_event),
+    (D, "was applied, and so was another copy of this event", second_of_one_event),
     (D, "is the duplicate of a received event that is not there", no_original),
     (D, NOBODY, received_event(**EXPIRED)),
     (D, TOO_LONG, received_event("QUARANTINED", state="RECEIVED", due_at=LONG_AGO, **ENDLESS)),

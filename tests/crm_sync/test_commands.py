@@ -120,7 +120,7 @@ ADDRESSES = [
 @pytest.mark.parametrize("check", [(), ("--no-check",)])
 def test_a_bad_address_ends_with_2_and_writes_nothing(address, check):
     code, line = failure(*add(*TOKEN_WORDS, *check, base_url=address))
-    assert (code, line) == (USAGE, f"--base-url {address.rstrip('/')!r} is no http(s) address")
+    assert (code, line) == (USAGE, f"--base-url {address.rstrip('/')!r} is not an http(s) address")
     assert not Workspace.objects.exists()
 
 

@@ -107,7 +107,7 @@ def test_null_is_allowed_for_a_cleared_appointment_alone(kind, name):
 @pytest.mark.parametrize("name", [name for _, name in NEEDED if name.endswith("Id")][:3])
 @pytest.mark.parametrize("value", [{}, [], {"a": 1}, [[1]]])
 def test_an_id_that_is_an_object_or_a_list_is_not_understood(name, value):
-    assert reason(PAYLOADS["VISUALS_READY"] | {name: value}) == f"{name} is no text: {value!r}"
+    assert reason(PAYLOADS["VISUALS_READY"] | {name: value}) == f"{name} is not a text: {value!r}"
 
 
 def test_optional_fields_are_read_and_unknown_ones_kept():
@@ -155,13 +155,13 @@ def test_a_timestamp_is_read_with_its_offset_and_as_utc_without(text, moment):
     "value", ["", "soon", "10:00", 7, True, 1e300, "2026-02-30T00:00:00Z", "0001-01-01T00:00+14:00"]
 )
 def test_an_unreadable_timestamp_is_not_understood_and_named(value):
-    assert reason(BOOKED | {"timestamp": value}) == f"timestamp is no timestamp: {value!r}"
-    assert reason(ASSIGNED | {"scheduledAt": value}) == f"scheduledAt is no timestamp: {value!r}"
+    assert reason(BOOKED | {"timestamp": value}) == f"timestamp is not a timestamp: {value!r}"
+    assert reason(ASSIGNED | {"scheduledAt": value}) == f"scheduledAt is not a timestamp: {value!r}"
 
 
 def test_an_unreadable_date_is_not_understood_and_named():
     payload = PAYLOADS["ESTIMATED_DELIVERY_UPDATED"] | {"estimatedDeliveryAt": "soon"}
-    assert reason(payload) == "estimatedDeliveryAt is no date: 'soon'"
+    assert reason(payload) == "estimatedDeliveryAt is not a date: 'soon'"
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_deeply_nested_member_is_not_understood_wherever_it_stands(depth):
 
 def test_odd_numbers_texts_and_keys_are_read_or_not_understood():
     text = json.dumps(BOOKED)
-    assert reason(text.replace('"12"', "9" * 5_000).encode()).startswith("no JSON: ")
+    assert reason(text.replace('"12"', "9" * 5_000).encode()).startswith("not JSON: ")
     assert parse(text.replace('"12"', "9" * 4_000).encode()).text("orderId") == "9" * 4_000
     assert parse(text.replace('"12"', "NaN").encode()).text("orderId") == "nan"
     assert parse(text.replace('"12"', "-Infinity").encode()).text("orderId") == "-inf"

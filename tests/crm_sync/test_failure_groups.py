@@ -22,10 +22,10 @@ from crm_sync.inbox.failure_groups import cause_of
         ),
         (
             [
-                "no JSON: Expecting value: line 1 column 1 (char 0)",
-                "no JSON: Expecting value: line 12 column 3 (char 99)",
+                "not JSON: Expecting value: line 1 column 1 (char 0)",
+                "not JSON: Expecting value: line 12 column 3 (char 99)",
             ],
-            "no JSON: Expecting value: line … column … (char …)",
+            "not JSON: Expecting value: line … column … (char …)",
         ),
         (
             [
@@ -34,7 +34,7 @@ from crm_sync.inbox.failure_groups import cause_of
             ],
             "IntegrityError: … twice",
         ),
-        (["occurredAt is no timestamp: 'cut o"], "occurredAt is no timestamp: '…'"),
+        (["occurredAt is not a timestamp: 'cut o"], "occurredAt is not a timestamp: '…'"),
         (["KeyError: 'its'", 'KeyError: "it\'s"'], "KeyError: '…'"),
         (["x" * 300], "x" * 200),
         ([""], ""),

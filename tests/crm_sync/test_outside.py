@@ -102,10 +102,10 @@ def answer(monkeypatch, ips: list[list[str]]) -> list[str]:
         ("ftp://1.1.1.1/a.jpg", "not encrypted"),
         ("file:///etc/passwd", "not encrypted"),
         ("javascript:alert(1)", "not encrypted"),
-        ("//1.1.1.1/a", "no web address"),
-        ("a.jpg", "no web address"),
-        ("https://", "no web address"),
-        ("https://1.1.1.1:port/", "no web address"),
+        ("//1.1.1.1/a", "not a web address"),
+        ("a.jpg", "not a web address"),
+        ("https://", "not a web address"),
+        ("https://1.1.1.1:port/", "not a web address"),
     ],
 )
 def test_what_is_no_encrypted_web_address_is_refused(url, told):

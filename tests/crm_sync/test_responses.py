@@ -211,7 +211,7 @@ def test_a_204_has_no_document(body):
 def test_a_good_status_with_a_body_that_is_no_json_has_an_unclear_outcome(body):
     error = refusal(200, body)
     assert type(error) is TransientError
-    assert (str(error), error.unclear) == ("PATCH /v1/x: 200, but the body is no JSON", True)
+    assert (str(error), error.unclear) == ("PATCH /v1/x: 200, but the body is not JSON", True)
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_only_allowed_addresses_are_taken_and_others_are_shown(hook):
 def test_sources_that_nobody_is_are_refused_where_they_are_entered(hook, settings):
     hook.base_url = "https://platform.example.com"
     hook.callback_sources = "192.0.2.0/24 here"
-    with pytest.raises(ValidationError, match="here is no address and no network"):
+    with pytest.raises(ValidationError, match="here is neither an address nor a network"):
         hook.clean()
     hook.callback_sources = "192.0.2.0/24"
     hook.clean()

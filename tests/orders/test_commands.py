@@ -178,7 +178,7 @@ def test_a_dry_run_of_a_change_reads_only(box, place, name, more, shown):
         ("reschedule_order", ("ID", "--user", "AGENT-1"), 1, "The platform does not allow it as"),
         (
             *("reschedule_order", ("ID", "--user", "AGENT-1", "--at", "tomorrow"), 2),
-            "--at is no timestamp: 'tomorrow'",
+            "--at is not a timestamp: 'tomorrow'",
         ),
         (
             *("reschedule_order", ("ID", "--user", "AGENT-1", "--assignment", "9"), 2),

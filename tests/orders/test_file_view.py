@@ -176,7 +176,7 @@ def test_the_zip_holds_every_stored_file_and_names_the_others(boss, order, photo
     }
     assert whole.read(MISSING).decode().splitlines() == [
         "Ground photo/HD/b.png: it is at the platform alone",
-        "Ground photo/HD/lost.png: it is not in the storage any more",
+        "Ground photo/HD/lost.png: it is no longer in the storage",
     ]
     assert {info.compress_type for info in whole.infolist()} == {zipfile.ZIP_STORED}
 

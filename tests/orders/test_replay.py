@@ -158,7 +158,7 @@ def test_what_cannot_be_played_says_why(receive):
     chosen = list(ReceivedEvent.objects.all())
     found = replay.preview(chosen, now=now())
     assert [(one.received_event, one.state, one.text) for one in found] == [
-        (done, "", "Its bytes were removed when their time had come."),
+        (done, "", "Its bytes were removed after their retention time."),
         (waiting, "", "It waits for a worker already."),
     ]
     result = replay.replay(chosen, now=now())

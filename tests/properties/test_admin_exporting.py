@@ -121,7 +121,7 @@ def test_a_large_export_is_sent_while_it_is_written(main, tmp_path, rf, admin_us
     assert len(pieces) > 3
     assert len(b"".join(pieces).splitlines()) == 61
     assert [str(m) for m in request._messages] == [
-        "The last export was large: manage.py export_properties names what it could not say."
+        "The last export was large: manage.py export_properties names what it could not hold."
     ]
 
 

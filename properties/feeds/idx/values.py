@@ -12,7 +12,7 @@ class Unreadable(Exception):
     """A text that is no value of its column; says why, or nothing where it is a harmless word."""
 
 
-_SHORT = 60  # characters; what is longer is no number
+_SHORT = 60  # characters; what is longer is not a number
 
 # Marks of thousands, of one kind, and a mark of decimals of another kind.
 _DIGITS = re.compile(
@@ -38,7 +38,7 @@ def number(read: As, text: str) -> int | float:
         Unreadable: it is none, has a unit of another column, or may be one of two numbers.
     """
     if len(text) > _SHORT:
-        raise Unreadable("is no number")
+        raise Unreadable("is not a number")
     if text.isascii() and text.isdecimal():
         return int(text)
     floor = _floor(text.upper()) if read is As.FLOOR else None
@@ -46,10 +46,10 @@ def number(read: As, text: str) -> int | float:
         return floor
     found = _AMOUNT.fullmatch(_FRANCS.sub("", text).replace(" 1/2", "½"))
     if found is None or not (found[2] or found[3]):
-        raise Unreadable("is no number")
+        raise Unreadable("is not a number")
     unit = found[4].rstrip(" .").lower().replace("²", "2").replace("³", "3")
     if unit not in UNITS[read]:
-        raise Unreadable("is no number of this column")
+        raise Unreadable("is not a number of this column")
     value = _plain(read, found[2] or "0") + (0.5 if found[3] else 0)
     value = -value if found[1] == "-" else value
     return int(value) if value.is_integer() else value
@@ -66,7 +66,7 @@ def _plain(read: As, digits: str) -> float:
     """Return what digits with their marks say."""
     found = _DIGITS.fullmatch(digits.rstrip(" \u00a0\u202f.,"))
     if found is None or (found[3] and found[3] == found[2]):
-        raise Unreadable("is no number")
+        raise Unreadable("is not a number")
     whole = re.sub(r"\D", "", found[1])
     if found[2] and found[2] in ".," and not found[3] and found[1].count(found[2]) == 1:
         before, after = found[1].split(found[2])
@@ -97,7 +97,7 @@ def day(text: str) -> str:
             return date(int(iso[1]), int(iso[2]), int(iso[3])).isoformat()
     except ValueError as error:
         raise Unreadable("is no day of a calendar") from error
-    raise Unreadable("is no date" if any(map(str.isdecimal, text)) else "")
+    raise Unreadable("is not a date" if any(map(str.isdecimal, text)) else "")
 
 
 def flag(text: str) -> str:
@@ -180,7 +180,7 @@ _NO_STREET = re.compile(
 _SALUTATION = re.compile(
     r"^(?:herrn?|frau|hr\.|fr\.|monsieur|madame|mme|mr\.?|mrs\.?|ms\.?)\s+(?=\S)", re.IGNORECASE
 )
-# What is no name: with a digit or a mark in it, or of a company.
+# What is not a name: with a digit or a mark in it, or of a company.
 _NO_NAME = re.compile(
     r".*[\d.,;:/@&()].*|AG|GmbH|SA|Sàrl|Sagl|Team|Verkauf|Vermietung", re.I | re.DOTALL
 )

@@ -41,7 +41,7 @@ class RecordReader:
         refuses its record where the profile says so.
         """
         if not isinstance(raw, dict):
-            return Refusal(position, None, ["the record is no object"])
+            return Refusal(position, None, ["the record is not an object"])
         reference = raw.get("referenceId")
         try:
             return self._take(raw, position)

@@ -118,7 +118,7 @@ def _with_point(text: str) -> str:
     if not marked:
         return text
     sign, before, mark, behind = marked.groups()
-    if mark in before:  # the only mark there is, or it is no number
+    if mark in before:  # the only mark there is, or it is not a number
         groups = _GROUPS.fullmatch(f"{before}{mark}{behind}")
         return f"{sign}{before}{behind}".replace(mark, "") if groups else text
     if "." in before or "," in before:

@@ -413,7 +413,7 @@ def test_a_unit_of_another_shape_without_a_reference_refuses_its_record(feed):
 
 
 def test_a_record_that_is_no_object_is_refused(feed):
-    assert refusals(feed({"properties": [7]})) == [("record 1", ["the record is no object"])]
+    assert refusals(feed({"properties": [7]})) == [("record 1", ["the record is not an object"])]
 
 
 # --- files that are no feeds

@@ -340,7 +340,7 @@ def test_a_text_becomes_a_value_of_its_column(read_csv, kind, text, value):
         ("date", "1/2/2026", "must be a date such as 2026-01-31"),
         ("date", "31.02.2026", "must be a date such as 2026-01-31"),
         ("json", "[1", "must be JSON: Expecting ',' delimiter: line 1 column 3 (char 2)"),
-        ("json", "NaN", "must be JSON: NaN is no JSON"),
+        ("json", "NaN", "must be JSON: NaN is not JSON"),
         ("json", '[{"x":1e999}]'.replace('"', '""').join('""'), "must be JSON: 1e999 is too large"),
         ("json", "[" * 100_000, "must be JSON: "),
         ("json", "5", "must be a list"),

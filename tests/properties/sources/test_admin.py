@@ -81,7 +81,7 @@ def test_a_source_is_added_due_at_once_and_its_secret_is_stored_encrypted(main, 
         ({"daily_at": "05:30"}, "Either every so many minutes, or once a day"),
         ({"every_minutes": ""}, "Either every so many minutes, or once a day"),
         ({"every_minutes": "0"}, "greater than or equal to 1"),
-        ({"mail_to": "nobody"}, "nobody is no mail address."),
+        ({"mail_to": "nobody"}, "nobody is not a mail address."),
     ],
 )
 def test_what_cannot_be_is_told_at_its_field_and_nothing_typed_comes_back(agency, more, told):

@@ -55,7 +55,7 @@ def test_a_time_that_the_clocks_leave_out_or_show_twice_comes_once(now, found):
         ("gopher://host/a", "begins with none of"),
         ("ftp://", "names no host"),
         ("ftp://host:0/a", "names no host"),
-        ("ftp://host:port/a", "is no address"),
+        ("ftp://host:port/a", "is not an address"),
         ("ftp://user:word@host/a", "holds a user"),
         ("ftp://host/a%0d%0aDELE%20b", "cannot be printed"),
         ("ftp://host/a\r\nDELE b", "cannot be printed"),

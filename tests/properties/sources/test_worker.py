@@ -223,7 +223,10 @@ def escape() -> bytes:
         (lambda row, folder: put(folder / "out.zip", bytes(2 * 1024**2)), "larger than 1.0"),
         (lambda row, folder: put(folder / "out.zip", bomb()), "larger than 1.0"),
         (lambda row, folder: put(folder / "out.zip", escape()), "leads out of it"),
-        (lambda row, folder: setattr(row, "address", "ftp://a b:x/"), "the address is no address"),
+        (
+            lambda row, folder: setattr(row, "address", "ftp://a b:x/"),
+            "the address is not an address",
+        ),
     ],
 )
 def test_each_refusal_is_told_in_words_and_leaves_nothing(
