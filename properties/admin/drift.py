@@ -27,7 +27,7 @@ from properties.models import DriftCheck
 TONES = {"unexplained": "warning", "failed": "danger", "blocked": "warning", "pending": "info"}
 MEANING = {
     DriftCheck.Kind.SAMPLE: "Some properties, chosen at random and read on the platform.",
-    DriftCheck.Kind.SWEEP: "All our rows, without a call: finds what CRM sync did not write itself.",
+    DriftCheck.Kind.SWEEP: "All our rows, without a call: it finds what others wrote to them.",
 }
 
 
