@@ -17,6 +17,7 @@ from tests.benchmarks import (
     events,
     feeds,
     imports,
+    large,
     lists,
     many,
     page,
@@ -28,7 +29,13 @@ from tests.benchmarks import (
 from tests.benchmarks.figures import Figure
 
 BENCHMARKS: tuple[ModuleType, ...] = (sandbox, tick, claims, many, drain, events, imports)
-BY_NAME: tuple[ModuleType, ...] = (feeds, lists, pages, sizes)  # too long for all of them together
+BY_NAME: tuple[ModuleType, ...] = (
+    feeds,
+    large,
+    lists,
+    pages,
+    sizes,
+)  # too long for all of them together
 LIMIT = 600  # seconds, for all of them
 
 
