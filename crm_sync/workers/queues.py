@@ -223,7 +223,7 @@ class RowQueue(Generic[Row]):
             return due.claim_some(
                 rows,
                 now=now,
-                limit=limit,
+                limit=1 if one.is_probe else limit,
                 wait=self.wait,
                 columns=self.columns,
                 record=self.record,
