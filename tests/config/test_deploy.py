@@ -118,3 +118,13 @@ def test_the_compose_file_is_yaml_and_starts_again_what_dies():
     assert lasting == dict.fromkeys((*KINDS, "proxy", "database", "broker"), "always")
     assert {kind: essence(found[kind]["command"]) for kind in KINDS} == PROCFILE
     assert "/readyz" in found["web"]["healthcheck"]["test"][-1]
+
+
+def test_the_page_takes_the_block_of_nginx_whole_and_with_the_name_of_the_machine(tmp_path: Path):
+    page = (ROOT / "docs" / "operations.md").read_text()
+    command = re.search(r"^sed -n '/\^# The path.*?\n.*?> (\S+)", page, re.MULTILINE)
+    written = tmp_path / "crm-sync.conf"
+    line = f"name=mine.test; {command[0].replace(command[1], str(written))}"
+    subprocess.run(["bash", "-c", line], cwd=ROOT, check=True)
+    block = re.search(r"```nginx\n(.*?)```", page, re.DOTALL)[1]
+    assert written.read_text() == block.replace("crm.example.com", "mine.test")
