@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import ssl
 import threading
@@ -112,6 +113,7 @@ def session() -> requests.Session:
     """Make HTTP calls that end within what `within` allows."""
     made = requests.Session()
     made.trust_env = False  # a proxy of the environment has no say in calls to the loopback
+    made.verify = os.environ.get("REQUESTS_CA_BUNDLE") or True
     for scheme in "http://", "https://":
         made.mount(scheme, _Adapter())
     return made
