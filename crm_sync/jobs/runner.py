@@ -21,7 +21,7 @@ from crm_sync.jobs.due import LeaseLost, Tally
 log = logging.getLogger(__name__)
 
 POLL_INTERVAL = 0.5  # seconds between two claims while nothing more is due
-PREFETCH = 3  # batches claimed for each thread, including the one that it works on: fewer claims
+PREFETCH = 3  # batches claimed for each thread, including the one that it works on
 PREFETCH_TIMEOUT = due.LEASE.total_seconds() / 4  # how long a claimed batch may wait for a thread
 LOST = "lost to another worker"
 
@@ -83,7 +83,7 @@ def run(
     """
     loop = _Loop(source, goes_on, clock)
     if threads == 1:
-        loop.serve(PREFETCH, loop.do)
+        loop.serve(1, loop.do)
     else:
         with _threads(threads, loop.do) as start:
             try:

@@ -31,7 +31,7 @@ REFRESHED = [
 ending = threading.Event()
 # Set while more drains wait than this process runs at once: each then gets one turn, one thread.
 crowded = threading.Event()
-TURN = 1.0  # seconds
+TURN = 0.5  # seconds
 
 
 @dataclass
@@ -223,7 +223,7 @@ class RowQueue(Generic[Row]):
             return due.claim_some(
                 rows,
                 now=now,
-                limit=1 if one.is_probe else limit,
+                limit=limit,
                 wait=self.wait,
                 columns=self.columns,
                 record=self.record,

@@ -276,7 +276,7 @@ def test_while_others_wait_for_a_place_a_drain_has_a_turn_and_one_thread(queue, 
     )
     tally = watched.drain(workspace.pk, 100.0, clock=clock)
     assert at_work == [threading.current_thread()]
-    assert (tally.total, clock.now) == (1, queues.TURN)
+    assert (tally.total, clock.now) == (1, COST)
     assert tally.more
     nothing_is_held(queue)
     assert due_now(queue, workspace) == before - 1
