@@ -56,7 +56,7 @@ def same_json(a: object, b: object) -> bool:
 
     PostgreSQL keeps a document with its members sorted. 1 and 1.0 are the same, 1 and True are not.
     """
-    return a is b or (a == b and _same_truths(a, b))
+    return a is b or (a == b and (type(a) is str or _same_truths(a, b)))
 
 
 def _same_truths(a: Any, b: Any) -> bool:

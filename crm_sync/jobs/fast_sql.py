@@ -180,7 +180,7 @@ def _stored(model: type[Model], columns: Iterable[tuple[str, Any]]) -> list[Any]
     database = connections[DEFAULT_DB_ALIAS]  # `connection` looks it up anew each time
     return [
         value
-        if type(value) in _taken(model, name)
+        if value is None or type(value) in _taken(model, name)
         else _field(model, name).get_db_prep_save(value, database)
         for name, value in columns
     ]

@@ -14,14 +14,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 from django.conf import settings
-from requests.adapters import BaseAdapter, HTTPAdapter
+from requests.adapters import BaseAdapter
 from requests.exceptions import ConnectTimeout, InvalidSchema, InvalidURL, MissingSchema
+from urllib3 import Timeout
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import ConnectTimeoutError, LocationValueError, ReadTimeoutError
 from urllib3.exceptions import HTTPError as Urllib3Error
+from urllib3.util import parse_url
 
 from crm_sync.platform.deadline import watchdog
 from crm_sync.platform.errors import (
@@ -35,6 +39,8 @@ from crm_sync.platform.errors import (
 
 CONNECT_TIMEOUT = 5.0  # seconds
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
+PIECE = 64 * 1024  # bytes of a body that are read at a time
+HOSTS = 10  # to which a thread keeps its connections open
 BAD_CERTIFICATE_OF_SSL = "certificate verify failed"  # the words of the ssl module
 
 HEADERS = dict(requests.utils.default_headers())
@@ -44,6 +50,10 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _PLAIN = re.compile(
     r"(?P<origin>https?://[^/?#@\s]+)(?P<path>/(?:[\w.~/-]|%[0-9A-F]{2})*)", re.ASCII
 )
+
+_NO_ADDRESS = (InvalidURL, InvalidSchema, MissingSchema, LocationValueError)
+_NOT_CONNECTED = (ConnectTimeout, ConnectTimeoutError)
+_SILENT = (requests.exceptions.ReadTimeout, ReadTimeoutError)
 
 # More transports by URL prefix, over the network's own; the tests put the sandbox here.
 MOUNTS: dict[str, BaseAdapter] = {}
@@ -83,7 +93,9 @@ def ca_bundle() -> str:
 
 class _Local(threading.local):
     call: Call | None = None
-    adapter: HTTPAdapter | None = None
+
+    def __init__(self) -> None:
+        self.pools: dict[tuple[str, str, str], HTTPConnectionPool] = {}
 
 
 _local = _Local()
@@ -128,32 +140,12 @@ class HTTPSPool(HTTPSConnectionPool):
     ConnectionCls = _WatchedHTTPS
 
 
-class _Adapter(HTTPAdapter):
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": HTTPPool, "https": HTTPSPool}
-
-    def get_connection_with_tls_context(
-        self, request: Any, verify: Any, proxies: Any = None, cert: Any = None
-    ) -> Any:
-        """Return the pool of a host without a look for proxies: there are none (S15)."""
-        try:
-            host, tls = self.build_connection_pool_key_attributes(request, verify, cert)
-        except ValueError as error:
-            raise InvalidURL(error, request=request) from error
-        return self.poolmanager.connection_from_host(**host, pool_kwargs=tls)
-
-    def request_url(self, request: Any, proxies: Any) -> str:
-        """Return what stands in the request line."""
-        return str(request.path_url)
-
-
 @dataclass(frozen=True)
 class RawAnswer:
     """Status, headers, at most BODY_LIMIT bytes of body, and the seconds that it took."""
 
     status: int
-    headers: "requests.structures.CaseInsensitiveDict[str]"
+    headers: Mapping[str, str]
     body: bytes
     took: float
 
@@ -191,24 +183,19 @@ def _send(
     started = time.monotonic()
     what = f"{method} {url}"
     try:
-        response = _adapter(url).send(
-            _prepared(method, url, headers, params, json),
-            stream=True,
-            timeout=(min(CONNECT_TIMEOUT, deadline), deadline),
-            verify=ca_bundle(),
-        )
-        with response:
-            body = _read(response, what)
+        prepared = _prepared(method, url, headers, params, json)
+        with _answering(prepared, deadline) as (status, answered, pieces):
+            body = _whole(pieces, what)
         if call.expired:  # a body without a length ends like a whole one
             raise TransientError(f"{what}: {NOT_IN_TIME} {deadline:g} s", unclear=True)
-    except (ConnectTimeout, InvalidURL, InvalidSchema, MissingSchema) as error:
+    except (*_NOT_CONNECTED, *_NO_ADDRESS) as error:
         raise TransientError(f"{what}: {CANNOT_CONNECT}", unclear=False) from error
     except (requests.RequestException, Urllib3Error, OSError) as error:
-        if call.expired or isinstance(error, requests.exceptions.ReadTimeout):
+        if call.expired or isinstance(error, _SILENT):
             message = f"{what}: {NOT_IN_TIME} {deadline:g} s"
             raise TransientError(message, unclear=True) from error
         raise TransientError(f"{what}: {_reason(error)}", unclear=not _never_sent(error)) from error
-    return RawAnswer(response.status_code, response.headers, body, time.monotonic() - started)
+    return RawAnswer(status, answered, body, time.monotonic() - started)
 
 
 def _prepared(
@@ -241,25 +228,72 @@ def _origin(origin: str) -> str:
     return str(requests.Request("GET", f"{origin}/").prepare().url).removesuffix("/")
 
 
-def _adapter(url: str) -> BaseAdapter:
-    """Return this thread's connections, which stay open and which no other thread shares.
+@contextmanager
+def _answering(
+    request: requests.PreparedRequest, deadline: float
+) -> Iterator[tuple[int, Mapping[str, str], Iterator[bytes]]]:
+    """Send a request, and yield the status, the headers and the pieces of the body of its answer.
 
-    Without a `requests` session around them: what that adds is what must not be. No proxy or netrc
-    from the environment and no redirect that carries the token to another host (S15), and no cookie
-    of one workspace's call in another's (S12).
+    By urllib3 itself. What a session and an adapter of `requests` do besides takes as long again,
+    and must not be: no proxy or netrc from the environment and no redirect that carries the token
+    to another host (S15), no cookie of one workspace's call in another's (S12).
     """
+    connect = min(CONNECT_TIMEOUT, deadline)
     for prefix, adapter in MOUNTS.items():
-        if url.startswith(prefix):
-            return adapter
-    if _local.adapter is None:
-        _local.adapter = _Adapter(max_retries=0)
-    return _local.adapter
+        if str(request.url).startswith(prefix):
+            with adapter.send(request, stream=True, timeout=(connect, deadline)) as mounted:
+                yield mounted.status_code, mounted.headers, mounted.iter_content(PIECE)
+            return
+    response = _pool(str(request.url)).urlopen(
+        str(request.method),
+        request.path_url,
+        body=request.body,
+        headers=request.headers,
+        timeout=Timeout(connect=connect, read=deadline),
+        retries=False,
+        redirect=False,
+        assert_same_host=False,
+        preload_content=False,
+        decode_content=False,
+    )
+    try:
+        yield response.status, response.headers, response.stream(PIECE, decode_content=True)
+    except BaseException:
+        response.close()  # the next call must not read what is left of this answer
+        raise
+    finally:
+        response.release_conn()
 
 
-def _read(response: requests.Response, what: str) -> bytes:
+def _pool(url: str) -> HTTPConnectionPool:
+    """Return this thread's connections to a host, which stay open and which no other thread shares.
+
+    Raises:
+        InvalidSchema: it is not an address of the web.
+    """
+    parts = urlsplit(url)
+    key = parts.scheme, parts.netloc, ca_bundle()
+    if key not in _local.pools:
+        if len(_local.pools) == HOSTS:
+            _local.pools.clear()  # which closes their connections
+        _local.pools[key] = _made_pool(url)
+    return _local.pools[key]
+
+
+def _made_pool(url: str) -> HTTPConnectionPool:
+    parts = parse_url(url)
+    if parts.scheme == "https":
+        trusted = ca_bundle()
+        return HTTPSPool(str(parts.host), parts.port, cert_reqs="CERT_REQUIRED", ca_certs=trusted)
+    if parts.scheme == "http":
+        return HTTPPool(str(parts.host), parts.port)
+    raise InvalidSchema(f"{parts.scheme} is not an address of the web")
+
+
+def _whole(pieces: Iterator[bytes], what: str) -> bytes:
     body = bytearray()
-    for chunk in response.iter_content(64 * 1024):
-        body += chunk
+    for piece in pieces:
+        body += piece
         if len(body) > BODY_LIMIT:
             raise TransientError(f"{what}: {TOO_MUCH} {BODY_LIMIT} bytes", unclear=True)
     return bytes(body)

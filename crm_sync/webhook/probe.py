@@ -10,7 +10,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from requests.exceptions import SSLError
+from urllib3.exceptions import SSLError
 
 from crm_sync.inbox.masking import masked_text
 from crm_sync.inbox.test_mark import TEST_HEADER, sign
@@ -72,7 +72,7 @@ def _unreachable(error: TransientError) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return the innermost message: urllib3 wraps it three times, with the address."""
+    """Return the innermost message, without the address around it."""
     text = str(error)
     _, found, tail = text.rpartition("certificate verify failed: ")
     return tail.split(" (")[0].strip("')") if found else type(error).__name__
