@@ -46,7 +46,6 @@ def order() -> None:
             reference=reference,
             user="AGENT-1",
             products=("GROUND_PHOTO",),
-            actor=buyer,
             now=now(),
         )
         assert confirmation.confirm(row, revision=row.revision, account=buyer, now=now())

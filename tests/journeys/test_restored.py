@@ -92,7 +92,7 @@ def old(box, workspace, home, drain_all) -> tuple[str, dict[str, str]]:  # noqa:
     order = placement.prepare(
         workspace,
         **{"reference": "SEED-1", "user": "AGENT-1", "products": ["GROUND_PHOTO"]},
-        **{"actor": agent, "now": now()},
+        now=now(),
     )
     assert confirmation.confirm(order, revision=order.revision, account=agent, now=now())
     for reference in (*OURS, *THEIRS, BACK):
