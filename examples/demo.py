@@ -49,6 +49,7 @@ def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: b
             print(f"{text} --{name}-port takes another", file=sys.stderr)
             return 1
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    token = kept(folder / "platform.token")
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "PYTHONPATH": str(ROOT),
@@ -62,7 +63,8 @@ def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: b
         "SANDBOX_STEP": f"{step:g}",
         "MATERIALS_DOWNLOAD": "true",
         "MATERIALS_INTERNAL_HOSTS": f"127.0.0.1:{sandbox_port}",
-        "PLATFORM_TOKEN": kept(folder / "platform.token"),
+        "PLATFORM_TOKEN": token,
+        "SANDBOX_TOKEN": token,  # not an argument: it may begin with "-"
         "ADMIN_PASSWORD": kept(folder / "admin.password"),
         "DEMO_UNTIL_FINISHED": "1" if smoke else "",
         "LOG_LEVEL": "WARNING",

@@ -128,3 +128,9 @@ def test_the_page_takes_the_block_of_nginx_whole_and_with_the_name_of_the_machin
     subprocess.run(["bash", "-c", line], cwd=ROOT, check=True)
     block = re.search(r"```nginx\n(.*?)```", page, re.DOTALL)[1]
     assert written.read_text() == block.replace("crm.example.com", "mine.test")
+
+
+def test_no_process_of_the_demo_gets_a_secret_as_an_argument():
+    # Others see a command line, and a secret that begins with "-" is taken for an option.
+    lines = (ROOT / "examples" / "Procfile").read_text()
+    assert not re.search(r"\$\w*(TOKEN|PASSWORD|SECRET)", lines)
