@@ -56,13 +56,8 @@ def _played(name: str, size: Size) -> bool:
         except (AssertionError, psycopg.Error, requests.RequestException) as error:
             result.wrong.append(f"{type(error).__name__}: {error}")  # with what was measured before
     print(name, *(one.line() for one in result.figures), sep="\n", flush=True)
-    for wrong in result.wrong:
-        print(f"  WRONG  {wrong}")
-    held = result.has_held
-    if held:
-        shutil.rmtree(folder)
-    word = "held" if held else f"FAILED, what it left is in {folder}"
-    print(f"{name}: {word} ({time.monotonic() - began:.0f} s)\n", flush=True)
+    held = result.conclude(name, folder, time.monotonic() - began)
+    print(flush=True)
     return held
 
 

@@ -1,5 +1,6 @@
 """How much is done, what came of it, and the feed."""
 
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,6 +53,16 @@ class Result:
         self, what: str, value: float, unit: str, *, below: float | None = None, digits: int = 0
     ) -> None:
         self.figures.append(Figure(what, value, unit, below=below, digits=digits))
+
+    def conclude(self, name: str, folder: Path, seconds: float) -> bool:
+        """Print what was wrong and whether it held; what it left stays if it did not."""
+        for wrong in self.wrong:
+            print(f"  WRONG  {wrong}")
+        if self.has_held:
+            shutil.rmtree(folder)
+        word = "held" if self.has_held else f"FAILED, what it left is in {folder}"
+        print(f"{name}: {word} ({seconds:.0f} s)", flush=True)
+        return self.has_held
 
 
 def table(path: Path, count: int, prefix: str, *, title: str) -> Path:

@@ -292,14 +292,7 @@ def main(arguments: list[str]) -> int:
     except (AssertionError, psycopg.Error, requests.RequestException) as error:
         result.wrong.append(f"{type(error).__name__}: {error}")
     print(*(one.line() for one in result.figures), sep="\n")
-    for wrong in result.wrong:
-        print(f"  WRONG  {wrong}")
-    held = result.has_held
-    if held:
-        shutil.rmtree(folder)
-    word = "held" if held else f"FAILED, what it left is in {folder}"
-    print(f"soak: {word} ({time.monotonic() - began:.0f} s)")
-    return 0 if held else 1
+    return 0 if result.conclude("soak", folder, time.monotonic() - began) else 1
 
 
 if __name__ == "__main__":
