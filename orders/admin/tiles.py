@@ -10,6 +10,7 @@ from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks.person import Person
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.platform.problems import explain
+from crm_sync.text import counted
 from orders.models import (
     Assignment,
     MaterialFile,
@@ -154,7 +155,7 @@ def _not_downloaded(person: Person) -> list[Attention]:
     return [
         Attention(
             badge("Not downloaded", "warning"),
-            f"{count} file{'' if count == 1 else 's'} of what was delivered",
+            f"{counted(count, 'file')} of what was delivered",
             link=f"{list_of('orders.materialfile')}?state=problem",
             remedy="The list says why; try again once the cause is removed",
             act="Show them",
