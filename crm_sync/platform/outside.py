@@ -22,7 +22,6 @@ from crm_sync.platform.transport import (
     Call,
     HTTPPool,
     HTTPSPool,
-    ca_bundle,
     watched,
 )
 
@@ -247,8 +246,6 @@ def _send(
             ip,
             _port(parts),
             timeout=timeout,
-            cert_reqs="CERT_REQUIRED",
-            ca_certs=ca_bundle(),
             server_hostname=parts.hostname,
             assert_hostname=parts.hostname,
         )

@@ -51,8 +51,10 @@ _PLAIN = re.compile(
     r"(?P<origin>https?://[^/?#@\s]+)(?P<path>/(?:[\w.~/-]|%[0-9A-F]{2})*)", re.ASCII
 )
 
-_NO_ADDRESS = (InvalidURL, InvalidSchema, MissingSchema, LocationValueError)
-_NOT_CONNECTED = (ConnectTimeout, ConnectTimeoutError)
+_NOT_CONNECTED = (
+    *(InvalidURL, InvalidSchema, MissingSchema, LocationValueError),
+    *(ConnectTimeout, ConnectTimeoutError),
+)
 _SILENT = (requests.exceptions.ReadTimeout, ReadTimeoutError)
 
 # More transports by URL prefix, over the network's own; the tests put the sandbox here.
@@ -137,7 +139,12 @@ class HTTPPool(HTTPConnectionPool):
 
 
 class HTTPSPool(HTTPSConnectionPool):
+    """Connections to servers with a certificate that one of our CAs vouches for."""
+
     ConnectionCls = _WatchedHTTPS
+
+    def __init__(self, host: str, port: int | None, **options: Any) -> None:
+        super().__init__(host, port, cert_reqs="CERT_REQUIRED", ca_certs=ca_bundle(), **options)
 
 
 @dataclass(frozen=True)
@@ -188,7 +195,7 @@ def _send(
             body = _whole(pieces, what)
         if call.expired:  # a body without a length ends like a whole one
             raise TransientError(f"{what}: {NOT_IN_TIME} {deadline:g} s", unclear=True)
-    except (*_NOT_CONNECTED, *_NO_ADDRESS) as error:
+    except _NOT_CONNECTED as error:
         raise TransientError(f"{what}: {CANNOT_CONNECT}", unclear=False) from error
     except (requests.RequestException, Urllib3Error, OSError) as error:
         if call.expired or isinstance(error, _SILENT):
@@ -283,8 +290,7 @@ def _pool(url: str) -> HTTPConnectionPool:
 def _made_pool(url: str) -> HTTPConnectionPool:
     parts = parse_url(url)
     if parts.scheme == "https":
-        trusted = ca_bundle()
-        return HTTPSPool(str(parts.host), parts.port, cert_reqs="CERT_REQUIRED", ca_certs=trusted)
+        return HTTPSPool(str(parts.host), parts.port)
     if parts.scheme == "http":
         return HTTPPool(str(parts.host), parts.port)
     raise InvalidSchema(f"{parts.scheme} is not an address of the web")
@@ -299,6 +305,11 @@ def _whole(pieces: Iterator[bytes], what: str) -> bytes:
     return bytes(body)
 
 
+def certificate_fault(error: BaseException | None) -> str:
+    """Return why a certificate was not accepted, as the ssl module says it; "" if it was."""
+    return repr(error).partition(f"{BAD_CERTIFICATE_OF_SSL}: ")[2].partition(" (_ssl")[0]
+
+
 def _never_sent(error: Exception) -> bool:
     """Tell whether the request cannot have reached the platform: no connection, or not to it."""
     text = repr(error)
@@ -309,10 +320,8 @@ def _never_sent(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    text = repr(error)
-    if BAD_CERTIFICATE_OF_SSL in text:
-        why = text.partition(f"{BAD_CERTIFICATE_OF_SSL}: ")[2].partition(" (_ssl")[0]
-        return f"{BAD_CERTIFICATE} ({why})"
+    if BAD_CERTIFICATE_OF_SSL in repr(error):
+        return f"{BAD_CERTIFICATE} ({certificate_fault(error)})"
     if _never_sent(error):
         return CANNOT_CONNECT
     return f"{NO_ANSWER} ({type(error).__name__})"

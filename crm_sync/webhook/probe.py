@@ -67,15 +67,9 @@ def _call(workspace: Workspace, secret: str) -> tuple[int, str] | Step:
 def _unreachable(error: TransientError) -> str:
     cause = error.__cause__
     if isinstance(cause, SSLError):
-        return f"The certificate is not accepted: {_reason(cause)}"
+        why = transport.certificate_fault(cause) or type(cause).__name__
+        return f"The certificate is not accepted: {why}"
     return f"{error}"
-
-
-def _reason(error: Exception) -> str:
-    """Return the innermost message, without the address around it."""
-    text = str(error)
-    _, found, tail = text.rpartition("certificate verify failed: ")
-    return tail.split(" (")[0].strip("')") if found else type(error).__name__
 
 
 def _seen(raw: RawAnswer, workspace: Workspace) -> tuple[int, str] | Step:
