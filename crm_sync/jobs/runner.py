@@ -69,8 +69,9 @@ def run(
     """Work until no row is due, or until `goes_on` returns False.
 
     Args:
-        goes_on: asked before each claim, and every half second. Once it returns False, no batch is
-            started any more, and those that no thread has started are given back.
+        goes_on: asked before each claim, and every half second until the last batch is done, so
+            that it can keep what the caller holds. Once it has returned False, no batch is started
+            any more, and those that no thread has started are given back.
         threads: how many batches are worked on at the same time; with 1, in the caller's thread.
         clock: seconds, from any starting point.
 
@@ -112,7 +113,7 @@ class _Loop(Generic[Claimed]):
         pending = 0  # batches that were claimed and are not counted yet
         next_claim = self.clock()
         while True:
-            if not self.stopped.is_set() and not self.goes_on():
+            if not self.goes_on():
                 self.stopped.set()
             is_open = not self.stopped.is_set()
             if is_open and pending < limit and (not pending or self.clock() >= next_claim):

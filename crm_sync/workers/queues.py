@@ -66,16 +66,20 @@ class Drain:
         return self.clock() >= self.ends_at or ending.is_set()
 
     def goes_on(self) -> bool:
-        """Tell whether more rows may be claimed. Only the thread of the loop asks."""
+        """Tell whether more rows may be claimed, and keep what we hold.
+
+        Only the thread of the loop asks; it goes on to ask while it waits for its last rows.
+        """
         now = timezone.now()
-        if self.is_over() or not self.lane.keep(now):
+        has_lane = self.lane.keep(now)
+        has_slots = self.held is None or self.held.keep(now)
+        if self.is_over() or not has_lane or not has_slots:
             return False
         if self.held is None:
             return True
         self.workspace.refresh_from_db(fields=REFRESHED)
-        if self.is_probe and not self.workspace.pauses:
-            return False
-        return not self.workspace.is_paused(now) and self.held.keep(now)
+        is_answered = self.is_probe and not self.workspace.pauses
+        return not is_answered and not self.workspace.is_paused(now)
 
     def check(self) -> None:
         """Check, in any thread, that work on a row may begin.

@@ -1,7 +1,7 @@
 """Slots limit the requests that all workers together have under way in a workspace (A8).
 
 A worker takes its slots once for each drain, not for each call, so the limit costs little. Slots of
-a worker that was killed are free when its last call must be over.
+a worker that was killed must not keep the workspace waiting (I12): its calls ended with it.
 """
 
 import uuid
@@ -16,7 +16,10 @@ from crm_sync.jobs import due
 from crm_sync.jobs.durability import relaxed
 from crm_sync.models import Slot, Workspace
 
-LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)  # longer than one call can last
+# Who holds one slot calls in the thread that would renew it: longer than one call can last.
+LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)
+# Who holds several has a thread for each, and renews them twice a second, if there is need.
+SEVERAL_LEASE = min(LEASE, timedelta(seconds=5))
 UPDATE_TRIES = 8  # while other workers take the same slots first
 
 
@@ -25,14 +28,15 @@ class HeldSlots:
 
     def __init__(self, slots: "list[int]", token: uuid.UUID, until: datetime) -> None:
         self.count = len(slots)
+        self.lease = _lease(self.count)
         self.until = until
         self._mine = Slot.objects.filter(pk__in=slots, lease_token=token)
 
     def keep(self, now: datetime) -> bool:
         """Renew the leases once half of their time is over; False when a slot was lost."""
-        if self.until - now > LEASE / 2:
+        if self.until - now > self.lease / 2:
             return True
-        until = now + LEASE
+        until = now + self.lease
         with relaxed():
             if self._mine.update(lease_until=until) < self.count:
                 return False
@@ -63,12 +67,13 @@ def hold(workspace: Workspace, wanted: int = 1, *, leave: int = 0) -> Iterator[H
 
 
 def _take(workspace: Workspace, wanted: int, most: int, now: datetime) -> HeldSlots:
-    token, until = uuid.uuid4(), now + LEASE
+    token, until = uuid.uuid4(), now
     taken: list[int] = []
     for _ in range(UPDATE_TRIES):
         found = _free(workspace, wanted, most, now)
         if not found:
             break
+        until = now + _lease(len(found))
         mine = Slot.objects.filter(pk__in=found)
         with relaxed():  # a power cut ends their holders too
             count = mine.filter(due.unleased(now)).update(lease_token=token, lease_until=until)
@@ -76,7 +81,14 @@ def _take(workspace: Workspace, wanted: int, most: int, now: datetime) -> HeldSl
             # Without those that another worker took first.
             taken = list(mine.filter(lease_token=token).values_list("pk", flat=True))
             break
-    return HeldSlots(taken, token, until)
+    held = HeldSlots(taken, token, until)
+    if held.count == 1:
+        held.keep(now)  # for longer, if it is what was left of several
+    return held
+
+
+def _lease(count: int) -> timedelta:
+    return SEVERAL_LEASE if count > 1 else LEASE
 
 
 def _free(workspace: Workspace, wanted: int, most: int, now: datetime) -> list[int]:

@@ -259,7 +259,8 @@ def test_while_it_waits_for_its_threads_it_claims_twice_a_second_and_no_more(sto
 
     rows.work = work
     rows.run(2, goes_on=goes_on)
-    assert asked.count(0) <= 6
+    # Until the last is done, since whoever asks holds a lane and slots for it.
+    assert 3 <= asked.count(0) <= 6
     assert rows.leased == set()
 
 

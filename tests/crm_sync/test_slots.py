@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.utils import timezone
 
 from crm_sync.models import Slot, Workspace
@@ -63,16 +64,37 @@ def test_what_a_dead_worker_held_comes_free_when_its_last_call_is_over(main):
     assert not Slot.objects.filter(lease_token__isnull=False).exists()
 
 
-def test_a_worker_keeps_its_slots_as_long_as_it_works(main):
-    with slots.hold(main, 2) as held:
+@pytest.mark.parametrize(("count", "lease"), [(1, slots.LEASE), (2, slots.SEVERAL_LEASE)])
+def test_a_worker_keeps_its_slots_as_long_as_it_works(main, count, lease):
+    with slots.hold(main, count) as held:
         until = held.until
-        assert held.keep(until - slots.LEASE)
+        assert held.keep(until - lease)
         assert held.until == until
         later = until - timedelta(seconds=1)
         assert held.keep(later)
         assert set(
             Slot.objects.filter(lease_token__isnull=False).values_list("lease_until", flat=True)
-        ) == {later + slots.LEASE}
+        ) == {later + lease}
+
+
+def test_a_worker_that_is_killed_amid_many_calls_keeps_the_others_waiting_for_seconds(main):
+    """Its drain renews several slots while it calls, so their lease need not last for a call."""
+    begun = timezone.now()
+    dead = slots.hold(main, 5)
+    assert dead.__enter__().count == 5
+    with time_machine.travel(begun + timedelta(seconds=6), tick=False), slots.hold(main, 5) as held:
+        assert held.count == 5
+
+
+def test_one_slot_is_held_for_longer_than_a_call_that_nobody_renews_it_in(main, settings):
+    call_ends = timezone.now() + timedelta(seconds=settings.CALL_DEADLINE)
+    with (
+        slots.hold(main) as one,
+        time_machine.travel(call_ends, tick=False),
+        slots.hold(main, 5) as held,
+    ):
+        assert one.until > call_ends
+        assert held.count == 4
 
 
 def test_giving_back_late_takes_nothing_from_who_holds_them_now(main):

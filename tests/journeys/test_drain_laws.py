@@ -348,6 +348,23 @@ def test_what_ends_it_in_the_middle_leaves_the_rest_due(queue, workspace, happen
     assert finish(queue, workspace) == before - tally.total
 
 
+def test_what_has_to_end_holds_its_place_until_its_last_row_is_done(queue, workspace):
+    kept = []
+
+    def happens(drain: Drain) -> None:
+        queues.ending.set()
+        now = timezone.now()
+        held = [one for one in (drain.lane, drain.held) if one is not None]
+        for one in held:
+            one.until = now + timedelta(seconds=1)  # more than half of the time is over
+        assert not drain.goes_on()
+        kept.extend(one.until > now + timedelta(seconds=1) for one in held)
+
+    costly(queue, Clock(), at=1, happens=happens).drain(workspace.pk, 100.0)
+    assert kept == [True] * (1 + queue.calls)
+    nothing_is_held(queue)
+
+
 @pytest.mark.parametrize("loses", [lose_the_lane, lose_the_slots])
 def test_who_lost_its_place_to_another_worker_begins_nothing_more(
     queue, workspace, loses, monkeypatch

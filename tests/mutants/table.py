@@ -189,6 +189,22 @@ MUTANTS = (
         ("tests/crm_sync/test_slots.py",),
     ),
     Mutant(
+        "slots that are renewed are leased for as long as a call may last (I12)",
+        "crm_sync/workers",
+        "_lease",
+        "SEVERAL_LEASE if A else LEASE",
+        "LEASE",
+        ("tests/crm_sync/test_slots.py",),
+    ),
+    Mutant(
+        "who has to end holds its lane and slots no longer for its last rows",
+        "crm_sync/workers",
+        "Drain.goes_on",
+        "self.lane.keep(now)",
+        "self.is_over() or self.lane.keep(now)",
+        ("tests/journeys/test_drain_laws.py",),
+    ),
+    Mutant(
         "a claim takes what is not due",
         "crm_sync/jobs",
         "free",

@@ -14,7 +14,7 @@ from tests.scale.stops import idle, stop_workers
 from tests.scale.storm import storm
 from tests.scale.troubles import Troubles
 
-STANDS = 15.0  # seconds: the lane of a killed worker comes free after ten, and the tick comes
+STANDS = 15.0  # seconds: what a killed worker held comes free after five, and the tick comes
 SHOWN = 4
 EDITED = 10  # every so many-th property is edited on the platform
 
