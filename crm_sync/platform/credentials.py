@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from crm_sync.platform import calls
-from crm_sync.platform.errors import AuthError
+from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
 from crm_sync.platform.exchange import Observer
 from crm_sync.platform.redaction import Redactor
 
@@ -76,15 +76,24 @@ class ClientCredentials:
         kept = tokens.get(key)
         if kept and not fresh and kept[1] - TOKEN_MARGIN > time.time():
             return kept[0]
-        answer = calls.call(
-            "POST",
-            f"{way.base_url}/auth/token",
-            deadline=way.deadline,
-            # The platform may give the same token again, and may name it where it gives none.
-            hide=replace(way.hide, in_texts=(kept[0],) if kept else ()),
-            observe=way.observe,
-            json={"clientId": self.client_id, "secret": self.secret},
-        )
+        try:
+            answer = calls.call(
+                "POST",
+                f"{way.base_url}/auth/token",
+                deadline=way.deadline,
+                # The platform may give the same token again, and may name it where it gives none.
+                hide=replace(way.hide, in_texts=(kept[0],) if kept else ()),
+                observe=way.observe,
+                json={"clientId": self.client_id, "secret": self.secret},
+            )
+        except (RejectedError, NotFoundError) as error:
+            # It says nothing of what the token is for: that is neither refused nor gone.
+            raise AuthError(
+                f"no token was given ({error}): an operator has to check address and credentials"
+            ) from error
+        except TransientError as error:
+            error.unclear = False  # the call that needs the token was not sent
+            raise
         token = answer.document.get("token") if isinstance(answer.document, dict) else None
         if not isinstance(token, str) or not token:
             raise AuthError("POST /auth/token answered without a token")

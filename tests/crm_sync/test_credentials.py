@@ -1,5 +1,6 @@
 """Tokens for client credentials: bought once, used often, bought again when needed (A6)."""
 
+import socket
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from crm_sync.platform import credentials
 from crm_sync.platform.client import Client
 from crm_sync.platform.credentials import ClientCredentials, FixedToken
-from crm_sync.platform.errors import AuthError
+from crm_sync.platform.errors import AuthError, TransientError
 from tests.conftest import PLATFORM
 from tests.crm_sync.sockets import answering, serving
 
@@ -76,6 +77,32 @@ def test_an_answer_without_a_token_is_not_allowed(tokens, body):
     with serving(answering(body)) as server, pytest.raises(AuthError):
         Client(server.url, ClientCredentials("a", "b")).get_webhook()
     assert tokens == {}
+
+
+@pytest.mark.parametrize("status", ["400 Bad Request", "404 Not Found", "422 Unprocessable"])
+def test_a_token_that_is_refused_says_nothing_of_what_it_is_for(tokens, status):
+    with serving(answering(b"{}", status=status)) as server, pytest.raises(AuthError) as caught:
+        Client(server.url, ClientCredentials("a", "b")).get_property("201")
+    assert len(server.requests) == 1
+    assert str(caught.value).startswith("no token was given (POST /auth/token: ")
+    assert str(caught.value).endswith("an operator has to check address and credentials")
+
+
+@pytest.mark.parametrize("when", ["first", "after a 401"])
+def test_what_gets_no_token_was_not_sent(tokens, when):
+    """So an order that meets this is tried again, and no person has to look for it (I9)."""
+
+    def talk(connection: socket.socket) -> None:
+        if server.requests[-1].startswith(b"POST /v1/orders"):
+            answering(b"{}", status="401 Unauthorized")(connection)
+        elif when == "first" or tokens:
+            answering(b"{}", status="503 Service Unavailable")(connection)
+        else:
+            answering(b'{"token": "t"}')(connection)
+
+    with serving(talk) as server, pytest.raises(TransientError) as caught:
+        Client(server.url, ClientCredentials("a", "b")).place_order({})
+    assert (caught.value.unclear, caught.value.pauses) == (False, True)
 
 
 @pytest.mark.parametrize("claims", ["e30", "W10", "!", "eyJleHAiOiAxZTQwMH0", "eyJleHAiOiAieCJ9"])
