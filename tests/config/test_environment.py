@@ -4,10 +4,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import certifi
+import environ
 import pytest
 from cryptography.fernet import Fernet
+from honcho.environ import parse
 
 from tests.processes import ROOT
 
@@ -40,6 +44,9 @@ UNFIT = {
         "EMAIL_URL is not an address that we know: .env.example shows one."
     ),
 }
+
+# The lines of the example that set something, as they are once nobody comments them out.
+EXAMPLE = re.findall(r"^#? ?([A-Z_]+=.*)$", (ROOT / ".env.example").read_text(), re.MULTILINE)
 
 
 def start(folder: Path, command=SETTINGS, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -127,6 +134,56 @@ def test_the_example_names_each_setting_and_no_other():
     """One that is read for each of some states stands there once for all and once for one."""
     read = "".join(path.read_text() for path in (ROOT / "config").glob("*.py"))
     names = set(re.findall(r'\benv\.\w+\(\s*f?"([A-Z_]+)', read)) - {"DELIVERY_KEEP_DAYS_"}
-    shown = re.findall(r"^# ([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
+    shown = list(map(name_of, EXAMPLE))
     assert sorted(names) == sorted({*shown} - {"DELIVERY_KEEP_DAYS_IGNORED"})
     assert len(shown) == len(set(shown))
+
+
+def name_of(line: str) -> str:
+    return line.partition("=")[0]
+
+
+def value_of(line: str) -> str:
+    """Return what a line of the example sets, without the quotes around it."""
+    return line.partition("=")[2].removeprefix("'").removesuffix("'")
+
+
+def by_the_settings(file: Path, name: str) -> str:
+    class Apart(environ.Env):
+        ENVIRON = {}  # of its own: the base reads into os.environ
+
+    Apart.read_env(str(file))
+    return Apart.ENVIRON[name]
+
+
+def by_honcho(file: Path, name: str) -> str:
+    return parse(file.read_text()).get(name, "")  # it leaves out what is empty
+
+
+def by_a_shell(file: Path, name: str) -> str:
+    """Read it as `manage` of docs/operations.md does."""
+    command = ["sh", "-euc", f'. "{file}"; printf %s "${name}"']
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("read", [by_the_settings, by_honcho, by_a_shell])
+def test_each_line_of_the_example_sets_what_it_says_whoever_reads_it(
+    tmp_path, read: Callable[[Path, str], str]
+):
+    """Also systemd and compose, by their manuals: no comment behind a value, nothing to expand."""
+    assert [line for line in EXAMPLE if re.search(r"\s#|[\\$]|\s$", line)] == []
+    assert [line for line in EXAMPLE if re.search(r"""[\s"]""", line) and "='" not in line] == []
+    file = tmp_path / "settings.env"
+    found = {}
+    for line in EXAMPLE:
+        file.write_text(f"{line}\n")
+        found[name_of(line)] = read(file, name_of(line))
+    assert found == {name_of(line): value_of(line) for line in EXAMPLE}
+
+
+def test_the_settings_take_each_value_of_the_example(tmp_path):
+    shown = {name_of(line): value_of(line) for line in EXAMPLE}
+    here = {"CA_BUNDLE": certifi.where(), "STATIC_ROOT": str(tmp_path / "static")}
+    del shown["DATA_DIR"]
+    ended = start(tmp_path / "data", **shown | here)
+    assert (ended.returncode, ended.stderr) == (0, "")
