@@ -13,6 +13,9 @@ _TRANSLATED = tuple(
     ip_network(one)
     for one in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "fec0::/10")
 )
+# Addresses in a cloud's own network that no other rule keeps out: the metadata of Oracle Cloud are
+# in the first, which RFC 6890 reserves; the second is the WireServer of each machine of Azure.
+_OF_CLOUDS = tuple(ip_network(one) for one in ("192.0.0.0/24", "168.63.129.16/32"))
 
 
 @functools.lru_cache(maxsize=256)  # asked before each call
@@ -62,4 +65,6 @@ def is_public(ip: str) -> bool:
             address = address.ipv4_mapped
         elif any(address in one for one in _TRANSLATED):
             return False
+    if any(address in one for one in _OF_CLOUDS):
+        return False
     return address.is_global and not address.is_multicast

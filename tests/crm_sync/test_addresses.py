@@ -1,10 +1,10 @@
-"""A token goes to no address that would carry it in the clear (S15)."""
+"""A token goes to no address that would carry it in the clear (S15), and none into our network."""
 
 import pytest
 from django.core.exceptions import ValidationError
 
 from crm_sync.models import Workspace
-from crm_sync.platform.addresses import fault
+from crm_sync.platform.addresses import fault, is_public
 from crm_sync.platform.errors import AuthError
 
 UNENCRYPTED = "would send the token unencrypted: it must begin with https://"
@@ -53,3 +53,18 @@ def test_a_workspace_that_was_stored_with_such_an_address_calls_nobody(db):
         one.client()
     how = "change it by `manage.py add_workspace main`"
     assert str(unsent.value) == f"the base address {one.base_url} {UNENCRYPTED}; {how}"
+
+
+@pytest.mark.parametrize(
+    ("ip", "neighbour"),
+    [
+        ("192.0.0.192", "192.0.1.0"),  # the metadata of Oracle Cloud
+        ("192.0.0.0", "191.255.255.255"),
+        ("192.0.0.255", "192.0.1.255"),
+        ("168.63.129.16", "168.63.129.17"),  # the WireServer of Azure
+        ("::ffff:192.0.0.192", "::ffff:192.0.1.0"),
+        ("::ffff:168.63.129.16", "::ffff:168.63.129.15"),
+    ],
+)
+def test_what_a_cloud_serves_to_its_own_machines_is_not_public_and_its_neighbour_is(ip, neighbour):
+    assert (is_public(ip), is_public(neighbour)) == (False, True)
