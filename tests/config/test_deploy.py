@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from django.core.management import get_commands
 
 from examples.supervisor import commands
 
@@ -128,6 +129,22 @@ def test_the_page_takes_the_block_of_nginx_whole_and_with_the_name_of_the_machin
     subprocess.run(["bash", "-c", line], cwd=ROOT, check=True)
     block = re.search(r"```nginx\n(.*?)```", page, re.DOTALL)[1]
     assert written.read_text() == block.replace("crm.example.com", "mine.test")
+
+
+def test_the_page_names_commands_and_services_that_there_are():
+    page = (ROOT / "docs" / "operations.md").read_text()
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    typed = "".join(text for language, text in blocks if not language)
+    commands = set(re.findall(r"\bmanage(?:\.py)? ([a-z_]+)", typed))
+    assert commands - set(get_commands()) == set()
+    named = set(re.findall(r"\bcrm (?:exec|run)(?: -\S+)* (\w+)", typed))
+    stopped = {
+        name for names in re.findall(r"\bcrm stop ([a-z ]+)", typed) for name in names.split()
+    }
+    services = set(re.findall(r"^  (\w+):$", COMPOSE.read_text(), re.MULTILINE))
+    assert (named | stopped) - services == set()
+    assert {"migrate", "restored"} <= commands
+    assert named == {"web", "database", "migrate"}
 
 
 def test_no_process_of_the_demo_gets_a_secret_as_an_argument():
