@@ -41,8 +41,9 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
             raise
         if isinstance(server, ftplib.FTP_TLS):
             server.prot_p()
-        server.voidcmd("TYPE I")
         path, beside = path_of(place.address, partial(_names, server))
+        # A list of names comes as text, and in that mode many servers tell no size.
+        server.voidcmd("TYPE I")
         stamp = Stamp(modified=_modified(server, path), size=_size(server, path))
         if known.tells and stamp == known:
             return None

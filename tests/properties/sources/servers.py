@@ -18,13 +18,18 @@ USER, PASSWORD = "agency", "s3cret word"
 
 @contextmanager
 def ftp_server(
-    folder: Path, *, certificate: Path | None = None, cut_after: int | None = None
+    folder: Path,
+    *,
+    certificate: Path | None = None,
+    cut_after: int | None = None,
+    dies: bool = True,
 ) -> Iterator[int]:
     """Serve a folder; yields the port.
 
     Args:
         certificate: for FTPS, a file with the key and the certificate.
         cut_after: bytes of a file after which the data connection breaks off.
+        dies: whether all of the server goes with it; else it says that the file was whole.
     """
     authorizer = DummyAuthorizer()
     authorizer.add_user(USER, PASSWORD, str(folder), perm="elr")
@@ -35,7 +40,7 @@ def ftp_server(
         names |= {"certfile": str(certificate), "tls_control_required": True}
         names |= {"tls_data_required": True, "ssl_context": None}
     if cut_after is not None:
-        names["dtp_handler"] = type("Cut", (_Cut,), {"left": cut_after})
+        names["dtp_handler"] = type("Cut", (_Cut,), {"left": cut_after, "dies": dies})
     handler = type("Handler", (base,), names)
     loop = IOLoop()
     server = FTPServer(("127.0.0.1", 0), handler, ioloop=loop)
@@ -59,12 +64,17 @@ class _Cut(DTPHandler):
     """A data connection that breaks off, as that of a server that dies."""
 
     left = 0
+    dies = True
 
     def push_with_producer(self, producer: object) -> None:
         data = producer.more()[: self.left]  # type: ignore[attr-defined]
         self.socket.sendall(data)
-        self.socket.close()
-        self.cmd_channel.socket.shutdown(socket.SHUT_RDWR)
+        if self.dies:
+            self.socket.close()
+            self.cmd_channel.socket.shutdown(socket.SHUT_RDWR)
+        else:
+            self._resp = ("226 Transfer complete.", None)
+            self.close()
 
 
 @contextmanager

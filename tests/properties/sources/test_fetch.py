@@ -184,6 +184,15 @@ def test_a_server_that_breaks_off_in_the_middle_is_an_error_to_try_again(folder,
         got(f"{scheme}://127.0.0.1:{port}/out/unload.txt")
 
 
+@pytest.mark.parametrize("path", ["out/unload.txt", "out/"])
+def test_a_file_that_is_not_whole_is_an_error_also_where_the_server_says_it_is(folder, path):
+    with (
+        ftp_server(folder, cut_after=40_000, dies=False) as port,
+        pytest.raises(TransientError, match=r"^40,000 bytes came, 300,008 were announced$"),
+    ):
+        got(f"ftp://127.0.0.1:{port}/{path}")
+
+
 @pytest.mark.parametrize("server", [ftp_server, sftp_server])
 @pytest.mark.parametrize("name", ["Ämtli Strasse 1.xml", "a?b#c%.xml", "-l"])
 def test_an_odd_name_is_asked_for_as_it_is(folder, server, name):
