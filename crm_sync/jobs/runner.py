@@ -113,20 +113,28 @@ class _Loop(Generic[Claimed]):
         pending = 0  # batches that were claimed and are not counted yet
         next_claim = self.clock()
         while True:
-            if not self.goes_on():
-                self.stopped.set()
-            is_open = not self.stopped.is_set()
-            if is_open and pending < limit and (not pending or self.clock() >= next_claim):
-                batches = self._claim(limit - pending)
-                pending += len(batches)
-                for batch in batches:
-                    start(batch)
-                next_claim = self.clock() + (POLL_INTERVAL if pending < limit else 0.0)
+            try:
+                if not self.goes_on():
+                    self.stopped.set()
+                is_open = not self.stopped.is_set()
+                if is_open and pending < limit and (not pending or self.clock() >= next_claim):
+                    batches = self._claim(limit - pending)
+                    pending += len(batches)
+                    for batch in batches:
+                        start(batch)
+                    next_claim = self.clock() + (POLL_INTERVAL if pending < limit else 0.0)
+            except Exception as error:  # noqa: BLE001 - raised again once nothing is in progress
+                self._end_with(error)
+                is_open = False
             if not pending:
                 return
             # One claim of many rows is cheaper than many claims: wait until half of them are done.
             is_full = is_open and pending == limit
             pending -= self._collect(pending - limit // 2 if is_full else pending)
+
+    def _end_with(self, error: BaseException) -> None:
+        self.error = self.error or error
+        self.stopped.set()
 
     def _claim(self, batches: int) -> list[_Batch[Claimed]]:
         size = self.source.batch_size
@@ -142,8 +150,7 @@ class _Loop(Generic[Claimed]):
             finished, self.finished = self.finished, []
         for result in finished:
             if isinstance(result, BaseException):
-                self.error = self.error or result
-                self.stopped.set()
+                self._end_with(result)
             else:
                 for outcome in result:
                     self.tally.add(outcome)

@@ -72,7 +72,8 @@ class Drain:
         """
         now = timezone.now()
         has_lane = self.lane.keep(now)
-        has_slots = self.held is None or self.held.keep(now)
+        # Each at its own moment, since a write may wait for a lock for as long as a lease lasts.
+        has_slots = self.held is None or self.held.keep(timezone.now())
         if self.is_over() or not has_lane or not has_slots:
             return False
         if self.held is None:

@@ -20,6 +20,8 @@ from crm_sync.models import Slot, Workspace
 LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)
 # Who holds several has a thread for each, and renews them twice a second, if there is need.
 SEVERAL_LEASE = min(LEASE, timedelta(seconds=5))
+# Long pushes, the placing of orders, and short reads: a limit of so many calls has one for each.
+KINDS = 3
 UPDATE_TRIES = 8  # while other workers take the same slots first
 
 
@@ -54,10 +56,11 @@ def hold(workspace: Workspace, wanted: int = 1, *, leave: int = 0) -> Iterator[H
     """Hold up to `wanted` slots, as many as are free; perhaps none.
 
     Args:
-        leave: how many of the workspace's slots are left to others, if it has more than these: a
-            long drain must not keep short reads waiting.
+        leave: how many of the workspace's slots are left to others, since a long drain must not
+            keep short ones waiting. With fewer slots than kinds of work, fewer are left.
     """
-    most = max(1, workspace.max_under_way - leave)
+    limit = workspace.max_under_way
+    most = limit - max(0, leave - max(0, KINDS - limit))
     held = _take(workspace, min(wanted, most), most, timezone.now())
     try:
         yield held

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 EVERY = 1.0  # seconds between two ticks
 GRACE = timedelta(seconds=1)  # in which the ring may come first
 THREADS = 16  # drains of one process at the same time
-OF_ONE = 4  # of these for one workspace, so that threads are left for others
+OF_ONE = 6  # of these for one workspace, so that threads are left for others
 BUDGET = 20.0  # seconds of a drain; less than a lease and a broker's visibility time-out
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -82,6 +82,10 @@ class Ticker:
                 if not is_away:
                     log.warning("the database does not answer (%s); asking again", error)
                 is_away = True
+            except Exception:
+                # Without the tick a ring that is lost would be lost for good (I12).
+                log.exception("a tick failed; the next one comes all the same")
+                connection.close()  # it may be the cause
             self._stopped.wait(self.every)
         connection.close()
 

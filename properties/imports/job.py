@@ -19,6 +19,7 @@ from crm_sync.jobs import due
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.text import clean
+from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain, RowQueue
 from properties.feeds import OF_THE_FILE, Heading, NotAFeed, open_lines
 from properties.imports import fetched, last_feed
@@ -208,7 +209,7 @@ class _Slice:
                 worked, self.until = True, max(self.until, time.monotonic() + self.limits.least)
             if self._is_time():
                 self._write(**self._progress())
-            if worked and time.monotonic() >= self.until:
+            if worked and (time.monotonic() >= self.until or queues.ending.is_set()):
                 self._leave(due_at=self.clock(), attempts=0, problem="", **self._progress())
                 doorbell.ring(QUEUE, self.row.workspace_id)
                 return "goes on"

@@ -32,5 +32,5 @@ PROPERTIES = RowQueue(
     record=foreseen,
     threads=lambda: int(settings.PUSH_THREADS),
     columns=NEEDED,
-    leave=1,  # for the reads of orders, lists and the webhook
+    leave=2,  # for the placing of orders, and for the reads of orders, lists and the webhook
 )

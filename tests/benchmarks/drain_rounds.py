@@ -45,7 +45,7 @@ def main(sandbox: str) -> None:
     """Print what each measurement gave, with and without bare calls beside it."""
     call_command("migrate", verbosity=0)
     workspace = Workspace.objects.create(
-        slug="main", base_url=sandbox, fixed_token=TOKEN, max_under_way=THREADS + 1
+        slug="main", base_url=sandbox, fixed_token=TOKEN, max_under_way=THREADS + PROPERTIES.leave
     )
     mirror(workspace, sandbox, OURS)
     for kind, seconds, count, rounds, is_beside in MEASUREMENTS:

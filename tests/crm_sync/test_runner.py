@@ -264,6 +264,28 @@ def test_while_it_waits_for_its_threads_it_claims_twice_a_second_and_no_more(sto
     assert rows.leased == set()
 
 
+def test_who_fails_to_ask_once_goes_on_to_hold_what_it_holds_for_the_rows_in_progress():
+    rows, begun, asked = Rows(4), threading.Event(), []
+    plain = rows.work
+
+    def work(claims: Sequence[int]) -> list[str]:
+        begun.set()
+        time.sleep(1.5)
+        return plain(claims)
+
+    def goes_on() -> bool:
+        asked.append(begun.is_set())
+        if asked.count(True) == 1:
+            raise ConnectionError("the server closed the connection")
+        return True
+
+    rows.work = work
+    with pytest.raises(ConnectionError):
+        rows.run(2, goes_on=goes_on)
+    assert asked.count(True) >= 3
+    assert (rows.leased, not rows.at_work) == (set(), True)
+
+
 def test_what_has_waited_for_a_thread_for_long_is_given_back():
     rows = Rows(5, cost=runner.PREFETCH_TIMEOUT + 1)
     rows.run(2)

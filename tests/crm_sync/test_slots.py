@@ -119,3 +119,22 @@ def test_a_workspace_with_one_slot_gives_it_to_whoever_comes_first(main):
 def test_a_short_read_takes_none_of_what_a_long_drain_may_have(main):
     with slots.hold(main), slots.hold(main, 9, leave=1) as drain:
         assert drain.count == 4
+
+
+@pytest.mark.parametrize("limit", range(3, 10))
+def test_of_three_slots_or_more_a_long_push_leaves_one_to_orders_and_these_one_to_reads(
+    main, limit
+):
+    main.max_under_way = limit
+    with (
+        slots.hold(main, 9, leave=2) as push,
+        slots.hold(main, 9, leave=1) as placing,
+        slots.hold(main, 9) as reads,
+    ):
+        assert [held.count for held in (push, placing, reads)] == [limit - 2, 1, 1]
+
+
+def test_of_two_slots_a_long_push_leaves_one_to_orders_and_reads(main):
+    main.max_under_way = 2
+    with slots.hold(main, 9, leave=2) as push, slots.hold(main, 9, leave=1) as placing:
+        assert [push.count, placing.count] == [1, 1]

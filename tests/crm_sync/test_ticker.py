@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
 from crm_sync.jobs.due import Tally
@@ -48,7 +48,8 @@ class Slow:
 @pytest.fixture
 def others(app_hooks) -> dict[str, Slow]:
     """Put queues of the test in the place of all others."""
-    slow = {name: Slow(name) for name in ("one", "two", "three", "four", "five")}
+    names = ("one", "two", "three", "four", "five", "six", "seven")
+    slow = {name: Slow(name) for name in names}
     app_hooks(queues=list(slow.values()))
     return slow
 
@@ -88,10 +89,10 @@ def test_a_workspace_with_work_in_every_queue_leaves_places_to_others(tick, othe
     for queue in others.values():
         queue.due = {1}
     others["five"].due = {1, 2}
-    assert tick.tick(timezone.now()) == 6
+    assert tick.tick(timezone.now()) == 8
     wait_for(lambda: sum(len(queue.begun) for queue in others.values()) == ticker.OF_ONE + 1)
     assert 2 in others["five"].begun
-    tick.tick(timezone.now())  # the four of the first are not over
+    tick.tick(timezone.now())  # the six of the first are not over
     assert sum(len(queue.begun) for queue in others.values()) == ticker.OF_ONE + 1
 
 
@@ -168,6 +169,18 @@ def test_a_database_that_is_away_is_told_once_and_asked_again(tick, others, capl
     wait_for(lambda: others["one"].begun == [7])
     messages = [one.getMessage() for one in caplog.records]
     assert messages == ["the database does not answer (gone away); asking again"]
+
+
+@pytest.mark.parametrize("error", [InterfaceError("connection closed"), RuntimeError("no thread")])
+def test_whatever_fails_in_a_tick_the_next_one_comes(tick, others, caplog, error):
+    others["one"].error = error
+    tick.start()
+    wait_for(lambda: len(others["one"].asked_for) > 2)
+    others["one"].due, others["one"].error = {7}, None
+    wait_for(lambda: others["one"].begun == [7])
+    assert {one.getMessage() for one in caplog.records} == {
+        "a tick failed; the next one comes all the same"
+    }
 
 
 def test_a_drain_that_fails_is_told_and_its_place_is_free_again(tick, others, caplog, monkeypatch):

@@ -344,8 +344,9 @@ def test_what_ends_it_in_the_middle_leaves_the_rest_due(queue, workspace, happen
     assert tally.total <= at * queue.batch_size
     assert leased(queue) == 0
     free_everything(timezone.now())
-    assert due_now(queue, workspace) == before - tally.total
-    assert finish(queue, workspace) == before - tally.total
+    ended = tally.total - tally.counts.get("goes on", 0)  # of an import that was given back
+    assert due_now(queue, workspace) == before - ended
+    assert finish(queue, workspace) == before - ended
 
 
 def test_what_has_to_end_holds_its_place_until_its_last_row_is_done(queue, workspace):

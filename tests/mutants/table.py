@@ -189,6 +189,14 @@ MUTANTS = (
         ("tests/crm_sync/test_slots.py",),
     ),
     Mutant(
+        "a long push leaves no call to the placing of orders",
+        "crm_sync/workers",
+        "hold",
+        "max(0, leave - max(0, KINDS - limit))",
+        "min(1, leave)",
+        ("tests/crm_sync/test_slots.py",),
+    ),
+    Mutant(
         "slots that are renewed are leased for as long as a call may last (I12)",
         "crm_sync/workers",
         "_lease",

@@ -10,10 +10,12 @@ from django.contrib.auth.models import User
 
 from crm_sync import registry
 from crm_sync.models import Workspace
+from crm_sync.workers import slots
 from orders.models import Order, Placement
 from orders.placing import confirmation, placement
 from properties.editing import create
 from properties.models import Property
+from properties.push.queue import PROPERTIES
 from sandbox.interface import catalogue
 from tests.orders.conftest import calls, lost, now
 
@@ -357,6 +359,13 @@ def test_an_answer_that_is_lost_leaves_it_uncertain_and_is_never_repeated(
     assert (state(ready), sent(box)) == (State.UNCERTAIN, 1)
     drain_all()
     assert (state(ready), sent(box)) == (State.UNCERTAIN, 1)
+
+
+def test_an_order_is_sent_while_a_long_push_holds_all_calls_that_it_may(box, workspace, ready):
+    confirm(ready)
+    with slots.hold(workspace, 100, leave=PROPERTIES.leave):
+        assert drain(workspace) == {"sent": 1}
+    assert state(ready) == State.PLACED
 
 
 @pytest.mark.django_db(transaction=True)

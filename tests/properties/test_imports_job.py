@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import signal
+import threading
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from openpyxl import Workbook
 from crm_sync import registry
 from crm_sync.jobs import due
 from crm_sync.models import Workspace
+from crm_sync.workers import queues
 from properties.editing import create, edit
 from properties.feeds import USUAL, Refusal
 from properties.imports import job
@@ -234,6 +236,16 @@ def test_a_long_import_goes_on_where_the_last_slice_stopped(main, admin_user):
     assert seen[:3] == [("goes on", 1, 1), ("goes on", 2, 2), ("goes on", 3, 3)]
     assert counts(fresh(row).report) == (5, 0, 0, 1)
     assert fresh(row).report["new"] == references[:5]
+
+
+def test_a_worker_that_has_to_end_gives_an_import_back_at_once(main, admin_user, monkeypatch):
+    monkeypatch.setattr(queues, "ending", threading.Event())
+    row = upload(main, admin_user, table(["A1", "A2", "A3"]), released=True)
+    queues.ending.set()
+    assert (work(row), fresh(row).done) == ("goes on", 1)
+    queues.ending.clear()
+    assert work(row) == State.DONE
+    assert Property.objects.count() == 3
 
 
 def test_what_a_person_edits_between_two_slices_of_a_table_stays(main, admin_user):
