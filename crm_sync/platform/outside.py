@@ -5,6 +5,7 @@ that is connected to. So a name that answers differently the second time leads n
 """
 
 import socket
+import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -211,18 +212,26 @@ def connect(host: str, port: int, inside: Collection[str], *, timeout: float) ->
     """Connect to the first address of a host that can be reached, as `resolve` allows it.
 
     Args:
-        timeout: seconds that the connection, and later each read, may take.
+        timeout: seconds that connecting, to all of them, and later each read may take.
 
     Raises:
         RejectedError, TransientError: as `resolve` does.
         OSError: nobody answers at any of its addresses.
     """
     problem: OSError = ConnectionError(f"{host} has no address")
-    for ip in resolve(host, port, inside):
+    ips = resolve(host, port, inside)
+    end = time.monotonic() + timeout
+    for ip in ips:
+        left = end - time.monotonic()
+        if left <= 0:
+            break
         try:
-            return socket.create_connection((ip, port), timeout)
+            connection = socket.create_connection((ip, port), left)
         except OSError as error:
             problem = error
+        else:
+            connection.settimeout(timeout)
+            return connection
     raise problem
 
 

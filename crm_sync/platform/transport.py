@@ -1,12 +1,14 @@
 """HTTP with a hard end: no call outlives its deadline, no body its limit (I13, S15).
 
 A `requests` time-out bounds the silence between two bytes, not the call: a server that drips one
-byte a second holds it for ever. So a watchdog shuts the socket down, which a lease can trust.
+byte a second holds it for ever. So a watchdog shuts the socket down, which a lease can trust. Until
+the first byte is sent, connecting and the TLS handshake have the time that is left, no more.
 """
 
 import functools
 import re
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -19,11 +21,17 @@ from urllib.parse import urlsplit
 import requests
 from django.conf import settings
 from requests.adapters import BaseAdapter
-from requests.exceptions import ConnectTimeout, InvalidSchema, InvalidURL, MissingSchema
+from requests.exceptions import InvalidSchema
 from urllib3 import Timeout
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import ConnectTimeoutError, LocationValueError, ReadTimeoutError
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    NameResolutionError,
+    NewConnectionError,
+    ReadTimeoutError,
+    SSLError,
+)
 from urllib3.exceptions import HTTPError as Urllib3Error
 from urllib3.util import parse_url
 
@@ -41,7 +49,6 @@ CONNECT_TIMEOUT = 5.0  # seconds
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
 PIECE = 64 * 1024  # bytes of a body that are read at a time
 HOSTS = 10  # to which a thread keeps its connections open
-BAD_CERTIFICATE_OF_SSL = "certificate verify failed"  # the words of the ssl module
 
 HEADERS = dict(requests.utils.default_headers())
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -51,10 +58,6 @@ _PLAIN = re.compile(
     r"(?P<origin>https?://[^/?#@\s]+)(?P<path>/(?:[\w.~/-]|%[0-9A-F]{2})*)", re.ASCII
 )
 
-_NOT_CONNECTED = (
-    *(InvalidURL, InvalidSchema, MissingSchema, LocationValueError),
-    *(ConnectTimeout, ConnectTimeoutError),
-)
 _SILENT = (requests.exceptions.ReadTimeout, ReadTimeoutError)
 
 # More transports by URL prefix, over the network's own; the tests put the sandbox here.
@@ -63,29 +66,43 @@ MOUNTS: dict[str, BaseAdapter] = {}
 
 @dataclass
 class Call:
-    """The call that a thread has under way, and the socket that the watchdog may close."""
+    """The call that a thread has under way, and the socket that the watchdog may close.
 
+    Attributes:
+        end: when its time is over, on the monotonic clock.
+        expired: the watchdog has ended it.
+        begun: a request was about to be sent: it may have arrived (I9).
+    """
+
+    end: float
     sock: socket.socket | None = None
     expired: bool = False
+    begun: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def watch(self, sock: socket.socket | None) -> None:
+    def left(self) -> float:
+        """Return the seconds that are left; ConnectTimeoutError when there are none."""
+        left = self.end - time.monotonic()
+        if left <= 0:
+            self.expired = True
+            raise ConnectTimeoutError("the time of the call is over")
+        return left
+
+    def begin(self, sock: socket.socket) -> None:
+        """Watch the socket that a request goes out by now; ConnectTimeoutError when it is late."""
         with self.lock:
-            self.sock = sock
-            if self.expired:
-                self._shut()
+            self.left()
+            self.sock, self.begun = sock, True
 
     def expire(self) -> None:
         with self.lock:
             self.expired = True
-            self._shut()
-
-    def _shut(self) -> None:
-        if self.sock is not None:
-            try:
-                self.sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                self.sock = None  # closed by the other side meanwhile
+            if self.sock is not None:
+                try:
+                    # Not the method of a TLS socket: it would go on in plain text.
+                    socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
+                except OSError:
+                    self.sock = None  # closed by the other side meanwhile
 
 
 def ca_bundle() -> str:
@@ -94,7 +111,7 @@ def ca_bundle() -> str:
 
 
 class _Local(threading.local):
-    call: Call | None = None
+    call: Call
 
     def __init__(self) -> None:
         self.pools: dict[tuple[str, str, str], HTTPConnectionPool] = {}
@@ -106,24 +123,55 @@ _local = _Local()
 @contextmanager
 def watched(deadline: float) -> Iterator[Call]:
     """Let the watchdog shut the socket of this thread's call after `deadline` seconds."""
-    call = _local.call = Call()
+    call = _local.call = Call(time.monotonic() + deadline)
     alarm = watchdog.after(deadline, call.expire)
     try:
         yield call
     finally:
         alarm.cancel()
-        _local.call = None
 
 
 class _Watched:
-    """Mixed into urllib3's connections: shows the socket before the answer's first byte is read."""
+    """Mixed into urllib3's connections: none outlives its call, which learns when it has begun."""
 
     sock: Any
+    timeout: Any
+    host: Any
+    port: Any
+    _dns_host: Any
 
-    def getresponse(self) -> Any:
-        if _local.call is not None:
-            _local.call.watch(self.sock)
-        return super().getresponse()  # type: ignore[misc]
+    def _new_conn(self) -> Any:
+        """Connect to the first address that answers; urllib3 gives each the whole time-out."""
+        name, problem = self._dns_host, None
+        try:
+            for address in self._addresses():
+                self._dns_host = address
+                self.timeout = min(self.timeout, _local.call.left())
+                try:
+                    self.sock = super()._new_conn()  # type: ignore[misc]
+                except (ConnectTimeoutError, NewConnectionError) as error:
+                    problem = error
+                else:
+                    # One time-out is for all of a TLS handshake.
+                    self.sock.settimeout(min(self.timeout, _local.call.left()))
+                    return self.sock
+        finally:
+            self._dns_host = name
+        raise problem or ConnectTimeoutError(f"{name} has no address")
+
+    def _addresses(self) -> list[str]:
+        try:
+            found = socket.getaddrinfo(self._dns_host, self.port, type=socket.SOCK_STREAM)
+        except (socket.gaierror, UnicodeError) as error:
+            raise NameResolutionError(self.host, self, error) from error  # type: ignore[arg-type]
+        return [str(one[4][0]) for one in found]
+
+    def endheaders(self, *args: Any, **options: Any) -> None:
+        """Send the head: before its first byte the socket is connected and watched."""
+        if self.sock is None:
+            self.connect()  # type: ignore[attr-defined]
+        _local.call.begin(self.sock)
+        super().endheaders(*args, **options)  # type: ignore[misc]
 
 
 class _WatchedHTTP(_Watched, HTTPConnection):
@@ -191,17 +239,13 @@ def _send(
     what = f"{method} {url}"
     try:
         prepared = _prepared(method, url, headers, params, json)
-        with _answering(prepared, deadline) as (status, answered, pieces):
+        with _answering(call, prepared, deadline) as (status, answered, pieces):
             body = _whole(pieces, what)
         if call.expired:  # a body without a length ends like a whole one
             raise TransientError(f"{what}: {NOT_IN_TIME} {deadline:g} s", unclear=True)
-    except _NOT_CONNECTED as error:
-        raise TransientError(f"{what}: {CANNOT_CONNECT}", unclear=False) from error
     except (requests.RequestException, Urllib3Error, OSError) as error:
-        if call.expired or isinstance(error, _SILENT):
-            message = f"{what}: {NOT_IN_TIME} {deadline:g} s"
-            raise TransientError(message, unclear=True) from error
-        raise TransientError(f"{what}: {_reason(error)}", unclear=not _never_sent(error)) from error
+        message = f"{what}: {_reason(error, call, deadline)}"
+        raise TransientError(message, unclear=call.begun) from error
     return RawAnswer(status, answered, body, time.monotonic() - started)
 
 
@@ -237,7 +281,7 @@ def _origin(origin: str) -> str:
 
 @contextmanager
 def _answering(
-    request: requests.PreparedRequest, deadline: float
+    call: Call, request: requests.PreparedRequest, deadline: float
 ) -> Iterator[tuple[int, Mapping[str, str], Iterator[bytes]]]:
     """Send a request, and yield the status, the headers and the pieces of the body of its answer.
 
@@ -248,6 +292,7 @@ def _answering(
     connect = min(CONNECT_TIMEOUT, deadline)
     for prefix, adapter in MOUNTS.items():
         if str(request.url).startswith(prefix):
+            call.begun = True
             with adapter.send(request, stream=True, timeout=(connect, deadline)) as mounted:
                 yield mounted.status_code, mounted.headers, mounted.iter_content(PIECE)
             return
@@ -307,21 +352,16 @@ def _whole(pieces: Iterator[bytes], what: str) -> bytes:
 
 def certificate_fault(error: BaseException | None) -> str:
     """Return why a certificate was not accepted, as the ssl module says it; "" if it was."""
-    return repr(error).partition(f"{BAD_CERTIFICATE_OF_SSL}: ")[2].partition(" (_ssl")[0]
+    why = error.args[0] if isinstance(error, SSLError) and error.args else None
+    return str(why.verify_message) if isinstance(why, ssl.SSLCertVerificationError) else ""
 
 
-def _never_sent(error: Exception) -> bool:
-    """Tell whether the request cannot have reached the platform: no connection, or not to it."""
-    text = repr(error)
-    return any(
-        sign in text
-        for sign in ("NewConnectionError", "NameResolutionError", BAD_CERTIFICATE_OF_SSL)
-    )
-
-
-def _reason(error: Exception) -> str:
-    if BAD_CERTIFICATE_OF_SSL in repr(error):
-        return f"{BAD_CERTIFICATE} ({certificate_fault(error)})"
-    if _never_sent(error):
+def _reason(error: Exception, call: Call, deadline: float) -> str:
+    fault = certificate_fault(error)
+    if fault:
+        return f"{BAD_CERTIFICATE} ({fault})"
+    if not call.begun:
         return CANNOT_CONNECT
+    if call.expired or isinstance(error, _SILENT):
+        return f"{NOT_IN_TIME} {deadline:g} s"
     return f"{NO_ANSWER} ({type(error).__name__})"

@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 Talk = Callable[[socket.socket], None]
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -92,3 +92,15 @@ def answering(body: bytes, *headers: str, status: str = "200 OK") -> Talk:
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
+
+
+@contextmanager
+def full_port() -> Iterator[int]:
+    """Yield a port of all addresses of the loopback at which nobody else is let in."""
+    with socket.create_server(("", 0), backlog=0) as listener, ExitStack() as waiting:
+        port = int(listener.getsockname()[1])
+        for _ in range(2):
+            one = waiting.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        yield port

@@ -1,7 +1,9 @@
 """No call outlives its deadline, no body its limit, no token leaves its host (I13, S15)."""
 
+import contextlib
 import io
 import socket
+import struct
 import time
 import tracemalloc
 import zlib
@@ -17,7 +19,8 @@ from crm_sync.platform import transport
 from crm_sync.platform.client import Client
 from crm_sync.platform.credentials import ClientCredentials, FixedToken
 from crm_sync.platform.errors import AuthError, RejectedError, TransientError
-from tests.crm_sync.sockets import OK, Server, answering, free_port, saying, serving
+from tests.crm_sync.sockets import OK, Server, answering, free_port, full_port, saying, serving
+from tests.crm_sync.test_outside import answer, certificate, secure
 
 DEADLINE = 0.5
 GRACE = 0.5  # a bound on behaviour: the longest that a call may outlive its deadline
@@ -104,6 +107,101 @@ def test_a_refused_connection_cannot_have_reached_the_platform():
 
 def test_a_name_that_does_not_resolve_cannot_have_reached_the_platform():
     assert fail("http://no-such-host.invalid", deadline=5.0).unclear is False
+
+
+class Raw(Server):
+    """A server that leaves each connection to `talk` at once, and waits for no request."""
+
+    def _serve(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            self._talk(connection)
+
+
+@contextlib.contextmanager
+def over_tls(server: Server):
+    """Yield the address of a server over TLS, and close it."""
+    try:
+        yield f"https://localhost:{server.port}"
+    finally:
+        server.close()
+
+
+def reset(connection: socket.socket) -> None:
+    """Break a connection off, as a machine that goes down does."""
+    connection.recv(1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+SERVER_HELLO = b"\x16\x03\x03\x40\x00"  # the head of a record of 16 KiB
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        pytest.param(saying(), id="silence"),
+        pytest.param(saying(SERVER_HELLO, *[b"x"] * 100, pause=0.1), id="a drip"),
+        pytest.param(reset, id="a reset"),
+        pytest.param(saying(b"HTTP/1.1 400 Bad Request\r\n\r\n"), id="no TLS"),
+    ],
+)
+def test_a_tls_handshake_that_fails_ends_in_time_and_nothing_was_sent(talk):
+    with over_tls(Raw(talk)) as url:
+        error = fail(url)
+    assert (error.unclear, str(error)) == (False, f"GET {url}/v1/users: cannot connect")
+
+
+def test_a_drip_over_tls_is_cut_at_the_deadline(tmp_path, settings):
+    settings.CA_BUNDLE = str(pem := certificate(tmp_path, "localhost"))
+    talk = saying(OK + b"Content-Length: 100\r\n\r\n", *[b"x"] * 100, pause=0.1)
+    with over_tls(secure(talk, pem)) as url:
+        error = fail(url)
+    assert (error.unclear, str(error)) == (
+        True,
+        f"GET {url}/v1/users: no whole answer within 0.5 s",
+    )
+
+
+def test_all_addresses_of_a_name_have_one_deadline(monkeypatch):
+    answer(monkeypatch, [[f"127.0.0.{number}" for number in range(1, 9)]])
+    with full_port() as port:
+        error = fail(f"http://cdn.test:{port}")
+    assert (error.unclear, str(error).endswith(": cannot connect")) == (False, True)
+
+
+def test_the_second_address_of_a_name_is_asked_where_the_first_refuses(monkeypatch):
+    with serving(answering(b"{}")) as server:
+        answer(monkeypatch, [["127.0.0.2", "127.0.0.1"]])
+        url = f"http://cdn.test:{server.port}"
+        assert transport.send("GET", url, deadline=DEADLINE).body == b"{}"
+        assert _headers(server)["host"] == f"cdn.test:{server.port}"
+
+
+def test_nothing_is_sent_when_asking_for_the_name_took_all_the_time(monkeypatch):
+    answer(monkeypatch, [["127.0.0.1"]])
+    quick = socket.getaddrinfo
+
+    def slow(host, *args, **how):
+        time.sleep(DEADLINE + 0.1)
+        return quick(host, *args, **how)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    with serving(answering(b"{}")) as server:
+        error = fail(f"http://cdn.test:{server.port}")
+        assert server.requests == []
+    assert (error.unclear, str(error).endswith(": cannot connect")) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "words", [b"certificate verify failed: x", b"NewConnectionError", b"NameResolutionError"]
+)
+def test_no_words_of_a_server_say_that_nothing_was_sent(words):
+    with serving(saying(words + b"\r\n\r\n", close=True)) as server:
+        error = fail(server.url)
+    assert (error.unclear, str(error)) == (
+        True,
+        f"GET {server.url}/v1/users: no answer (ProtocolError)",
+    )
 
 
 @pytest.mark.parametrize("url", ["http://", "http:///v1", "http://127.0.0.1:99999", "ftp://host"])
