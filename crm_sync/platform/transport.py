@@ -53,9 +53,11 @@ HOSTS = 10  # to which a thread keeps its connections open
 HEADERS = dict(requests.utils.default_headers())
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
-# An address whose path `requests` would send as it is; user and password go the longer way.
+# An address whose path `requests` would send as it is, so without "." and ".." as a segment; user
+# and password go the longer way.
 _PLAIN = re.compile(
-    r"(?P<origin>https?://[^/?#@\s]+)(?P<path>/(?:[\w.~/-]|%[0-9A-F]{2})*)", re.ASCII
+    r"(?P<origin>https?://[^/?#@\s]+)(?P<path>(?:/(?!\.\.?(?:/|\Z))(?:[\w.~-]|%[0-9A-F]{2})*)+)",
+    re.ASCII,
 )
 
 _SILENT = (requests.exceptions.ReadTimeout, ReadTimeoutError)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 import requests
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from requests.adapters import BaseAdapter
 
@@ -335,9 +335,10 @@ class Recorder(BaseAdapter):
 
 ORIGINS = ["http://a.test", "https://A.test:8443", "http://bücher.test", "http://[::1]:8000"]
 ORIGINS += ["http://me:secret@a.test", "HTTP://a.test", "http://127.0.0.1:80"]
-ROOTS = ["", "/api", "/straße/ a", "/%41%2f%zz", "/a?b=c", "#d"]
+ROOTS = ["", "/api", "/a/./b/../c", "/.../.a", "/straße/ a", "/%41%2f%zz", "/a?b=c", "#d"]
 
 
+@example(ORIGINS[0], "", ".", None, None)
 @given(
     st.sampled_from(ORIGINS),
     st.sampled_from(ROOTS),
