@@ -1,4 +1,8 @@
-"""A file from an FTP server, encrypted (FTPS) or not."""
+"""A file from an FTP server, encrypted (FTPS) or not.
+
+Servers write names and answers in UTF-8 or in Latin-1, and want a name back as they wrote it. So
+the connection itself reads and writes bytes, each as a character of Latin-1: `_sent` and `_read`.
+"""
 
 import calendar
 import ftplib
@@ -12,7 +16,7 @@ from typing import Any
 
 from crm_sync.platform import outside, transport
 from properties.sources.address import IMPLICIT_TLS
-from properties.sources.fetch.remote import path_of
+from properties.sources.fetch.remote import path_of, shown
 from properties.sources.fetch.wanted import (
     SILENCE,
     Fetched,
@@ -25,6 +29,7 @@ from properties.sources.fetch.wanted import (
 )
 
 BLOCK = 64 * 1024  # bytes
+BYTES = "latin-1"
 MOST = 100_000  # names in a folder
 _NO_LOGIN = ("430", "530", "332", "532")
 
@@ -33,7 +38,7 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
     with _told(place), closing(_connection(place)) as server:
         try:
-            server.login(place.user or "anonymous", place.secret)
+            server.login(_sent(place.user or "anonymous"), _sent(place.secret))
         except ftplib.error_perm as error:
             if str(error).startswith(_NO_LOGIN):
                 text = f"{place.address.host} does not accept the user and the password"
@@ -48,9 +53,10 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
         if known.tells and stamp == known:
             return None
         sink.expect(stamp.size)
-        server.retrbinary(f"RETR {path}", sink.write, BLOCK)
+        server.retrbinary(f"RETR {_sent(path)}", sink.write, BLOCK)
         sink.finish(stamp.size)
-    return Fetched(path.rpartition("/")[2], settled(stamp, time.time()), beside=beside)
+    name = shown(path.rpartition("/")[2])
+    return Fetched(name, settled(stamp, time.time()), beside=beside)
 
 
 class _Secure(ftplib.FTP_TLS):
@@ -69,7 +75,8 @@ def _connection(place: Place) -> ftplib.FTP:
     one = place.address
     context = ssl.create_default_context(cafile=transport.ca_bundle())
     is_secure = one.scheme == "ftps"
-    server: ftplib.FTP = _Secure(context=context) if is_secure else ftplib.FTP()  # noqa: S321 - senders have no other
+    plain = ftplib.FTP(encoding=BYTES)  # noqa: S321 - senders have no other
+    server = _Secure(context=context, encoding=BYTES) if is_secure else plain
     connection = outside.connect(one.host, one.port, place.inside, timeout=SILENCE)
     if is_secure and one.port == IMPLICIT_TLS:
         connection = context.wrap_socket(connection, server_hostname=one.host)
@@ -96,17 +103,33 @@ def _told(place: Place) -> Iterator[None]:
         ) from error
     except ftplib.error_perm as error:
         if str(error).startswith("550"):
-            text = f"nothing is at this address, or the user may not read it ({error})"
+            text = f"nothing is at this address, or the user may not read it ({_said(error)})"
             raise rejected(text) from error
-        raise rejected(f"{host} refuses: {error}") from error
-    except (ftplib.Error, EOFError, OSError) as error:
+        raise rejected(f"{host} refuses: {_said(error)}") from error
+    except ftplib.Error as error:
+        raise failed(f"the connection to {host} failed: {_said(error)}") from error
+    except (EOFError, OSError, ValueError) as error:  # such as a size that is no number
         raise failed(f"the connection to {host} failed: {error or type(error).__name__}") from error
+
+
+def _sent(text: str) -> str:
+    """Return a text of ours as the connection sends it."""
+    return text.encode("utf-8", "surrogateescape").decode(BYTES)
+
+
+def _read(text: str) -> str:
+    """Return a text of the connection as one of ours; half surrogates stand for other bytes."""
+    return text.encode(BYTES).decode("utf-8", "surrogateescape")
+
+
+def _said(error: ftplib.Error) -> str:
+    return shown(_read(str(error)))
 
 
 def _names(server: ftplib.FTP, folder: str) -> set[str]:
     found: set[str] = set()
-    for line in server.nlst(folder or "."):
-        found.add(line.rstrip("/").rpartition("/")[2])
+    for line in server.nlst(_sent(folder or ".")):
+        found.add(_read(line).rstrip("/").rpartition("/")[2])
         if len(found) > MOST:
             raise rejected(f"the folder holds more than {MOST:,} files")
     return found
@@ -115,7 +138,7 @@ def _names(server: ftplib.FTP, folder: str) -> set[str]:
 def _modified(server: ftplib.FTP, path: str) -> str:
     """Return when the file was changed in seconds since 1970; "" where the server cannot say."""
     try:
-        answer = server.sendcmd(f"MDTM {path}")
+        answer = server.sendcmd(f"MDTM {_sent(path)}")
     except ftplib.error_perm:
         return ""
     found = re.match(r"213 (\d{14})(\.\d+)?$", answer.strip(), re.ASCII)
@@ -129,6 +152,6 @@ def _modified(server: ftplib.FTP, path: str) -> str:
 
 def _size(server: ftplib.FTP, path: str) -> int | None:
     try:
-        return server.size(path)
+        return server.size(_sent(path))
     except ftplib.error_perm:
         return None

@@ -6,6 +6,8 @@ from properties.sources.address import Address
 from properties.sources.fetch.entry import IDX, the_feed
 from properties.sources.fetch.wanted import rejected
 
+_OF_LATIN_1 = {0xDC00 + byte: byte for byte in range(0x80, 0x100)}
+
 
 def path_of(
     address: Address, names_in: Callable[[str], Iterable[str]]
@@ -16,7 +18,8 @@ def path_of(
     ends with a slash.
 
     Args:
-        names_in: the names in a folder of the server; "" is where it begins.
+        names_in: the names in a folder of the server; "" is where it begins. In what is not UTF-8
+            half surrogates stand for bytes; so is it in the path that is returned.
 
     Raises:
         wanted.Failed: no file of the folder is the feed, or several could be.
@@ -31,5 +34,10 @@ def path_of(
     try:
         name = the_feed(names)
     except ValueError as error:
-        raise rejected(f"the folder {error}") from None
-    return f"{path}{name}", tuple(sorted(names - {name}))
+        raise rejected(shown(f"the folder {error}")) from None
+    return f"{path}{name}", tuple(shown(one) for one in sorted(names - {name}))
+
+
+def shown(text: str) -> str:
+    """Return a text as people read it: what is not UTF-8 is taken for Latin-1 (I17)."""
+    return text.translate(_OF_LATIN_1)

@@ -3,7 +3,8 @@
 import os
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +24,7 @@ def ftp_server(
     certificate: Path | None = None,
     cut_after: int | None = None,
     dies: bool = True,
+    **handled: object,
 ) -> Iterator[int]:
     """Serve a folder; yields the port.
 
@@ -30,11 +32,13 @@ def ftp_server(
         certificate: for FTPS, a file with the key and the certificate.
         cut_after: bytes of a file after which the data connection breaks off.
         dies: whether all of the server goes with it; else it says that the file was whole.
+        handled: attributes of pyftpdlib's handler, such as `encoding` or `ftp_SIZE`.
     """
     authorizer = DummyAuthorizer()
     authorizer.add_user(USER, PASSWORD, str(folder), perm="elr")
     base = TLS_FTPHandler if certificate else FTPHandler
     names: dict[str, object] = {"authorizer": authorizer, "use_sendfile": False}
+    names |= handled
     names["auth_failed_timeout"] = 0  # seconds that whoever guesses has to wait
     if certificate:
         names |= {"certfile": str(certificate), "tls_control_required": True}
@@ -58,6 +62,28 @@ def ftp_server(
     finally:
         stopped.set()
         thread.join(5)
+
+
+@contextmanager
+def greeting(pieces: Iterable[bytes], pause: float = 0.0) -> Iterator[int]:
+    """Send these to whoever connects, with pauses in between, and close; yields the port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def greet() -> None:
+        try:
+            connection, _ = listener.accept()
+            with connection:
+                for piece in pieces:
+                    connection.sendall(piece)
+                    time.sleep(pause)
+        except OSError:
+            pass  # the client went away, which is what some tests are about
+
+    threading.Thread(target=greet, daemon=True).start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        listener.close()
 
 
 class _Cut(DTPHandler):

@@ -19,7 +19,14 @@ from properties.sources.fetch import fetch, sftp
 from properties.sources.fetch.wanted import Fetched, Place, Sink, Stamp
 from tests.crm_sync.sockets import OK, answering, free_port, saying, serving
 from tests.crm_sync.test_outside import certificate
-from tests.properties.sources.servers import PASSWORD, USER, ftp_server, host_keys, sftp_server
+from tests.properties.sources.servers import (
+    PASSWORD,
+    USER,
+    ftp_server,
+    greeting,
+    host_keys,
+    sftp_server,
+)
 
 HERE = ["127.0.0.1", "localhost"]
 FEED = b"IDX3.01#" + b"x" * 300_000
@@ -201,6 +208,39 @@ def test_an_odd_name_is_asked_for_as_it_is(folder, server, name):
     scheme = server.__name__.partition("_")[0]
     with server(folder) as port:
         assert got(f"{scheme}://127.0.0.1:{port}/{quoted}")[0] == b"odd"
+
+
+# --- FTP ---
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
+def test_an_ftp_server_may_greet_and_write_names_in_utf_8_and_in_latin_1(tmp_path, encoding):
+    put(tmp_path / "agency" / "Käufe.xml", FEED)
+    put(tmp_path / "agency" / "Bälle.jpg", b"picture")
+    with ftp_server(tmp_path, encoding=encoding, banner="Grüezi") as port:
+        content, found = got(f"ftp://127.0.0.1:{port}/agency/")
+    assert (content, found.name, found.beside) == (FEED, "Käufe.xml", ("Bälle.jpg",))
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
+def test_what_an_ftp_server_says_is_told_without_what_no_database_takes(tmp_path, encoding):
+    for name in ("Käufe.xml", "Mieten à Genève.xml"):
+        put(tmp_path / "agency" / name, FEED)
+    with ftp_server(tmp_path, encoding=encoding, banner="Grüezi") as port:
+        with pytest.raises(RejectedError) as told:
+            got(f"ftp://127.0.0.1:{port}/agency/")
+        assert str(told.value) == "the folder holds several feeds: Käufe.xml, Mieten à Genève.xml"
+    with (
+        greeting(["530 Zürich ist geschlossen\r\n".encode(encoding)]) as port,
+        pytest.raises(RejectedError, match=r"^127.0.0.1 refuses: 530 Zürich ist geschlossen$"),
+    ):
+        got(f"ftp://127.0.0.1:{port}/a.xml")
+
+
+def test_a_size_that_is_no_number_is_an_error_to_try_again(folder):
+    with (
+        ftp_server(folder, ftp_SIZE=lambda self, path: self.respond("213 plenty")) as port,
+        pytest.raises(TransientError, match=r"^the connection to 127.0.0.1 failed: .*'plenty'$"),
+    ):
+        got(f"ftp://127.0.0.1:{port}/out/unload.txt")
 
 
 # --- FTPS ---
