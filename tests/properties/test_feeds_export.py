@@ -2,6 +2,7 @@
 
 import csv
 import json
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -287,6 +288,17 @@ def test_what_swissrets_has_no_place_for_is_named_with_its_references(stock, cap
         "not said  isFurnished has no place in SwissRETS (MH-4002)",
         "exported: 1 properties to one.json",
     ]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".json"])
+def test_an_export_is_readable_by_its_user_alone_also_in_the_place_of_an_open_file(
+    stock, capsys, tmp_path, suffix
+):
+    path = tmp_path / f"all{suffix}"
+    for _ in range(2):
+        assert run(capsys, "export_properties", "main", path)[0] == 0
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        path.chmod(0o644)
 
 
 def test_a_property_that_is_no_record_of_swissrets_is_left_out_with_exit_code_3(

@@ -61,14 +61,16 @@ class Command(SyncCommand):
 
 
 def _write(path: Path, properties: QuerySet[Property], report: Report) -> None:
-    """Write to a file beside the target and put it in place at the end: never half a file."""
+    """Write to a file beside the target and put it in place at the end: never half a file.
+
+    As `mkstemp` makes it, it is for this user alone (S5).
+    """
     handle, name = tempfile.mkstemp(dir=path.parent, suffix=path.suffix)
     os.close(handle)
     draft = Path(name)
     try:
         for reference, unsaid in written(draft, report.named(properties)):
             report.add(reference, unsaid)
-        draft.chmod(0o644)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
