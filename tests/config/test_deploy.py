@@ -147,6 +147,15 @@ def test_the_page_names_commands_and_services_that_there_are():
     assert named == {"web", "database", "migrate"}
 
 
+def test_the_page_lists_each_command_of_ours():
+    page = (ROOT / "docs" / "operations.md").read_text()
+    table = page.split("\n## Commands\n")[1].split("\n## ")[0]
+    ours = {
+        name for name, app in get_commands().items() if app in {"crm_sync", "orders", "properties"}
+    }
+    assert set(re.findall(r"(?<=`)[a-z_]+(?=[ `])", table)) & set(get_commands()) == ours
+
+
 def test_no_process_of_the_demo_gets_a_secret_as_an_argument():
     # Others see a command line, and a secret that begins with "-" is taken for an option.
     lines = (ROOT / "examples" / "Procfile").read_text()
