@@ -63,7 +63,8 @@ HELP = {
     "read_before_write": "Read a property before each push: one more call each. Without it nobody"
     " notices what was changed on the platform meanwhile, and a push replaces it.",
     "max_under_way": f"1 to {MOST_UNDER_WAY}, for all workers together. More is faster, until the"
-    " platform answers 429 and the whole workspace pauses.",
+    " platform answers 429 and the whole workspace pauses. Of three or more, pushes leave one to"
+    " orders and one to reads.",
     "callback_sources": "Addresses or networks, such as 192.0.2.0/24, separated by blanks."
     " Empty: any address. A callback from another address is refused and counted below; its event"
     " then comes only through the trigger history.",
