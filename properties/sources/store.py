@@ -38,7 +38,7 @@ class Desk:
         self._key = key
         self._name = f"{key}-{secrets.token_hex(8)}"
 
-    def take(self, place: Place, known: Stamp, check: Callable[[], None]) -> Arrived | None:
+    def take(self, place: Place, known: Stamp, check: Callable[[], float]) -> Arrived | None:
         """Fetch a feed and unpack it; None where it is unchanged.
 
         Raises:

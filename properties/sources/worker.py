@@ -111,8 +111,8 @@ class _Look:
             return Stamp()
         return Stamp(row.etag, row.modified, row.size)
 
-    def _check(self) -> None:
-        """Let the fetch go on, or end it."""
+    def _check(self) -> float:
+        """Let the fetch go on for the seconds that are returned, or end it."""
         now = time.monotonic()
         if queues.ending.is_set():
             raise runner.Stop
@@ -123,6 +123,8 @@ class _Look:
             self.renewed = now
             if not self.claim.write({"lease_until": timezone.now() + due.LEASE}):
                 raise LeaseLost
+        left: float = settings.SOURCE_DEADLINE - (now - self.started)
+        return left
 
     def _is_same(self, arrived: Arrived) -> bool:
         """Tell whether what came is what came last, and was taken if a person asks."""

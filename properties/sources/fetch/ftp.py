@@ -16,7 +16,7 @@ from typing import Any
 
 from crm_sync.platform import outside, transport
 from properties.sources.address import IMPLICIT_TLS
-from properties.sources.fetch.remote import path_of, shown
+from properties.sources.fetch.remote import Names, in_time, path_of, shown
 from properties.sources.fetch.wanted import (
     SILENCE,
     Fetched,
@@ -30,13 +30,13 @@ from properties.sources.fetch.wanted import (
 
 BLOCK = 64 * 1024  # bytes
 BYTES = "latin-1"
-MOST = 100_000  # names in a folder
+ANSWER = 1000  # lines
 _NO_LOGIN = ("430", "530", "332", "532")
 
 
 def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
-    with _told(place), closing(_connection(place)) as server:
+    with in_time(sink) as call, _told(place), closing(_connection(place, call)) as server:
         try:
             server.login(_sent(place.user or "anonymous"), _sent(place.secret))
         except ftplib.error_perm as error:
@@ -46,7 +46,7 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
             raise
         if isinstance(server, ftplib.FTP_TLS):
             server.prot_p()
-        path, beside = path_of(place.address, partial(_names, server))
+        path, beside = path_of(place.address, partial(_names, server, sink))
         # A list of names comes as text, and in that mode many servers tell no size.
         server.voidcmd("TYPE I")
         stamp = Stamp(modified=_modified(server, path), size=_size(server, path))
@@ -59,24 +59,54 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
     return Fetched(name, settled(stamp, time.time()), beside=beside)
 
 
-class _Secure(ftplib.FTP_TLS):
-    """FTPS whose data connections go on in the session of the first, as many servers demand."""
+class _Plain(ftplib.FTP):
+    """FTP whose call watches the connection that is being read, and whose answers have an end."""
+
+    call: transport.Call
+    lines = 0  # of the answer that is being read
+
+    def putline(self, line: str) -> None:
+        """Send a command."""
+        self.lines = 0
+        super().putline(line)
+
+    def getline(self) -> str:
+        """Return a line of an answer."""
+        self.lines += 1
+        if self.lines > ANSWER:
+            raise failed(f"an answer of {self.host} has more than {ANSWER:,} lines")
+        if self.sock is not None:
+            self.call.begin(self.sock)
+        return super().getline()
 
     def ntransfercmd(self, cmd: str, rest: Any = None) -> Any:
         """Open a data connection."""
+        connection, size = self._opened(cmd, rest)
+        self.call.begin(connection)
+        return connection, size
+
+    def _opened(self, cmd: str, rest: Any) -> Any:
+        return super().ntransfercmd(cmd, rest)
+
+
+class _Secure(_Plain, ftplib.FTP_TLS):
+    """FTPS whose data connections go on in the session of the first, as many servers demand."""
+
+    def _opened(self, cmd: str, rest: Any) -> Any:
         connection, size = super(ftplib.FTP_TLS, self).ntransfercmd(cmd, rest)
         session = self.sock.session if isinstance(self.sock, ssl.SSLSocket) else None
+        # All of a handshake has the time of one silence.
         secured = self.context.wrap_socket(connection, server_hostname=self.host, session=session)
         return secured, size
 
 
-def _connection(place: Place) -> ftplib.FTP:
+def _connection(place: Place, call: transport.Call) -> ftplib.FTP:
     """Connect to an address that was checked, and to no other (S13)."""
     one = place.address
     context = ssl.create_default_context(cafile=transport.ca_bundle())
     is_secure = one.scheme == "ftps"
-    plain = ftplib.FTP(encoding=BYTES)  # noqa: S321 - senders have no other
-    server = _Secure(context=context, encoding=BYTES) if is_secure else plain
+    server = _Secure(context=context, encoding=BYTES) if is_secure else _Plain(encoding=BYTES)
+    server.call = call
     connection = outside.connect(one.host, one.port, place.inside, timeout=SILENCE)
     if is_secure and one.port == IMPLICIT_TLS:
         connection = context.wrap_socket(connection, server_hostname=one.host)
@@ -126,13 +156,14 @@ def _said(error: ftplib.Error) -> str:
     return shown(_read(str(error)))
 
 
-def _names(server: ftplib.FTP, folder: str) -> set[str]:
-    found: set[str] = set()
-    for line in server.nlst(_sent(folder or ".")):
-        found.add(_read(line).rstrip("/").rpartition("/")[2])
-        if len(found) > MOST:
-            raise rejected(f"the folder holds more than {MOST:,} files")
-    return found
+def _names(server: ftplib.FTP, sink: Sink, folder: str) -> list[str]:
+    names = Names(sink)
+
+    def take(line: str) -> None:
+        names.add(_read(line).rstrip("/").rpartition("/")[2])
+
+    server.retrlines(f"NLST {_sent(folder or '.')}", take)
+    return names.found
 
 
 def _modified(server: ftplib.FTP, path: str) -> str:

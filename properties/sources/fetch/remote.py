@@ -1,12 +1,61 @@
-"""Where on a server the feed is: at the address, or in the folder that the address names."""
+"""Where on a server the feed is: at the address, or in the folder that the address names.
 
-from collections.abc import Callable, Iterable
+And how long it may take to get it from there, whatever the server does.
+"""
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from urllib3.exceptions import ConnectTimeoutError
+
+from crm_sync.platform import outside, transport
+from crm_sync.platform.errors import SyncError
 from properties.sources.address import Address
 from properties.sources.fetch.entry import IDX, the_feed
-from properties.sources.fetch.wanted import rejected
+from properties.sources.fetch.wanted import Sink, failed, rejected
 
+MOST = 100_000  # names in a folder
+LONGEST = 100 * MOST  # characters of all of them
 _OF_LATIN_1 = {0xDC00 + byte: byte for byte in range(0x80, 0x100)}
+
+
+@contextmanager
+def in_time(sink: Sink) -> Iterator[transport.Call]:
+    """Yield the call whose socket is shut when the time of the fetch is over (I13).
+
+    Raises:
+        TransientError: it was shut; whatever came of that is no other error, and no end of a file.
+    """
+    with transport.watched(sink.check()) as call:
+        try:
+            yield call
+        except (SyncError, ConnectTimeoutError) as error:
+            if call.expired:
+                raise failed(outside.LATE) from error
+            raise
+        if call.expired:
+            raise failed(outside.LATE)
+
+
+class Names:
+    """The names in a folder as they come one by one: a list of a server may have no end."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.found: list[str] = []
+        self._sink = sink
+        self._size = 0
+
+    def add(self, name: str) -> None:
+        """Take a name.
+
+        Raises:
+            RejectedError: there are too many.
+        """
+        self._sink.check()
+        self.found.append(name)
+        self._size += len(name)
+        if len(self.found) > MOST or self._size > LONGEST:
+            raise rejected(f"the folder holds more than {MOST:,} files")
 
 
 def path_of(

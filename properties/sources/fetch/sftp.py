@@ -7,13 +7,15 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import IO, cast
 
 import paramiko
 from paramiko.ssh_exception import IncompatiblePeer
 
 from crm_sync.platform import outside
-from properties.sources.fetch.remote import path_of
+from crm_sync.platform.transport import Call
+from properties.sources.fetch.remote import Names, in_time, path_of
 from properties.sources.fetch.wanted import (
     SILENCE,
     Fetched,
@@ -30,11 +32,11 @@ _KEYS = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
 
 def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
-    with _told(place), closing(_transport(place)) as transport:
+    with in_time(sink) as call, _told(place), closing(_transport(place, call)) as transport:
         host_key = _checked_key(transport, place)
         _log_in(transport, place)
         client = _client(transport)
-        path, beside = path_of(place.address, lambda path: client.listdir(path or "."))
+        path, beside = path_of(place.address, partial(_names, client, sink))
         found = client.stat(path)
         if stat.S_ISDIR(found.st_mode or 0):
             raise rejected("the address is that of a folder: end it with a slash")
@@ -55,13 +57,13 @@ def fingerprint(host_key: str) -> str:
     return f"{kind} SHA256:{base64.b64encode(digest).decode('ascii').rstrip('=')}"
 
 
-def _transport(place: Place) -> paramiko.Transport:
+def _transport(place: Place, call: Call) -> paramiko.Transport:
     """Connect to an address that was checked, and to no other (S13)."""
     one = place.address
-    transport = paramiko.Transport(
-        outside.connect(one.host, one.port, place.inside, timeout=SILENCE)
-    )
-    transport.banner_timeout = transport.auth_timeout = SILENCE
+    connection = outside.connect(one.host, one.port, place.inside, timeout=SILENCE)
+    call.begin(connection)
+    transport = paramiko.Transport(connection)
+    transport.banner_timeout = transport.auth_timeout = transport.channel_timeout = SILENCE
     if place.host_key:  # a server has several keys: ask for the one that is known
         options = transport.get_security_options()
         kind = place.host_key.partition(" ")[0]
@@ -112,6 +114,14 @@ def _client(transport: paramiko.Transport) -> paramiko.SFTPClient:
     return client
 
 
+def _names(client: paramiko.SFTPClient, sink: Sink, folder: str) -> list[str]:
+    names = Names(sink)
+    # One request at a time: the answers to several may come in another order.
+    for one in client.listdir_iter(folder or ".", read_aheads=1):
+        names.add(one.filename)
+    return names.found
+
+
 def _private_key(text: str) -> paramiko.PKey:
     for kind in _KEYS:
         try:
@@ -135,6 +145,8 @@ def _told(place: Place) -> Iterator[None]:
         raise rejected(f"nothing is at this address: {place.address.path}") from error
     except PermissionError as error:
         raise rejected(f"{host} does not let the user read {place.address.path}") from error
-    except (paramiko.SSHException, EOFError, OSError) as error:
+    except UnicodeDecodeError as error:
+        raise rejected(f"a name on {host} is not in UTF-8") from error
+    except (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError) as error:
         what = str(error) or type(error).__name__
         raise failed(f"the connection to {host} failed: {what}") from error

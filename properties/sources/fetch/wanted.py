@@ -73,14 +73,15 @@ class Sink:
 
     Args:
         limit: bytes that it may have.
-        check: called with each piece; raises what ends the fetch, such as a deadline.
+        check: called with each piece; raises what ends the fetch, such as a deadline, or returns
+            the seconds that it may still take.
     """
 
-    def __init__(self, file: BinaryIO, limit: int, check: Callable[[], None]) -> None:
+    def __init__(self, file: BinaryIO, limit: int, check: Callable[[], float]) -> None:
         self.size = 0
         self.limit = limit
         self._file = file
-        self._check = check
+        self.check = check
 
     def write(self, data: bytes) -> int:
         """Take a piece.
@@ -88,7 +89,7 @@ class Sink:
         Raises:
             RejectedError: the file is too large.
         """
-        self._check()
+        self.check()
         self.expect(self.size + len(data))
         self.size += len(data)
         return self._file.write(data)

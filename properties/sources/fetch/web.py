@@ -15,7 +15,6 @@ from properties.sources.fetch.wanted import (
     rejected,
 )
 
-DEADLINE = 3600.0  # seconds; the sink ends it before
 UNCHANGED = 304
 _NO_ENTRY = frozenset({401, 403})
 _NOTHING = frozenset({404, 410})
@@ -31,7 +30,7 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
         private=_credentials(place),
         silence=SILENCE,
     )
-    with outside.get(place.address.text, options, deadline=DEADLINE) as answer:
+    with outside.get(place.address.text, options, deadline=sink.check()) as answer:
         stamp = Stamp(answer.headers.get("ETag", ""), answer.headers.get("Last-Modified", ""))
         if answer.status == UNCHANGED or (stamp.etag and stamp == known):
             return None

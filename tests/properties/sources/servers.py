@@ -4,7 +4,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -86,6 +86,23 @@ def greeting(pieces: Iterable[bytes], pause: float = 0.0) -> Iterator[int]:
         listener.close()
 
 
+def listing(pieces: Iterable[bytes], pause: float = 0.0) -> Callable[[FTPHandler, str], None]:
+    """Return an `ftp_NLST` that answers with these, and waits before each."""
+
+    class Producer:
+        def __init__(self) -> None:
+            self._left = iter(pieces)
+
+        def more(self) -> bytes:
+            time.sleep(pause)
+            return next(self._left, b"")
+
+    def nlst(handler: FTPHandler, path: str) -> None:
+        handler.push_dtp_data(Producer(), isproducer=True, cmd="NLST")
+
+    return nlst
+
+
 class _Cut(DTPHandler):
     """A data connection that breaks off, as that of a server that dies."""
 
@@ -110,12 +127,14 @@ def sftp_server(
     key: paramiko.PKey | None = None,
     known: paramiko.PKey | None = None,
     cut_after: int | None = None,
+    listed: Callable[[], Iterable[str | bytes]] | None = None,
 ) -> Iterator[int]:
     """Serve a folder; yields the port.
 
     Args:
         key: of the host; known: the public key by which the user may log in, too.
         cut_after: bytes after which the connection breaks off.
+        listed: returns the names that each folder has instead of its own.
     """
     host_key = key or host_keys()[0]
     listener = socket.create_server(("127.0.0.1", 0))
@@ -130,7 +149,7 @@ def sftp_server(
             transport = paramiko.Transport(connection)
             transport.add_server_key(host_key)
             transport.set_subsystem_handler(
-                "sftp", paramiko.SFTPServer, _Files, folder, cut_after, connection
+                "sftp", paramiko.SFTPServer, _Files, folder, cut_after, connection, listed
             )
             transports.append(transport)
             try:
@@ -155,6 +174,12 @@ def host_keys() -> tuple[paramiko.PKey, paramiko.PKey]:
 
 
 _keys: list[paramiko.PKey] = []
+
+
+def _named(name: str | bytes) -> paramiko.SFTPAttributes:
+    found = paramiko.SFTPAttributes()
+    found.filename = name
+    return found
 
 
 class _Login(paramiko.ServerInterface):
@@ -196,14 +221,18 @@ class _Files(paramiko.SFTPServerInterface):
         folder: Path,
         cut_after: int | None,
         connection: socket.socket,
+        listed: Callable[[], Iterable[str | bytes]] | None,
     ) -> None:
         super().__init__(server)
+        self._listed = listed
         self._folder, self._cut_after, self._connection = folder, cut_after, connection
 
     def _local(self, path: str) -> Path:
         return self._folder / self.canonicalize(path).lstrip("/")
 
     def list_folder(self, path: str) -> list[paramiko.SFTPAttributes] | int:
+        if self._listed is not None:
+            return [_named(name) for name in self._listed()]
         try:
             return [
                 paramiko.SFTPAttributes.from_stat(one.stat(), one.name)

@@ -25,6 +25,7 @@ from tests.properties.sources.servers import (
     ftp_server,
     greeting,
     host_keys,
+    listing,
     sftp_server,
 )
 
@@ -39,7 +40,7 @@ def got(
     known: Stamp = NOTHING,
     *,
     limit: int = 10**6,
-    check: Callable[[], None] = lambda: None,
+    check: Callable[[], float] = lambda: 60.0,
     **place: object,
 ) -> tuple[bytes, Fetched | None]:
     """Fetch; return the bytes that came and what came with them."""
@@ -148,7 +149,7 @@ def test_what_is_not_there_and_what_is_too_large_is_told(folder, served: Served)
 
 @FILES
 def test_whoever_waits_can_end_it_at_each_piece(folder, served: Served):
-    def stop() -> None:
+    def stop() -> float:
         raise TransientError("not in time", unclear=False)
 
     with served(folder) as root, pytest.raises(TransientError, match="not in time"):
@@ -156,6 +157,98 @@ def test_whoever_waits_can_end_it_at_each_piece(folder, served: Served):
 
 
 # --- servers ---
+DRIPS = 20  # of 0.2 s
+
+
+@pytest.mark.parametrize(
+    ("scheme", "pieces"),
+    [
+        ("ftp", [b"2"] * DRIPS),
+        ("ftp", [b"220-and more\r\n"] * DRIPS),
+        ("sftp", [b"S"] * DRIPS),
+        ("sftp", [b"hello\r\n"] * DRIPS),
+        ("http", [b"HTTP/1.1 200 OK\r\n", *[b"X: 1\r\n"] * DRIPS]),
+    ],
+)
+def test_a_server_whose_greeting_drips_is_left_when_the_time_is_over(scheme, pieces):
+    with greeting(pieces, pause=0.2) as port:
+        assert_late(f"{scheme}://127.0.0.1:{port}/a.xml")
+
+
+def assert_late(url: str) -> None:
+    """A fetch that has half a second takes not much longer."""
+    started = time.monotonic()
+    with pytest.raises(TransientError, match=r"^not all of it came in time$"):
+        got(url, check=lambda: 0.5)
+    assert time.monotonic() - started < 2.0
+
+
+@pytest.mark.parametrize("scheme", ["ftp", "ftps"])
+@pytest.mark.parametrize("piece", [b"x", b"name.jpg\r\n"])
+def test_an_ftp_folder_whose_list_drips_is_left_when_the_time_is_over(
+    folder, tmp_path, settings, scheme, piece
+):
+    pem = certificate(tmp_path, "localhost")
+    settings.CA_BUNDLE = str(pem)
+    drip = listing([piece] * DRIPS, pause=0.2)
+    secured = pem if scheme == "ftps" else None
+    with ftp_server(folder, certificate=secured, ftp_NLST=drip) as port:
+        assert_late(f"{scheme}://localhost:{port}/out/")
+
+
+def test_an_sftp_folder_whose_list_does_not_come_is_left_when_the_time_is_over(folder):
+    with sftp_server(folder, listed=lambda: time.sleep(4) or []) as port:
+        assert_late(f"sftp://127.0.0.1:{port}/out/")
+
+
+MANY = r"^the folder holds more than 100,000 files$"
+
+
+@pytest.mark.parametrize("length", [20, 5000])
+def test_an_ftp_folder_with_a_list_without_an_end_is_refused_after_so_many_names(folder, length):
+    sent = [0]
+
+    def names() -> Iterator[bytes]:
+        while sent[0] < 100 * 1024**2:
+            piece = b"".join(b"%0*d\r\n" % (length, number) for number in range(10))
+            sent[0] += len(piece)
+            yield piece
+
+    with (
+        ftp_server(folder, ftp_NLST=listing(names())) as port,
+        pytest.raises(RejectedError, match=MANY),
+    ):
+        got(f"ftp://127.0.0.1:{port}/out/")
+    assert sent[0] < 50 * 1024**2
+
+
+def test_an_sftp_folder_with_a_long_list_is_refused_as_one_with_many_names(folder):
+    names = [f"{number:04}.jpg".rjust(5000, "x") for number in range(2001)]
+    with (
+        sftp_server(folder, listed=lambda: names) as port,
+        pytest.raises(RejectedError, match=MANY),
+    ):
+        got(f"sftp://127.0.0.1:{port}/out/")
+
+
+@pytest.mark.parametrize("server", [ftp_server, sftp_server])
+def test_whoever_waits_can_end_it_at_each_name(folder, server):
+    seen = []
+
+    def stop() -> float:
+        seen.append(1)
+        if len(seen) > 2:
+            raise TransientError("not in time", unclear=False)
+        return 60.0
+
+    for name in ("1.jpg", "2.jpg", "3.jpg"):
+        put(folder / "pictures" / name, b"picture")
+    scheme = server.__name__.partition("_")[0]
+    with server(folder) as port, pytest.raises(TransientError, match=r"^not in time$"):
+        got(f"{scheme}://127.0.0.1:{port}/pictures/", check=stop)
+    assert len(seen) == 3
+
+
 @SERVERS
 @pytest.mark.parametrize("who", [{"secret": "wrong"}, {"user": "wrong"}, {"secret": ""}])
 def test_a_wrong_password_is_told_and_is_not_in_the_text(folder, served: Served, who):
@@ -235,6 +328,15 @@ def test_what_an_ftp_server_says_is_told_without_what_no_database_takes(tmp_path
         got(f"ftp://127.0.0.1:{port}/a.xml")
 
 
+def test_a_greeting_without_an_end_is_an_error_to_try_again():
+    told = r"^an answer of 127.0.0.1 has more than 1,000 lines$"
+    with (
+        greeting([b"220-hello\r\n" * 1001]) as port,
+        pytest.raises(TransientError, match=told),
+    ):
+        got(f"ftp://127.0.0.1:{port}/a.xml")
+
+
 def test_a_size_that_is_no_number_is_an_error_to_try_again(folder):
     with (
         ftp_server(folder, ftp_SIZE=lambda self, path: self.respond("213 plenty")) as port,
@@ -267,6 +369,14 @@ def test_a_server_that_knows_no_encryption_gets_no_password_by_ftps(folder):
 
 
 # --- SFTP ---
+def test_a_name_on_an_sftp_server_that_is_not_in_utf_8_is_told(folder):
+    with (
+        sftp_server(folder, listed=lambda: [b"K\xe4ufe.xml"]) as port,
+        pytest.raises(RejectedError, match=r"^a name on 127.0.0.1 is not in UTF-8$"),
+    ):
+        got(f"sftp://127.0.0.1:{port}/out/")
+
+
 def test_the_key_of_a_host_is_kept_and_another_one_is_refused_before_the_password(folder):
     first, second = host_keys()
     with sftp_server(folder, key=first) as port:

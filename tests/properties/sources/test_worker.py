@@ -20,7 +20,14 @@ from properties.imports import upload
 from properties.models import Fetch, Import, Property, Sender, Source
 from properties.sources import worker
 from tests.crm_sync.sockets import free_port
-from tests.properties.sources.servers import PASSWORD, USER, ftp_server, host_keys, sftp_server
+from tests.properties.sources.servers import (
+    PASSWORD,
+    USER,
+    ftp_server,
+    greeting,
+    host_keys,
+    sftp_server,
+)
 from tests.properties.sources.test_fetch import put
 from tests.properties.test_full_feed_guard import TEN, as_idx
 
@@ -277,6 +284,16 @@ def test_a_fetch_that_takes_too_long_is_ended(agency, folder, settings):
     row = source(agency, str(folder / "out.zip"))
     assert look(row) == "did not come"
     assert fresh(row).problem == "not all of it came within 0 seconds"
+
+
+def test_a_server_that_goes_on_without_an_end_is_left_and_the_history_says_so(agency, settings):
+    settings.SOURCE_DEADLINE = 0.5
+    with greeting([b"220-hello\r\n"] * 20, pause=0.2) as port:
+        row = source(agency, f"ftp://127.0.0.1:{port}/out.zip")
+        assert look(row) == "did not come"
+    seen = Fetch.objects.get(source=row)
+    assert (seen.outcome, seen.text) == ("FAILED", "not all of it came in time")
+    assert (seen.seconds < 2.0, fresh(row).problem) == (True, seen.text)
 
 
 def test_a_worker_that_ends_gives_the_source_back_as_it_was(agency, folder, clock):
