@@ -1,6 +1,7 @@
 """No call outlives its deadline, no body its limit, no token leaves its host (I13, S15)."""
 
 import contextlib
+import gzip
 import io
 import socket
 import struct
@@ -232,6 +233,16 @@ def test_an_answer_that_is_cut_off_has_an_unclear_outcome(talk):
         assert fail(server.url).unclear is True
 
 
+@pytest.mark.parametrize("size", [b"-1", b"-5"])
+def test_a_chunk_of_a_negative_size_is_not_read(size):
+    with serving(saying(OK + b"Transfer-Encoding: chunked\r\n\r\n%b\r\nabcde" % size)) as server:
+        error = fail(server.url)
+    assert (error.unclear, str(error)) == (
+        True,
+        f"GET {server.url}/v1/users: no answer (ProtocolError)",
+    )
+
+
 LARGE = 5 * 1024 * 1024 + 1
 
 
@@ -252,6 +263,18 @@ def test_a_body_over_the_limit_is_not_taken(talk):
 def test_a_body_at_the_limit_is_taken_whole():
     with serving(answering(b"x" * (LARGE - 1))) as server:
         assert len(transport.send("GET", server.url, deadline=5.0).body) == LARGE - 1
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_an_answer_in_chunks_is_read_whole_and_its_connection_stays_open(packed):
+    body = b'{"a": "%b"}' % (b"x" * 200_000)
+    sent = gzip.compress(body, mtime=0) if packed else body
+    head = OK + b"Content-Encoding: gzip\r\n" * packed + b"Transfer-Encoding: chunked\r\n\r\n"
+    chunks = [b"%x\r\n%b\r\n" % (len(part), part) for part in (sent[:99], sent[99:], b"")]
+    with serving(saying(head + b"".join(chunks))) as server:
+        for _ in range(3):
+            assert transport.send("GET", server.url, deadline=5.0).body == body
+        assert (len(server.requests), len(server._open)) == (3, 1)
 
 
 def test_a_gzip_bomb_does_not_fill_the_memory():
