@@ -7,7 +7,7 @@ that is connected to. So a name that answers differently the second time leads n
 import socket
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -28,6 +28,7 @@ from crm_sync.platform.transport import (
 
 REDIRECTS = 3
 CHUNK = 64 * 1024  # bytes
+NO_ADDRESS = "the address is not a web address"
 LATE = "not all of it came in time"
 _REDIRECT = frozenset({301, 302, 303, 307, 308})
 
@@ -140,8 +141,18 @@ def _follow(url: str, options: RequestOptions) -> urllib3.BaseHTTPResponse:
         if response.status not in _REDIRECT or not location:
             return response
         response.close()
-        url = urljoin(url, location)
+        url = _led_to(url, location)
     raise RejectedError(f"the address leads on more than {REDIRECTS} times", status=0)
+
+
+def _led_to(url: str, location: str) -> str:
+    """Return the address that a redirect leads to; in it the bytes of letters are UTF-8."""
+    with suppress(UnicodeError):  # else they are Latin-1, as they were read
+        location = location.encode("latin-1").decode()
+    try:
+        return urljoin(url, location)
+    except ValueError as error:
+        raise RejectedError(NO_ADDRESS, status=0) from error
 
 
 def _checked(url: str, options: RequestOptions) -> SplitResult:
@@ -150,7 +161,7 @@ def _checked(url: str, options: RequestOptions) -> SplitResult:
         parts = urlsplit(str(requests.Request("GET", url).prepare().url))
         port = parts.port  # noqa: F841 - raises where it is none
     except (requests.RequestException, ValueError) as error:
-        raise RejectedError("the address is not a web address", status=0) from error
+        raise RejectedError(NO_ADDRESS, status=0) from error
     may_be_plain = options.may_be_plain or _is_named(
         parts.hostname or "", _port(parts), options.inside
     )

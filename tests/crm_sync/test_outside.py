@@ -142,6 +142,7 @@ def test_what_is_no_encrypted_web_address_is_refused(url, told):
         ("https://169.254.169.254/latest/meta-data/", RejectedError, INSIDE),
         ("file:///etc/passwd", RejectedError, "not encrypted"),
         ("/again", RejectedError, "leads on more than 3 times"),
+        ("http://[x", RejectedError, "not a web address"),
     ],
 )
 def test_each_redirect_is_checked_like_the_first_address(target, error, told):
@@ -166,6 +167,19 @@ def test_a_redirect_to_where_we_may_ask_is_followed_without_any_token(monkeypatc
         assert b"cookie" not in request.lower()
         assert b"Range: bytes=1-" in request
     assert f"Host: 127.0.0.1:{other.port}\r\n".encode() in second
+
+
+@pytest.mark.parametrize("letter", ["ü".encode(), "ü".encode("latin-1"), b"%C3%BC"])
+def test_a_redirect_to_a_name_with_a_letter_is_followed_however_it_is_written(letter):
+    moved = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /f%br.jpg\r\n\r\n" % letter
+
+    def talk(connection: socket.socket) -> None:
+        is_first = server.requests[-1].startswith(b"GET / ")
+        connection.sendall(moved if is_first else OK + b"Content-Length: 5\r\n\r\nwhole")
+
+    with serving(talk) as server:
+        assert body_of(server.url) == b"whole"
+    assert server.requests[1].startswith(b"GET /f%C3%BCr.jpg HTTP/1.1\r\n")
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1:{port}", "127.0.0.1"])
