@@ -377,8 +377,12 @@ LOGGING = {
             "formatter": env.one_of("LOG_FORMAT", "line", ("line", "json")),
         }
     },
-    # It repeats each failure in its own words; ours are one line (crm_sync.login).
-    "loggers": {"axes": {"level": "ERROR"}},
+    "loggers": {
+        # It repeats each failure in its own words; ours are one line (crm_sync.login).
+        "axes": {"level": "ERROR"},
+        # It writes whole addresses, and the query of one may hold a secret (S5).
+        "urllib3": {"level": "ERROR"},
+    },
     "root": {"handlers": ["console"], "level": env.one_of("LOG_LEVEL", "INFO", LOG_LEVELS)},
 }
 

@@ -3,13 +3,17 @@
 import base64
 import html
 import json
+import logging
 from datetime import UTC, datetime
 
 import pytest
 
+from crm_sync.platform import outside, transport
 from crm_sync.platform.errors import RejectedError
+from crm_sync.platform.outside import RequestOptions
 from crm_sync.platform.redaction import Redactor
 from crm_sync.platform.responses import read_answer
+from tests.crm_sync.sockets import OK, saying, serving
 
 SECRET = 'a-"long"/secret+é'
 
@@ -64,6 +68,21 @@ def test_a_document_keeps_what_is_a_secret_by_chance():
     body = json.dumps(document).encode()
     assert Redactor(("secret", "t")).document(document, body) == document
     assert Redactor(("t",)).text("a text") == "a text"
+
+
+def test_no_log_holds_the_secret_of_an_address_whatever_the_answer_looks_like(caplog):
+    caplog.set_level(logging.DEBUG)
+    odd = saying(OK + b"Content-Length: 2\r\nno colon here\r\n\r\n{}")
+    with serving(odd) as server:
+        address = f"{server.url}/hook?key=canary-in-the-log"
+        options = RequestOptions(inside=["127.0.0.1"])
+        with outside.post(address, b"{}", options, deadline=2.0) as answer:
+            assert answer.status == 200
+        with outside.get(address, options, deadline=2.0) as answer:
+            assert answer.status == 200
+        assert transport.send("GET", address, deadline=2.0).status == 200
+        assert [b"canary-in-the-log" in one for one in server.requests] == [True, True, True]
+    assert "canary" not in caplog.text
 
 
 @pytest.mark.parametrize("length", range(480, 501))
