@@ -8,14 +8,16 @@ from urllib.parse import urljoin, urlsplit
 LONGEST = 500  # characters
 # RFC 6761: no name under these leads to another machine, or to any.
 _SPECIAL = ("localhost", "test", "invalid")
-# Addresses of IPv6 that stand for one of IPv4, which may be of our network: NAT64, 6to4, Teredo.
-_TRANSLATED = tuple(
+_NOT_PUBLIC = tuple(
     ip_network(one)
-    for one in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "fec0::/10")
+    for one in (
+        # IPv6 that stands for an address of IPv4, which may be of our network: NAT64, 6to4, Teredo.
+        *("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "fec0::/10"),
+        # A cloud's own network: the metadata of Oracle Cloud are in the first, which RFC 6890
+        # reserves; the second is the WireServer of each machine of Azure.
+        *("192.0.0.0/24", "168.63.129.16/32"),
+    )
 )
-# Addresses in a cloud's own network that no other rule keeps out: the metadata of Oracle Cloud are
-# in the first, which RFC 6890 reserves; the second is the WireServer of each machine of Azure.
-_OF_CLOUDS = tuple(ip_network(one) for one in ("192.0.0.0/24", "168.63.129.16/32"))
 
 
 @functools.lru_cache(maxsize=256)  # asked before each call
@@ -60,11 +62,7 @@ def is_public(ip: str) -> bool:
         ValueError: it is no IP address.
     """
     address = ip_address(ip)
-    if isinstance(address, IPv6Address):
-        if address.ipv4_mapped is not None:
-            address = address.ipv4_mapped
-        elif any(address in one for one in _TRANSLATED):
-            return False
-    if any(address in one for one in _OF_CLOUDS):
-        return False
-    return address.is_global and not address.is_multicast
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    is_outside = not any(address in one for one in _NOT_PUBLIC)
+    return is_outside and address.is_global and not address.is_multicast
