@@ -14,6 +14,8 @@ from pyftpdlib.handlers import DTPHandler, FTPHandler, TLS_FTPHandler
 from pyftpdlib.ioloop import IOLoop
 from pyftpdlib.servers import FTPServer
 
+from tests.crm_sync.sockets import saying
+
 USER, PASSWORD = "agency", "s3cret word"
 
 
@@ -65,25 +67,30 @@ def ftp_server(
 
 
 @contextmanager
-def greeting(pieces: Iterable[bytes], pause: float = 0.0) -> Iterator[int]:
-    """Send these to whoever connects, with pauses in between, and close; yields the port."""
+def _listening(accept: Callable[[socket.socket], None]) -> Iterator[int]:
+    """Let a thread accept from a listener as long as the test lasts; yields the port."""
     listener = socket.create_server(("127.0.0.1", 0))
-
-    def greet() -> None:
-        try:
-            connection, _ = listener.accept()
-            with connection:
-                for piece in pieces:
-                    connection.sendall(piece)
-                    time.sleep(pause)
-        except OSError:
-            pass  # the client went away, which is what some tests are about
-
-    threading.Thread(target=greet, daemon=True).start()
+    threading.Thread(target=accept, args=(listener,), daemon=True).start()
     try:
         yield listener.getsockname()[1]
     finally:
         listener.close()
+
+
+@contextmanager
+def greeting(pieces: Iterable[bytes], pause: float = 0.0) -> Iterator[int]:
+    """Send these to whoever connects, with pauses in between, and close; yields the port."""
+
+    def greet(listener: socket.socket) -> None:
+        try:
+            connection, _ = listener.accept()
+            with connection:
+                saying(*pieces, pause=pause)(connection)
+        except OSError:
+            pass  # the client went away, which is what some tests are about
+
+    with _listening(greet) as port:
+        yield port
 
 
 def listing(pieces: Iterable[bytes], pause: float = 0.0) -> Callable[[FTPHandler, str], None]:
@@ -137,10 +144,9 @@ def sftp_server(
         listed: returns the names that each folder has instead of its own.
     """
     host_key = key or host_keys()[0]
-    listener = socket.create_server(("127.0.0.1", 0))
     transports: list[paramiko.Transport] = []
 
-    def accept() -> None:
+    def accept(listener: socket.socket) -> None:
         while True:
             try:
                 connection, _ = listener.accept()
@@ -157,11 +163,10 @@ def sftp_server(
             except (paramiko.SSHException, EOFError, OSError):
                 continue  # the client went away, which is what some tests are about
 
-    threading.Thread(target=accept, daemon=True).start()
     try:
-        yield listener.getsockname()[1]
+        with _listening(accept) as port:
+            yield port
     finally:
-        listener.close()
         for transport in transports:
             transport.close()
 
