@@ -16,6 +16,7 @@ from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, Tr
 from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain
 
+NOT_THERE_YET = 8  # reads in a row that answer 404, some minutes together: a copy may lag behind
 Row = TypeVar("Row", bound=DueModel)
 # Reads one row from the platform and writes it; returns the columns of the end, with `due_at`.
 # Raises the client's errors.
@@ -49,10 +50,16 @@ def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row]) -> str
     """Read one row and give it back; return the outcome."""
     try:
         columns = read(claim, workspace.client())
-    except (NotFoundError, RejectedError) as error:
-        # Reading it again would not help: it waits for a person, or for the next event.
+    except NotFoundError as error:
+        if claim.row.attempts + 1 < NOT_THERE_YET:
+            return queues.put_off(claim, problem=queues.error_text(error))
+        # It waits for a person, or for the next event, which gives it as many tries.
+        claim.finish(due_at=None, attempts=0, problem=queues.error_text(error))
+        return "not there"
+    except RejectedError as error:
+        # Reading it again would not help.
         claim.finish(due_at=None, problem=queues.error_text(error))
-        return "not there" if isinstance(error, NotFoundError) else "refused"
+        return "refused"
     except (TransientError, AuthError) as error:
         workspace.pause_for(error, timezone.now())
         return queues.put_off(claim, problem=queues.error_text(error))

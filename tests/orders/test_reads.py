@@ -172,13 +172,27 @@ def test_what_is_gone_from_an_assignment_is_cleared_and_one_that_is_gone_is_kept
     assert Assignment.objects.filter(pk=second.pk).exists()
 
 
-def test_an_order_that_is_not_there_waits_for_a_person(box, place):
+def test_a_404_that_comes_faster_than_a_copy_of_the_platform_is_tried_again(box, place):
+    order = place()
+    there = box.workspace.orders.pop(order.platform_id)
+    there["status"] = "IN_PROGRESS"
+    for attempts in (1, 2, 3):
+        assert read(order) == {"put off": 1}
+        order.refresh_from_db()
+        assert (order.attempts, order.due_at > now()) == (attempts, True)
+    box.workspace.orders[order.platform_id] = there
+    assert read(order) == {"read": 1}
+    order.refresh_from_db()
+    assert (order.status, order.problem, order.attempts) == ("IN_PROGRESS", "", 0)
+
+
+def test_an_order_that_stays_away_waits_for_a_person(box, place):
     order = place()
     del box.workspace.orders[order.platform_id]
     before = mirror_of(order)
-    assert read(order) == {"not there": 1}
+    assert [read(order) for _ in range(8)] == [{"put off": 1}] * 7 + [{"not there": 1}]
     after = Order.objects.get()
-    assert (after.due_at, after.lease_token) == (None, None)
+    assert (after.due_at, after.lease_token, after.attempts) == (None, None, 0)
     assert f"there is no order {order.platform_id}" in after.problem
     assert mirror_of(order) == before
 
@@ -267,6 +281,7 @@ def test_materials_that_are_not_there_wait_for_a_person(box, workspace):
         propertyId="999",
         targetPlatform="INSTAGRAM",
     )
+    MaterialSet.objects.update(attempts=7)  # a 404 may be too early, but not for ever
     assert registry.queue("materials").drain(workspace.pk, 20.0).counts == {"not there": 1}
     ready = MaterialSet.objects.get()
     assert ready.due_at is None
