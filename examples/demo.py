@@ -8,6 +8,7 @@ Exit code: with --smoke 0 when both sides agree, else 1.
 """
 
 import argparse
+import fcntl
 import os
 import secrets
 import shutil
@@ -43,12 +44,26 @@ def main() -> int:
 
 def run(folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: bool = False) -> int:
     """Prepare the database, then run the processes until somebody stops them; start what dies."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (folder / "demo.lock").open("wb") as lock:  # the system lets it go when this process ends
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            text = f"A demo runs already with the data in {folder}: stop it with Ctrl-C, or use it."
+            print(text, file=sys.stderr)
+            return 1
+        return run_alone(folder, web_port, sandbox_port, step=step, smoke=smoke)
+
+
+def run_alone(
+    folder: Path, web_port: int, sandbox_port: int, *, step: float, smoke: bool = False
+) -> int:
+    """Do that where no other demo has the folder."""
     for name, port in (("web", web_port), ("sandbox", sandbox_port)):
         if not is_free(port):
             text = f"port {port} ({name}) is taken: is the demo running already?"
             print(f"{text} --{name}-port takes another", file=sys.stderr)
             return 1
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     token = kept(folder / "platform.token")
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",

@@ -1,8 +1,11 @@
 """The shape of every error of the API: `code`, `message`, and a list of `fields`."""
 
+import logging
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
 from rest_framework import exceptions
@@ -12,8 +15,12 @@ from rest_framework.views import exception_handler
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError
 from crm_sync.platform.problems import explain
 
+log = logging.getLogger(__name__)
+
 PREFIX = "/api/"
-PAUSE = 30  # seconds of `Retry-After` where the platform names none
+PAUSE = 30  # seconds of `Retry-After` where the platform names none, and of our database
+# It is down, locked or full; PostgreSQL calls a write to a standby an internal error.
+DATABASE_AWAY = (OperationalError, InterfaceError, InternalError)
 Fields = Iterable[tuple[str, str]]  # path and message
 
 
@@ -42,6 +49,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     """Answer an error that a view raised; None for an error of ours."""
     if isinstance(error, SyncError):
         error = _of_platform(error)
+    elif isinstance(error, DATABASE_AWAY):
+        error = _of_database(error)
     response = exception_handler(error, context)
     if response is None:
         return None
@@ -63,9 +72,21 @@ def _of_platform(error: SyncError) -> Refused:
         fields = [(field.path, field.message) for field in error.fields]
         status = 409 if error.status == 409 else 422
         return Refused(status, "refused_by_platform", text, fields)
-    refused = Refused(503, "platform_unavailable", text)
     pause = error.retry_after if isinstance(error, TransientError) else None
-    refused.wait = PAUSE if pause is None else round(pause)  # type: ignore[attr-defined]
+    return _later("platform_unavailable", text, PAUSE if pause is None else round(pause))
+
+
+def _of_database(error: BaseException) -> Refused:
+    """Return what the caller can do while our database takes nothing; the log has the reason."""
+    log.error("the database did not take a call of the API: %s", str(error).strip())
+    text = "The database does not answer now: repeat the call, with its key if it has one."
+    return _later("database_unavailable", text, PAUSE)
+
+
+def _later(code: str, text: str, pause: int) -> Refused:
+    """Return a 503 that says in `Retry-After` when to call again."""
+    refused = Refused(503, code, text)
+    refused.wait = pause  # type: ignore[attr-defined]
     return refused
 
 
@@ -87,5 +108,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Answer an error of ours in the same shape; the log has its traceback."""
     if not request.path_info.startswith(PREFIX):
         return defaults.server_error(request)
+    if isinstance(error := sys.exception(), DATABASE_AWAY):  # before a view had the call
+        away = _of_database(error)
+        body = document("database_unavailable", str(away.detail))
+        return JsonResponse(body, status=503, headers={"Retry-After": str(PAUSE)})
     text = "This is an error of ours. Read the object to see whether anything was changed."
     return JsonResponse(document("failed", text), status=500)

@@ -21,7 +21,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from crm_sync import registry
-from crm_sync.inbox import auth, store
+from crm_sync.inbox import auth, patience, store
 from crm_sync.inbox.auth import CachedAuth
 from crm_sync.inbox.masking import masked_headers
 from crm_sync.inbox.test_mark import TEST_HEADER, is_ours
@@ -142,6 +142,7 @@ def _take_with_retry(call: Call) -> HttpResponse:
         return _take(call)
 
 
+@patience.short()
 def _take(call: Call) -> HttpResponse:
     find = auth.remembered  # it may be out of date, so nobody is refused because of it alone
     for _ in range(AUTH_READS):
@@ -232,8 +233,9 @@ def _read_body(request: HttpRequest) -> bytes:
 def _ask_for_missed() -> None:
     missed = _missed.copy()
     try:
-        for hook in registry.hooks().after_missed:
-            hook(missed, timezone.now())
+        with patience.short():
+            for hook in registry.hooks().after_missed:
+                hook(missed, timezone.now())
     except DatabaseError:
         log.exception("the history could not be asked for")
     else:

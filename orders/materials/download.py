@@ -52,11 +52,7 @@ def _download(claim: Claim[MaterialFile], workspace: Workspace) -> str:
         with part.held():
             if claim.abandoned:  # a power cut may have left bytes that never were written
                 part.remove()
-            try:
-                return _slice(claim, workspace, part)
-            finally:
-                if not part.size:
-                    part.remove()
+            return _slice(claim, workspace, part)
     except Busy:
         claim.finish(due_at=timezone.now() + timedelta(seconds=settings.CALL_DEADLINE))
         return "busy"

@@ -32,6 +32,8 @@ class Part:
     def held(self) -> Iterator[None]:
         """Keep other processes of this machine away from the part, within a `with` block.
 
+        The lock is a file, which goes last: as long as it has its name, nobody gets another one.
+
         Raises:
             Busy: one of them has it now.
         """
@@ -41,7 +43,14 @@ class Part:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise Busy from error
-            yield
+            if not os.fstat(lock.fileno()).st_nlink:  # its holder was done while we opened it
+                raise Busy
+            try:
+                yield
+            finally:
+                if not self.size:
+                    self.remove()
+                    self._lock.unlink(missing_ok=True)
 
     @property
     def size(self) -> int:
@@ -83,7 +92,7 @@ class Part:
 
     def remove(self) -> None:
         """Remove what is left of it."""
-        for path in (self.path, self._version, self._lock):
+        for path in (self.path, self._version):
             path.unlink(missing_ok=True)
 
 

@@ -1,5 +1,6 @@
 """A file is here whole and checked, or not at all (I27), whatever the server does."""
 
+import fcntl
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -17,6 +18,7 @@ from crm_sync.jobs import due
 from crm_sync.workers import queues
 from orders.materials import download
 from orders.materials.download import storage
+from orders.materials.partial import Busy, Part
 from orders.materials.wanted import want
 from orders.models import Material, MaterialFile, MaterialSet
 from sandbox.state.materials import content
@@ -329,3 +331,30 @@ def test_the_files_of_the_sandbox_arrive_whatever_goes_wrong_on_the_way(
         assert len(there(folder)) == 4
     else:
         assert there(folder) == []
+
+
+def test_whoever_has_a_part_has_it_alone_until_the_end(tmp_path):
+    part, other = Part(tmp_path, 1), Part(tmp_path, 1)
+    with part.held():
+        part.remove()  # what a worker that died has left, or what came in vain
+        with pytest.raises(Busy), other.held():
+            pass
+        part.begin({})
+        with part.open() as file:
+            file.write(b"half")
+    with other.held():
+        assert other.size == 4
+        other.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_whose_file_went_meanwhile_lets_nobody_in(tmp_path, monkeypatch):
+    part, lock = Part(tmp_path, 1), fcntl.flock
+
+    def late(file, how) -> None:  # between opening the file and the lock its holder ends
+        (tmp_path / "1.lock").unlink()
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with pytest.raises(Busy), part.held():
+        pass

@@ -1,0 +1,42 @@
+"""The demo has its folder for itself (examples/demo.py)."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.processes import ROOT, free_port, wait_until
+
+pytestmark = pytest.mark.processes
+RUN = """
+import sys
+from pathlib import Path
+from examples.demo import run
+sys.exit(run(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), step=1.0))
+"""
+
+
+def command(folder: Path) -> list[str]:
+    return [sys.executable, "-c", RUN, str(folder), str(free_port()), str(free_port())]
+
+
+def test_a_second_start_on_the_same_folder_says_so_and_ends(tmp_path):
+    first = subprocess.Popen(
+        command(tmp_path), cwd=ROOT, stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        wait_until("the first has begun", (tmp_path / "platform.token").exists, limit=30)
+        second = subprocess.run(
+            command(tmp_path), cwd=ROOT, capture_output=True, text=True, check=False, timeout=30
+        )
+        assert (second.returncode, second.stdout) == (1, "")
+        assert second.stderr == (
+            f"A demo runs already with the data in {tmp_path}: stop it with Ctrl-C, or use it.\n"
+        )
+        assert first.poll() is None
+    finally:
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait(10)
