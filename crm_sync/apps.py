@@ -12,7 +12,7 @@ class CrmSyncConfig(AppConfig):
     def ready(self) -> None:
         """Connect what needs the models, which are ready only now."""
         # Django, Celery and the server's hooks find what is in these once they are loaded.
-        from crm_sync import checks, login, retention, tasks  # noqa: F401, PLC0415
+        from crm_sync import checks, free_text, login, retention, tasks  # noqa: F401, PLC0415
         from crm_sync.admin import outgoing, tiles  # noqa: PLC0415
         from crm_sync.inbox import store  # noqa: PLC0415
         from crm_sync.integrity import checks as integrity  # noqa: PLC0415
@@ -29,6 +29,7 @@ class CrmSyncConfig(AppConfig):
                 app=self.label,
                 queues=[store.RECEIVED_EVENTS, poll.TRIGGERS, worker.OUTGOING],
                 expired=[retention.expired],
+                free_text=free_text.FREE_TEXT,
                 after_applied=[schedule.received],
                 after_missed=[schedule.missed],
                 integrity_checks=[integrity.check_groups],

@@ -24,6 +24,7 @@ from crm_sync.hooks.pictures import PropertyPictures
 from crm_sync.hooks.recovery import Recovery
 from crm_sync.hooks.scopes import Scope
 from crm_sync.hooks.sections import Section
+from crm_sync.hooks.texts import FreeText
 from crm_sync.hooks.tiles import Attention, Tile
 from crm_sync.jobs.due import Queue
 from crm_sync.jobs.retention import Part
@@ -55,6 +56,7 @@ class AppHooks:
         api_scopes: what a token of the API may be allowed to do in the app.
         message_kinds: what the app tells other systems of (docs/outgoing.md).
         expired: returns what removes old rows, a batch at a time, by their name (S23).
+        free_text: in which columns people may be named; `forget_person` changes no other.
     """
 
     app: str
@@ -78,6 +80,7 @@ class AppHooks:
     api_scopes: Sequence[Scope] = ()
     message_kinds: Sequence[MessageKind] = ()
     expired: Sequence[Callable[[datetime], Mapping[str, Part]]] = ()
+    free_text: Sequence[FreeText] = ()
 
 
 _apps: tuple[str, ...] = ()
@@ -101,6 +104,11 @@ def register(hooks: AppHooks) -> None:
 def hooks() -> AppHooks:
     """Return the hooks of all apps together."""
     return _all
+
+
+def apps() -> tuple[str, ...]:
+    """Return the labels of the apps that registered, in their order."""
+    return _apps
 
 
 def queue(name: str) -> Queue:
@@ -156,6 +164,7 @@ def _joined(known: AppHooks, new: AppHooks) -> AppHooks:
         api_scopes=(*known.api_scopes, *new.api_scopes),
         message_kinds=(*known.message_kinds, *new.message_kinds),
         expired=(*known.expired, *new.expired),
+        free_text=(*known.free_text, *new.free_text),
     )
 
 

@@ -14,7 +14,15 @@ class OrdersConfig(AppConfig):
         """Register what needs the models, which are ready only now."""
         from crm_sync.hooks.scopes import Scope  # noqa: PLC0415
         from crm_sync.registry import AppHooks, register  # noqa: PLC0415
-        from orders import doctor, handlers, integrity, queues, recovery, retention  # noqa: PLC0415
+        from orders import (  # noqa: PLC0415
+            doctor,
+            free_text,
+            handlers,
+            integrity,
+            queues,
+            recovery,
+            retention,
+        )
         from orders.admin import (  # noqa: PLC0415
             materials,
             new,
@@ -34,6 +42,7 @@ class OrdersConfig(AppConfig):
                 ],
                 message_kinds=[outgoing.STATUS, outgoing_materials.READY],
                 expired=[retention.expired],
+                free_text=free_text.FREE_TEXT,
                 event_handlers=handlers.EVENT_HANDLERS,
                 snapshots=[snapshot.facts],
                 activity=[timeline.has_grown],

@@ -2,49 +2,25 @@
 
 Whom the words name is looked up first: among the users of the platform, the photographers and our
 own accounts; what stands there of the same person (e-mail, phone, whole name) is looked for as
-well. Then each text, JSON document and stored event of our apps is searched. Keys stay, since rows
-hang on them, and so do the documents of properties: those are changed by an edit, which reaches
-the platform, too.
+well. Then all that our apps store is searched (`crm_sync.forgetting`).
 """
 
-import json
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any
 
-from django.apps import apps
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import CharField, Field, JSONField, Model, Q, TextField
-from django.db.models.functions import Cast
+from django.db.models import QuerySet
 
-from crm_sync import second_factor
-from crm_sync.inbox import retention
-from crm_sync.models import ReceivedEvent
-from crm_sync.secrets import EncryptedTextField
+from crm_sync import forgetting, second_factor
+from crm_sync.forgetting import Column, Place
+from crm_sync.naming import FORGOTTEN, Names, fault, folded
 from orders.mirror import forgotten
-from orders.models import Assignment, CalendarFeed, Look, PersonSettings, PlatformUser
+from orders.models import Assignment, CalendarFeed, Look, Order, PersonSettings, PlatformUser
 
-FORGOTTEN = "[forgotten]"
-SHORTEST = 4  # characters of a word that is looked for: shorter ones are in everything
 CONTACT = ("name", "email", "phone")
-APPS = ("crm_sync", "orders", "properties")
-KEYS = frozenset(
-    {
-        *("platform_id", "user_reference_id", "user_platform_id", "object_reference_id", "slug"),
-        *("property_platform_id", "order_platform_id", "digest", "canonical_digest", "base_url"),
-    }
-)
-# Whoever is named there was found by it, and is blanked whole.
-CONTACTS = {*((PlatformUser, name) for name in CONTACT), (Assignment, "photographer")}
-# What describes a property: an edit changes it, here and on the platform.
-OF_PROPERTIES = "properties"
-
-Found: TypeAlias = Counter[str]
 
 
 @dataclass
@@ -52,40 +28,34 @@ class Person:
     """Who is meant.
 
     Attributes:
-        words: what is looked for, in lower case: e-mails, phones, whole names.
+        words: what is looked for, folded: e-mails, phones, whole names.
+        not_looked_for: what is known of them too, and stands in too many texts: single names.
         users: keys of the users of the platform.
         photographers: workspace and the platform's id of each.
         accounts: keys of our own.
     """
 
     words: set[str]
+    not_looked_for: set[str] = field(default_factory=set)
     users: set[int] = field(default_factory=set)
     photographers: set[tuple[int, str]] = field(default_factory=set)
     accounts: set[int] = field(default_factory=set)
 
     def take(self, texts: Iterable[Any]) -> None:
         """Look for more of the same person; a single name is in too many texts."""
-        known = {str(text or "").strip().casefold() for text in texts}
-        self.words |= {one for one in known if len(one) >= SHORTEST and not one.isalpha()}
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """Finds each of the words as a whole."""
-        longest_first = sorted(self.words, key=len, reverse=True)
-        either = "|".join(map(re.escape, longest_first))
-        return re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE)
+        for word in {folded(str(text or "")) for text in texts} - {""}:
+            (self.not_looked_for if fault(word) else self.words).add(word)
 
 
 def find(words: Iterable[str]) -> Person:
-    """Return who is named by an e-mail, a phone or a name, as a whole and in any case.
+    """Return who is named by an e-mail, a phone or a whole name, in any case and composition.
 
     Raises:
-        ValueError: a word is too short to be looked for.
+        ValueError: a word does not tell who is meant.
     """
-    person = Person({word.strip().casefold() for word in words})
-    for word in person.words:
-        if len(word) < SHORTEST:
-            raise ValueError(f"{word!r} is too short: give an e-mail, a phone or a whole name")
+    person = Person({folded(word) for word in words})
+    for problem in filter(None, map(fault, sorted(person.words))):
+        raise ValueError(problem)
     known = -1
     while known != len(person.words):
         known = len(person.words)
@@ -95,21 +65,19 @@ def find(words: Iterable[str]) -> Person:
     return person
 
 
-def forget(person: Person, *, now: datetime, dry_run: bool) -> tuple[Found, Found]:
-    """Blank what is stored of a person; each row in a transaction of its own.
+def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Place]:
+    """Blank what is stored of a person, each row in a transaction of its own; return where it was.
 
-    Returns:
-        how many places were changed, and how many are left, by model and column.
+    What is left is among them. A dry run returns the same places, and changes nothing.
     """
-    changed, left = Counter[str](), Counter[str]()
     write = not dry_run
     if write:
         _mark(person, now)
-    changed.update(_blank_contacts(person, write=write))
-    for place, is_kept in _search(person, write=write, now=now):
-        (left if is_kept else changed)[place] += 1
-    changed.update(_close_accounts(person, write=write))
-    return changed, left
+    contacts = _blank_contacts(person, write=write)
+    names = Names(frozenset(person.words))
+    texts = list(forgetting.places(names, without=_contacts(person), write=write, now=now))
+    documents = _blank_documents(person, write=write)
+    return [*contacts, *texts, *documents, *_close_accounts(person, write=write)]
 
 
 def _find_users(person: Person) -> None:
@@ -138,7 +106,7 @@ def _find_accounts(person: Person) -> None:
 
 
 def _is_named(person: Person, texts: Iterable[Any]) -> bool:
-    return any(str(text or "").strip().casefold() in person.words for text in texts)
+    return any(folded(str(text or "")) in person.words for text in texts)
 
 
 def _mark(person: Person, now: datetime) -> None:
@@ -150,114 +118,87 @@ def _mark(person: Person, now: datetime) -> None:
         forgotten.remember(workspace_id, forgotten.USER, platform_id, now=now)
 
 
-def _blank_contacts(person: Person, *, write: bool) -> Found:
-    """Blank users and photographers whole: their language and country say who it is, too."""
-    users = PlatformUser.objects.filter(pk__in=person.users)
-    found = Counter({"platform user": users.count()})
-    if write:
-        users.update(name="", email="", phone="", language="", country="", account=None)
-    for workspace_id, platform_id in person.photographers:
-        rows = Assignment.objects.filter(
-            workspace_id=workspace_id,
-            photographer__id=platform_id,  # ids are kept as texts (A7)
-        )
-        found["photographer of an assignment"] += rows.count()
-        if write:
-            rows.update(photographer={"id": platform_id})
-    return +found
-
-
-def _search(person: Person, *, write: bool, now: datetime) -> Iterator[tuple[str, bool]]:
-    """Yield each place where a word stands, and whether it is left; blank the others."""
-    models: list[type[Model]] = [LogEntry]
-    for app in APPS:
-        models += apps.get_app_config(app).get_models()
-    for model in models:
-        for column in model._meta.concrete_fields:
-            if isinstance(column, EncryptedTextField) or (model, column.name) in CONTACTS:
-                continue
-            if isinstance(column, CharField | TextField | JSONField):
-                yield from _in_column(model, column, person, write=write)
-    yield from _in_events(person, write=write, now=now)
-
-
-def _in_column(
-    model: type[Model], column: "Field[Any, Any]", person: Person, *, write: bool
-) -> Iterator[tuple[str, bool]]:
-    place = f"{model._meta.verbose_name}: {column.verbose_name}"
-    pattern = person.pattern
-    is_kept = column.name in KEYS or column.unique or model._meta.app_label == OF_PROPERTIES
-    rows = model._default_manager.annotate(as_text=Cast(column.name, TextField()))
-    for row_id in list(rows.filter(_may_hold(person)).values_list("pk", flat=True)):
-        with transaction.atomic():
-            row = model._default_manager.select_for_update().filter(pk=row_id).first()
-            before = getattr(row, column.name, None)
-            after = _blanked(before, pattern, getattr(column, "max_length", None))
-            if row is None or after == before:
-                continue
-            if write and not is_kept:
-                model._default_manager.filter(pk=row_id).update(**{column.name: after})
-        yield place, is_kept
-
-
-def _may_hold(person: Person) -> Q:
-    """Select what the database finds of the words; JSON may have them in escapes."""
-    forms = {form for word in person.words for form in (word, json.dumps(word)[1:-1])}
-    found = Q()
-    for form in forms:
-        found |= Q(as_text__icontains=form)
-        # SQLite folds the letters of ASCII alone.
-        found |= Q(as_text__contains=form.title()) | Q(as_text__contains=form.upper())
+def _contacts(person: Person) -> dict[Column, list[int]]:
+    """Return the rows that are blanked whole in the columns of contacts; others are searched."""
+    found: dict[Column, list[int]] = {(PlatformUser, name): list(person.users) for name in CONTACT}
+    found[Assignment, "photographer"] = [
+        key
+        for workspace_id, platform_id in person.photographers
+        for key in _assignments(workspace_id, platform_id).values_list("pk", flat=True)
+    ]
     return found
 
 
-def _blanked(value: Any, pattern: re.Pattern[str], limit: int | None) -> Any:
-    if isinstance(value, str):
-        return pattern.sub(FORGOTTEN, value)[:limit]
-    if isinstance(value, list):
-        return [_blanked(one, pattern, None) for one in value]
-    if isinstance(value, dict):
-        return {name: _blanked(one, pattern, None) for name, one in value.items()}
-    return value
+def _blank_contacts(person: Person, *, write: bool) -> list[Place]:
+    """Blank users and photographers whole: their language and country say who it is, too."""
+    users = PlatformUser.objects.filter(pk__in=person.users)
+    found = [
+        Place(
+            "platform user",
+            row.pk,
+            ["; ".join(filter(None, (row.name, row.email, row.phone)))],
+            is_left=False,
+        )
+        for row in users.exclude(name="", email="", phone="")
+    ]
+    if write:
+        users.update(name="", email="", phone="", language="", country="", account=None)
+    for workspace_id, platform_id in person.photographers:
+        for row in _assignments(workspace_id, platform_id).exclude(
+            photographer={"id": platform_id}
+        ):
+            said = ", ".join(str(row.photographer.get(name) or "") for name in CONTACT)
+            found.append(Place("photographer of an assignment", row.pk, [said], is_left=False))
+            if write:
+                # Only as long as it is the same person.
+                mine = _assignments(workspace_id, platform_id).filter(pk=row.pk)
+                mine.update(photographer={"id": platform_id})
+    return found
 
 
-def _in_events(person: Person, *, write: bool, now: datetime) -> Iterator[tuple[str, bool]]:
-    """Search the bytes of received events; one that waits keeps them, else it would be lost."""
-    pattern, place = person.pattern, "received event: body"
-    rows = ReceivedEvent.objects.filter(cleared_at=None).only("pk", "body", "state", "due_at")
-    for row in rows.iterator(500):
-        body = bytes(row.body).decode(errors="replace")
-        if not (pattern.search(body) or pattern.search(_unescaped(body))):
-            continue
-        is_settled = row.state in ReceivedEvent.SETTLED and row.due_at is None
-        if write and is_settled:
-            is_settled = retention.clear_now([row.pk], now=now) == 1
-        yield place, not is_settled
+def _assignments(workspace_id: int, platform_id: str) -> QuerySet[Assignment]:
+    # Ids are kept as texts (A7).
+    mine = Assignment.objects.filter(workspace_id=workspace_id)
+    return mine.filter(photographer__id=platform_id)
 
 
-def _unescaped(body: str) -> str:
-    try:
-        return json.dumps(json.loads(body), ensure_ascii=False)
-    except ValueError:
-        return body
+def _blank_documents(person: Person, *, write: bool) -> list[Place]:
+    """Blank photographers in the documents of orders, where a single name says who it is, too."""
+    found = []
+    for workspace_id, platform_id in person.photographers:
+        marks = frozenset({forgotten.digest(forgotten.PHOTOGRAPHER, platform_id)})
+        theirs = _assignments(workspace_id, platform_id).values_list("order", flat=True)
+        for key in sorted(set(theirs)):
+            with transaction.atomic():
+                row = Order.objects.select_for_update(no_key=True).only("observed").get(pk=key)
+                after = forgotten.without_contacts(row.observed, marks)
+                if after == row.observed:
+                    continue
+                if write:
+                    Order.objects.filter(pk=key).update(observed=after)
+            found.append(Place("photographer in an order", key, [], is_left=False))
+    return found
 
 
-def _close_accounts(person: Person, *, write: bool) -> Found:
+def _close_accounts(person: Person, *, write: bool) -> list[Place]:
     """Blank our own accounts; the log names the account by its key, which now says nothing."""
-    rows = User.objects.filter(pk__in=person.accounts)
-    found = Counter({"account": rows.count()})
+    rows = list(User.objects.filter(pk__in=person.accounts))
     if write:
         for row in rows:
-            with transaction.atomic():
-                for model in (PersonSettings, CalendarFeed, Look):
-                    model._default_manager.filter(person=row).delete()
-                second_factor.remove([row.pk])
-                row.groups.clear()
-                row.user_permissions.clear()
-                row.workspaces.clear()
-                row.set_unusable_password()
-                row.username = f"{FORGOTTEN} {row.pk}"
-                row.first_name = row.last_name = row.email = ""
-                row.is_active = row.is_staff = row.is_superuser = False
-                row.save()
-    return +found
+            _close(row)
+    return [Place("account", row.pk, [row.username], is_left=False) for row in rows]
+
+
+def _close(row: User) -> None:
+    with transaction.atomic():
+        for model in (PersonSettings, CalendarFeed, Look):
+            model._default_manager.filter(person=row).delete()
+        second_factor.remove([row.pk])
+        row.groups.clear()
+        row.user_permissions.clear()
+        row.workspaces.clear()
+        row.set_unusable_password()
+        row.username = f"{FORGOTTEN} {row.pk}"
+        row.first_name = row.last_name = row.email = ""
+        row.is_active = row.is_staff = row.is_superuser = False
+        row.save()

@@ -14,6 +14,7 @@ CREATIONS = "tests/properties/test_creation_storm.py"
 DISPATCH = "tests/crm_sync/test_doorbell.py"
 DRAINS = "tests/journeys/test_drain_laws.py"
 DUE = "tests/crm_sync/test_due.py"
+FORGET = "tests/orders/test_forget_person.py"
 FETCH = "tests/properties/sources/test_fetch.py"
 GONE = "tests/orders/test_retention.py"
 IMPORTS = "tests/properties/test_retention.py"
@@ -753,6 +754,31 @@ MUTANTS = (
         "rows.filter(pk__in=keys)",
         "rows.model._default_manager.filter(pk__in=keys)",
         (f"{OUTGOING}::test_a_message_that_is_sent_again_just_then_is_not_removed",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a name in another composition is somebody else's (S23)",
+        "crm_sync/naming.py",
+        "_fold",
+        'unicodedata.normalize("NFD", unicodedata.normalize("NFD", text).casefold())',
+        "text.casefold()",
+        (f"{FORGET}::test_a_name_is_found_in_any_case_and_composition",),
+    ),
+    Mutant(
+        "the database alone says which rows hold a name (S23)",
+        "crm_sync/naming.py",
+        "Names.pieces",
+        "_IN_EACH_FORM.split(word)",
+        "[word]",
+        (f"{FORGET}::test_a_name_is_found_in_any_case_and_composition",),
+    ),
+    Mutant(
+        "a name is blanked in a state (S23)",
+        "crm_sync/forgetting.py",
+        "_free",
+        "Q(pk__in=[])",
+        "Q()",
+        (f"{FORGET}::test_states_keys_and_what_waits_are_left_and_counted",),
         (SQLITE,),
     ),
 )

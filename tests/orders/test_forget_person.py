@@ -14,7 +14,14 @@ from django.utils.timezone import now
 from crm_sync import registry, second_factor
 from crm_sync.models import ReceivedEvent
 from orders.mirror import user_list
-from orders.models import Assignment, ForgottenPerson, Order, PlatformUser, StatusChange
+from orders.models import (
+    Assignment,
+    ForgottenPerson,
+    Order,
+    Placement,
+    PlatformUser,
+    StatusChange,
+)
 from orders.notices.choices import choose
 from properties.editing import edit
 from properties.models import Change
@@ -125,11 +132,163 @@ def test_what_is_left_is_told(workspace, home):
     assert bytes(event.body) == MAIL.encode()
 
 
-@pytest.mark.parametrize("word", ["", "Eva"])
-def test_a_word_that_is_in_everything_is_refused(db, word):
+ONE_WORD = ["", "Eva", "scheduled", "Photographer", "1234", "A. B.", "IN_PRODUCTION"]
+
+
+@pytest.mark.parametrize("word", ONE_WORD)
+def test_a_single_word_is_in_too_many_texts_and_is_refused(db, word):
     with pytest.raises(CommandError) as error:
         call_command("forget_person", word)
     assert error.value.returncode == 2
+
+
+def line(order: Order, text: str) -> StatusChange:
+    """Write a line of the timeline in which a person may be named."""
+    fact = {"fact": StatusChange.Fact.ACTION, "occurred_at": now(), "source": "READ"}
+    count = StatusChange.objects.count()
+    return StatusChange.objects.create(order=order, new=text, digest=f"line {count}", **fact)
+
+
+WRITTEN = ["MÜLLER Jörg", "Müller Jo\u0308rg", "mu\u0308ller\u00a0JO\u0308RG", "müller  jörg"]
+
+
+@pytest.mark.parametrize("asked", WRITTEN)
+def test_a_name_is_found_in_any_case_and_composition(workspace, scheduled, asked):
+    lines = [line(scheduled, f"today {one}, tomorrow {one}.") for one in WRITTEN]
+    scheduled.observed = {"note": [WRITTEN[0]], "more": {"note": WRITTEN[1]}}
+    scheduled.save()
+    body = json.dumps({"event": "X", "note": WRITTEN[1]}).encode()
+    done = {"workspace": workspace, "state": "IGNORED", "canonical_digest": "d"}
+    ReceivedEvent.objects.create(**done, digest="a", body=body, method="POST")
+    user = PlatformUser.objects.create(
+        workspace=workspace, platform_id="9", name=WRITTEN[1], email="joerg@example.com"
+    )
+    shown, _ = forget(asked, "--dry-run")
+    result, code = forget(asked)
+    assert (code, result["left"], result["changed"]) == (0, {}, shown["changed"])
+    assert [StatusChange.objects.get(pk=one.pk).new for one in lines] == [
+        "today [forgotten], tomorrow [forgotten]."
+    ] * len(WRITTEN)
+    scheduled.refresh_from_db()
+    assert scheduled.observed == {"note": ["[forgotten]"], "more": {"note": "[forgotten]"}}
+    assert bytes(ReceivedEvent.objects.get(digest="a").body) == b""
+    user.refresh_from_db()
+    assert (user.name, user.email) == ("", "")
+    assert result["looked_for"] == ["joerg@example.com", "mu\u0308ller jo\u0308rg"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ("Straße Anna", "with STRASSE ANNA."),
+        ("Anna Weiß", "with anna weiss."),
+        ("Öz Ünal", "with O\u0308Z U\u0308NAL."),
+    ],
+)
+def test_a_letter_with_more_than_one_form_is_found(workspace, scheduled, asked, text):
+    found = line(scheduled, text)
+    forget(asked)
+    found.refresh_from_db()
+    assert found.new == "with [forgotten]."
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ("Anna Maria", "asked Anna Maria Schmidt"),
+        ("Anna Schmidt", "asked Anna Schmidt-Meier"),
+        ("Anna Schmidt", "asked Eva Anna Schmidt"),
+        ("Anna Schmidt", "asked Eva-Anna Schmidt"),
+    ],
+)
+def test_a_name_that_may_be_a_part_of_another_is_left_and_told(workspace, scheduled, asked, text):
+    found = line(scheduled, text)
+    result, code = forget(asked)
+    found.refresh_from_db()
+    assert (found.new, code) == (text, 3)
+    (place,) = result["places"]
+    assert place == {
+        "where": "status change: new",
+        "row": found.pk,
+        "texts": [text],
+        "is_left": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ("Anna Maria", "Joanna Maria, Anna Mariana, anna maria\u0308"),
+        ("anna@example.com", "marie.anna@example.com, anna@example.com.au, x-anna@example.com"),
+        ("+41 44 555 01 01", "+41 44 555 01 012"),
+    ],
+)
+def test_a_part_of_a_longer_word_or_address_is_somebody_else(workspace, scheduled, asked, text):
+    found = line(scheduled, text)
+    assert forget(asked)[1] == 0
+    found.refresh_from_db()
+    assert found.new == text
+
+
+def test_what_stands_beside_a_name_may_be_a_title_or_the_sentence(workspace, scheduled):
+    found = line(scheduled, "Frau Anna Schmidt ist krank: Anna Schmidt's phone, (Anna Schmidt)")
+    assert forget("anna schmidt")[1] == 0
+    found.refresh_from_db()
+    assert found.new == "Frau [forgotten] ist krank: [forgotten]'s phone, ([forgotten])"
+
+
+def test_states_keys_and_what_waits_are_left_and_counted(workspace, scheduled, home):
+    name = "Anna Schmidt"
+    assignment = scheduled.assignments.first()
+    Assignment.objects.filter(pk=assignment.pk).update(status=name)
+    lines = StatusChange.objects.filter(order=scheduled, fact="ASSIGNMENT_STATUS").update(new=name)
+    scheduled.observed = {"status": name, name: 1, "note": name}
+    scheduled.object_reference_id = name
+    scheduled.save()
+    placement = {"workspace": workspace, "object_reference_id": "A-1", "state": "UNCERTAIN"}
+    waits = Placement.objects.create(**placement, instructions={"billing": name})
+    result, code = forget(name)
+    assert code == 3
+    assert result["left"] == {
+        "assignment: status": 1,
+        "order: observed": 1,
+        "order: reference": 1,
+        "placement: instructions": 1,
+        "status change: new": lines,
+    }
+    assert result["changed"] == {"order: observed": 1}
+    assignment.refresh_from_db()
+    scheduled.refresh_from_db()
+    waits.refresh_from_db()
+    assert (assignment.status, scheduled.object_reference_id) == (name, name)
+    assert scheduled.observed == {"status": name, name: 1, "note": "[forgotten]"}
+    assert waits.instructions == {"billing": name}
+
+
+def test_a_dry_run_shows_each_text_that_will_go(workspace, scheduled):
+    found = line(scheduled, "first the garden, then the house: Anna Schmidt opens the door at noon")
+    shown, _ = forget("Anna Schmidt", "--dry-run")
+    text = "…t the garden, then the house: Anna Schmidt opens the door at noon"
+    assert [(one["row"], one["texts"]) for one in shown["places"]] == [(found.pk, [text])]
+    out = StringIO()
+    call_command("forget_person", "Anna Schmidt", "--dry-run", stdout=out)
+    assert f"row {found.pk}: {text}\n" in out.getvalue()
+    done, _ = forget("Anna Schmidt")
+    assert (done["changed"], done["places"]) == (shown["changed"], [])
+
+
+def test_a_photographer_with_a_single_name_goes_from_the_document_of_the_order(
+    workspace, scheduled
+):
+    person = {"id": "P9", "name": "Anna", "email": "anna@example.com"}
+    scheduled.assignments.update(photographer=person)
+    scheduled.observed = {"assignments": [{"photographer": person}]}
+    scheduled.save()
+    result, code = forget("anna@example.com")
+    assert (code, result["not_looked_for"]) == (0, ["anna"])
+    scheduled.refresh_from_db()
+    assert scheduled.observed == {"assignments": [{"photographer": {"id": "P9"}}]}
+    assert where("Anna") == set()
 
 
 def test_what_only_contains_a_word_is_somebody_else(workspace, scheduled):

@@ -1,12 +1,17 @@
 """manage.py forget_person: remove a person from all that is stored here (S23)."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
+from crm_sync.forgetting import Place
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from orders import forgetting
+
+SHOWN = 10  # places of a column
 
 
 class Command(SyncCommand):
@@ -14,40 +19,71 @@ class Command(SyncCommand):
 
     help = (
         "Blank what is stored about a person: a photographer, a user of the platform, an account of"
-        " ours. Begin with --dry-run. docs/operations.md says what stays, and what the platform"
-        " still has."
+        " ours. Begin with --dry-run, which shows each place. docs/operations.md says what stays,"
+        " and what the platform still has."
     )
     changes = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
-            "who", nargs="+", help="an e-mail, a phone or a whole name, as it is written"
+            "who", nargs="+", help="an e-mail, a phone or a whole name; no single word"
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Print what was found where, by model and column."""
+        """Print what was found where: before it goes in a dry run, and always what is left."""
         try:
             person = forgetting.find(options["who"])
         except ValueError as error:
             self.fail(str(error), USAGE)
         dry_run = options["dry_run"]
-        changed, left = forgetting.forget(person, now=timezone.now(), dry_run=dry_run)
+        places = forgetting.forget(person, now=timezone.now(), dry_run=dry_run)
+        goes, stays = _counted(places, is_left=False), _counted(places, is_left=True)
+        shown = [one for one in places if one.is_left or dry_run]
         document = {
             "looked_for": sorted(person.words),
+            "not_looked_for": sorted(person.not_looked_for),
             "dry_run": dry_run,
-            "changed": dict(sorted(changed.items())),
-            "left": dict(sorted(left.items())),
+            "changed": goes,
+            "left": stays,
+            "places": [_document(one) for one in shown],
         }
-        verb = "would be blanked" if dry_run else "blanked"
         lines = [f"looked for: {', '.join(sorted(person.words))}"]
-        lines += [f"{count:>6}  {place}" for place, count in sorted(changed.items())]
-        lines.append(f"{changed.total()} places {verb}")
-        lines += [f"{count:>6}  {place}: left" for place, count in sorted(left.items())]
+        if person.not_looked_for:
+            lines.append(
+                f"in too many texts to be looked for: {', '.join(sorted(person.not_looked_for))}"
+            )
+        lines += _lines(shown, goes, "would be blanked" if dry_run else "blanked", is_left=False)
+        lines += _lines(shown, stays, "left", is_left=True)
         self.emit(document, lines, as_json=options["json"])
-        if left:
+        if stays:
             self.fail(
-                f"{left.total()} places are left: a key, the document of a property (edit it), or"
-                " an event that waits (settle it, and run this again)",
+                f"{sum(stays.values())} places are left. The document of a property: edit it. What"
+                " waits: settle it, and run this again. A name beside another one: if it is the"
+                " same person, run this again with all of the name. A key, a state or an address"
+                " is changed by nobody but you",
                 PARTLY,
             )
+
+
+def _counted(places: Iterable[Place], *, is_left: bool) -> dict[str, int]:
+    """Count the places by model and column."""
+    return dict(sorted(Counter(one.where for one in places if one.is_left == is_left).items()))
+
+
+def _document(one: Place) -> dict[str, Any]:
+    return {"where": one.where, "row": one.row, "texts": one.texts, "is_left": one.is_left}
+
+
+def _lines(
+    shown: Iterable[Place], counts: dict[str, int], verb: str, *, is_left: bool
+) -> Iterator[str]:
+    """Yield each column with its count, then the first of its places, if they are shown."""
+    for where, count in counts.items():
+        yield f"{count:>6}  {where}: {verb}"
+        mine = [one for one in shown if one.where == where and one.is_left == is_left]
+        for one in mine[:SHOWN]:
+            yield f"{'':8}row {one.row}: {' | '.join(one.texts)}"
+        if len(mine) > SHOWN:
+            yield f"{'':8}and {len(mine) - SHOWN} more: --json names all"
+    yield f"{sum(counts.values())} places {verb}"

@@ -1,0 +1,124 @@
+"""Takes people out of all texts, documents and events that our apps store (S23).
+
+Only free text is changed, as each app names it. Wherever else a name is found it is left, and told.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from django.apps import apps
+from django.db import transaction
+from django.db.models import CharField, Field, JSONField, Model, Q, QuerySet, TextField
+from django.db.models.functions import Cast
+
+from crm_sync import registry
+from crm_sync.inbox import retention
+from crm_sync.models import ReceivedEvent
+from crm_sync.naming import Names
+from crm_sync.secrets import EncryptedTextField
+
+Column: TypeAlias = tuple[type[Model], str]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Somebody is named in a row.
+
+    Attributes:
+        where: the model and the column, in words.
+        texts: the name with the words around it.
+        is_left: it was not changed, or would not be.
+    """
+
+    where: str
+    row: Any
+    texts: list[str]
+    is_left: bool
+
+
+def places(
+    names: Names, *, without: Mapping[Column, Iterable[Any]], write: bool, now: datetime
+) -> Iterator[Place]:
+    """Yield each place where somebody is named; blank what is free text, a row at a time.
+
+    Args:
+        without: keys of rows that are not looked at in a column.
+        write: whether anything is changed.
+    """
+    models: dict[type[Model], None] = {}
+    for app in registry.apps():
+        models |= dict.fromkeys(apps.get_app_config(app).get_models())
+    models |= dict.fromkeys(one.model for one in registry.hooks().free_text)
+    for model in models:
+        for column in model._meta.concrete_fields:
+            if isinstance(column, CharField | TextField | JSONField) and not isinstance(
+                column, EncryptedTextField
+            ):
+                skipped = without.get((model, column.name), ())
+                yield from _in_column(model, column, names, skipped, write=write)
+    yield from _in_events(names, write=write, now=now)
+
+
+def _in_column(
+    model: type[Model],
+    column: "Field[Any, Any]",
+    names: Names,
+    skipped: Iterable[Any],
+    *,
+    write: bool,
+) -> Iterator[Place]:
+    where = f"{model._meta.verbose_name}: {column.verbose_name}"
+    all_rows: QuerySet[Any] = model._default_manager.exclude(pk__in=list(skipped))
+    as_texts = all_rows.annotate(as_text=Cast(column.name, TextField()))
+    for key in list(as_texts.filter(_may_hold(names)).values_list("pk", flat=True)):
+        with transaction.atomic():
+            row = model._default_manager.filter(pk=key)
+            before = row.select_for_update().values_list(column.name, flat=True).first()
+            texts = names.shown(before)
+            if not texts:
+                continue
+            is_free = row.filter(_free(model, column.name)).exists()
+            after, left = names.blanked(before) if is_free else (before, texts)
+            if write and after != before:
+                row.update(**{column.name: _cut(after, getattr(column, "max_length", None))})
+        if after != before:
+            yield Place(where, key, texts, is_left=False)
+        if left:
+            yield Place(where, key, left, is_left=True)
+
+
+def _free(model: type[Model], column: str) -> Q:
+    """Select the rows in which a column is free text; none where no app names it."""
+    named = registry.hooks().free_text
+    found = [one.rows for one in named if one.model is model and column in one.columns]
+    return found[0] if found else Q(pk__in=[])
+
+
+def _may_hold(names: Names) -> Q:
+    """Select what the database can tell of it, which folds ASCII alone on SQLite."""
+    pieces = list(names.pieces())
+    if not all(pieces):
+        return Q()
+    found = Q(pk__in=[])
+    for piece in pieces:
+        found |= Q(as_text__icontains=piece)
+    return found
+
+
+def _cut(value: Any, limit: int | None) -> Any:
+    return value[:limit] if isinstance(value, str) else value
+
+
+def _in_events(names: Names, *, write: bool, now: datetime) -> Iterator[Place]:
+    """Search the bytes of received events; one that waits keeps them, else it would be lost."""
+    rows = ReceivedEvent.objects.filter(cleared_at=None).only("pk", "body", "state", "due_at")
+    for row in rows.iterator(500):
+        texts = names.shown(bytes(row.body).decode(errors="replace"))
+        if not texts:
+            continue
+        is_settled = row.state in ReceivedEvent.SETTLED and row.due_at is None
+        if write and is_settled:
+            is_settled = retention.clear_now([row.pk], now=now) == 1
+        yield Place("received event: body", row.pk, texts, is_left=not is_settled)

@@ -1,0 +1,27 @@
+"""In which columns of this app people may be named (S23)."""
+
+from django.contrib.admin.models import LogEntry
+
+from crm_sync.hooks.texts import FreeText
+from crm_sync.models import (
+    ApiToken,
+    AuthenticatorApp,
+    OutgoingMessage,
+    PlatformCall,
+    ReceivedEvent,
+    Subscription,
+    WebhookMonitor,
+    Workspace,
+)
+
+FREE_TEXT = (
+    FreeText(LogEntry, ("object_repr", "change_message")),
+    FreeText(ApiToken, ("name",)),
+    FreeText(AuthenticatorApp, ("name",)),
+    FreeText(OutgoingMessage, ("payload", "answer")),
+    FreeText(PlatformCall, ("address", "about", "problem", "sent", "answer")),
+    FreeText(ReceivedEvent, ("headers", "effect", "cause")),
+    FreeText(Subscription, ("problem",)),
+    FreeText(WebhookMonitor, ("problem", "last_failure")),
+    FreeText(Workspace, ("problem", "last_refusal")),
+)

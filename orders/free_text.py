@@ -1,0 +1,39 @@
+"""In which columns of this app people may be named (S23)."""
+
+from django.db.models import Q
+
+from crm_sync.hooks.texts import FreeText
+from orders.models import (
+    Assignment,
+    ChangeRequest,
+    Material,
+    MaterialFile,
+    MaterialSet,
+    Order,
+    PersonSettings,
+    Placement,
+    StatusChange,
+    UserList,
+)
+
+# Of the timeline; the others are states and moments.
+IN_WORDS = (StatusChange.Fact.ACTION, StatusChange.Fact.PHOTOGRAPHER, StatusChange.Fact.MATERIALS)
+# What is still to be sent is the order that somebody wants.
+ENDED = (Placement.State.PLACED, Placement.State.FAILED)
+
+FREE_TEXT = (
+    FreeText(Order, ("observed", "problem")),
+    FreeText(Assignment, ("action_required", "problem")),
+    FreeText(ChangeRequest, ("body", "program", "words"), ~Q(outcome="SENT")),
+    FreeText(Material, ("file_name",)),
+    FreeText(MaterialFile, ("problem",)),
+    FreeText(MaterialSet, ("problem",)),
+    FreeText(PersonSettings, ("problem",)),
+    FreeText(
+        Placement,
+        ("offered", "options", "products", "instructions", "problem", "program"),
+        Q(state__in=ENDED),
+    ),
+    FreeText(StatusChange, ("previous", "new"), Q(fact__in=IN_WORDS)),
+    FreeText(UserList, ("problem",)),
+)
