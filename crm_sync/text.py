@@ -65,6 +65,16 @@ def _clean_object(value: dict[Any, Any]) -> tuple[dict[Any, Any], bool]:
     return result, removed
 
 
+def plain(value: Any) -> str:
+    """Return a text or a number of JSON as text, true and false as JSON writes them.
+
+    "" where it is neither: null, a list, an object.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
 def capitalized(text: str) -> str:
     """Return a text with a capital in front: what follows stays, as `str.capitalize` would not."""
     return text[:1].upper() + text[1:]

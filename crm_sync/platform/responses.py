@@ -29,6 +29,7 @@ class Answer:
             that the call took), or None without a `Date`; a read never counts as newer (I29).
         clock: the same beside our clock; None without a `Date`, and from a cache (`Age`).
         is_clean: the document holds nothing that no database of ours can store.
+        location: where what was created is, by its header `Location`; "" without one.
     """
 
     status: int
@@ -36,6 +37,7 @@ class Answer:
     as_of: datetime | None
     clock: Reading | None = None
     is_clean: bool = field(default=False, compare=False)
+    location: str = ""
 
     @property
     def cleaned(self) -> Any:
@@ -68,14 +70,17 @@ def read_answer(
         as_of = theirs - timedelta(seconds=took) if theirs else None
         clock = Reading(theirs, now, took) if theirs and "Age" not in headers else None
         document = _document(call, status, body, hide)
-        return Answer(status, document, as_of, clock, is_clean(body))
+        location = headers.get("Location", "")
+        return Answer(status, document, as_of, clock, is_clean(body), location)
     words, fields = error_body.read(body, hide)
     message = f"{call}: {status} {words}".rstrip()
     if status in (401, 403):
         raise AuthError(message, expired=status == 401)
     if status in (404, 410):
         raise NotFoundError(message)
-    if status in (408, 429) or status >= 500:
+    # Many servers so answer a POST that they have carried out (RFC 9110, 15.4).
+    may_be_done = status in (301, 302, 303) and call.startswith("POST ")
+    if may_be_done or status in (408, 429) or status >= 500:
         raise TransientError(
             message,
             unclear=status != 429,

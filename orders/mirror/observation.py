@@ -1,10 +1,13 @@
 """One read of the platform on its way into fields and timeline (I23, I29)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from crm_sync.platform import references
 from crm_sync.platform.events import canonical_digest
+from crm_sync.text import plain
 from orders.mirror import lww, outgoing, timeline
 from orders.mirror.lww import LwwField, Stamp
 from orders.models import EPOCH, Assignment, Order, StatusChange
@@ -77,7 +80,15 @@ class Observation:
         return canonical_digest(seen)
 
 
-def word(document: dict[str, Any], name: str, limit: int) -> str:
-    """Return a text or an id of a document as a column of that width holds it (A7)."""
-    value = document.get(name)
-    return "" if value is None else str(value)[:limit]
+def word(document: Mapping[str, Any], name: str, limit: int) -> str:
+    """Return a text of a document as a column of that width holds it; "" where it is no text."""
+    return plain(document.get(name))[:limit]
+
+
+def key(document: Mapping[str, Any], *names: str) -> str:
+    """Return an id or a reference under the first of these names that has one (A7), else "".
+
+    One that is longer than any (§7) is none: cut short it would be another one's.
+    """
+    found = next(filter(None, (plain(document.get(name)) for name in names)), "")
+    return found if len(found) <= references.LIMIT else ""

@@ -1,12 +1,16 @@
 """How a placement ends: with its order, without one, or uncertain until the order is read (I9)."""
 
+import re
+from dataclasses import replace
 from datetime import datetime
+from urllib.parse import unquote, urlsplit
 
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
 from crm_sync.platform.responses import Answer
 from orders.mirror.detail import Known, next_read, observe
+from orders.mirror.observation import key
 from orders.mirror.updates import ask_for, tie_to_property
 from orders.models import Order, Placement, StatusChange
 from orders.models import PlacementState as State
@@ -38,8 +42,7 @@ def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
 
     The order's first callbacks may have come before this answer: then they count, see `observe`.
     """
-    document = answer.cleaned
-    order_id = str(document.get("id") or "")[:255] if isinstance(document, dict) else ""
+    answer, order_id = _told_order(answer)
     if not order_id:
         uncertain(placement, "The platform's good answer names no order.")
         return
@@ -56,6 +59,22 @@ def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
     before = order if is_first else _bare(order)
     observe(Known(before), answer, source=StatusChange.Source.LOCAL, now=now)
     _complete(order, placement, now=now, until_asked=soon)
+
+
+def _told_order(answer: Answer) -> tuple[Answer, str]:
+    """Return the answer with the order as its document, and the id of the order; "" without one.
+
+    The interface shows neither what the answer holds nor how the order's id is called in it (A43).
+    The order may stand in an object of its own, or be named by the header `Location` alone.
+    """
+    document = answer.cleaned if isinstance(answer.cleaned, dict) else {}
+    inner = (document.get(name) for name in ("order", "data"))
+    for told in (document, *(one for one in inner if isinstance(one, dict))):
+        if order_id := key(told, "orderId", "orderPublicId", "id"):
+            return replace(answer, document=told), order_id
+    found = re.search(r"/orders/([^/]+)/?$", urlsplit(answer.location).path)
+    order_id = key({"id": unquote(found[1])}, "id") if found else ""
+    return replace(answer, document=document), order_id
 
 
 def _bare(order: Order) -> Order:
