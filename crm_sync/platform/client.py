@@ -114,9 +114,9 @@ class Client:
         return self._request("GET", f"/v1/orders/{_segment(order_id)}")
 
     def get_order_assignments(self, order_id: str) -> list[Document]:
-        """Read the assignments of one order (A36)."""
+        """Read the assignments of one order; of some perhaps the id alone (A36)."""
         answer = self._request("GET", f"/v1/orders/{_segment(order_id)}/assignments")
-        return lists.items(answer.document, "assignments")
+        return lists.identified(answer.document, "assignments")
 
     def get_assignment(self, assignment_id: str) -> Answer:
         """Read one assignment: creative, schedule, products (A37)."""

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from crm_sync.platform.errors import TransientError
+from crm_sync.text import plain
 
 Document = dict[str, Any]
 
@@ -45,6 +46,18 @@ def items(document: Any, name: str) -> list[Document]:
         TransientError: there is none.
     """
     return documents(_named(document, name))
+
+
+def identified(document: Any, name: str) -> list[Document]:
+    """Return the same list; an entry that is an id alone becomes an object with that `id`."""
+    return documents(with_ids(_named(document, name)))
+
+
+def with_ids(value: Any) -> Any:
+    """Return a list in which an id, a text or a number (A7), is an object with that `id`."""
+    if not isinstance(value, list):
+        return value
+    return [{"id": one} if plain(one) and type(one) is not bool else one for one in value]
 
 
 def documents(value: Any) -> list[Document]:

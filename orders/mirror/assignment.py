@@ -5,6 +5,7 @@ it shows. So a member that it leaves out erases nothing: the assignment itself i
 source of photographer, schedule and products.
 """
 
+import logging
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -18,11 +19,12 @@ from orders import statuses
 from orders.mirror import lww
 from orders.mirror.forgotten import marks, without_contacts
 from orders.mirror.lww import LwwField
-from orders.mirror.observation import FACT_OF, Observation, word
-from orders.models import Assignment, StatusChange
+from orders.mirror.observation import FACT_OF, Observation, key, word
+from orders.models import Assignment, Order, StatusChange
 from orders.statuses import AssignmentStatus
 
 Item = dict[str, Any]
+log = logging.getLogger(__name__)
 MEMBERS = {  # what an assignment may leave out
     lww.APPOINTMENT: "scheduledAt",
     lww.ESTIMATE: "estimatedDeliveryAt",
@@ -53,6 +55,7 @@ def observe(
     document = without_contacts(document, marks(before.workspace_id))
     observation = Observation(answer.as_of, source, now)
     with transaction.atomic():
+        _follow(before, key(document, "orderId"))
         _write(before, document, observation, is_whole=_names_products(document))
         observation.tell(before.workspace_id)
     return observation.contradicts
@@ -69,6 +72,28 @@ def observe_item(before: Assignment, item: Item, observation: Observation) -> bo
     """
     _write(before, item, observation, is_whole=False)
     return _is_silent(before, item)
+
+
+def move(row: Assignment, order: Order) -> None:
+    """Give an assignment to the order that shows it now, with its timeline and its materials."""
+    log.warning("%s moves to %s, which shows it now", row, order)
+    Assignment.objects.filter(pk=row.pk).update(order=order)
+    row.changes.update(order=order)
+    row.material_sets.update(
+        order=order,
+        property_platform_id=order.property_platform_id,
+        real_estate_property=order.real_estate_property_id,
+    )
+    row.order = order
+
+
+def _follow(row: Assignment, order_id: str) -> None:
+    """Move it to the order that it names, if we know that one: else the order's own read shows."""
+    if order_id in ("", row.order.platform_id):
+        return
+    mine = Order.objects.filter(workspace_id=row.workspace_id, platform_id=order_id)
+    if (order := mine.first()) is not None:
+        move(row, order)
 
 
 def _is_silent(before: Assignment, item: Item) -> bool:

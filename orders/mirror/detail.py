@@ -8,15 +8,16 @@ from typing import Any
 
 from django.db import transaction
 
+from crm_sync.platform import lists
 from crm_sync.platform.errors import TransientError
 from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.platform.responses import Answer
 from crm_sync.text import clean
 from orders import statuses
 from orders.mirror import lww, timeline
-from orders.mirror.assignment import observe_item
+from orders.mirror.assignment import move, observe_item
 from orders.mirror.forgotten import marks, without_contacts
-from orders.mirror.observation import Observation, word
+from orders.mirror.observation import Observation, key, word
 from orders.mirror.rows import ASSIGNMENTS
 from orders.mirror.updates import tie_to_property
 from orders.models import Assignment, Order, StatusChange
@@ -102,34 +103,46 @@ def _observe_status(order: Order, status: str, observation: Observation) -> None
 
 def _observe_assignments(before: Known, document: dict[str, Any], observation: Observation) -> None:
     """Write what is said of each, and make due for a read what the detail is silent about."""
-    items = [item for item in _list(document, "assignments") if word(item, "id", 255)]
+    items = _named_assignments(document)
     silent = [] if items else [row.pk for row in before.assignments.values()]
-    for item in sorted(items, key=functools.partial(_in_sequence, before)):
-        platform_id = word(item, "id", 255)
+    for platform_id in sorted(items, key=functools.partial(_in_sequence, before)):
         row = before.assignments.get(platform_id)
         if row is None:
             row = _first_seen(before.order, platform_id, now=observation.now)
-        if observe_item(row, item, observation):
+        if observe_item(row, items[platform_id], observation):
             silent.append(row.pk)
     if silent:
         rows = Assignment.objects.filter(pk__in=silent)
         poller.ask(rows, ASSIGNMENTS, before.order.workspace_id, now=observation.now)
 
 
-def _in_sequence(before: Known, item: dict[str, Any]) -> tuple[float, str]:
+def _named_assignments(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what a detail says of each assignment, by its id; of some that is the id alone."""
+    names = ("assignmentIds", "assignments")  # what an object says counts
+    listed = [lists.with_ids(document.get(name)) for name in names]
+    entries = [one for value in listed if isinstance(value, list) for one in value]
+    items = [item for item in entries if isinstance(item, dict)]
+    return {name: item for item in items if (name := key(item, "id", "assignmentId"))}
+
+
+def _in_sequence(before: Known, platform_id: str) -> tuple[float, str]:
     """Say when an assignment is locked: as events do it, so that no two wait for each other."""
-    platform_id = word(item, "id", 255)
     known = before.assignments.get(platform_id)
     return (math.inf if known is None else known.pk), platform_id
 
 
 def _first_seen(order: Order, platform_id: str, *, now: datetime) -> Assignment:
-    """Create the assignment; one that an event has created meanwhile keeps what that event said."""
+    """Create the assignment; one that an event has created meanwhile keeps what that event said.
+
+    One that was known under another order moves to this one, which shows it now.
+    """
     row, is_first = Assignment.objects.get_or_create(
         workspace_id=order.workspace_id,
         platform_id=platform_id,
         defaults={"order": order, "created_at": now},
     )
+    if row.order_id != order.pk:
+        move(row, order)
     # As it was when the read began: unknown, with no watermark.
     return row if is_first else Assignment(pk=row.pk, order=order, platform_id=platform_id)
 
@@ -143,17 +156,12 @@ def _keep_detail(order: Order, document: dict[str, Any], now: datetime) -> None:
             columns["placed_at"] = read_moment("createdAt", placed_at)
     except NotUnderstood:
         pass
-    if user := word(document, "userId", 255):
+    if user := key(document, "userId"):
         columns["user_platform_id"] = user
     # A slower reader that began before writes nothing.
     Order.objects.filter(pk=order.pk).exclude(read_at__gt=now).update(**columns)
     tie_to_property(
         order,
-        reference=word(document, "objectReferenceId", 255),
-        property_id=word(document, "realEstatePropertyId", 255),
+        reference=key(document, "objectReferenceId"),
+        property_id=key(document, "realEstatePropertyId"),
     )
-
-
-def _list(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    value = document.get(name)
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

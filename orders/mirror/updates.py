@@ -183,6 +183,8 @@ def assignment_of(context: EventContext) -> tuple[Order, Assignment]:
     """Return the order and the assignment of the event."""
     order = order_of(context)
     assignment = context.rows.assignments[rows.assignment_id(context.event)]
+    if assignment.order_id != order.pk:
+        context.rows.ask_for(order)  # a read of that order shows whether it has moved
     kind = context.word("assignmentType")
     if kind and not assignment.assignment_type:
         context.rows.set(assignment, assignment_type=kind)
