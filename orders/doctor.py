@@ -1,13 +1,23 @@
 """What a live platform shows of the assumptions about orders, assignments, materials and users."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
-from crm_sync.hooks.doctor import Finding, Live, Seen, check_assumptions, listed, names_of
+from crm_sync.hooks.doctor import (
+    Finding,
+    Live,
+    Seen,
+    check_assumptions,
+    listed,
+    names_of,
+    objects_in,
+)
+from crm_sync.platform import references
 from orders.materials.files import PHOTO_PRODUCTS
 from orders.models import Order
 from orders.statuses import AssignmentStatus, OrderStatus
 
+Item: TypeAlias = dict[str, Any]
 FIRST = {"page": 0, "size": 5}
 ORDERS = "/v1/orders"
 IN_ORDER = {
@@ -50,65 +60,84 @@ ASSUMPTIONS = {
 
 def findings(workspace_id: int, live: Live) -> Iterator[Finding]:
     """Yield what the newest order that we know shows, if there is one."""
-    yield from check_assumptions(ASSUMPTIONS, _users(live) | _order(workspace_id, live))
-
-
-def _users(live: Live) -> dict[str, Seen]:
-    page = live.document("/v1/users", **FIRST)
-    return {"A41": names_of(_listed(page), IN_USER, "a user")}
-
-
-def _listed(document: Any) -> list[Any]:
-    """Return the one list of an answer."""
-    if isinstance(document, list):
-        return document
-    values = document.values() if isinstance(document, dict) else ()
-    return next((value for value in values if isinstance(value, list)), [])
-
-
-def _order(workspace_id: int, live: Live) -> dict[str, Seen]:
     mine = Order.objects.filter(workspace_id=workspace_id).order_by("-pk")
-    row = mine.values_list("platform_id", flat=True).first()
-    order = live.document(f"{ORDERS}/{row}") if row else None
-    if not isinstance(order, dict):
+    key = mine.values_list("platform_id", flat=True).first() or ""
+    document = live.document(f"{ORDERS}/{key}") if key else None
+    order = document if isinstance(document, dict) else {}
+    looks = (_users(live), _order(order, key), _assignments(live, order, key))
+    more = (_materials(live, order, key), _marketing(live, order))
+    yield from check_assumptions("orders", ASSUMPTIONS, *looks, *more)
+
+
+def _users(live: Live) -> Iterator[tuple[str, Seen]]:
+    page = live.document("/v1/users", **FIRST)
+    yield "A41", names_of(objects_in(page), IN_USER, "a user")
+
+
+def _order(order: Item, key: str) -> Iterator[tuple[str, Seen]]:
+    if not order:
         nothing = Seen(None, "There is no order here that can be read.")
-        return dict.fromkeys(("A28", "A35", "A36", "A37", "A38", "A39", "A40", "A43"), nothing)
-    found = {"A35": names_of([order], IN_ORDER, "an order")}
-    found["A43"] = Seen(
-        str(order.get("id")) == row, f"Our id is {row}, the platform's is {order['id']}."
-    )
-    one = live.get(f"{ORDERS}/{row}/assignments")
-    if one is not None:
-        found["A36"] = Seen(one.status == 200, f"The list answers {one.status}.")
-    keys = [str(part["id"]) for part in order.get("assignments") or () if part.get("id")]
-    assignment = live.document(f"/v1/assignments/{keys[0]}") if keys else None
-    found["A37"] = names_of([assignment], IN_ASSIGNMENT, "an assignment")
-    parts = assignment if isinstance(assignment, dict) else {}
+        for name in ("A28", "A35", "A36", "A37", "A38", "A39", "A40", "A43"):
+            yield name, nothing
+        return
+    yield "A35", names_of([order], IN_ORDER, "an order")
+    theirs = str(order["id"]) if "id" in order else ""
+    says = f"the platform's is {theirs}" if theirs else "the platform's has no `id`"
+    yield "A43", Seen(theirs == key, f"Our id is {key}, {says}.")
+
+
+def _assignments(live: Live, order: Item, key: str) -> Iterator[tuple[str, Seen]]:
+    if not order:
+        return
+    if (one := live.get(f"{ORDERS}/{key}/assignments")) is not None:
+        yield "A36", Seen(one.status == 200, f"The list answers {one.status}.")
+    parts = _assignment(live, order)
+    yield "A37", names_of([parts] if parts else [], IN_ASSIGNMENT, "an assignment")
     others = {str(order.get("status"))} - set(OrderStatus.values)
     others |= {str(parts.get("status", AssignmentStatus.UNKNOWN))} - set(AssignmentStatus.values)
-    text = (
-        f"Unknown: {listed(sorted(others))}." if others else "Each status that was seen is known."
-    )
-    found["A28"] = Seen(not others, text)
-    products = [str(one) for one in parts.get("products") or ()]
+    known = "Each status that was seen is known."
+    yield "A28", Seen(not others, f"Unknown: {listed(sorted(others))}." if others else known)
+    products = _products(parts)
     photos = [one for one in products if one in PHOTO_PRODUCTS]
-    found["A39"] = Seen(
-        None, f"Of {listed(products)}, these count as photos: {listed(photos) or 'none'}."
-    )
-    if products:
-        path = f"{ORDERS}/{row}/assignments/{keys[0]}/materials"
-        found |= _materials(_listed(live.document(path, product=products[0])))
-    if owner := order.get("realEstatePropertyId"):
-        path = f"/v1/real-estate-properties/{owner}/marketing-materials"
-        found["A40"] = names_of(_listed(live.document(path)), IN_MARKETING, "a marketing material")
-    return found
+    text = f"Of {listed(products)}, these count as photos: {listed(photos) or 'none'}."
+    yield "A39", Seen(None, text if products else "No product was seen.")
 
 
-def _materials(items: list[Any]) -> dict[str, Seen]:
-    found = {"A38": names_of(items, IN_MATERIAL, "a material")}
-    urls = [str(one["url"]) for one in items if isinstance(one, dict) and one.get("url")]
-    if urls:
+def _assignment(live: Live, order: Item) -> Item:
+    """Return the first assignment of an order, {} where none is told by its id."""
+    key = _first_key(order)
+    document = live.document(f"/v1/assignments/{key}") if key else None
+    return document if isinstance(document, dict) else {}
+
+
+def _first_key(order: Item) -> str:
+    listed_there = order.get("assignments")
+    first = listed_there[0] if isinstance(listed_there, list) and listed_there else None
+    key = first.get("id") if isinstance(first, dict) else first
+    return str(key) if isinstance(key, str | int) and not references.fault(str(key)) else ""
+
+
+def _products(parts: Item) -> list[str]:
+    products = parts.get("products")
+    return [str(one) for one in products] if isinstance(products, list) else []
+
+
+def _materials(live: Live, order: Item, key: str) -> Iterator[tuple[str, Seen]]:
+    products = _products(_assignment(live, order))
+    if not products:
+        return
+    path = f"{ORDERS}/{key}/assignments/{_first_key(order)}/materials"
+    items = objects_in(live.document(path, product=products[0]))
+    yield "A38", names_of(items, IN_MATERIAL, "a material")
+    if urls := [str(one["url"]) for one in items if one.get("url")]:
         is_relative = not urls[0].startswith("http")
         says = f"It is {'relative' if is_relative else 'absolute'}; we read both."
-        found["A51"] = Seen(True, says)
-    return found
+        yield "A51", Seen(True, says)
+
+
+def _marketing(live: Live, order: Item) -> Iterator[tuple[str, Seen]]:
+    owner = order.get("realEstatePropertyId")
+    if isinstance(owner, str | int) and owner and not references.fault(str(owner)):
+        path = f"/v1/real-estate-properties/{owner}/marketing-materials"
+        items = objects_in(live.document(path))
+        yield "A40", names_of(items, IN_MARKETING, "a marketing material")

@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from crm_sync.hooks.doctor import Finding, Live, Seen, Verdict, check_assumptions, listed, names_of
+from crm_sync.hooks.doctor import (
+    Finding,
+    Live,
+    Seen,
+    Verdict,
+    check_assumptions,
+    guarded,
+    listed,
+    names_of,
+    objects_in,
+)
 from crm_sync.platform import references
 from properties.catalog.field import Kind
 from properties.catalog.lookup import TOP_LEVEL, find
@@ -38,15 +48,13 @@ ASSUMPTIONS = {
 def findings(_: int, live: Live) -> Iterator[Finding]:
     """Yield what a sample of properties shows."""
     page = live.document(LIST, page=0, size=100)
-    named = page if isinstance(page, dict) else {"content": page}
-    lists = [value for value in named.values() if isinstance(value, list)]
-    items = [one for one in (lists[0] if lists else ()) if isinstance(one, dict)]
+    items = objects_in(page)
     keys = [str(one["id"]) for one in items if one.get("id") is not None]
     sample = keys[:: max(1, -(-len(keys) // SAMPLE))]
     read = [live.document(f"{LIST}/{key}") for key in sample if not references.fault(key)]
     documents = [one for one in read if isinstance(one, dict)]
-    yield from _fields(documents)
-    yield from check_assumptions(ASSUMPTIONS, _seen(live, items, documents))
+    yield from guarded("fields", lambda: _fields(documents))
+    yield from check_assumptions("properties", ASSUMPTIONS, _seen(live, items, documents))
 
 
 def _fields(documents: list[dict[str, Any]]) -> Iterator[Finding]:
@@ -104,31 +112,31 @@ def _faults(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 yield fault.path, fault.message.partition("; it is one of")[0]
 
 
-def _seen(live: Live, items: list[Any], documents: list[dict[str, Any]]) -> dict[str, Seen]:
-    found = {"§2.4": names_of(items, IN_LIST, "an entry of the list")}
+def _seen(
+    live: Live, items: list[Any], documents: list[dict[str, Any]]
+) -> Iterator[tuple[str, Seen]]:
+    yield "§2.4", names_of(items, IN_LIST, "an entry of the list")
     if not items:
-        return found
+        return
     said = [str(one["objectReferenceId"]) for one in items if one.get("objectReferenceId")]
     cannot = sorted(one for one in said if references.fault(one))
     without = len(items) - len(said)
-    found["A44"] = Seen(True, f"{without} of {len(items)} in the list have no reference.")
+    yield "A44", Seen(True, f"{without} of {len(items)} in the list have no reference.")
     text = f"These cannot: {listed(cannot)}; they are read by id."
-    found["A14"] = Seen(
-        not cannot, text if cannot else f"{len(said)} references can stand in a path."
-    )
+    can = f"{len(said)} references can stand in a path."
+    yield "A14", Seen(not cannot, text if cannot else can)
     leaves = [leaf for one in documents for leaf in _leaves("", one)]
     long = sorted({path for path, value in leaves if _is_too_long(path, value)})
     text = f"Longer ones are in {listed(long)}." if long else "None is longer."
-    found["A9"] = Seen(not long, text)
+    yield "A9", Seen(not long, text)
     paths = sorted({path for path, value in leaves if value == UNKNOWN and not _may_say(path)})
     text = f"These read as UNKNOWN: {listed(paths)}." if paths else "No field reads as UNKNOWN."
-    found["A50"] = Seen(True if paths else None, text)
+    yield "A50", Seen(True if paths else None, text)
     reference = next((one for one in said if one not in cannot), "")
     one = live.get(f"{LIST}/by-reference/{quote(reference, safe='')}") if reference else None
     if one is not None and documents:
         says = f"{len(documents)} were read by id; the read by reference answered {one.status}."
-        found["A2"] = Seen(one.status == 200, says)
-    return found
+        yield "A2", Seen(one.status == 200, says)
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:

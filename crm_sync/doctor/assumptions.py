@@ -4,7 +4,15 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from crm_sync.hooks.doctor import Finding, Live, Seen, check_assumptions, listed, names_of
+from crm_sync.hooks.doctor import (
+    Finding,
+    Live,
+    Seen,
+    check_assumptions,
+    listed,
+    names_of,
+    objects_in,
+)
 from crm_sync.platform.credentials import FixedToken
 from crm_sync.platform.events import REQUIRED
 
@@ -49,100 +57,101 @@ ASSUMPTIONS = {
 
 def findings(live: Live) -> Iterator[Finding]:
     """Yield one finding for each assumption."""
-    page, webhook = live.document(USERS, **FIRST), live.document(WEBHOOK)
-    triggers = live.document(TRIGGERS)
-    seen = _page(page) | _errors(live) | _webhook(live, webhook) | _triggers(triggers)
+    looks = (_page(live), _errors(live), _webhook(live), _triggers(live), _calls(live))
+    yield from check_assumptions("calls and webhooks", ASSUMPTIONS, *looks)
+
+
+def _calls(live: Live) -> Iterator[tuple[str, Seen]]:
     is_fixed = isinstance(live.client.credentials, FixedToken)
-    seen["A6"] = Seen(True, "A fixed token." if is_fixed else "POST /auth/token gave one.")
+    yield "A6", Seen(True, "A fixed token." if is_fixed else "POST /auth/token gave one.")
     limits = sorted({n for one in live.exchanges for n in one.headers if "ratelimit" in _flat(n)})
-    says = "No answer has a header about a limit."
-    seen["A8"] = (
-        Seen(False, f"Answers have the headers {listed(limits)}.") if limits else Seen(True, says)
-    )
-    yield from check_assumptions(ASSUMPTIONS, seen)
+    if limits:
+        yield "A8", Seen(False, f"Answers have the headers {listed(limits)}.")
+    else:
+        yield "A8", Seen(True, "No answer has a header about a limit.")
 
 
 def _flat(name: str) -> str:
     return name.lower().replace("-", "")
 
 
-def _page(page: Any) -> dict[str, Seen]:
+def _page(live: Live) -> Iterator[tuple[str, Seen]]:
+    page = live.document(USERS, **FIRST)
     if isinstance(page, list):
-        return {"A1": Seen(False, "A page is a list without an envelope.")}
-    if not isinstance(page, dict):
-        return {"A1": Seen(None, "The list of users cannot be read.")}
-    lists = [name for name, value in page.items() if isinstance(value, list)]
-    items = page["content"] if "content" in lists else page[lists[0]] if len(lists) == 1 else []
-    first = next((one for one in items if isinstance(one, dict)), {})
-    others = set(page) - ENVELOPE - set(lists)
-    beside = f" Other members: {listed(sorted(others))}." if others else ""
-    is_text = isinstance(first.get("id"), str)
+        yield "A1", Seen(False, "A page is a list without an envelope.")
+    elif not isinstance(page, dict):
+        yield "A1", Seen(None, "The list of users cannot be read.")
+    else:
+        lists = [name for name, value in page.items() if isinstance(value, list)]
+        others = set(page) - ENVELOPE - set(lists)
+        beside = f" Other members: {listed(sorted(others))}." if others else ""
+        where = f"in {listed(lists)}" if lists else "in no list"
+        yield "A1", Seen(lists == ["content"], f"The entries are {where}.{beside}")
+    first = next(iter(objects_in(page)), None)
+    is_text = first is not None and isinstance(first.get("id"), str)
     ids = Seen(is_text, f"The id of a user is {'a text' if is_text else 'no text'}; we read both.")
-    return {
-        "A1": Seen(lists == ["content"], f"The entries are in {listed(lists)}.{beside}"),
-        "A7": ids if first else Seen(None, "There is no user to look at."),
-    }
+    yield "A7", ids if first else Seen(None, "There is no user to look at.")
 
 
-def _errors(live: Live) -> dict[str, Seen]:
+def _errors(live: Live) -> Iterator[tuple[str, Seen]]:
     """Read an id that does not exist."""
     one = live.get(NOBODY)
     if one is None or one.status is None:
-        return {}
+        return
     body = one.document
     names = sorted(body) if isinstance(body, dict) else []
     usual = {"status", "error", "message", "errors"}
     says = f"An error has {listed(names)}." if names else "An error is not a JSON object."
-    return {
-        "A4": Seen(bool(names) and set(names) <= usual, says),
-        "A5": Seen(one.status == 404, f"An unknown id is answered with {one.status}."),
-    }
+    yield "A4", Seen(bool(names) and set(names) <= usual, says)
+    yield "A5", Seen(one.status == 404, f"An unknown id is answered with {one.status}.")
 
 
-def _webhook(live: Live, webhook: Any) -> dict[str, Seen]:
-    one = live.get(WEBHOOK)
+def _webhook(live: Live) -> Iterator[tuple[str, Seen]]:
+    one, webhook = live.get(WEBHOOK), live.document(WEBHOOK)
     if not isinstance(webhook, dict) or not webhook:
         status = one.status if one else None
         said = "" if one is None or status == 404 else f" with the body {one.body[:20]!r}"
-        return {"A20": Seen(status == 404, f"Without a webhook it answers {status}{said}.")}
+        yield "A20", Seen(status == 404, f"Without a webhook it answers {status}{said}.")
+        return
+    yield "A20", Seen(None, "A webhook is configured.")
     method = webhook.get("method")
-    times = [webhook[name] for name in ("createdAt", "lastTriggeredAt") if webhook.get(name)]
-    found = {
-        "A20": Seen(None, "A webhook is configured."),
-        "A22": Seen(method in METHODS, f"It is {method}."),
-        "§2.1": names_of([webhook], IN_WEBHOOK, "the webhook configuration"),
-    }
-    if times:
+    yield "A22", Seen(method in METHODS, f"It is {method}.")
+    yield "§2.1", names_of([webhook], IN_WEBHOOK, "the webhook configuration")
+    if times := [webhook[name] for name in ("createdAt", "lastTriggeredAt") if webhook.get(name)]:
         has_offset = all(_OFFSET.search(str(one)) for one in times)
-        found["A52"] = Seen(True, f"Timestamps {'have' if has_offset else 'lack'} one: {times[0]}.")
-    return found
+        yield "A52", Seen(True, f"Timestamps {'have' if has_offset else 'lack'} one: {times[0]}.")
 
 
-def _triggers(triggers: Any) -> dict[str, Seen]:
-    records = [one for one in triggers or () if isinstance(one, dict)]
+def _triggers(live: Live) -> Iterator[tuple[str, Seen]]:
+    document = live.document(TRIGGERS)
+    records = objects_in(document)
     if not records:
-        nothing = Seen(None, "The trigger history is empty.")
-        return dict.fromkeys(("A25", "A26", "A27", "§2.2", "§2.3"), nothing)
-    found = {"§2.2": names_of(records, IN_TRIGGER, "a record of the history")}
+        is_list = isinstance(document, list)
+        nothing = "The trigger history is empty." if is_list else "It shows no list of attempts."
+        for name in ("A25", "A26", "A27", "§2.2", "§2.3"):
+            yield name, Seen(None, nothing)
+        return
+    yield "§2.2", names_of(records, IN_TRIGGER, "a record of the history")
     late = [one for one in records if one.get("success") is False and not one.get("statusCode")]
     if late:
         worded = sum(bool(one.get("errorMessage")) for one in late)
         text = f"{worded} of {len(late)} attempts without a status have an errorMessage."
-        found["A25"] = Seen(worded == len(late), text)
+        yield "A25", Seen(worded == len(late), text)
     events = [(one["payload"], one.get("headers") or {}) for one in records if _is_event(one)]
-    others = sorted({str(one["event"]) for one, _ in events} - REQUIRED.keys())
+    if not events:
+        yield "§2.3", Seen(None, "No attempt shows its event.")
+        return
     kinds = sorted({str(one["event"]) for one, _ in events})
+    others = sorted(set(kinds) - REQUIRED.keys())
     text = f"Unknown: {listed(others)}." if others else f"All are known: {listed(kinds)}."
-    found["§2.3"] = Seen(not others, text)
+    yield "§2.3", Seen(not others, text)
     said = [(one["event"], _header(headers, "X-Event-Type")) for one, headers in events]
     if told := [pair for pair in said if pair[1]]:
-        found["A27"] = Seen(
-            all(a == b for a, b in told), f"{len(told)} events have the header X-Event-Type."
-        )
+        agree = all(a == b for a, b in told)
+        yield "A27", Seen(agree, f"{len(told)} events have the header X-Event-Type.")
     if of_orders := [headers for one, headers in events if one.get("orderId")]:
         count = sum(bool(_header(headers, "X-Order-ID")) for headers in of_orders)
-        found["A26"] = Seen(count > 0, f"{count} of {len(of_orders)} events of orders have it.")
-    return found
+        yield "A26", Seen(count > 0, f"{count} of {len(of_orders)} events of orders have it.")
 
 
 def _is_event(record: dict[str, Any]) -> bool:

@@ -1,11 +1,12 @@
 """The checks of one workspace on its live platform: a few reads."""
 
+import functools
 from collections.abc import Iterator
 from datetime import datetime
 
 from crm_sync import registry
 from crm_sync.doctor import assumptions
-from crm_sync.hooks.doctor import Finding, Live, Verdict
+from crm_sync.hooks.doctor import Finding, Live, Verdict, guarded
 from crm_sync.models import Workspace
 from crm_sync.platform import clock, responses
 from crm_sync.platform.credentials import FixedToken
@@ -42,10 +43,10 @@ def findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
         yield Finding("the rest", Verdict.NOT_CHECKED, text)
         return
     yield _clock(first, now)
-    yield from _webhook(live, workspace)
+    yield from guarded("the webhook", lambda: _webhook(live, workspace))
     yield from assumptions.findings(live)
     for look in registry.hooks().live_checks:
-        yield from look(workspace.pk, live)
+        yield from guarded(look.__module__, functools.partial(look, workspace.pk, live))
 
 
 def _reached(

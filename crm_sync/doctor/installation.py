@@ -1,5 +1,6 @@
 """The checks of this installation: settings, keys, database, broker, workers, beat."""
 
+import functools
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
@@ -10,7 +11,7 @@ from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from crm_sync.health import reports
-from crm_sync.hooks.doctor import Finding, Verdict, listed
+from crm_sync.hooks.doctor import Finding, Verdict, guarded, listed
 from crm_sync.models import Heartbeat
 from crm_sync.secrets import SecretUnreadable, decrypt, encrypted_columns, is_newest, stored
 from crm_sync.text import counted
@@ -27,7 +28,7 @@ def findings(now: datetime) -> Iterator[Finding]:
     try:
         connection.ensure_connection()
     except Error as error:
-        yield from _settings(None)
+        yield from guarded("the settings", lambda: _settings(None))
         text = str(error).strip().partition("\n")[0]
         yield Finding(
             "database", FAILED, f"It does not answer: {text}.", "Start it, or correct DATABASE_URL."
@@ -35,11 +36,12 @@ def findings(now: datetime) -> Iterator[Finding]:
         yield Finding("keys", NOT_CHECKED, "The stored secrets are in the database.")
         yield Finding("workers and beat", NOT_CHECKED, "Their heartbeats are in the database.")
     else:
-        yield from _settings([connection.alias])
-        yield from (_postgresql() if connection.vendor == "postgresql" else _sqlite())
+        yield from guarded("the settings", lambda: _settings([connection.alias]))
+        is_postgresql = connection.vendor == "postgresql"
+        yield from guarded("the database", _postgresql if is_postgresql else _sqlite)
         for name, check in (("migrations", _migrations), ("keys", _keys)):
-            yield _guarded(name, check)
-        yield from _processes(now)
+            yield from guarded(name, functools.partial(_of_tables, name, check))
+        yield from guarded("workers and beat", lambda: _processes(now))
     yield _broker()
 
 
@@ -65,15 +67,13 @@ def _flat(text: str) -> str:
     return " ".join(str(text).split())
 
 
-def _guarded(name: str, check: Callable[[], Finding]) -> Finding:
+def _of_tables(name: str, check: Callable[[], Finding]) -> Iterator[Finding]:
     """Run a check that reads tables, which may not exist yet."""
     try:
-        return check()
+        yield check()
     except Error as error:
         text = str(error).strip().partition("\n")[0]
-        return Finding(
-            name, FAILED, f"The database refuses the query: {text}.", "manage.py migrate"
-        )
+        yield Finding(name, FAILED, f"The database refuses the query: {text}.", "manage.py migrate")
 
 
 def _migrations() -> Finding:

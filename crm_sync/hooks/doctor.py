@@ -1,6 +1,7 @@
 """What a check of `manage.py doctor` finds, and how it reads a live platform."""
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -89,13 +90,46 @@ class Live:
         return one.document if one is not None and one.error is None else None
 
 
-def check_assumptions(assumed: Mapping[str, str], seen: Mapping[str, Seen]) -> Iterator[Finding]:
-    """Yield a finding for each assumption, by what the platform shows of it."""
-    for name, text in assumed.items():
-        one = seen.get(name, Seen(None, "Reads alone cannot show it."))
+def guarded(name: str, check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """Yield what a check finds; one that breaks off is a finding too, and ends no other check."""
+    try:
+        yield from check()
+    except Exception as error:  # noqa: BLE001 - what nobody expected is what the doctor is for
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        remedy = "Report it, with the version and this line: no answer should end a check."
+        yield Finding(f"checks of {name}", Verdict.FAILED, f"It broke off: {text}.", remedy)
+
+
+def check_assumptions(
+    name: str, assumed: Mapping[str, str], *looks: Iterable[tuple[str, Seen]]
+) -> Iterator[Finding]:
+    """Yield a finding for each assumption, by what the platform shows of it.
+
+    Args:
+        name: of what is assumed about.
+        looks: each yields assumptions with what is seen of them; one may break off.
+    """
+    seen: dict[str, Seen] = {}
+    for look in looks:
+        yield from guarded(name, functools.partial(_note, look, seen))
+    for number, text in assumed.items():
+        one = seen.get(number, Seen(None, "Reads alone cannot show it."))
         verdict = {True: Verdict.OK, False: Verdict.WARNING, None: Verdict.NOT_CHECKED}[one.agrees]
-        remedy = "" if one.agrees is not False else f"Look up {name} in docs/interface.md."
-        yield Finding(name, verdict, one.says, remedy, text)
+        remedy = "" if one.agrees is not False else f"Look up {number} in docs/interface.md."
+        yield Finding(number, verdict, one.says, remedy, text)
+
+
+def _note(look: Iterable[tuple[str, Seen]], seen: dict[str, Seen]) -> tuple[Finding, ...]:
+    for number, one in look:
+        seen[number] = one
+    return ()
+
+
+def objects_in(document: Any) -> list[dict[str, Any]]:
+    """Return the objects of the first list in an answer, which may be the answer itself."""
+    values = document.values() if isinstance(document, dict) else (document,)
+    found = next((value for value in values if isinstance(value, list)), [])
+    return [one for one in found if isinstance(one, dict)]
 
 
 def names_of(documents: list[Any], known: set[str], what: str) -> Seen:

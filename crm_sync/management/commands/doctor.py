@@ -1,5 +1,6 @@
 """manage.py doctor: what is wrong, and what to do; it changes nothing."""
 
+import functools
 from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Any, cast
@@ -13,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crm_sync.doctor import connection, installation
-from crm_sync.hooks.doctor import Finding, Verdict
+from crm_sync.hooks.doctor import Finding, Verdict, guarded
 from crm_sync.management.base import PARTLY, SyncCommand
 from crm_sync.models import Workspace
 from crm_sync.text import counted
@@ -68,7 +69,8 @@ class Command(SyncCommand):
             yield HERE, Finding("workspaces", Verdict.NOT_CHECKED, "They are in the database.")
             return
         for workspace in self.track(workspaces, "asking the platforms"):
-            for one in connection.findings(workspace, timezone.now()):
+            look = functools.partial(connection.findings, workspace, timezone.now())
+            for one in guarded("the platform", look):
                 yield workspace.slug, one
 
     def workspace(self, slug: str) -> Workspace:
