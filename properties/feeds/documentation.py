@@ -83,6 +83,14 @@ def _idx_units() -> Iterator[str]:
             yield f"| {offer} | {codes.OFFER_TYPES[offer]} | {unit} | {words} |"
 
 
+def _idx_flags() -> Iterator[str]:
+    """Yield in which categories the no of a flag counts."""
+    yield from ("| a no in | counts for |", "|---|---|")
+    order = list(codes.PROPERTY_TYPES)
+    for name, found in codes.FLAG_CATEGORIES.items():
+        yield f"| `{name}` | {', '.join(sorted(found, key=order.index))} |"
+
+
 def _swissrets() -> Iterator[str]:
     """Yield what of SwissRETS leads where."""
     yield from ("| SwissRETS JSON 3.x | field |", "|---|---|")
@@ -140,6 +148,7 @@ TABLES = {
     "idx_kept": _idx_kept,
     "idx_categories": _idx_categories,
     "idx_units": _idx_units,
+    "idx_flags": _idx_flags,
     "swissrets": _swissrets,
 }
 

@@ -88,6 +88,44 @@ FLAGS = {
     **dict.fromkeys(("0", "N", "NO", "NEIN", "NON", "FALSE"), "DOES_NOT_APPLY"),
 }
 
+# Flag: the categories whose objects may have what it asks. Programs write an N into every flag of
+# every line; that a parking space has no chimney is nothing that anybody has said. A yes counts
+# wherever it stands. The field list names no categories for a flag: this is our reading.
+HOMES = frozenset({"APPT", "HOUSE"})
+BUILT = HOMES | {"INDUS", "GASTRO"}
+LAND = frozenset({"PROP", "AGRI"})
+_SUPPLIED = LAND | {"INDUS", "GARDEN"}
+FLAG_CATEGORIES = {
+    "view": BUILT | LAND,
+    "fireplace": HOMES | {"GASTRO"},
+    "cabletv": BUILT,
+    "elevator": BUILT,
+    "child_friendly": HOMES,
+    "parking": BUILT,
+    "garage": BUILT,
+    "balcony": HOMES,
+    "roof_floor": HOMES,
+    "wheelchair_accessible": BUILT,
+    "animal_allowed": HOMES,
+    "ramp": frozenset({"INDUS"}),
+    "lifting_platform": frozenset({"INDUS"}),
+    "water_supply": _SUPPLIED,
+    "sewage_supply": _SUPPLIED,
+    "power_supply": _SUPPLIED,
+    "gas_supply": _SUPPLIED,
+    "flat_sharing_community": HOMES,
+    "corner_house": frozenset({"HOUSE"}),
+    "middle_house": frozenset({"HOUSE"}),
+    "building_land_connected": frozenset({"PROP"}),
+    "gardenhouse": HOMES | {"GARDEN"},
+    "raised_ground_floor": frozenset({"APPT", "INDUS"}),
+    "new_building": BUILT,
+    "old_building": BUILT,
+    "under_building_laws": BUILT | LAND,
+    "under_roof": frozenset({"APPT", "INDUS", "PARK", "SECONDARY"}),
+    "swimmingpool": HOMES | {"GASTRO"},
+}
+
 # How people write that there is no value, in small letters and without points around.
 NO_VALUE = frozenset(
     {

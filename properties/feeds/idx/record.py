@@ -7,11 +7,17 @@ from properties import catalog
 from properties.feeds import limits
 from properties.feeds.coerce import coerce, is_odd_phone
 from properties.feeds.idx import values
-from properties.feeds.idx.codes import CATEGORIES, OFFER_TYPES, PROPERTY_TYPES
+from properties.feeds.idx.codes import (
+    CATEGORIES,
+    FLAG_CATEGORIES,
+    FLAGS,
+    OFFER_TYPES,
+    PROPERTY_TYPES,
+)
 from properties.feeds.idx.columns import As
 from properties.feeds.idx.draft import Draft, Texts
 from properties.feeds.idx.layout import VERSION, Layout, reference
-from properties.feeds.idx.mapping import Mapping, Way, is_type
+from properties.feeds.idx.mapping import Mapping, Way, is_type, mapping
 from properties.feeds.idx.offer import set_offer
 from properties.feeds.idx.values import Unreadable
 from properties.feeds.overlay import nested
@@ -142,7 +148,7 @@ class RecordReader:
         for column, text in said:
             if column.read is As.KEPT:
                 draft.leftover[column.name] = text
-            elif column.read is not As.RULE:
+            elif column.read is not As.RULE and not self._is_meaningless(column, text, texts):
                 self._put(draft, column, text)
         _name_the_video(draft)
         self._classify(texts, draft)
@@ -151,6 +157,18 @@ class RecordReader:
         if in_language := document.pop("localizations", None):
             document["localizations"] = [{"languageCode": self._profile.language, **in_language}]
         return draft, document
+
+    def _is_meaningless(self, column: Way, text: str, texts: Texts) -> bool:
+        """Say whether a flag says no of what an object of its category never has.
+
+        A column that the sender gave another field means what the sender says, and so does a
+        category of its own.
+        """
+        category = texts.get("object_category", "").upper()
+        has = FLAG_CATEGORIES.get(column.name) if column in _AS_LISTED else None
+        if has is None or category in has or category not in PROPERTY_TYPES:
+            return False
+        return category not in self._mapping.words and FLAGS.get(text.upper()) == "DOES_NOT_APPLY"
 
     def _put(self, draft: Draft, column: Way, text: str) -> None:
         """Put what a column says where it belongs; what that leaves out is kept as well."""
@@ -214,6 +232,8 @@ class RecordReader:
             draft.values["isFurnished"] = True
 
 
+# The columns as the field list has them.
+_AS_LISTED = frozenset(mapping({}).columns)
 _LOSSY = frozenset({As.TEXT, As.LINES, As.PERSON})
 
 

@@ -128,11 +128,15 @@ _TAG = re.compile(
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _BREAKS = frozenset({"br", "p", "div", "li", "ul", "ol", "tr", "table", *_HEADINGS})
+# A line holds no line break, so programs write one as they would in their source.
+_WRITTEN_BREAK = re.compile(r"(?:\\r)?\\n")
 _EMPTY_LINES = re.compile(r"\n{3,}")
 
 
 def plain(text: str) -> str:
     """Return a text without HTML: tags that end a line are line breaks, entities characters."""
+    if "\\" in text:
+        text = _WRITTEN_BREAK.sub("\n", text)
     if "<" in text:
         text = _TAG.sub(_of_tag, text)
     if "&" in text:

@@ -167,6 +167,38 @@ def test_a_flag_says_yes_or_no_and_a_blank_one_nothing(feed, text, flag):
     assert record.leftover == ({"elevator": "?"} if text == "?" else {})
 
 
+NOTHING = "no flag of it is set"
+
+
+@pytest.mark.parametrize(
+    ("category", "texts", "flags"),
+    [
+        ("PARK", {"fireplace": "N", "elevator": "0", "swimmingpool": "nein"}, NOTHING),
+        ("PARK", {"under_roof": "N"}, {"isUnderRoof": "DOES_NOT_APPLY"}),
+        ("PROP", {"elevator": "Y", "balcony": "N"}, {"hasElevator": "APPLIES"}),
+        ("APPT", {"elevator": "N", "corner_house": "N"}, {"hasElevator": "DOES_NOT_APPLY"}),
+        ("HOUSE", {"corner_house": "N", "gas_supply": "N"}, {"isCornerHouse": "DOES_NOT_APPLY"}),
+    ],
+)
+def test_a_no_counts_only_where_the_category_has_what_is_asked(feed, category, texts, flags):
+    record = feed(line(object_category=category, **texts))[0]
+    assert record.document.get("characteristics", NOTHING) == flags
+    assert record.leftover == {}
+
+
+def test_a_no_counts_in_a_column_and_a_category_that_the_sender_gave_a_meaning(feed):
+    flags = {"ramp": "characteristics.hasSauna", "GARDEN": "PLOT"}
+    first = feed(line(object_category="PARK", ramp="N"), flags=flags)[0]
+    assert first.document["characteristics"] == {"hasSauna": "DOES_NOT_APPLY"}
+    second = feed(line(object_category="GARDEN", elevator="N"), flags=flags)[0]
+    assert second.document["characteristics"] == {"hasElevator": "DOES_NOT_APPLY"}
+
+
+def test_every_flag_names_the_categories_that_have_it():
+    assert list(codes.FLAG_CATEGORIES) == [c.name for c in COLUMNS if c.read is As.FLAG]
+    assert frozenset().union(*codes.FLAG_CATEGORIES.values()) <= set(codes.PROPERTY_TYPES)
+
+
 @pytest.mark.parametrize(
     ("texts", "prices"),
     [
@@ -304,7 +336,10 @@ def test_characters_that_no_database_keeps_are_removed_and_reported(feed):
 
 @pytest.mark.parametrize(
     ("category", "kind", "found"),
-    [("INDUS", "5", "STORAGE"), ("INDUS", "21", "COMMERCIAL"), ("HOUSE", "99", "HOUSE")],
+    [
+        *(("INDUS", "5", "STORAGE"), ("INDUS", "21", "COMMERCIAL"), ("HOUSE", "99", "HOUSE")),
+        ("HOUSE", "3", "HOUSE"),
+    ],
 )
 def test_the_type_follows_the_main_category_and_else_the_word_of_idx(feed, category, kind, found):
     record = feed(line(object_category=category, object_type=kind))[0]

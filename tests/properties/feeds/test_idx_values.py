@@ -124,6 +124,7 @@ def test_a_date_is_read_as_programs_write_it(read, text):
         ("80&nbsp;m&sup2;, &#8364; 5 &#x41;", "80 m², € 5 A"),
         ("Fläche < 100 m2 und > 50; AT&T &region &amp;uuml;", None),
         ("<Muster AG>", "<Muster AG>"),
+        ("Ruhig.\\nHell.\\r\\nGross.", "Ruhig.\nHell.\nGross."),
     ],
 )
 def test_html_and_entities_become_text(read, text, plain):
@@ -131,6 +132,10 @@ def test_html_and_entities_become_text(read, text, plain):
     expected = plain or "Fläche < 100 m2 und > 50; AT&T &region &uuml;"
     assert value(record, "localizations.0.description") == expected
     assert record.leftover == {}
+
+
+def test_a_written_line_break_is_a_blank_in_a_short_text(read):
+    assert value(read({"object_title": "Ruhig\\nHell"}), "title") == "Ruhig Hell"
 
 
 def test_a_link_in_a_text_is_kept_beside_it(read):
