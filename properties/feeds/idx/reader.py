@@ -47,6 +47,7 @@ def read_idx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
                 continue
             item = reader.take(cells[:WIDTH], f"line {number}")
             yield _told(item) if len(kept) != len(raw) else item
+    yield from reader.languages.warnings(profile.language)
 
 
 def _check_version(path: Path) -> None:

@@ -16,6 +16,7 @@ from properties.feeds.idx.codes import (
 )
 from properties.feeds.idx.columns import As
 from properties.feeds.idx.draft import Draft, Texts
+from properties.feeds.idx.language import Languages
 from properties.feeds.idx.layout import VERSION, Layout, reference
 from properties.feeds.idx.mapping import Mapping, Way, is_type, mapping
 from properties.feeds.idx.offer import set_offer
@@ -40,6 +41,7 @@ class RecordReader:
         self._profile = profile
         self._mapping = mapping
         self._seen: set[str] = set()
+        self.languages = Languages()
 
     def take(self, cells: list[str], position: str) -> Record | Refusal:
         """Return the record of a line with all its columns, or why it is refused.
@@ -51,6 +53,8 @@ class RecordReader:
         pairs = zip(self._mapping.columns, cells, strict=True)
         said = [(column, text) for column, cell in pairs if cell and (text := cell.strip())]
         texts = {column.name: text for column, text in said}
+        text = f"{texts.get('object_title', '')} {texts.get('object_description', '')}".strip()
+        self.languages.meet(text, texts.get("object_state", ""))
         key, reasons = self._identity(texts)
         reasons += self._faults(texts)
         draft, document = self._document(said, texts, key)

@@ -4,6 +4,7 @@ import pytest
 
 from properties.feeds import NotAFeed, Profile, Record, Refusal
 from properties.feeds.formats import read_feed
+from properties.feeds.records import FileWarning
 from tests.properties.feeds.idx_lines import line, raw_of
 
 
@@ -250,6 +251,49 @@ def test_the_texts_have_the_language_of_the_sender(read):
 
 
 # --- what programs mean by a column
+
+
+FRENCH = "Bel appartement avec balcon et vue sur le lac, dans une maison au calme."
+ITALIAN = "Il luminoso appartamento di 4 locali con balcone."
+GERMAN = "Die Wohnung mit Balkon und Sicht auf den See ist ruhig."
+
+
+@pytest.mark.parametrize(
+    ("lines", "language", "warnings"),
+    [
+        (
+            [{"object_description": FRENCH, "object_state": "VD"}] * 2
+            + [{"object_description": GERMAN, "object_state": "BE"}],
+            "de",
+            [
+                "the texts of 2 of 3 records seem to be French (VD), and are taken for German: the"
+                " language of its sender should be fr"
+            ],
+        ),
+        (
+            [{"object_title": "Loft", "object_state": "TI"}],
+            "de",
+            [
+                "the texts of 1 of 1 records seem to be Italian (TI), and are taken for German: the"
+                " language of its sender should be it"
+            ],
+        ),
+        (
+            [{"object_description": text} for text in (GERMAN, GERMAN, ITALIAN)],
+            "de",
+            ["the texts of 1 of 3 records seem to be Italian, and are taken for German"],
+        ),
+        ([{"object_description": FRENCH, "object_state": "VD"}], "fr", []),
+        ([{"object_title": "Loft", "object_state": "FR"}], "de", []),
+        ([{"object_description": GERMAN, "object_state": "GE"}], "de", []),
+    ],
+)
+def test_texts_in_another_language_than_the_senders_are_told(tmp_path, lines, language, warnings):
+    path = tmp_path / "unload.txt"
+    rows = [line(ref_object=f"R-{n}", **texts) for n, texts in enumerate(lines)]
+    path.write_text("\r\n".join(rows) + "\r\n")
+    items = list(read_feed(path, Profile(language=language)))
+    assert [item.text for item in items if isinstance(item, FileWarning)] == warnings
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,76 @@
+"""Pure: in which language the texts of an IDX file are, which the format does not say.
+
+Only a warning comes of it: a person sets the language of the sender.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from properties.feeds.records import FileWarning
+
+NAMES = {"de": "German", "fr": "French", "it": "Italian"}
+# Small words that the other two languages do not have.
+_WORDS = {
+    "de": "und der das mit für ist ein eine im am von auf bei beim zum zur wohnung zimmer",
+    "fr": "et les des une avec dans est pour du aux sur vous cette appartement pièces",
+    "it": "il di della con è nel gli che sono del alla questo appartamento locali",
+}
+_LANGUAGE_OF = {word: code for code, words in _WORDS.items() for word in words.split()}
+# Cantons with one official language, as people write them.
+_CANTONS = {
+    "fr": "VD vaud waadt GE genève geneve genf NE neuchâtel neuchatel neuenburg JU jura",
+    "it": "TI ticino tessin",
+}
+_LANGUAGE_IN = {name.casefold(): code for code, names in _CANTONS.items() for name in names.split()}
+_WORD = re.compile(r"[^\W\d_]+")
+_UMLAUT = re.compile("[äöüß]")
+_LOOKED_AT = 2_000  # characters of a text
+_LEAST = 2  # words, and twice as many as of any other language
+_NAMED = 5  # cantons
+
+
+class Languages:
+    """Counts in which language the texts of a file seem to be, and where."""
+
+    def __init__(self) -> None:
+        self._records: Counter[str] = Counter()
+        self._cantons: defaultdict[str, dict[str, None]] = defaultdict(dict)
+
+    def meet(self, text: str, canton: str) -> None:
+        """Look at the texts of one more record: their words decide.
+
+        Where they have none that is known, the canton of the object does; a text that says nothing
+        in a canton of several languages is not counted.
+        """
+        found = _found(text)
+        code = _clear(found) if found else _LANGUAGE_IN.get(canton.casefold(), "")
+        if text and code:
+            self._records[code] += 1
+            if canton and len(self._cantons[code]) < _NAMED:
+                self._cantons[code][canton] = None
+
+    def warnings(self, language: str) -> Iterator[FileWarning]:
+        """Yield what does not seem to be in the language that the texts are taken for."""
+        total = self._records.total()
+        for code, count in self._records.most_common():
+            if code == language:
+                continue
+            where = f" ({', '.join(self._cantons[code])})" if self._cantons[code] else ""
+            what = f"the texts of {count:,} of {total:,} records seem to be {NAMES[code]}{where}"
+            most = f": the language of its sender should be {code}" if count * 2 > total else ""
+            taken = NAMES.get(language, language)
+            yield FileWarning(f"{what}, and are taken for {taken}{most}")
+
+
+def _found(text: str) -> Counter[str]:
+    """Return how many words of each language a text has; only German has such letters."""
+    words = _WORD.findall(text[:_LOOKED_AT].lower())
+    codes = (_LANGUAGE_OF.get(w) or ("de" if _UMLAUT.search(w) else "") for w in words)
+    return Counter(filter(None, codes))
+
+
+def _clear(found: Counter[str]) -> str:
+    """Return the language that words give away; "" where they do not."""
+    (best, count), (_, second) = [*found.most_common(2), ("", 0)][:2]
+    return best if count >= _LEAST and count >= 2 * second else ""
