@@ -17,7 +17,7 @@ documentation  the tables of docs/feeds.md
 No Django, no database. The caller decides what to do with records and refusals.
 """
 
-from properties.feeds.formats import full_feed_format
+from properties.feeds.formats import FULL_FEEDS, IDX, full_feed_format
 from properties.feeds.isolation import ReaderEnded, open_feed, open_lines
 from properties.feeds.lines import OF_THE_FILE, Line
 from properties.feeds.profile import USUAL, Profile
@@ -25,6 +25,8 @@ from properties.feeds.records import Heading, NotAFeed, Record, Refusal, Truncat
 from properties.feeds.spool import Spool, open_spool
 
 __all__ = [
+    "FULL_FEEDS",
+    "IDX",
     "OF_THE_FILE",
     "USUAL",
     "Heading",

@@ -16,11 +16,13 @@ from properties.feeds.table.xlsx_reader import read_xlsx
 
 Reader = Callable[[Path, Profile], Iterator[Item]]
 
+IDX = "IDX"
 _FULL_FEEDS: dict[Reader, str] = {
     read_xml: "SWISSRETS_XML",
     read_json: "SWISSRETS_JSON",
-    read_idx: "IDX",
+    read_idx: IDX,
 }
+FULL_FEEDS = tuple(_FULL_FEEDS.values())
 _HEAD = 4096
 _ZIP = b"PK\x03\x04"
 _OTHERS = {

@@ -26,7 +26,7 @@ from properties.imports import last_feed, missing
 from properties.imports.apply import Taking
 from properties.imports.full_feed_guard import FullFeedGuard
 from properties.imports.last_feed import Feed
-from properties.imports.profiles import profile_of
+from properties.imports.profiles import profile_for
 from properties.imports.report import Report
 from properties.models import Sender
 
@@ -66,7 +66,8 @@ def import_feed(
         sender: whose way of writing the file follows; None takes what most senders mean.
         profile: what a person has seen a preview with, where the sender was changed since.
         force: import a full feed although it is empty or lacks more than `FEED_MISSING_SHARE` of
-            the last one. A dry run goes on without it and says so in `stopped`.
+            the last one; not one that would name its properties anew. A dry run goes on without
+            it and says so in `stopped`.
         skip: how many records of the file were handled before; the report leaves them out.
         refused: how many of them were refused.
         batch_size: how many records are handled between two yields at most.
@@ -79,10 +80,12 @@ def import_feed(
     feed = Feed.of(path, sender)
     guard = FullFeedGuard(workspace, feed.fed_by) if feed else None
     with open_spool() as spool:
-        yield from _read(open_lines(path, profile or profile_of(sender)), guard, spool, report)
+        read_as = profile or profile_for(workspace, path, sender)
+        yield from _read(open_lines(path, read_as), guard, spool, report)
         if guard is not None:
             _compare(guard, workspace, sender, report)
-            report.stopped = "" if force or skip else guard.fault()
+            report.renamed = "" if skip else guard.renamed()
+            report.stopped = report.renamed or ("" if force or skip else guard.fault())
         if report.stopped and not dry_run:
             raise Stopped(path, report)
         if feed and not dry_run:

@@ -24,7 +24,7 @@ from crm_sync.workers.queues import Drain, RowQueue
 from properties.feeds import OF_THE_FILE, Heading, NotAFeed, open_lines
 from properties.imports import fetched, last_feed
 from properties.imports.engine import CHUNK
-from properties.imports.profiles import profile_of
+from properties.imports.profiles import profile_for
 from properties.imports.report import Report
 from properties.imports.steps import steps
 from properties.imports.summary import Summary, accepted, added, as_stored, count, handled
@@ -186,7 +186,7 @@ class _Slice:
         Seen from outside: it keeps the lease, can be cancelled, and ends.
         """
         number, begun = 0, time.monotonic()
-        profile = profile_of(self.row.sender)
+        profile = profile_for(self.row.workspace, self.row.path, self.row.sender)
         self.row.preview = {"profile": asdict(profile)}
         for line in open_lines(self.row.path, profile):
             if line.kind == "heading":

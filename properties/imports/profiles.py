@@ -1,7 +1,15 @@
 """What a reader has to know of a sender."""
 
-from properties.feeds import USUAL, Profile
-from properties.models import Sender
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from django.db.models import Q
+
+from crm_sync.models import Workspace
+from properties.feeds import FULL_FEEDS, IDX, USUAL, Profile, full_feed_format
+from properties.feeds.idx import naming
+from properties.models import Property, Sender
 
 
 def profile_of(sender: Sender | None) -> Profile:
@@ -17,3 +25,29 @@ def profile_of(sender: Sender | None) -> Profile:
         columns=sender.columns,
         lenient=sender.lenient,
     )
+
+
+def profile_for(workspace: Workspace, path: Path, sender: Sender | None) -> Profile:
+    """Return how a file is read: as its sender writes, with the names that its objects have here.
+
+    Raises:
+        NotAFeed: it is in no format of ours.
+    """
+    profile = profile_of(sender)
+    if profile.reference != naming.AUTO or full_feed_format(path) != IDX:
+        return profile
+    return replace(profile, reference=naming.rule_of(_names(workspace, sender)))
+
+
+def _names(workspace: Workspace, sender: Sender | None) -> Iterable[str]:
+    """Return the names that the feeds of a sender gave its properties.
+
+    Where it brought none yet, they may have come without a sender, so those names count.
+    """
+    fed = Property.objects.filter(workspace=workspace, object_reference_id__isnull=False)
+    names = fed.values_list("object_reference_id", flat=True)
+    mine = names.filter(fed_by=sender.feed_key) if sender else names.none()
+    if not mine.exists():
+        let_go = Q(fed_by=None) & ~Q(fed_digest="")
+        mine = names.filter(Q(fed_by__in=FULL_FEEDS) | let_go)
+    return (str(name) for name in mine.iterator())

@@ -39,7 +39,8 @@ class Report:
     `changed` and `aside` hold a reference and names: of the fields that changed, or of the values
     that have no field. `warned` holds a reference, and why values of it were set aside as bad;
     `warnings` are those about the file, and `heading` is that of a foreign table. `differences` are
-    those of the first changed records. `stopped` says why the feed as a whole is refused, `missing`
+    those of the first changed records. `stopped` says why the feed as a whole is refused, `renamed`
+    the same where that is because its properties have other names, `missing`
     lists all properties that it lacks, and `total` counts its records: these are known once the
     file was read to its end. What is missing gets the `missing_state` ("": it stays as it is), but
     for those that are `exempt`.
@@ -58,6 +59,7 @@ class Report:
     missing_state: str = ""
     exempt: list[str] = field(default_factory=list)
     stopped: str = ""
+    renamed: str = ""
     total: int | None = None
 
     @property

@@ -10,10 +10,11 @@ class Reference(models.TextChoices):
 
     AUTO = (
         "AUTO",
-        "Its reference; where that is empty or repeated all three of IDX, or the id of SwissRETS",
+        "In IDX property, house and object, or what named its objects until now; in SwissRETS its"
+        " reference, or its id where that is repeated",
     )
     OBJECT = "OBJECT", "Its reference alone"
-    TRIPLE = "TRIPLE", "In IDX property, house and object together"
+    TRIPLE = "TRIPLE", "In IDX property, house and object together, also where some are blank"
 
 
 class Missing(models.TextChoices):

@@ -18,7 +18,7 @@ from properties.feeds.records import NotAFeed
 VERSION = "IDX3.01"
 MAX_LINE = 256 * 1024  # bytes; all columns filled to the limits of the field list take 60,000
 WIDTH = len(COLUMNS)
-_REFERENCES = slice(5, 8)
+_AGENCY = 68
 _BEGINS = VERSION.encode()[:3]
 # Some programs write the names of the columns first, in the order of the field list.
 HEADER = b"version#sender_id#object_category#object_type#offer_type#ref_property#ref_house#"
@@ -38,12 +38,11 @@ class Layout:
 
     Attributes:
         is_ended: each column is ended by a `#`, so that each line has one at its end.
-        is_object_known: the reference of an object alone names it; False where two objects of
-            different houses share one.
+        has_agencies: its objects are of several agencies.
     """
 
     is_ended: bool = False
-    is_object_known: bool = True
+    has_agencies: bool = False
 
     def fault(self, cells: list[str]) -> str | None:
         """Say why a line is none of this file: it has another count of columns, or moved ones."""
@@ -109,15 +108,14 @@ def split(text: str) -> list[str]:
     return _SEPARATOR.split(text) if "&#" in text else text.split("#")
 
 
-def survey(path: Path, *, with_references: bool) -> Layout:
+def survey(path: Path, *, with_agencies: bool) -> Layout:
     """Read a file once and return its layout; NotAFeed as `lines` raises it.
 
     The count that more lines have is the file's. On a tie it is that of the field list, for a line
-    with one more is then refused, which loses less than a moved column. In memory are two numbers
-    for each reference of an object.
+    with one more is then refused, which loses less than a moved column.
     """
     counts: Counter[bool] = Counter()
-    shared = {is_ended: _Shared() for is_ended in (False, True)}
+    agencies = {is_ended: _Agencies(Layout(is_ended)) for is_ended in (False, True)}
     with path.open("rb") as file:
         for _, record in lines(file, path.name):
             columns = width(record)
@@ -125,28 +123,35 @@ def survey(path: Path, *, with_references: bool) -> Layout:
             if not is_ended and columns != WIDTH:
                 continue
             counts[is_ended] += 1
-            if with_references:
-                shared[is_ended].meet(record)
+            if with_agencies:
+                agencies[is_ended].meet(record)
     is_ended = counts[True] > counts[False]
-    return Layout(is_ended, not shared[is_ended].is_found)
+    return Layout(is_ended, agencies[is_ended].are_several)
 
 
-class _Shared:
-    """Finds out whether two objects that differ in house or property share a reference."""
+class _Agencies:
+    """Finds out whether the objects of a file are of several agencies."""
 
-    def __init__(self) -> None:
-        self.is_found = False
-        self._known: dict[int, int] = {}  # digest of a reference to that of all three
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._first: str | None = None
+        self.are_several = False
 
     def meet(self, record: bytes) -> None:
-        """Look at the references of one more record."""
-        if self.is_found:
+        """Look at the agency of one more record; of a line with moved columns nothing counts."""
+        if self.are_several:
             return
-        cells = _SEPARATOR_BYTES.split(record, 8) if b"&#" in record else record.split(b"#", 8)
-        three = tuple(reference(decode(cell)) for cell in cells[_REFERENCES])
-        if three[2]:
-            digest = hash(three)
-            self.is_found = self._known.setdefault(hash(three[2]), digest) != digest
+        cells = (
+            _SEPARATOR_BYTES.split(record, _AGENCY + 1)
+            if b"&#" in record
+            else record.split(b"#", _AGENCY + 1)
+        )
+        agency = reference(decode(cells[_AGENCY])).casefold()
+        if not agency or agency == self._first:
+            return
+        if self._layout.fault(split(decode(record).rstrip("\r\n"))) is None:
+            self.are_several = self._first is not None
+            self._first = agency
 
 
 def reference(cell: str) -> str:

@@ -4,20 +4,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from properties.feeds.idx import layout
+from properties.feeds.idx import layout, naming
 from properties.feeds.idx.layout import VERSION, WIDTH
 from properties.feeds.idx.mapping import BadFlags, mapping
 from properties.feeds.idx.record import RecordReader
 from properties.feeds.profile import USUAL, Profile
-from properties.feeds.records import FileWarning, Item, NotAFeed, Record, Refusal, Truncated
+from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 
 # What no text holds and no database keeps; tab and line breaks are text.
 _CONTROL = bytes({*range(0x20), 0x7F} - set(b"\t\r\n"))
 _CLEANED = "characters that no database can keep were removed"
-_REPEATED = (
-    "ref_object names several objects: in this file each is named by ref_property, ref_house and"
-    " ref_object together. Set the references of its sender to TRIPLE, so that this stays so"
-)
 
 
 def read_idx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
@@ -28,14 +24,11 @@ def read_idx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
             not there. Truncated: it breaks off after records.
     """
     _check_version(path)
-    is_auto = profile.reference == "AUTO"
-    found = layout.survey(path, with_references=is_auto)
+    found = layout.survey(path, with_agencies=profile.reference == naming.AUTO)
     try:
         reader = RecordReader(found, profile, mapping(profile.flags))
     except BadFlags as error:
         raise NotAFeed(f"{path.name}: the flags of its sender are wrong: {error}") from error
-    if not found.is_object_known:
-        yield FileWarning(_REPEATED)
     with path.open("rb") as file:
         for number, raw in layout.lines(file, path.name):
             kept = raw.translate(None, _CONTROL)

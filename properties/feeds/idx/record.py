@@ -6,7 +6,7 @@ from typing import Any
 from properties import catalog
 from properties.feeds import limits
 from properties.feeds.coerce import coerce, is_odd_phone
-from properties.feeds.idx import values
+from properties.feeds.idx import naming, values
 from properties.feeds.idx.codes import (
     CATEGORIES,
     FLAG_CATEGORIES,
@@ -26,7 +26,6 @@ from properties.feeds.profile import Profile
 from properties.feeds.records import Record, Refusal
 from properties.feeds.swissrets.vocabulary import PROPERTY_TYPE_OF
 
-JOINT = "~"  # between three references: a slash cannot travel in an address (A14)
 _REFERENCES = ("ref_property", "ref_house", "ref_object")
 _FIRST = 5  # the column of the first of them
 
@@ -72,19 +71,24 @@ class RecordReader:
     def name_of(self, cells: list[str]) -> str | None:
         """Return what names the property of a line that is refused for its columns.
 
-        None where the columns before its references are not what they should be. So a property
-        whose line is spoiled behind them does not look as if the feed lacked it.
+        None where the columns before its references are not what they should be, or where the
+        agency, which stands far behind them, is a part of it. So a property whose line is spoiled
+        behind its references does not look as if the feed lacked it.
         """
         head = [cell.strip() for cell in cells[: _FIRST + 4]]
         if len(head) < _FIRST + 4 or head[0] != VERSION or not self._is_category(head[2].upper()):
             return None
         is_offer = not head[4] or head[4].upper() in OFFER_TYPES
         three = [reference(cell) for cell in head[_FIRST : _FIRST + 3]]
-        return self._name(three)[1] or None if is_offer else None
+        has_agencies = self._layout.has_agencies
+        if not is_offer or naming.takes_agency(self._profile.reference, has_agencies=has_agencies):
+            return None
+        return self._name("", three)[1] or None
 
     def _identity(self, texts: Texts) -> tuple[str, list[str]]:
         """Return what names the property, and what is wrong with that."""
-        name, key = self._name([reference(texts.get(name, "")) for name in _REFERENCES])
+        three = [reference(texts.get(name, "")) for name in _REFERENCES]
+        name, key = self._name(texts.get("agency_id", ""), three)
         if not key:
             return "", ["ref_object is missing"]
         if key in self._seen:
@@ -92,16 +96,10 @@ class RecordReader:
         self._seen.add(key)
         return key, []
 
-    def _name(self, three: list[str]) -> tuple[str, str]:
-        """Return which column names a property, and how; "" where nothing does.
-
-        The object's own reference, unless the sender's setting or the file says that it names
-        several, or none: then all three.
-        """
-        how = self._profile.reference
-        if how == "OBJECT" or (how == "AUTO" and three[2] and self._layout.is_object_known):
-            return "ref_object", three[2]
-        return "the joined reference", JOINT.join(three) if any(three) else ""
+    def _name(self, agency: str, three: list[str]) -> tuple[str, str]:
+        """Return which column names a property, and how; see `naming`."""
+        rule, has_agencies = self._profile.reference, self._layout.has_agencies
+        return naming.name(rule, reference(agency), three, has_agencies=has_agencies)
 
     def _is_category(self, word: str) -> bool:
         return word in PROPERTY_TYPES or word in self._mapping.words

@@ -67,12 +67,12 @@ class Command(SyncCommand):
             )
         except Stopped as error:
             self.emit(_document(error.report), _missing(error.report), as_json=as_json)
-            self.fail(f"{error}; nothing was imported; {ADVICE}")
+            self.fail(f"{error}; nothing was imported{_advice(error.report)}")
         except NotAFeed as error:
             self.fail(f"{error}; nothing was imported")
         self.emit(_document(report), _lines(report, dry_run=dry_run), as_json=as_json)
         if report.stopped:
-            self.fail(f"{path.name}: {report.stopped}; it would be refused; {ADVICE}")
+            self.fail(f"{path.name}: {report.stopped}; it would be refused{_advice(report)}")
         if report.refused.count:
             code = PARTLY if report.accepted else FAILED
             self.fail(f"{report.refused.count} of {report.total} records were refused", code)
@@ -155,6 +155,11 @@ def _interrupted(report: Report, *, dry_run: bool) -> str:
         f"interrupted after {report.handled:,} of {report.total:,} records: {counts} were written"
         " and stay; run it again, and it goes on"
     )
+
+
+def _advice(report: Report) -> str:
+    """Return how a feed may be imported all the same; nothing may double its properties."""
+    return "" if report.renamed else f"; {ADVICE}"
 
 
 def _document(report: Report) -> dict[str, Any]:

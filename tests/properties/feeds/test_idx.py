@@ -28,7 +28,11 @@ def feed(tmp_path):
 
 def test_our_example_imports_without_a_refusal():
     records = list(read_feed(EXAMPLE))
-    assert [r.reference for r in records] == ["MH-3001", "MH-3002", "MH-3003"]
+    assert [r.reference for r in records] == [
+        "MH-30~MH-30-A~MH-3001",
+        "MH-31~~MH-3002",
+        "MH-32~MH-32-B~MH-3003",
+    ]
     assert [catalog.validate_document(r.document) for r in records] == [[], [], []]
 
 
@@ -48,7 +52,7 @@ def test_a_flat_for_rent_gets_the_names_and_types_of_the_platform():
         "email": "info@musterhaus.example",
     }
     assert flat.document == {
-        "objectReferenceId": "MH-3001",
+        "objectReferenceId": "MH-30~MH-30-A~MH-3001",
         "houseReferenceId": "MH-30-A",
         "projectReferenceId": "MH-30",
         "propertyType": "APARTMENT",

@@ -16,8 +16,8 @@ def load(main, tmp_path, capsys):
 
     def load_(triples, *options):
         path = tmp_path / "unload.txt"
-        names = ("ref_property", "ref_house", "ref_object")
-        lines = [line(**dict(zip(names, three, strict=True))) for three in triples]
+        names = ("ref_property", "ref_house", "ref_object", "agency_id")
+        lines = [line(**dict(zip(names, three, strict=False))) for three in triples]
         path.write_text("\r\n".join(lines) + "\r\n")
         return run(capsys, "import_properties", "main", path, *options)
 
@@ -28,11 +28,88 @@ def known():
     return sorted(Property.objects.values_list("object_reference_id", flat=True))
 
 
-def test_references_that_come_to_repeat_rename_no_property(load):
+def feed_by_object(main, *references):
+    """Make properties as feeds brought them when the object's own reference named them."""
+    for reference in references:
+        Property.objects.create(
+            workspace=main, object_reference_id=reference, fed_by="IDX", fed_digest="known"
+        )
+
+
+def test_an_object_is_known_by_its_three_references_and_another_house_may_have_the_same(load):
     load(ONE_HOUSE)
-    code, _, error = load(TWO_HOUSES)
+    assert load(TWO_HOUSES)[0] == 0
+    assert known() == ["P~A~1", "P~A~2", "P~B~1"]
+
+
+def test_objects_that_are_known_by_their_own_reference_keep_it(load, main):
+    feed_by_object(main, "1", "2")
+    assert load(ONE_HOUSE)[0] == 0
+    code, out, _ = load(TWO_HOUSES)
+    assert (code, known()) == (3, ["1", "2"])
+    assert 'ref_object "1" is a duplicate: an earlier record has it' in out
+
+
+def test_a_new_sender_goes_on_with_the_names_that_came_without_one(load, main):
+    feed_by_object(main, "1", "2")
+    Sender.objects.create(workspace=main, name="Muster")
+    assert load(ONE_HOUSE, "--sender", "Muster")[0] == 0
+    assert known() == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "names"),
+    [
+        (("MH", "MH"), ("MH", "ZH"), ["P~A~1", "P~A~2"]),
+        (("MH", "ZH"), ("MH", "MH"), ["MH~P~A~1", "ZH~P~A~2"]),
+    ],
+)
+def test_a_second_agency_that_comes_or_goes_renames_nothing(load, first, later, names):
+    objects = [("P", "A", "1"), ("P", "A", "2")]
+    load([(*key, agency) for key, agency in zip(objects, first, strict=True)])
+    before = known()
+    load([(*key, agency) for key, agency in zip(objects, later, strict=True)], "--force")
+    assert before == names
+    assert not [name for name in known() if name.count("~") != names[0].count("~")]
+
+
+@pytest.mark.parametrize("options", [[], ["--force"], ["--dry-run"]])
+def test_a_feed_that_would_double_the_properties_says_the_cause_and_is_not_imported(
+    load, main, options
+):
+    feed_by_object(main, "1", "2")
+    sender = Sender.objects.create(workspace=main, name="Muster", reference="TRIPLE")
+    code, _, error = load(ONE_HOUSE, "--sender", "Muster", *options)
     assert (code, known()) == (1, ["1", "2"])
-    assert "it lacks 2 of the 2 properties that the last feed held (100.0%" in error
+    assert (
+        "it would name 2 of 2 properties otherwise than they are known here:"
+        ' "1" would be there a second time as "P~A~1". Set "what names a property" of its sender'
+        ' to "Its reference alone"; if it has no sender, name one'
+    ) in error
+    assert "--force" not in error
+    Sender.objects.filter(pk=sender.pk).update(reference="OBJECT")
+    assert load(ONE_HOUSE, "--sender", "Muster")[0] == 0
+
+
+def test_a_first_feed_does_not_double_what_was_read_from_the_platform(load, main):
+    for reference in ("1", "2"):
+        Property.objects.create(workspace=main, object_reference_id=reference)
+    code, _, error = load(ONE_HOUSE)
+    assert (code, known()) == (1, ["1", "2"])
+    assert 'Set "what names a property" of its sender to "Its reference alone"' in error
+
+
+def test_properties_that_only_look_alike_stop_no_feed(load, main):
+    Property.objects.create(workspace=main, object_reference_id="1")
+    assert load([("P", "A", str(number)) for number in range(1, 21)])[0] == 0
+
+
+def test_a_setting_that_shortens_the_names_doubles_nothing_either(load, main):
+    load(ONE_HOUSE)
+    Sender.objects.create(workspace=main, name="Muster", reference="OBJECT")
+    code, _, error = load(ONE_HOUSE, "--sender", "Muster", "--force")
+    assert (code, known()) == (1, ["P~A~1", "P~A~2"])
+    assert '"P~A~1" would be there a second time as "1"' in error
 
 
 def test_a_sender_of_triples_keeps_its_names_when_a_house_comes_or_goes(load, main):

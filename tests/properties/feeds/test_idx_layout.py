@@ -4,8 +4,8 @@ import pytest
 
 from properties.feeds import NotAFeed, Profile, Refusal
 from properties.feeds.formats import read_feed
+from properties.feeds.idx import naming
 from properties.feeds.idx.columns import COLUMNS
-from properties.feeds.records import FileWarning
 from tests.properties.feeds.idx_lines import line, raw_of
 
 TOO_MANY = "has 184 columns instead of 183: a # in a text, or behind all, ends one"
@@ -147,59 +147,82 @@ def test_a_record_of_many_short_lines_has_an_end(tmp_path):
 # --- what names a property
 
 
-def objects(*triples):
-    """Return a line for each property, house and object."""
-    names = ("ref_property", "ref_house", "ref_object")
-    return [line(**dict(zip(names, three, strict=True))) for three in triples]
+def objects(*keys):
+    """Return a line for each property, house, object and, if there is one, agency."""
+    names = ("ref_property", "ref_house", "ref_object", "agency_id")
+    return [line(**dict(zip(names, key, strict=False))) for key in keys]
 
 
-def test_the_reference_of_an_object_names_it_where_it_is_its_own(feed):
-    items = feed(*objects(("P", "A", "1"), ("P", "B", "2"), ("P", "A", "1")))
+def test_an_object_is_named_by_all_three_references(feed):
+    items = feed(*objects(("P", "A", "1"), ("P", "B", "1"), ("P", "A", "2"), ("P", "A", "1")))
     assert references(items) == [
-        "1",
-        "2",
-        ['ref_object "1" is a duplicate: an earlier record has it'],
-    ]
-
-
-def test_objects_of_two_houses_with_one_reference_are_named_by_all_three(feed):
-    warning, *items = feed(*objects(("P", "A", "1"), ("P", "B", "1"), ("P", "A", "2")))
-    assert references(items) == ["P~A~1", "P~B~1", "P~A~2"]
-    assert warning == FileWarning(
-        "ref_object names several objects: in this file each is named by ref_property, ref_house"
-        " and ref_object together. Set the references of its sender to TRIPLE, so that this stays"
-        " so"
-    )
-
-
-def test_an_object_without_a_reference_of_its_own_is_named_by_all_three(feed):
-    items = feed(*objects(("P", "A", ""), ("P", "B", "null"), ("", "", "1")))
-    assert references(items) == ["P~A~", "P~B~", "1"]
-
-
-def test_the_same_three_references_twice_are_a_duplicate(feed):
-    items = feed(*objects(("P", "A", "1"), ("P", "B", "1"), ("P", "A", "1")))
-    assert references(items[1:]) == [
         "P~A~1",
         "P~B~1",
+        "P~A~2",
         ['the joined reference "P~A~1" is a duplicate: an earlier record has it'],
     ]
 
 
-def test_a_sender_may_say_what_names_its_objects(feed):
-    lines = objects(("P", "A", "1"), ("P", "B", "1"), ("P", "C", ""))
-    assert references(feed(*lines, reference="OBJECT")) == [
-        "1",
-        ['ref_object "1" is a duplicate: an earlier record has it'],
-        ["ref_object is missing"],
-    ]
-    assert references(feed(lines[0], reference="TRIPLE")) == ["P~A~1"]
+def test_what_is_blank_keeps_its_place_and_a_reference_alone_is_a_name(feed):
+    items = feed(*objects(("P", "A", ""), ("P", "B", "null"), ("", "A", "1"), ("", "", "1")))
+    assert references(items) == ["P~A~", "P~B~", "~A~1", "1"]
+
+
+def test_the_agency_is_a_part_of_the_names_where_a_file_has_several(feed):
+    keys = [("P", "A", "1", "MH"), ("P", "A", "1", "ZH"), ("", "", "2", "ZH"), ("P", "B", "1", "")]
+    assert references(feed(*objects(*keys))) == ["MH~P~A~1", "ZH~P~A~1", "ZH~2", "~P~B~1"]
+    one = [("P", "A", "1", "MH"), ("P", "A", "2", "mh"), ("P", "A", "3", "")]
+    assert references(feed(*objects(*one))) == ["P~A~1", "P~A~2", "P~A~3"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ("OBJECT", ["1", ['ref_object "1" is a duplicate: an earlier record has it'], None, "2"]),
+        ("BY_OBJECT", ["1", ['ref_object "1" is a duplicate: an earlier record has it'], "P~C~"]),
+        ("TRIPLE", ["P~A~1", "P~B~1", "P~C~", "~~2"]),
+        ("THREE", ["P~A~1", "P~B~1", "P~C~", "2"]),
+        ("AGENCY", ["MH~P~A~1", "MH~P~B~1", "MH~P~C~", "MH~2"]),
+    ],
+)
+def test_a_sender_or_the_names_that_are_known_may_say_what_names_its_objects(feed, rule, found):
+    keys = [("P", "A", "1", "MH"), ("P", "B", "1", "MH"), ("P", "C", "", "MH"), ("", "", "2", "MH")]
+    named = references(feed(*objects(*keys), reference=rule))
+    expected = [["ref_object is missing"] if name is None else name for name in found]
+    assert named[: len(expected)] == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "rule"),
+    [
+        ([], "AUTO"),
+        (["1", "2", "P~C~"], "BY_OBJECT"),
+        (["1", "2", "3", "A~1"], "BY_OBJECT"),
+        (["P~A~1", "P~B~2"], "THREE"),
+        (["P~A~1", "2"], "THREE"),
+        (["P~C~", "P~D~"], "THREE"),
+        (["P~A~1", "~~2"], "TRIPLE"),
+        (["MH~P~A~1", "MH~2", "~~A~1"], "AGENCY"),
+    ],
+)
+def test_the_names_that_are_known_say_which_rule_gave_them(names, rule):
+    assert naming.rule_of(names) == rule
 
 
 def test_a_line_with_moved_columns_has_no_say_in_what_names_the_others(feed):
     spoiled = line(sender_id="a#b", ref_property="P", ref_house="1", ref_object="2")
     items = feed(*objects(("P", "A", "1"), ("P", "A", "3")), spoiled)
-    assert references(items) == ["1", "3", [TOO_MANY]]
+    assert references(items) == ["P~A~1", "P~A~3", [TOO_MANY]]
+
+
+def test_a_line_with_moved_columns_makes_no_second_agency(feed):
+    texts = {"object_title": "a#b", "currency": "CHF", "url": "ZH", "agency_id": "MH"}
+    cells = line(ref_object="2", **texts).split("#")
+    spoiled = "#".join([*cells[:100], *cells[101:]])  # of the right count
+    keys = [("P", "A", "1", "MH"), ("P", "A", "3", "MH")]
+    named = references(feed(*objects(*keys), spoiled))
+    assert named[:2] == ["P~A~1", "P~A~3"]
+    assert named[2][0].startswith("currency 'CHF' stands in column 23 instead of 22")
 
 
 @pytest.mark.parametrize(
