@@ -69,7 +69,7 @@ def store(given: Given, *, now: datetime) -> tuple[Workspace, bool]:
     workspace.credentials_at = now
     workspace.save(update_fields=None if is_new else STORED)
     _forget_unreadable(workspace)
-    workspace.answered()
+    workspace.resume()
     for begin in registry.hooks().after_connected:
         begin(workspace.pk, now)
     return workspace, is_new

@@ -55,7 +55,6 @@ def _pull(workspace: Workspace, until: float) -> str:
                 return f"stopped at page {walk.page}"
     except SyncError as error:
         log.warning("the pull of %s goes on later: %s", workspace.slug, error)
-        workspace.pause_for(error, now)
         return "put off"
     return "done"
 

@@ -170,17 +170,15 @@ def _saved(request: HttpRequest, given: Given) -> str:
 
 def _test(request: HttpRequest, workspace_id: int) -> None:
     """Read one user with what is stored, and say in one sentence how that went."""
-    now = timezone.now()
     try:
         workspace = Workspace.objects.get(pk=workspace_id)
-        next(workspace.client(deadline=DEADLINE).users(size=1), None)
+        with workspace.calling(deadline=DEADLINE, by_hand=True) as client:
+            next(client.users(size=1), None)
     except SecretUnreadable as error:
         messages.error(request, str(error))
     except SyncError as error:
-        workspace.pause_for(error, now)
         messages.error(request, explain(error).sentence)
     else:
-        workspace.answered()
         difference = clock.difference(workspace.clock_ahead) if workspace.clock_ahead else ""
         if difference:
             messages.warning(request, f"The platform answers, but its clock is {difference}.")

@@ -220,7 +220,8 @@ def _call(
     now = timezone.now()
     try:
         workspace = Workspace.objects.get(pk=workspace_id)
-        result = _limited(workspace, call, now)
+        with workspace.calling():
+            return _limited(workspace, call, now)
     except (
         SecretUnreadable,
         NotNow,
@@ -232,14 +233,10 @@ def _call(
     except NotFoundError:
         messages.error(request, "The platform has no webhook configured: configure it.")
     except SyncError as error:
-        workspace.pause_for(error, now)
         text = problem_cell(masked_text(str(error), workspace))
         if isinstance(error, TransientError) and error.unclear and request.POST["action"] != "ask":
             text = format_html("{} It may have worked all the same: ask the platform.", text)
         messages.error(request, text)
-    else:
-        workspace.answered()
-        return result
     return None
 
 

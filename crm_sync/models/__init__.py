@@ -5,12 +5,13 @@ from crm_sync.models.gap import Gap
 from crm_sync.models.heartbeat import Heartbeat
 from crm_sync.models.lane import Lane
 from crm_sync.models.outgoing import OutgoingMessage, Subscription
+from crm_sync.models.pausing import awake
 from crm_sync.models.platform_call import CallCount, PlatformCall
 from crm_sync.models.received_event import ReceivedEvent
 from crm_sync.models.second_factor import AuthenticatorApp
 from crm_sync.models.slot import Slot
 from crm_sync.models.webhook_monitor import WebhookMonitor
-from crm_sync.models.workspace import Workspace, awake
+from crm_sync.models.workspace import Workspace
 
 __all__ = [
     "ApiToken",

@@ -4,28 +4,24 @@ import logging
 import uuid
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, models, transaction
 from django.utils import timezone
 
-from crm_sync.jobs.due import backoff
 from crm_sync.models import call_log
+from crm_sync.models.pausing import Pausing
 from crm_sync.models.received_event import ReceivedEvent
 from crm_sync.platform import addresses, callers
 from crm_sync.platform.client import Client
 from crm_sync.platform.clock import Reading
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
-from crm_sync.platform.errors import NO_CREDENTIALS, AuthError, SyncError, TransientError
+from crm_sync.platform.errors import NO_CREDENTIALS, AuthError
 from crm_sync.secrets import EncryptedTextField
 
 log = logging.getLogger(__name__)
 
-# Where a busy platform does not say how long: one probe in this time, with jitter (I11).
-LEAST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(seconds=60)
-NOT_ALLOWED_PAUSE = timedelta(seconds=60)  # a wrong token does not get better by asking faster
 # Between two notes of the platform's clock: its machines may not agree on the time.
 CLOCK_PACE = timedelta(seconds=10)
 
@@ -35,7 +31,7 @@ BEHIND_A_PROXY = (
 )
 
 
-class Workspace(models.Model):
+class Workspace(Pausing):
     """Everything else belongs to exactly one workspace; keys are unique within it (S12)."""
 
     class AuthType(models.TextChoices):
@@ -96,9 +92,6 @@ class Workspace(models.Model):
     max_under_way = models.PositiveSmallIntegerField(
         "requests under way at most", default=8, help_text="For all workers together."
     )
-    paused_until = models.DateTimeField(null=True, blank=True, editable=False)
-    pauses = models.PositiveIntegerField(default=0, editable=False)
-    problem = models.TextField(blank=True, default="", editable=False)
 
     # When `manage.py restored` was run: what was not read since then may be outdated.
     restored_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -214,46 +207,3 @@ class Workspace(models.Model):
         until = self.previous_auth_names_until
         previous = self.previous_auth_names.split() if until is None or now < until else []
         return [self.auth_header_name, self.auth_parameter_name, *previous]
-
-    def is_paused(self, now: datetime) -> bool:
-        """Tell whether all workers leave the platform alone for now (A8)."""
-        return self.paused_until is not None and now < self.paused_until
-
-    def pause_for(self, error: SyncError, now: datetime) -> None:
-        """Note what is wrong, and pause all workers if `error` asks for it (429, 503, 401; A8)."""
-        if isinstance(error, AuthError):
-            until = now + NOT_ALLOWED_PAUSE
-        elif isinstance(error, TransientError) and error.pauses:
-            seconds = error.retry_after
-            wait = _probing(self.pauses) if seconds is None else timedelta(seconds=seconds)
-            until = now + wait
-        elif isinstance(error, TransientError):
-            # Not a pause, since other calls may get through, but nobody should read "connected".
-            self._note(problem=str(error)[:1000])
-            return
-        else:
-            return  # said about one thing, not about the connection
-        self._note(paused_until=until, pauses=models.F("pauses") + 1, problem=str(error)[:1000])
-
-    def _note(self, **columns: Any) -> None:
-        Workspace.objects.filter(pk=self.pk).update(**columns)
-        self.refresh_from_db(fields=["paused_until", "pauses", "problem"])
-
-    def answered(self) -> None:
-        """Note that the platform answers: the pause and its growth are over."""
-        if self.pauses or self.problem:
-            self._note(paused_until=None, pauses=0, problem="")
-
-
-def awake(now: datetime, *, at: str = "") -> models.Q:
-    """Workspaces that are not paused; see `Workspace.is_paused`.
-
-    Args:
-        at: where the workspace stands, such as `workspace__` for rows of one.
-    """
-    return models.Q(**{f"{at}paused_until": None}) | models.Q(**{f"{at}paused_until__lte": now})
-
-
-def _probing(pauses: int) -> timedelta:
-    """Give the pause after so many in a row; a platform that is back is seen within a minute."""
-    return min(LEAST_PAUSE + backoff(pauses), LONGEST_PAUSE)

@@ -20,6 +20,7 @@ from crm_sync.inbox import masking, store
 from crm_sync.jobs import due
 from crm_sync.jobs.due import Claim
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
+from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, SyncError, TransientError
 from crm_sync.text import clean
 from crm_sync.webhook import configuration, history, schedule
@@ -75,17 +76,12 @@ def poll(claim: Claim[WebhookMonitor], *, now: datetime) -> str:
 
 
 def _poll(claim: Claim[WebhookMonitor], workspace: Workspace, *, now: datetime) -> str:
-    try:
-        result = _read(workspace, claim.row, now=now)
-    except SyncError as error:
-        workspace.pause_for(error, now)
-        raise
-    workspace.answered()
+    with workspace.calling() as client:
+        result = _read(client, claim.row, now=now)
     return _apply(claim, workspace, result, now=now)
 
 
-def _read(workspace: Workspace, known: WebhookMonitor, *, now: datetime) -> PollResult:
-    client = workspace.client()
+def _read(client: Client, known: WebhookMonitor, *, now: datetime) -> PollResult:
     try:
         answer = client.get_webhook()
         if not isinstance(answer.document, dict):

@@ -59,11 +59,10 @@ def read_pages(claims: Sequence[Claim[UserList]], drain: Drain) -> list[str]:
 def _read_page(claim: Claim[UserList], workspace: Workspace) -> str:
     begun_at = claim.row.begun_at or timezone.now()
     try:
-        page = workspace.client().user_page(claim.row.page)
+        with workspace.calling() as client:
+            page = client.user_page(claim.row.page)
     except SyncError as error:
-        workspace.pause_for(error, timezone.now())
         return queues.put_off(claim, problem=queues.error_text(error))
-    workspace.answered()
     try:
         with transaction.atomic():
             return _take(claim, page, begun_at=begun_at, now=timezone.now())

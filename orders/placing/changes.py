@@ -157,9 +157,9 @@ def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) 
     schedule.poll_soon(order.workspace_id, now=now)
     before = known(order)
     try:
-        answer = call()
+        with order.workspace.calling():
+            answer = call()
     except TransientError as error:
-        order.workspace.pause_for(error, now)
         if not error.unclear:
             _end(request, Outcome.NOT_DONE, error)
             raise
@@ -172,7 +172,6 @@ def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) 
         raise
     except AuthError as error:
         _end(request, Outcome.NOT_DONE, error)
-        order.workspace.pause_for(error, now)
         raise
     _end(request, Outcome.DONE)
     if isinstance(answer.document, dict):

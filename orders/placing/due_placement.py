@@ -46,7 +46,6 @@ def _work(claim: Claim[Placement], workspace: Workspace) -> str:
         state = CLOSED[State(placement.state)]
         return _end(claim, "not possible", state=state, problem=queues.error_text(error))
     except (TransientError, AuthError) as error:
-        workspace.pause_for(error, timezone.now())
         return queues.put_off(claim, problem=queues.error_text(error))
 
 
@@ -56,9 +55,10 @@ def _prepare(claim: Claim[Placement]) -> str:
     if has_to_be_pushed(placement.real_estate_property, now=now):
         problem = "It is not on the platform yet, and is pushed first."
         return _end(claim, "waits for its push", due_at=now + PUSH_TIME, problem=problem)
-    if missing := session.renew(placement):
+    with placement.workspace.calling():
+        missing = session.renew(placement)
+    if missing:
         raise NoSuchChoice("; ".join(missing))
-    placement.workspace.answered()
     columns = session.renewed(placement) | {"revision": placement.revision + 1}
     return _end(claim, "prepared", attempts=0, state=State.READY, problem="", **columns)
 
@@ -67,9 +67,10 @@ def _place(claim: Claim[Placement]) -> str:
     """Send what was reviewed, as long as session and prices still are what was reviewed."""
     placement = claim.row
     reviewed, session_id = placement.products, placement.session_id
-    if missing := session.renew(placement):
+    with placement.workspace.calling():
+        missing = session.renew(placement)
+    if missing:
         raise NoSuchChoice("; ".join(missing))
-    placement.workspace.answered()
     columns = session.renewed(placement)
     if changes := changed_prices(reviewed, placement.products):
         problem = f"Nothing was ordered yet: the price has changed. {'; '.join(changes)}."

@@ -63,9 +63,9 @@ def _send(
         raise AlreadySent(f"{placement} is not ready to be sent")
     failure: SyncError | None = None
     try:
-        settlement.placed(placement, client.place_order(order_body(placement)), now=now)
+        with placement.workspace.calling():
+            settlement.placed(placement, client.place_order(order_body(placement)), now=now)
     except SyncError as error:
-        placement.workspace.pause_for(error, now)
         if isinstance(error, TransientError) and error.unclear:
             settlement.uncertain(placement, f"{error}")
         else:

@@ -49,7 +49,8 @@ def one_by_one(
 def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row]) -> str:
     """Read one row and give it back; return the outcome."""
     try:
-        columns = read(claim, workspace.client())
+        with workspace.calling() as client:
+            columns = read(claim, client)
     except NotFoundError as error:
         if claim.row.attempts + 1 < NOT_THERE_YET:
             return queues.put_off(claim, problem=queues.error_text(error))
@@ -61,8 +62,6 @@ def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row]) -> str
         claim.finish(due_at=None, problem=queues.error_text(error))
         return "refused"
     except (TransientError, AuthError) as error:
-        workspace.pause_for(error, timezone.now())
         return queues.put_off(claim, problem=queues.error_text(error))
-    workspace.answered()
     claim.finish(**{"attempts": 0, "problem": "", **columns})
     return "read"

@@ -66,10 +66,9 @@ def compare(
         if row is None:
             continue
         try:
-            with _room(workspace, patience):
-                document = read(workspace.client(deadline=deadline), row).document
+            with _room(workspace, patience), workspace.calling(deadline=deadline) as client:
+                document = read(client, row).document
         except (TransientError, AuthError) as error:
-            workspace.pause_for(error, timezone.now())
             silent += 1
             if isinstance(error, AuthError) or error.pauses:
                 raise Stopped(str(error)) from error
@@ -81,7 +80,6 @@ def compare(
             yield _failed(row, error)
             continue
         silent = 0
-        workspace.answered()
         yield compared(row, document, now=timezone.now())
 
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
-from crm_sync.platform.client import PAGE_SIZE, Client
+from crm_sync.platform.client import PAGE_SIZE
 from crm_sync.platform.errors import TransientError
 from crm_sync.text import clean
 from crm_sync.workers import slots
@@ -54,13 +54,12 @@ def pull(
         SyncError: the platform does not answer, or no slot is free (A8). The walk goes on at the
             same page next time.
     """
-    client = workspace.client(deadline=deadline)
     walk, _ = Walk.objects.get_or_create(
         workspace=workspace, finished_at=None, defaults={"started_at": timezone.now()}
     )
     before = None
     while walk.finished_at is None:
-        items, is_last = _page(workspace, client, walk, size)
+        items, is_last = _page(workspace, walk, size, deadline)
         if items and items == before:  # a platform that does not know `page` would never end
             raise TransientError(
                 f"page {walk.page} of the list repeats the one before", unclear=False
@@ -72,13 +71,16 @@ def pull(
     doorbell.ring(QUEUE, workspace.pk)
 
 
-def _page(workspace: Workspace, client: Client, walk: Walk, size: int) -> tuple[list[Item], bool]:
+def _page(
+    workspace: Workspace, walk: Walk, size: int, deadline: float | None
+) -> tuple[list[Item], bool]:
     with slots.hold(workspace) as held:
         if not held.count:
             raise TransientError(
                 "the workers use all calls that the workspace allows", unclear=False
             )
-        items, is_last, *_ = client.property_page(walk.page, size=size)
+        with workspace.calling(deadline=deadline) as client:
+            items, is_last, *_ = client.property_page(walk.page, size=size)
     return [item for item in clean(items)[0] if _fits(item, workspace)], is_last
 
 

@@ -53,14 +53,13 @@ def push(
         return holder.end(plan.waits(now + PARENT_WAIT, WaitReason.PARENT))
     one = _Push(holder, workspace, earlier, clock)
     try:
-        outcome = one.run(workspace.client())
+        with workspace.calling() as client:
+            return one.run(client)
     except RejectedError as error:
         return one.refused(error)
     except (TransientError, AuthError, NotFoundError) as error:
         # NotFoundError: it was there when we read it, and the next read says what to do.
         return one.delayed(error)
-    workspace.answered()
-    return outcome
 
 
 @dataclass
@@ -189,7 +188,6 @@ class _Push:
     def delayed(self, error: TransientError | AuthError | NotFoundError) -> str:
         """End a row at which a call failed that may succeed later."""
         now, workspace = self.clock(), self.workspace
-        workspace.pause_for(error, now)
         return self.holder.end(
             plan.delayed(
                 self.row,

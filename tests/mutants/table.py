@@ -23,6 +23,7 @@ MACHINE = "tests/properties/test_push_machine.py"
 MESSAGES = "tests/orders/test_outgoing_messages.py"
 OUTAGE = "tests/properties/test_outage.py"
 OUTGOING = "tests/crm_sync/test_outgoing.py"
+PAUSES = "tests/orders/test_pauses.py"
 PLACING = "tests/orders/test_placement_queue.py"
 POISON = "tests/properties/test_poison.py"
 PUSH = "tests/properties/test_push.py"
@@ -315,6 +316,14 @@ MUTANTS = (
         "False",
         (DRAINS,),
         (SQLITE,),
+    ),
+    Mutant(
+        "the answer to a call from before a pause ends the pause (I11)",
+        "crm_sync/models",
+        "Pausing.calling",
+        "A(paused_until=known)",
+        "A()",
+        (PAUSES,),
     ),
     Mutant(
         "a platform that is down is asked again at once (I11)",
