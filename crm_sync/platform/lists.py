@@ -25,12 +25,14 @@ class Page(NamedTuple):
 
 
 def page(document: Any) -> Page:
-    """Return what a page says.
+    """Return what a page says; one that says that there are no entries may leave their list out.
 
     Raises:
         TransientError: it holds no list.
     """
     listed = _named(document, "content")
+    if listed is None and isinstance(document, dict) and document.get("totalElements") == 0:
+        listed = []
     items = documents(listed)
     envelope = document if isinstance(document, dict) else {}
     total = envelope.get("totalElements")

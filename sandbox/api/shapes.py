@@ -50,12 +50,24 @@ def shaped(answer: Answer, operation: Operation, positions: Positions) -> Answer
         }
     if positions["ids"] == "number":
         value = _ids(value, IDS, _number)
+    if positions["emptyMembers"] == "omitted":
+        value = _without_empty(value)
     return replace(answer, value=value)
 
 
 def given(body: Document, positions: Positions) -> Document:
     """A request's body with its ids as texts, also where they came as numbers."""
     return _ids(body, IDS_GIVEN, _text) if positions["ids"] == "number" else body
+
+
+def _without_empty(value: Any) -> Any:
+    """The value without its empty members; one of which nothing else is left is empty, too."""
+    if isinstance(value, list):
+        return [_without_empty(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {name: one if name in AS_WRITTEN else _without_empty(one) for name, one in value.items()}
+    return {name: one for name, one in kept.items() if one not in (None, "", [], {})}
 
 
 def _ids(value: Any, names: set[str], turn: Callable[[Any], Any]) -> Any:

@@ -43,6 +43,8 @@ unknownFields §4.6 dropped refused
     what becomes of a property field that is not in the table
 product A38 optional required
     whether `product` must be given to list materials
+emptyMembers §2 shown omitted
+    whether answers show members that are empty: null, "", [] and {}
 merge A10 deep shallow
     how the four merged objects are merged, and what stands in them
 """
@@ -57,6 +59,7 @@ PLATFORMS: dict[str, dict[str, str]] = {
     "brief": {
         **{"orderDetail": "brief", "placed": "id", "changed": "204", "created": "empty"},
         **{"updated": "204", "configured": "empty", "noWebhook": "204", "errors": "text"},
+        "emptyMembers": "omitted",
     },
     "odd": {
         **{"ids": "number", "items": "items", "addresses": "relative", "merge": "shallow"},

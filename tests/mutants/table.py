@@ -5,6 +5,7 @@ from dataclasses import dataclass
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 TEXT = ""
 
+ANSWERS = "tests/orders/test_order_answers.py"
 API = "tests/crm_sync/api/test_api.py"
 API_ORDERS = "tests/orders/api/test_orders.py"
 CHANGES = "tests/orders/test_order_changes_admin.py"
@@ -26,12 +27,14 @@ OUTGOING = "tests/crm_sync/test_outgoing.py"
 PAUSES = "tests/orders/test_pauses.py"
 PLACING = "tests/orders/test_placement_queue.py"
 POISON = "tests/properties/test_poison.py"
+PULL = "tests/properties/test_pull.py"
 PUSH = "tests/properties/test_push.py"
 RESTORED = "tests/journeys/test_restored.py"
 ROUTES = "tests/test_api_routes.py"
 RUNNER = "tests/crm_sync/test_runner.py"
 SOURCES = "tests/properties/sources/test_worker.py"
 TICKER = "tests/crm_sync/test_ticker.py"
+TIES = "tests/orders/test_ties.py"
 SECOND_FACTOR = "tests/crm_sync/test_second_factor.py"
 WRONG_SECRETS = "tests/crm_sync/test_wrong_secrets.py"
 
@@ -789,5 +792,38 @@ MUTANTS = (
         "Q()",
         (f"{FORGET}::test_states_keys_and_what_waits_are_left_and_counted",),
         (SQLITE,),
+    ),
+    Mutant(
+        "a 503 to the POST of an order says that nothing was ordered (I9)",
+        "crm_sync/platform/responses.py",
+        "read_answer",
+        "A != 429",
+        "A not in (429, 503)",
+        (ANSWERS,),
+    ),
+    Mutant(
+        "a list that we emptied is not empty where the answer leaves it out (I4)",
+        "properties/pull",
+        "_completed",
+        "{path: None for path, value in A.items() if value in ([], {})}",
+        "{}",
+        (f"{PUSH}::test_a_list_that_we_emptied_is_empty_where_answers_leave_empty_members_out",),
+    ),
+    Mutant(
+        "a reference that changed in the list is not read (I28)",
+        "properties/pull",
+        "_must_read",
+        "not equal(REFERENCE, A, B)",
+        "False",
+        (f"{PULL}::test_a_reference_that_changes_in_the_list_is_read_at_once",),
+    ),
+    Mutant(
+        "an order is tied to a property by its reference before its id (A43)",
+        "orders/mirror/rows.py",
+        "find_property",
+        "A.filter(platform_id=B).first() if B else None",
+        "None if A.filter(object_reference_id=reference).exists()"
+        " else A.filter(platform_id=B).first() if B else None",
+        (TIES,),
     ),
 )

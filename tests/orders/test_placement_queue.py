@@ -124,6 +124,20 @@ def test_what_another_window_has_changed_is_not_confirmed(box, workspace, ready)
     assert (state(ready), sent(box)) == (State.READY, 0)
 
 
+def test_what_is_answered_with_503_is_uncertain_and_no_worker_sends_it_again(
+    box, workspace, ready, drain_all
+):
+    fault = {"fault": "UNAVAILABLE", "method": "POST", "path": "/v1/orders", "times": 1}
+    box.faults.set({"rules": [fault]})
+    confirm(ready)
+    assert drain(workspace) == {"sent": 1}
+    assert (state(ready), sent(box), ready.due_at) == (State.UNCERTAIN, 1, None)
+    Workspace.objects.update(paused_until=None, pauses=0, problem="")
+    drain_all()
+    assert not confirm(ready)
+    assert (state(ready), sent(box), len(box.workspace.orders)) == (State.UNCERTAIN, 1, 0)
+
+
 def test_what_is_taken_back_in_time_is_not_sent(box, workspace, ready):
     confirm(ready)
     assert take_back(ready)

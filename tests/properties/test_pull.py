@@ -81,6 +81,23 @@ def test_a_change_that_the_list_shows_is_read_at_once_and_any_other_within_a_day
     assert Change.objects.get(path="numberOfRooms").origin == "PLATFORM"
 
 
+def test_a_reference_that_changes_in_the_list_is_read_at_once(box, workspace, stock, drain_all):
+    unnamed = put(box, 30)
+    box.workspace.properties[unnamed].pop("objectReferenceId")
+    walk(workspace)
+    drain_all()
+    box.edit_property(stock[1], {"objectReferenceId": "Q-1"})
+    box.edit_property(unnamed, {"objectReferenceId": "Q-30"})
+    box.workspace.properties[stock[2]].pop("objectReferenceId")
+    box.calls.clear()
+    assert walk(workspace).asked == 3
+    drain_all()
+    found = dict(Property.objects.values_list("platform_id", "object_reference_id"))
+    assert (found[stock[1]], found[unnamed]) == ("Q-1", "Q-30")
+    assert "objectReferenceId" not in Property.objects.get(platform_id=stock[2]).observed
+    assert walk(workspace).asked == 0
+
+
 def test_a_walk_that_is_stopped_goes_on_at_its_page(box, workspace, stock, drain_all):
     steps = pull(workspace, size=10)
     next(steps)

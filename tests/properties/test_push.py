@@ -651,6 +651,28 @@ def test_a_list_that_was_cleared_is_in_sync_though_the_answer_says_nothing(
     assert not row.observed.get("videoLinks")
 
 
+def test_a_list_that_we_emptied_is_empty_where_answers_leave_empty_members_out(box, row, drain_all):
+    links = [{"url": "https://example.com/tour"}]
+    edit(row, {"videoLinks": links, "customFields": {"a": "b"}}, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    box.switches["emptyMembers"] = "omitted"
+    edit(row, {"videoLinks": [], "customFields": {}}, origin="ADMIN", now=now())
+    box.calls.clear()
+    assert drain_all() == {"properties": {"pushed": 1}}
+    assert [call[0] for call in box.calls] == ["GET", "PATCH"]
+    assert (remote(box)[0]["videoLinks"], remote(box)[0]["customFields"]) == ([], {})
+    row.refresh_from_db()
+    assert (row.problem, row.due_at, row.inflight) == ({}, None, {})
+    assert {"videoLinks", "customFields"}.isdisjoint(row.observed)
+    # A link that somebody adds there now is theirs, and no conflict with the one that we removed.
+    box.edit_property(row.platform_id, {"videoLinks": links})
+    Property.objects.update(due_at=now())
+    drain_all()
+    row.refresh_from_db()
+    assert (row.desired["videoLinks"], Conflict.objects.count()) == (links, 0)
+
+
 def test_a_creation_that_is_answered_without_a_body_is_read_by_its_reference(
     box, workspace, between, drain_all
 ):

@@ -252,6 +252,19 @@ def test_a38_materials_may_need_a_product(box, client):
         assert client.get(f"{path}?product=GROUND_PHOTO").status_code == 200
 
 
+def test_2_empty_members_may_be_left_out_of_answers(box, client):
+    emptied = {"videoLinks": [], "address": {}, "customFields": {"note": ""}}
+    shown = client.patch(ONE, json=emptied).json()
+    assert shown | emptied == shown
+    turn(box, emptyMembers="omitted")
+    read = client.get(ONE).json()
+    assert read == {name: one for name, one in shown.items() if one not in ([], {})}
+    assert read["customFields"] == {"note": ""}
+    box.workspace.users.clear()
+    page = client.get("/v1/users").json()
+    assert page == {"totalElements": 0, "totalPages": 0, "first": True, "last": True}
+
+
 def test_a10_merged_objects_may_be_merged_shallow(box, client):
     turn(box, merge="shallow")
     after = client.patch(ONE, json={"prices": {"rent": {"net": 1450}}}).json()
