@@ -89,7 +89,7 @@ def edit(
                 history.record(
                     property_, before, real, origin=origin, actor=actor, note=note, now=now
                 )
-                history.close_conflicts(property_, set(real), actor=actor, now=now)
+                history.close_conflicts(property_, real, origin=origin, actor=actor, now=now)
         property_.refresh_from_db()
         if done:
             doorbell.ring(QUEUE, property_.workspace_id)

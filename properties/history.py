@@ -7,6 +7,7 @@ from django.contrib.auth.models import AbstractBaseUser
 
 from crm_sync.models import Workspace
 from properties import merge
+from properties.catalog import equal
 from properties.merge import Clash, Leaves
 from properties.models import Change, Conflict, Property
 from properties.models.change import Origin
@@ -69,11 +70,24 @@ def note_conflicts(row: Property, clashes: Iterable[Clash], policy: str, *, now:
 
 
 def close_conflicts(
-    property_: Property, paths: set[str], *, now: datetime, actor: AbstractBaseUser | None = None
+    property_: Property,
+    values: Leaves,
+    *,
+    origin: Origin,
+    now: datetime,
+    actor: AbstractBaseUser | None = None,
 ) -> None:
-    """Close open conflicts at fields that somebody edited, or where both sides agree by now."""
-    if paths:
-        open_ones = Conflict.objects.filter(real_estate_property=property_, decision="")
-        open_ones.filter(path__in=paths).update(
-            decision=Conflict.Decision.OURS, decided_by=actor, decided_at=now
+    """Close open conflicts at fields that somebody edited, or where both sides agree by now.
+
+    Args:
+        values: what we want now, by leaf. Where it is their value, both agree.
+        origin: who brought that about; the platform only where it holds these values.
+    """
+    open_ones = Conflict.objects.filter(real_estate_property=property_, decision="")
+    for conflict in open_ones.filter(path__in=values) if values else ():
+        is_theirs = equal(conflict.path, values[conflict.path], conflict.theirs)
+        agree = is_theirs or origin == Origin.PLATFORM
+        decision = Conflict.Decision.AGREED if agree else Conflict.Decision.OURS
+        open_ones.filter(pk=conflict.pk).update(
+            decision=decision, origin=origin, decided_by=actor, decided_at=now
         )

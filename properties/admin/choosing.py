@@ -83,7 +83,9 @@ def closed_meanwhile(row: Property, found: list[Conflict], posted: QueryDict) ->
     keys = [key for key in shown - open_ones if key.isdecimal() and len(key) < 19]
     gone = Conflict.objects.filter(real_estate_property=row, pk__in=keys).order_by("path")
     for conflict in gone.select_related("decided_by"):
-        if conflict.decided_by:
+        if conflict.decision == Decision.AGREED:
+            yield f"{label(conflict.path)}: both sides agree by now ({conflict.who})."
+        elif conflict.decided_by:
             whose = conflict.get_decision_display().lower()
             yield f"{label(conflict.path)}: {conflict.decided_by} decided it meanwhile ({whose})."
         else:

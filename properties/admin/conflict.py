@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.access import within
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
-from crm_sync.admin.ui.cells import badge, link, page_at, shortened
+from crm_sync.admin.ui.cells import badge, link, page_at, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
@@ -41,6 +41,7 @@ class ConflictAdmin(ReadOnlyAdmin):
     )
     list_display = ("field", "ours_", "theirs_", "base_", "decision_", "since")
     list_display_links = None
+    list_select_related = ("decided_by",)
     list_filter = (("decision", ChoicesDropdownFilter),)
     search_fields = ("path", "real_estate_property__object_reference_id")
     search_help_text = "Reference or field"
@@ -67,9 +68,10 @@ class ConflictAdmin(ReadOnlyAdmin):
 
     @display(description="decision", ordering="decision")
     def decision_(self, conflict: Conflict) -> SafeString:
-        """Show whose value stands."""
+        """Show whose value stands, and who ended it."""
         decided = Decision(conflict.decision)
-        return badge(decided.label, TONES.get(decided, "muted"))
+        state = badge(decided.label, TONES.get(decided, "muted"))
+        return two_lines(state, conflict.who) if conflict.who else state
 
     since = moment_column("since", "created_at")
 

@@ -138,6 +138,6 @@ def _event(conflict: Conflict, now: datetime) -> dict[str, Any]:
         "when": moment(conflict.created_at, now),
         "name": label(path),
         "values": [worded(path, v) for v in (conflict.base, conflict.ours, conflict.theirs)],
-        "who": str(conflict.decided_by) if conflict.decided_by else "",
+        "who": conflict.who,
         "state": badge(conflict.get_decision_display(), tone),
     }

@@ -5,6 +5,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from properties.models.change import Origin
+
 
 class Conflict(models.Model):
     """Kept for ever, decided or not: nobody's edit disappears without a trace (I4)."""
@@ -16,6 +18,7 @@ class Conflict(models.Model):
         OURS = "OURS", "Ours"
         THEIRS = "THEIRS", "Theirs"
         BOTH = "BOTH", "From both"  # some members ours, some theirs
+        AGREED = "AGREED", "Both agree"  # one side took the value of the other
 
     real_estate_property = models.ForeignKey("properties.Property", on_delete=models.CASCADE)
     path = models.CharField("field", max_length=300)
@@ -25,6 +28,10 @@ class Conflict(models.Model):
     decision = models.CharField(max_length=6, choices=Decision, default=Decision.OPEN, blank=True)
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    # What ended it, where that was an edit of the field or a read in which both sides agree.
+    origin = models.CharField(
+        max_length=10, choices=Origin, blank=True, default="", db_default="", editable=False
     )
     decided_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
@@ -40,3 +47,8 @@ class Conflict(models.Model):
 
     def __str__(self) -> str:
         return f"{self.path} of property {self.real_estate_property_id}"
+
+    @property
+    def who(self) -> str:
+        """Who ended it: one of our people, else the side or the program that did; "" for a rule."""
+        return str(self.decided_by) if self.decided_by else str(self.get_origin_display())

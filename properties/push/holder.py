@@ -114,7 +114,9 @@ def _keep(seen: Observation, row: Property) -> None:
     changes = {path: value for path, value in seen.adopted.items() if path not in READ_ONLY}
     before = merge.leaves(row.desired)
     history.record(row, before, changes, origin=Origin.PLATFORM, now=seen.at)
-    history.close_conflicts(row, seen.agreed, now=seen.at)
+    ours = merge.leaves(seen.columns.get("desired", row.desired))
+    agreed = {path: ours.get(path) for path in seen.agreed}
+    history.close_conflicts(row, agreed, origin=Origin.PLATFORM, now=seen.at)
     history.note_conflicts(row, seen.clashes, seen.policy, now=seen.at)
 
 

@@ -195,7 +195,7 @@ def test_a_conflict_that_both_sides_settled_meanwhile_says_so(box, row, admin_cl
     Property.objects.update(due_at=now())
     drain_all()
     page = admin_client.post(address(row), posted | {"decision": "CHOSEN"})
-    assert said(page)[0] == "Title: nothing is to be decided any more."
+    assert said(page)[0] == "Title: both sides agree by now (Platform)."
 
 
 def test_who_decides_on_values_that_have_just_changed_changes_nothing(row):

@@ -726,8 +726,25 @@ def test_with_policy_ask_a_conflict_waits_for_a_person(box, row, workspace, drai
     drain_all()
     conflict.refresh_from_db()
     row.refresh_from_db()
-    assert (conflict.decision, row.problem) == ("OURS", {})
+    assert (conflict.decision, conflict.who, row.problem) == ("OURS", "Admin", {})
     assert remote(box)[0]["title"] == "Agreed"
+
+
+@pytest.mark.parametrize(("origin", "who"), [("ADMIN", "agent"), ("FEED", "Feed")])
+def test_a_question_that_an_edit_ends_with_their_value_says_that_both_agree_and_by_whom(
+    box, row, drain_all, django_user_model, origin, who
+):
+    Workspace.objects.update(conflict_policy="ask")
+    box.edit_property(row.platform_id, {"title": "Theirs"})
+    set_title(row, "Ours")
+    drain_all()
+    person = django_user_model.objects.create(username="agent") if origin == "ADMIN" else None
+    edit(row, {"title": "Theirs"}, origin=origin, actor=person, now=now())
+    drain_all()
+    row.refresh_from_db()
+    ended = Conflict.objects.get()
+    assert (ended.decision, ended.who, row.problem) == ("AGREED", who, {})
+    assert (ended.ours, ended.theirs) == ("Ours", "Theirs")
 
 
 def test_a_question_that_both_sides_have_settled_is_asked_no_longer(box, row, drain_all):
@@ -740,7 +757,8 @@ def test_a_question_that_both_sides_have_settled_is_asked_no_longer(box, row, dr
     due_now(Property.objects.all())
     drain_all()
     row.refresh_from_db()
-    assert (Conflict.objects.get().decision, row.problem) == ("OURS", {})
+    ended = Conflict.objects.get()
+    assert (ended.decision, ended.who, row.problem) == ("AGREED", "Platform", {})
 
 
 def test_a_question_about_a_cleared_characteristic_ends_when_they_clear_it_too(box, row, drain_all):
@@ -756,7 +774,8 @@ def test_a_question_about_a_cleared_characteristic_ends_when_they_clear_it_too(b
     due_now(Property.objects.all())
     drain_all()
     row.refresh_from_db()
-    assert (Conflict.objects.get().decision, row.problem) == ("OURS", {})
+    ended = Conflict.objects.get()
+    assert (ended.decision, ended.who, row.problem) == ("AGREED", "Platform", {})
 
 
 def test_with_policy_platform_wins_theirs_is_taken_and_ours_kept_in_the_conflict(
