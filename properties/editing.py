@@ -65,7 +65,7 @@ def edit(
     Raises:
         Invalid: nothing was changed. The faults name each field; for a path that is no leaf, they
             name the leaf that holds it.
-        Outdated: it is at another revision, or was when we wrote.
+        Outdated: it is at another revision, or was when we wrote; the instance is as it is now.
     """
     cleaned = {path: clean(value)[0] for path, value in changes.items()}
     while True:

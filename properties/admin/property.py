@@ -31,6 +31,7 @@ from properties.admin.pictures import give_pictures, titled
 from properties.admin.property_page import form_parts, moving_parts, offered_actions
 from properties.admin.sync_tab import state_badge
 from properties.catalog import label
+from properties.editing import Outdated
 from properties.forms import PropertyForm
 from properties.forms.values import choice_name
 from properties.models import Batch, Property
@@ -165,16 +166,19 @@ class PropertyAdmin(ExportActions, ScopedAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show or save the page; the one race that is left becomes a message."""
-        try:
-            response: HttpResponse = super().changeform_view(
-                request, object_id, form_url, extra_context
-            )
-        except IntegrityError:
-            text = "Somebody created this reference at this very moment: edit theirs instead."
-            self.message_user(request, text, messages.ERROR)
-            return HttpResponseRedirect("../")
-        return response
+        """Show or save the page; it is compared once more if somebody else was faster (I1)."""
+        while True:
+            try:
+                response: HttpResponse = super().changeform_view(
+                    request, object_id, form_url, extra_context
+                )
+            except Outdated:
+                continue
+            except IntegrityError:
+                text = "Somebody created this reference at this very moment: edit theirs instead."
+                self.message_user(request, text, messages.ERROR)
+                return HttpResponseRedirect("../")
+            return response
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any

@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import Any
 
+from django.utils import timezone
+
 from crm_sync import registry
 from crm_sync.admin.ui.cells import moment
 from crm_sync.admin.ui.delays import row_delay
@@ -10,8 +12,11 @@ from crm_sync.hooks.actions import PropertyAction
 from crm_sync.hooks.sections import Section
 from properties.admin.from_feed import from_feed_section
 from properties.admin.sync_tab import state_badge, sync_tab
+from properties.admin.words import worded
+from properties.catalog import label
 from properties.forms import PropertyForm
 from properties.forms.page import general_problems, page_tabs
+from properties.forms.question import MINE, THERE, Question, newer
 from properties.models.property import ProblemKind
 
 
@@ -24,6 +29,31 @@ def form_parts(form: PropertyForm) -> dict[str, Any]:
         "shown_input": form["shown"] if "shown" in form.fields else None,
         "first_wrong_tab": wrong[0].slug if wrong else "",
         "general_problems": general_problems(form),
+        "questions": [_question(one, form.instance) for one in form.questions],
+    }
+
+
+def _question(question: Question, row: Any) -> dict[str, Any]:
+    """Return what the page asks about a field that somebody else changed meanwhile."""
+    last = newer(row, question.leaf)
+    return {
+        "name": label(question.leaf),
+        "who": last.who,
+        "when": moment(last.at, timezone.now()) if last.at else "",
+        "members": [
+            {
+                "name": member.name,
+                "field": name,
+                "before": worded(member.path, member.base),
+                "sides": [
+                    {"value": MINE, "title": "Yours", "chosen": side == MINE}
+                    | {"text": worded(member.path, member.ours)},
+                    {"value": THERE, "title": "There now", "chosen": side == THERE}
+                    | {"text": worded(member.path, member.theirs)},
+                ],
+            }
+            for name, member, side in question.sides
+        ],
     }
 
 

@@ -1,7 +1,8 @@
 """What somebody changed on the page of a property, as leaves for `editing.edit`.
 
-The page carries what it showed, signed. So only what a person touched is applied, and what somebody
-else changed meanwhile is neither lost nor put back.
+The page carries what it showed, signed. So only what a person touched is applied. Where somebody
+else changed the same leaf, the person sees both values and chooses. It is written on the condition
+that the revision is the one that was compared.
 """
 
 from datetime import datetime
@@ -24,12 +25,13 @@ from properties import merge
 from properties.catalog import READ_ONLY, Fault, Kind, equal, find, label, leaf_of, new_faults
 from properties.editing import create, edit
 from properties.forms import assembly, layout
-from properties.forms.inputs import Input, as_text
+from properties.forms.inputs import Input
 from properties.forms.layout import REFERENCE
+from properties.forms.question import Question, newer
 from properties.forms.values import unit
 from properties.models import Change, Property
 
-SHOWN = "shown"  # the hidden input with the document that the page showed
+SHOWN = "shown"  # the hidden input with what the page showed
 WORKSPACE = "workspace"
 
 
@@ -51,6 +53,7 @@ class PropertyForm(forms.Form):
         self.instance = instance or Property()
         self.creating = instance is None
         self.changes: dict[str, Any] = {}  # leaf to new value, once the form is valid
+        self.questions: list[Question] = []  # about leaves that somebody else changed meanwhile
         self.document = self._document_shown()
         self.layout = layout.tabs(self.document)
         self._add_keys()
@@ -63,9 +66,18 @@ class PropertyForm(forms.Form):
 
         Raises:
             IntegrityError: somebody created the same reference at this very moment.
+            Outdated: somebody changed the property since the form compared itself with it; nothing
+                was saved. A new form on the property as it is now says what that means.
         """
         if not self.creating:
-            edit(self.instance, self.changes, origin=Change.Origin.ADMIN, now=now, actor=actor)
+            edit(
+                self.instance,
+                self.changes,
+                origin=Change.Origin.ADMIN,
+                now=now,
+                actor=actor,
+                revision=self.instance.revision,
+            )
             return self.instance
         return create(
             self.cleaned_data[WORKSPACE],
@@ -90,14 +102,16 @@ class PropertyForm(forms.Form):
     def _document_shown(self) -> dict[str, Any]:
         """Return what the page showed; before it was posted, what is stored."""
         self.is_forged = False
+        self.asked: dict[str, list[Any]] = {}  # by leaf, both values that the page asked about
         if not self.is_bound or self.creating:
             return dict(self.instance.desired)
         try:
-            shown: dict[str, Any] = _signer(self.instance).unsign_object(self.data.get(SHOWN, ""))
+            shown = _signer(self.instance).unsign_object(self.data.get(SHOWN, ""))
         except signing.BadSignature:
             self.is_forged = True
             return dict(self.instance.desired)
-        return shown
+        self.asked = shown["asked"]
+        return dict(shown["document"])
 
     def _add_keys(self) -> None:
         """Add what identifies the property: to be chosen on creation only."""
@@ -109,10 +123,14 @@ class PropertyForm(forms.Form):
                 widget=UnfoldAdminSelectWidget(),
             )
         else:
-            signed = _signer(self.instance).sign_object(self.document, compress=True)
             self.fields[SHOWN] = forms.CharField(
-                required=False, initial=signed, widget=forms.HiddenInput
+                required=False, initial=self._signed(), widget=forms.HiddenInput
             )
+
+    def _signed(self) -> str:
+        """Return what the page shows, for its hidden input."""
+        shown = {"document": self.document, "asked": self.asked}
+        return _signer(self.instance).sign_object(shown, compress=True)
 
     def _add_inputs(self) -> None:
         prices = self.document.get("prices")
@@ -157,14 +175,20 @@ class PropertyForm(forms.Form):
         stored = merge.leaves(self.instance.desired)
         shown = merge.leaves(self.document)
         for leaf, (touched, removed) in self._touched().items():
-            if not equal(leaf, stored.get(leaf), shown.get(leaf)):
-                self._refuse_overwriting(leaf, stored.get(leaf), list(touched))
-            elif not self.errors.keys() & touched.keys():
-                made = assembly.assemble(leaf, stored.get(leaf), touched, removed)
-                if not self._refuse_pairs(leaf, touched, removed):
-                    self._check(leaf, made, stored.get(leaf))
-                if not equal(leaf, made.value, stored.get(leaf)):
-                    self.changes[leaf] = made.value
+            if self.errors.keys() & touched.keys() or self._refuse_pairs(leaf, touched, removed):
+                continue
+            was, there = shown.get(leaf), stored.get(leaf)
+            made = assembly.assemble(leaf, was, touched, removed)
+            if not equal(leaf, there, was) and not equal(leaf, made.value, there):
+                question = self._question(leaf, made.value, was, there)
+                if not question.is_answered:
+                    self._ask(question, next(iter(touched), None))
+                    continue
+                made = assembly.Assembled(question.answer)
+            self._check(leaf, made, there)
+            if not equal(leaf, made.value, there):
+                self.changes[leaf] = made.value
+        self._carry()
         return self.cleaned_data
 
     def _touched(self) -> dict[str, tuple[dict[str, Any], set[int]]]:
@@ -228,23 +252,29 @@ class PropertyForm(forms.Form):
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return path or None
 
-    def _refuse_overwriting(self, leaf: str, now_there: Any, touched: list[str]) -> None:
-        """Say that somebody else was faster, and what stands there now."""
-        text = f"it is {as_text(now_there)} now" if now_there is not None else "it is empty now"
-        message = f"{label(leaf)}: somebody changed it while this page was open; {text}. "
-        if leaf not in self.fields:
-            self.add_error(
-                touched[0] if touched else None, message + "Reload the page to continue from there."
-            )
-            return
-        self.add_error(leaf, message + "Save again to replace it.")
-        # The person has seen the newer value: saving once more is a decision.
-        agreed = merge.changed(self.document, {leaf: now_there})
-        data = cast(QueryDict, self.data).copy()
-        data[SHOWN] = _signer(self.instance).sign_object(agreed, compress=True)
-        self.data = data
+    def _question(self, leaf: str, mine: Any, shown: Any, there: Any) -> Question:
+        """Return the question about a leaf; with its answer, if the page put it so."""
+        asked = self.asked.get(leaf)
+        is_same = asked is not None and merge.same_json(asked, [mine, there])
+        return Question(leaf, mine, shown, there, self.data if is_same else None)
+
+    def _ask(self, question: Question, touched: str | None) -> None:
+        """Say at the input that somebody else was faster; the page shows both values."""
+        self.questions.append(question)
+        who = newer(self.instance, question.leaf).who
+        text = f"{who} changed this while the page was open. Choose above which value is saved."
+        name = question.leaf if question.leaf in self.fields else touched
+        self.add_error(name, text if name else f"{label(question.leaf)}: {text}")
+
+    def _carry(self) -> None:
+        """Let the page say which values it asked about, so that an answer is about these."""
+        self.asked |= {one.leaf: [one.mine, one.there] for one in self.questions}
+        if self.questions:
+            data = cast(QueryDict, self.data).copy()
+            data[SHOWN] = self._signed()
+            self.data = data
 
 
 def _signer(property_: Property) -> signing.Signer:
     """Sign for this property only, so that no page can be posted to another one."""
-    return signing.Signer(salt=f"properties.form.{property_.pk}")
+    return signing.Signer(salt=f"properties.form.asked.{property_.pk}")

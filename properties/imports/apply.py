@@ -1,6 +1,6 @@
 """Applies the records of a feed: a property is created, changed, or left as it is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -11,7 +11,8 @@ from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
 from properties.catalog import Fault, equal
-from properties.editing import Invalid, edit, faults
+from properties.difference import short
+from properties.editing import Invalid, Outdated, edit, faults
 from properties.feeds import Line, Record, Refusal
 from properties.imports import analyze, bulk_create, missing
 from properties.imports.bulk_create import NewProperty
@@ -39,6 +40,7 @@ class Taking:
 
     Args:
         feed: whose full feed it is, as `Property.fed_by` holds it; None for a table.
+        seen_at: when the preview began that a person has released; None where there was none.
     """
 
     def __init__(
@@ -49,16 +51,20 @@ class Taking:
         *,
         now: datetime,
         dry_run: bool,
+        seen_at: datetime | None = None,
     ) -> None:
         self._workspace = workspace
         self._feed = feed
         self._report = report
         self._now = now
         self._dry_run = dry_run
+        self._seen_at = seen_at
+        self._unseen: dict[tuple[int, str], Change] = {}
 
     def take(self, lines: list[Line]) -> Iterator[Report]:
         """Apply items of different references in their order; neighbouring new ones at once."""
         known = self._known(lines)
+        self._unseen = self._changed_since(known.values())
         fresh: list[_Item] = []
         for line in lines:
             item = None if line.kind == "same" else line.item()
@@ -88,6 +94,19 @@ class Taking:
         rows = Property.objects.filter(workspace=here, object_reference_id__in=references)
         rows = rows.defer("observed", "inflight")
         return {row.object_reference_id: row for row in rows}
+
+    def _changed_since(self, rows: Iterable[Property]) -> dict[tuple[int, str], Change]:
+        """Return what others changed after the preview, by property and leaf."""
+        if self._seen_at is None:
+            return {}
+        keys = [row.pk for row in rows]
+        found = Change.objects.filter(real_estate_property__in=keys, at__gte=self._seen_at)
+        found = found.exclude(origin__in=(Change.Origin.FEED, Change.Origin.MISSING))
+        return {
+            (change.real_estate_property_id, part.path): part
+            for change in found.select_related("actor").order_by("revision", "pk")
+            for part in change.parts()
+        }
 
     def _take_fresh(self, items: list[_Item]) -> Iterator[Report]:
         good = []
@@ -120,6 +139,7 @@ class Taking:
                 if row is None:
                     self._create([one])
                 else:
+                    self._unseen |= self._changed_since([row])
                     self._revise(row, one)
 
     def _create(self, items: list[_Item]) -> None:
@@ -134,19 +154,29 @@ class Taking:
             self._set_aside(one.line)
 
     def _revise(self, row: Property, item: _Item) -> None:
-        """Apply a record to a property that exists."""
+        """Apply a record to a property that exists, at the revision that it was compared with."""
+        while True:
+            try:
+                self._revise_as_read(row, item)
+            except Outdated:
+                self._unseen |= self._changed_since([row])
+            else:
+                return
+
+    def _revise_as_read(self, row: Property, item: _Item) -> None:
+        """Apply a record; raises `Outdated` with the row as it is now if somebody was faster."""
         changes, changed = _changes(row, item.record)
-        if changed and item.record.parts and not self._dry_run:
-            row.refresh_from_db()  # cells change the values that it has now
-            changes, changed = _changes(row, item.record)
         before = leaves(row.desired)
         memory = self._memory(item, row.leftover)
         try:
+            if unseen := self._unseen_faults(row, changed, changes, before):
+                raise Invalid(unseen)
             if self._dry_run:
                 _check({path: changes[path] for path in changed}, before)
             elif changed or memory:
                 with transaction.atomic():
-                    edit(row, changes, origin=Change.Origin.FEED, now=self._now)
+                    by = Change.Origin.FEED
+                    edit(row, changes, origin=by, now=self._now, revision=row.revision)
                     if memory:
                         self._rows.filter(pk=row.pk).update(**memory)
         except Invalid as error:
@@ -160,6 +190,21 @@ class Taking:
         else:
             self._report.unchanged.add(item.record.reference)
         self._set_aside(item.line)
+
+    def _unseen_faults(
+        self, row: Property, changed: list[str], changes: Leaves, before: Leaves
+    ) -> list[Fault]:
+        """Say which fields have values that whoever released the preview has not seen."""
+        found = [self._unseen[row.pk, path] for path in changed if (row.pk, path) in self._unseen]
+        return [
+            Fault(
+                change.path,
+                f"{change.who or change.get_origin_display()} changed it after the preview:"
+                f" it is {short(before.get(change.path))} now, and the file says"
+                f" {short(changes[change.path])}. Import the file again to decide",
+            )
+            for change in found
+        ]
 
     def _new_memory(self, item: _Item) -> dict[str, Any]:
         """Return the same for a new property: the same columns whatever was said."""

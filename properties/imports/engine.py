@@ -53,6 +53,7 @@ def import_feed(
     skip: int = 0,
     refused: int = 0,
     batch_size: int = CHUNK,
+    seen_at: datetime | None = None,
 ) -> Iterator[Report]:
     """Import every record of a feed file; yield the report as it grows.
 
@@ -71,6 +72,8 @@ def import_feed(
         skip: how many records of the file were handled before; the report leaves them out.
         refused: how many of them were refused.
         batch_size: how many records are handled between two yields at most.
+        seen_at: when the preview began that a person has released. A record that would replace
+            what somebody else changed since then is refused, with both values.
 
     Raises:
         NotAFeed: it is no feed or breaks off; nothing was written.
@@ -90,7 +93,8 @@ def import_feed(
             raise Stopped(path, report)
         if feed and not dry_run:
             last_feed.forget(workspace, feed)
-        taking = Taking(workspace, feed.fed_by if feed else None, report, now=now, dry_run=dry_run)
+        fed_by = feed.fed_by if feed else None
+        taking = Taking(workspace, fed_by, report, now=now, dry_run=dry_run, seen_at=seen_at)
         for lines in spool.chunks(batch_size):
             yield from taking.take(lines[skip:])
             skip = max(0, skip - len(lines))

@@ -187,7 +187,7 @@ class _Slice:
         """
         number, begun = 0, time.monotonic()
         profile = profile_for(self.row.workspace, self.row.path, self.row.sender)
-        self.row.preview = {"profile": asdict(profile)}
+        self.row.preview = {"profile": asdict(profile), "seen_at": self.clock().isoformat()}
         for line in open_lines(self.row.path, profile):
             if line.kind == "heading":
                 self.row.preview["heading"] = as_stored(cast("Heading", line.item()))

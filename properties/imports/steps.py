@@ -15,6 +15,8 @@ def steps(row: Import, now: datetime, batch_size: int) -> Iterator[Report]:
     """Import the rest of the file, and yield the report as it grows."""
     dry_run = row.state == State.PREVIEWING
     seen = row.preview.get("profile")
+    is_released_by_a_person = not dry_run and row.released_by_id is not None
+    at = row.preview.get("seen_at") if is_released_by_a_person else None
     return import_feed(
         row.workspace,
         row.path,
@@ -26,4 +28,5 @@ def steps(row: Import, now: datetime, batch_size: int) -> Iterator[Report]:
         skip=row.done,
         refused=count(row.report, "refused"),
         batch_size=batch_size,
+        seen_at=datetime.fromisoformat(at) if at else None,
     )

@@ -17,8 +17,10 @@ DRAINS = "tests/journeys/test_drain_laws.py"
 DUE = "tests/crm_sync/test_due.py"
 FORGET = "tests/orders/test_forget_person.py"
 FETCH = "tests/properties/sources/test_fetch.py"
+FORM = "tests/properties/test_form_meanwhile.py"
 GONE = "tests/orders/test_retention.py"
 IMPORTS = "tests/properties/test_retention.py"
+JOB = "tests/properties/test_imports_job.py"
 LANES = "tests/crm_sync/test_lanes.py"
 MACHINE = "tests/properties/test_push_machine.py"
 MESSAGES = "tests/orders/test_outgoing_messages.py"
@@ -102,6 +104,24 @@ MUTANTS = (
         "self.workspace.read_before_write",
         "False",
         (PUSH, MACHINE),
+    ),
+    Mutant(
+        "a form puts back what a colleague has just saved (I4)",
+        "properties/forms",
+        "PropertyForm.save",
+        "self.instance.revision",
+        "None",
+        (f"{FORM}::test_a_form_is_saved_at_the_revision_that_it_was_compared_with",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a chunk of an import puts back what a colleague has just saved (I4)",
+        "properties/imports",
+        "Taking._revise_as_read",
+        "edit(A, B, origin=C, now=D, revision=E)",
+        "edit(A, B, origin=C, now=D)",
+        (f"{JOB}::test_what_a_colleague_changes_after_a_chunk_was_read_stays",),
+        (SQLITE,),
     ),
     Mutant(
         "an unclear creation is repeated at once (I8)",

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from properties.feeds import USUAL, Refusal
 from properties.imports import job
 from properties.imports import summary as imports_summary
 from properties.imports import upload as imports_upload
+from properties.imports.engine import import_feed
 from properties.imports.report import Listed, Report
 from properties.models import Change, Import, Property
 from tests.properties.test_feeds_isolation import linux, readers
@@ -78,7 +79,9 @@ def test_an_upload_is_looked_at_and_changes_nothing(main, admin_user, drain, dat
         "aside": [],
         "refused": [["line 4", "bad3", ["has 1 cells more than the header"]]],
         "profile": asdict(USUAL),
+        "seen_at": row.preview["seen_at"],
     }
+    assert row.uploaded_at <= datetime.fromisoformat(row.preview["seen_at"]) <= timezone.now()
     assert stock() == before
     assert len(kept(data_dir)) == 1
 
@@ -257,6 +260,68 @@ def test_what_a_person_edits_between_two_slices_of_a_table_stays(main, admin_use
     assert Property.objects.get(object_reference_id="A1").desired["title"] == "Mine"
 
 
+def test_what_a_colleague_changes_after_the_preview_is_not_replaced_unseen(main, admin_user, drain):
+    for reference in ("A1", "A2"):
+        create(main, reference, {"title": "Old"}, origin="ADMIN", now=timezone.now())
+    row = upload(main, admin_user, table(["A1", "A2", "A3"]))
+    drain()
+    mine = Property.objects.get(object_reference_id="A1")
+    edit(mine, {"title": "Mine"}, origin="ADMIN", actor=admin_user, now=timezone.now())
+    other = Property.objects.get(object_reference_id="A2")
+    edit(other, {"numberOfFloors": 2}, origin="ADMIN", actor=admin_user, now=timezone.now())
+    imports_upload.release(rows(row), actor=admin_user, now=timezone.now())
+    assert drain() == {"PARTLY": 1, "file removed": 1}
+    reason = (
+        'title: admin changed it after the preview: it is "Mine" now, and the file says'
+        ' "House A1". Import the file again to decide'
+    )
+    assert fresh(row).report["refused"] == [["line 2", "A1", [reason]]]
+    mine.refresh_from_db()
+    assert mine.desired == {"title": "Mine", "objectReferenceId": "A1"}
+    other.refresh_from_db()
+    assert (other.desired["title"], other.desired["numberOfFloors"]) == ("House A2", 2)
+    upload(main, admin_user, table(["A1"]), released=True)
+    drain()
+    mine.refresh_from_db()
+    assert mine.desired["title"] == "House A1"
+
+
+def test_what_a_colleague_changes_after_a_chunk_was_read_stays(main, data_dir):
+    """They change another member of the leaf of which the table has a cell."""
+    for reference in ("A1", "A2"):
+        leaves = {"address": {"locality": "Bern"}}
+        create(main, reference, leaves, origin="ADMIN", now=timezone.now())
+    path = data_dir / "streets.csv"
+    path.write_text("objectReferenceId,address.street\nA1,Markt\nA2,Markt\n")
+    second = Property.objects.get(object_reference_id="A2")
+    for report in import_feed(main, path, now=timezone.now()):
+        if report.handled == 1:
+            leaves = {"address": {"locality": "Basel"}}
+            edit(second, leaves, origin="ADMIN", now=timezone.now())
+    second.refresh_from_db()
+    assert second.desired["address"] == {"locality": "Basel", "street": "Markt"}
+
+
+def test_what_a_colleague_changes_while_a_released_file_is_imported_is_not_replaced_unseen(
+    main, data_dir
+):
+    for reference in ("A1", "A2"):
+        create(main, reference, {"title": "Old"}, origin="ADMIN", now=timezone.now())
+    path = data_dir / "stock.csv"
+    path.write_bytes(table(["A1", "A2"]))
+    second, seen_at = Property.objects.get(object_reference_id="A2"), timezone.now()
+    for report in import_feed(main, path, now=timezone.now(), seen_at=seen_at):
+        if report.handled == 1 and not report.refused.count:
+            edit(second, {"title": "Mine"}, origin="HTTP_API", note="ERP", now=timezone.now())
+    reason = (
+        'title: ERP changed it after the preview: it is "Mine" now, and the file says'
+        ' "House A2". Import the file again to decide'
+    )
+    assert [one.reasons for one in report.refused.first] == [[reason]]
+    second.refresh_from_db()
+    assert second.desired == {"title": "Mine", "objectReferenceId": "A2"}
+
+
 def test_a_slice_that_is_not_the_last_rings_for_the_next_one(
     main, admin_user, rings, django_capture_on_commit_callbacks
 ):
@@ -341,7 +406,8 @@ def test_a_look_whose_worker_dies_is_taken_up_again_and_ends_the_same(main, admi
     with pytest.raises(SystemExit):
         work(row, clock=dies_at(kill_at))
     assert work(row, now=fresh(row).lease_until + timedelta(seconds=1)) == "PREVIEWED"
-    assert fresh(row).preview == fresh(whole).preview
+    seen_at = fresh(row).preview["seen_at"]
+    assert fresh(row).preview == fresh(whole).preview | {"seen_at": seen_at}
 
 
 def test_a_file_that_kills_every_worker_is_given_up(main, admin_user):

@@ -1,0 +1,89 @@
+"""A field that somebody else changed while its page was open: both values, and what is chosen.
+
+The question is put for each member in which both values differ, as in a conflict with the platform
+(I4). Members that only one side changed are answered beforehand; whoever saves may change that.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from properties import members
+from properties.catalog import equal
+from properties.members import Member
+from properties.models import Change, Property
+from properties.models.change import Origin
+
+MINE, THERE = "MINE", "THERE"
+_PROGRAMS = {
+    Origin.FEED: "A feed",
+    Origin.MISSING: "A feed",
+    Origin.PLATFORM: "The platform",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Whose value is saved.
+
+    Attributes:
+        mine: what the page would save.
+        shown: what stood there when the page was opened.
+        there: what stands there now.
+        chosen: by the name of an input, the side; None before the question was put.
+    """
+
+    leaf: str
+    mine: Any
+    shown: Any
+    there: Any
+    chosen: Mapping[str, Any] | None = None
+
+    @cached_property
+    def members(self) -> list[Member]:
+        """The members in which mine and what is there differ."""
+        return members.differing(self.leaf, self.mine, self.shown, self.there)
+
+    @property
+    def sides(self) -> list[tuple[str, Member, str]]:
+        """For each member: the name of its inputs, the member, and the side; "" for neither."""
+        named = [(f"whose:{self.leaf}:{n}", member) for n, member in enumerate(self.members)]
+        return [(name, member, self._side(name, member)) for name, member in named]
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether a person has seen both values and chosen a side for each member."""
+        return self.chosen is not None and all(side for _, _, side in self.sides)
+
+    @property
+    def answer(self) -> Any:
+        """The value that the chosen sides make."""
+        taken = {member.steps for _, member, side in self.sides if side == THERE}
+        return members.from_both(self.leaf, self.mine, self.there, taken)
+
+    def _side(self, name: str, member: Member) -> str:
+        if self.chosen is not None:
+            side = str(self.chosen.get(name, ""))
+            return side if side in (MINE, THERE) else ""
+        if equal(member.path, member.base, member.ours):
+            return THERE
+        return MINE if equal(member.path, member.base, member.theirs) else ""
+
+
+@dataclass(frozen=True)
+class Newer:
+    """Who changed a leaf last, and when; without a time where nothing says it."""
+
+    who: str = "Somebody"
+    at: datetime | None = None
+
+
+def newer(property_: Property, leaf: str) -> Newer:
+    """Return who gave a leaf the value that it has now."""
+    changes = Change.objects.filter(real_estate_property=property_, path=leaf)
+    change = changes.select_related("actor").order_by("-revision", "-pk").first()
+    if change is None:
+        return Newer()
+    return Newer(change.who or _PROGRAMS.get(Origin(change.origin), "Somebody"), change.at)
