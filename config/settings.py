@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from zoneinfo import available_timezones
 
 from cryptography.fernet import Fernet
+from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config import data_dir
@@ -195,6 +196,7 @@ MIDDLEWARE = [
     "properties.imports.upload_limit.known_people_only",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "crm_sync.login_limits.Refusals",
     "axes.middleware.AxesMiddleware",  # the last: it answers who is locked out
 ]
 ROOT_URLCONF = "config.urls"
@@ -252,8 +254,11 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
-# Five wrong passwords for one name from one address: then fifteen minutes with none at all (S17).
+# At most two passwords are hashed at a time, and none of an address that has failed too often. Five
+# wrong passwords for one name from one address: then fifteen minutes with none at all (S17).
+PASSWORD_HASHERS = ["crm_sync.login_limits.BoundedHasher", *global_settings.PASSWORD_HASHERS[1:]]
 AUTHENTICATION_BACKENDS = [
+    "crm_sync.login_limits.AddressLimit",
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]

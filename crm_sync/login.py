@@ -1,6 +1,7 @@
 """Logins: a log line for each failure, a lock against guessing, the password asked again (S17)."""
 
 import logging
+import time
 from datetime import datetime, timedelta
 from ipaddress import ip_address
 from typing import Any
@@ -14,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from crm_sync import login_limits
 from crm_sync.platform import callers
 
 log = logging.getLogger(__name__)
@@ -80,7 +82,12 @@ def _in(sender: Any, request: HttpRequest, user: AbstractBaseUser, **_: Any) -> 
 def _failed(
     sender: Any, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any
 ) -> None:
-    """Write one log line; a name without an account is left out, since it may be a password."""
+    """Count it, and write one log line.
+
+    A name without an account is left out of it, since it may be a password.
+    """
+    if request is not None:
+        login_limits.failures.add(callers.source(request), time.monotonic())
     name = str(credentials.get("username") or "")
     known = User.objects.filter(username=name).exists()
     where = address(request) if request is not None else None

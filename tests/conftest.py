@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import Client, TestCase, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 
-from crm_sync import registry, tracing
+from crm_sync import login_limits, registry, tracing
 from crm_sync.inbox import view
 from crm_sync.models import Workspace
 from crm_sync.platform import transport
@@ -166,9 +166,10 @@ def nothing_is_under_way() -> None:
 
 
 @pytest.fixture(autouse=True)
-def nobody_has_called_with_a_wrong_secret() -> None:
-    """Begin to count anew: the keys of workspaces come again."""
+def nobody_has_failed_before() -> None:
+    """Begin to count anew: keys of workspaces and addresses come again."""
     view.wrong.forget()
+    login_limits.failures.forget()
 
 
 @pytest.fixture(autouse=True)

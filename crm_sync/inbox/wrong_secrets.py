@@ -5,12 +5,10 @@ itself, in bounded memory. This protects the database and the log; nobody can gu
 """
 
 import threading
-from collections import OrderedDict
-from collections.abc import Hashable
 from dataclasses import dataclass
 
-MINUTE = 60.0  # seconds
-SOURCES = 10_000  # that are counted; the least recently seen one is dropped
+from crm_sync.per_minute import PerMinute
+
 OF_ALL = 10  # the limit of a workspace: so many times the limit of one source
 NOTE_EVERY = 1.0  # seconds between two notes of calls over the limit
 
@@ -26,7 +24,7 @@ class WrongSecrets:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: OrderedDict[Hashable, _Count] = OrderedDict()
+        self._counts = PerMinute()
         self._unnoted: dict[int, _Count] = {}
 
     def are_too_many(self, workspace_id: int, source: str, *, most: int, now: float) -> bool:
@@ -38,10 +36,9 @@ class WrongSecrets:
         """
         if not most:
             return False
-        with self._lock:
-            of_source = self._add((workspace_id, source), now)
-            of_all = self._add(workspace_id, now)
-            return of_source > most or of_all > most * OF_ALL
+        of_source = self._counts.add((workspace_id, source), now)
+        of_all = self._counts.add(workspace_id, now)
+        return of_source > most or of_all > most * OF_ALL
 
     def to_note(self, workspace_id: int, *, now: float) -> int:
         """Return how many calls over the limit to write down now, this one included.
@@ -58,19 +55,9 @@ class WrongSecrets:
 
     def forget(self) -> None:
         """Reset all counts."""
+        self._counts.forget()
         with self._lock:
-            self._counts.clear()
             self._unnoted.clear()
 
     def __len__(self) -> int:
         return len(self._counts)
-
-    def _add(self, key: Hashable, now: float) -> int:
-        count = self._counts.get(key)
-        if count is None or now - count.since >= MINUTE:
-            count = self._counts[key] = _Count(now)
-        self._counts.move_to_end(key)
-        if len(self._counts) > SOURCES:
-            self._counts.popitem(last=False)
-        count.number += 1
-        return count.number

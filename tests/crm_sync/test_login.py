@@ -1,6 +1,7 @@
 """Who logs in: guessing ends, failures are logged, and secrets ask for the password again (S17)."""
 
 import logging
+from contextlib import ExitStack
 from datetime import timedelta
 
 import pytest
@@ -11,8 +12,9 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync import login
+from crm_sync import login, login_limits
 from crm_sync.models import ApiToken, Subscription, Workspace
+from crm_sync.per_minute import PerMinute
 from crm_sync.tasks import clear_deliveries
 from tests.crm_sync.admin_pages import client_of
 from tests.crm_sync.receivers import subscribe
@@ -58,6 +60,45 @@ def test_five_wrong_passwords_lock_a_name_at_an_address_for_fifteen_minutes(ada,
     assert "wrong" not in caplog.text
     assert GOOD not in caplog.text
     assert not AccessAttempt.objects.filter(post_data__contains="wrong-").exists()
+
+
+def test_thirty_failures_from_one_address_close_it_to_every_name_for_a_minute(ada):
+    for n in range(login_limits.FAILURES):
+        assert enter("wrong", name=f"nobody-{n}").status_code == 200
+    refused = enter(GOOD)
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
+    page = refused.content.decode()
+    assert "30 failed logins within a minute came from your address." in page
+    assert "Try again in 60 seconds." in page
+    assert enter(GOOD, where="192.0.2.2").status_code == 302
+
+
+def test_a_window_ends_after_a_minute_whatever_is_counted_in_it():
+    counts = PerMinute()
+    assert [counts.add("a", now) for now in (0.0, 30.0, 59.0)] == [1, 2, 3]
+    assert counts.wait("a", 3, 59.0) == 1.0
+    assert (counts.wait("a", 4, 59.0), counts.wait("b", 3, 59.0)) == (0.0, 0.0)
+    assert counts.wait("a", 3, 60.0) == 0.0
+    assert counts.add("a", 60.0) == 1
+
+
+def test_who_logs_in_with_the_right_password_is_never_counted(ada):
+    for _ in range(2 * login_limits.FAILURES):
+        assert enter(GOOD).status_code == 302
+
+
+def test_while_two_passwords_are_hashed_a_third_login_is_asked_to_come_back(ada, settings):
+    settings.PASSWORD_HASHERS = ["crm_sync.login_limits.BoundedHasher"]
+    ada.set_password(GOOD)
+    ada.save()
+    with ExitStack() as others:
+        for _ in range(login_limits.AT_ONCE):
+            others.enter_context(login_limits.hashing)
+        refused = enter(GOOD)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "2")
+        assert "Several people are logging in at this moment." in refused.content.decode()
+        assert not AccessAttempt.objects.exists()  # it is no failure of theirs
+    assert enter(GOOD).status_code == 302
 
 
 def test_behind_a_proxy_the_address_is_the_one_that_this_proxy_names(ada, settings, caplog):

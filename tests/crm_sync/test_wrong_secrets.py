@@ -11,8 +11,9 @@ from django.test.utils import CaptureQueriesContext
 
 from config.environment import Env
 from crm_sync.inbox import auth
-from crm_sync.inbox.wrong_secrets import MINUTE, SOURCES, WrongSecrets
+from crm_sync.inbox.wrong_secrets import WrongSecrets
 from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.per_minute import KEYS, MINUTE
 from crm_sync.platform import callers
 from tests.crm_sync.test_inbox_view import REFUSED, SECRET, STORED, call, refusals
 
@@ -82,9 +83,9 @@ def test_who_is_over_the_limit_is_so_for_one_workspace_and_one_address(hook, set
 
 def test_the_memory_is_bounded_and_a_minute_later_all_is_forgiven():
     wrong = WrongSecrets()
-    for number in range(SOURCES + 500):
+    for number in range(KEYS + 500):
         wrong.are_too_many(1, f"{number}", most=10**9, now=0.0)
-    assert len(wrong) == SOURCES
+    assert len(wrong) == KEYS
     assert [wrong.are_too_many(2, "a", most=1, now=5.0) for _ in range(2)] == [False, True]
     assert not wrong.are_too_many(2, "a", most=1, now=5.0 + MINUTE)
     notes = [wrong.to_note(2, now=now) for now in (0.0, 0.2, 0.9, 1.0, 1.5)]

@@ -1,0 +1,40 @@
+"""Counts by key in windows of a minute, in bounded memory. Each process counts for itself."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+
+MINUTE = 60.0  # seconds
+KEYS = 10_000  # that are counted; the one that was counted longest ago is dropped
+
+
+class PerMinute:
+    """Counts by key; `now` is in seconds, by a monotonic clock."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: OrderedDict[Hashable, tuple[float, int]] = OrderedDict()
+
+    def add(self, key: Hashable, now: float) -> int:
+        """Count one; return how many there were in this window, this one included."""
+        with self._lock:
+            since, number = self._counts.pop(key, (now, 0))
+            if now - since >= MINUTE:
+                since, number = now, 0
+            self._counts[key] = since, number + 1
+            if len(self._counts) > KEYS:
+                self._counts.popitem(last=False)
+            return number + 1
+
+    def wait(self, key: Hashable, most: int, now: float) -> float:
+        """Return the seconds until the window ends in which there were `most`; 0 without one."""
+        since, number = self._counts.get(key, (now, 0))
+        return max(0.0, since + MINUTE - now) if number >= most else 0.0
+
+    def forget(self) -> None:
+        """Reset all counts."""
+        with self._lock:
+            self._counts.clear()
+
+    def __len__(self) -> int:
+        return len(self._counts)
