@@ -25,11 +25,19 @@ Fields = Iterable[tuple[str, str]]  # path and message
 
 
 class Refused(exceptions.APIException):
-    """A call that is refused: status, code, message, and the fields that are wrong."""
+    """A call that is refused: status, code, message, the fields that are wrong, a `Retry-After`."""
 
-    def __init__(self, status: int, code: str, message: str, fields: Fields = ()) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        fields: Fields = (),
+        *,
+        wait: int | None = None,
+    ) -> None:
         super().__init__(message, code)
-        self.status_code, self.fields = status, tuple(fields)
+        self.status_code, self.fields, self.wait = status, tuple(fields), wait
 
 
 class TooLarge(exceptions.APIException):
@@ -73,21 +81,15 @@ def _of_platform(error: SyncError) -> Refused:
         status = 409 if error.status == 409 else 422
         return Refused(status, "refused_by_platform", text, fields)
     pause = error.retry_after if isinstance(error, TransientError) else None
-    return _later("platform_unavailable", text, PAUSE if pause is None else round(pause))
+    wait = PAUSE if pause is None else round(pause)
+    return Refused(503, "platform_unavailable", text, wait=wait)
 
 
 def _of_database(error: BaseException) -> Refused:
     """Return what the caller can do while our database takes nothing; the log has the reason."""
     log.error("the database did not take a call of the API: %s", str(error).strip())
     text = "The database does not answer now: repeat the call, with its key if it has one."
-    return _later("database_unavailable", text, PAUSE)
-
-
-def _later(code: str, text: str, pause: int) -> Refused:
-    """Return a 503 that says in `Retry-After` when to call again."""
-    refused = Refused(503, code, text)
-    refused.wait = pause  # type: ignore[attr-defined]
-    return refused
+    return Refused(503, "database_unavailable", text, wait=PAUSE)
 
 
 def _flat(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:

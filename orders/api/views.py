@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import BoundedSemaphore
 from typing import Any
 from uuid import uuid4, uuid5
 
@@ -32,6 +33,8 @@ from orders.placing.errors import AlreadySent, KeyReused, NoSuchChoice, OutcomeU
 from properties.models import Property
 
 READ, WRITE = "orders:read", "orders:write"
+CALLS_AT_ONCE = 4  # of one process; it has eight threads
+_calling = BoundedSemaphore(CALLS_AT_ONCE)
 KEY = "Idempotency-Key"
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 KEY_OF_A_PLACEMENT = OpenApiParameter(
@@ -231,7 +234,13 @@ def _materials(sets: list[Any]) -> Response:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Answer why an order could not be placed or changed."""
+    """Answer why an order could not be placed or changed.
+
+    The platform is called in between, and may take its time. At most so many wait for it, so that
+    its delay is not the delay of every page.
+    """
+    if not _calling.acquire(blocking=False):
+        raise Refused(503, "busy", "Other calls wait for the platform. Try again soon.", wait=5)
     try:
         yield
     except NoSuchChoice as error:
@@ -242,3 +251,5 @@ def _told() -> Iterator[None]:
         raise Refused(409, "already_sent", str(error)) from error
     except OutcomeUnknown as error:
         raise Refused(504, "outcome_unknown", str(error)) from error
+    finally:
+        _calling.release()

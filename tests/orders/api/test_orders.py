@@ -1,13 +1,19 @@
 """A program places, follows and changes orders as people do, at most once (I9, S12)."""
 
-import pytest
-from django.db import connection
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Semaphore
 
+import pytest
+from django.db import connection, connections
+
+from orders.api.views import CALLS_AT_ONCE
 from orders.models import ChangeRequest, Order, Placement
 from orders.placing.by_program import place_once
 from properties.models import Property
 from tests.api import error, program
+from tests.conftest import PLATFORM
 from tests.orders.conftest import calls, lost, now
+from tests.platforms import Between
 from tests.together import together
 
 PATH = "/properties/SEED-1/placements"
@@ -168,3 +174,33 @@ def test_of_two_calls_with_one_key_at_one_moment_one_places(transactional_db, wo
     assert sorted(is_new for _, is_new in found) == [False, True]
     assert Placement.objects.count() == 1
     assert connection.vendor
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_four_calls_wait_for_the_platform_the_fifth_is_asked_to_come_back(erp, box):
+    went_on, waiting = Event(), Semaphore(0)
+
+    def hang(_) -> None:
+        waiting.release()
+        went_on.wait(30)
+
+    platform = Between(box, PLATFORM)
+    platform.before = hang
+    with ThreadPoolExecutor(CALLS_AT_ONCE) as pool:
+        held = [pool.submit(one_call, erp, f"k{number}") for number in range(CALLS_AT_ONCE)]
+        try:
+            assert all(waiting.acquire(timeout=10) for _ in held)
+            refused = erp.call("POST", PATH, WISH, Idempotency_Key="k")
+            assert (error(refused)[:2], refused["Retry-After"]) == ((503, "busy"), "5")
+            assert erp.get("/properties/SEED-1")["reference"] == "SEED-1"
+        finally:
+            went_on.set()
+    assert [one.result() for one in held] == [202] * CALLS_AT_ONCE
+    assert erp.call("POST", PATH, WISH, Idempotency_Key="k").status_code == 202
+
+
+def one_call(erp, key: str) -> int:
+    try:
+        return erp.call("POST", PATH, WISH, Idempotency_Key=key).status_code
+    finally:
+        connections.close_all()
