@@ -19,7 +19,7 @@ from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.text import clean
 from properties import history, merge
-from properties.catalog import Fault, equal, misplaced, new_faults
+from properties.catalog import UNKNOWN_NAMES, Fault, equal, misplaced, new_faults, within_limit
 from properties.merge import Leaves
 from properties.models import Property
 from properties.models.change import Origin
@@ -101,6 +101,11 @@ def faults(changes: Leaves, before: Leaves) -> list[Fault]:
 
     A value at a path that is no leaf was written past the product, and may be cleared.
     """
+    said = {path: value for path, value in changes.items() if value is not None}
+    surplus = within_limit({**before, **said})[1]
+    if surplus and surplus > within_limit(before)[1]:
+        text = f"at most {UNKNOWN_NAMES} names that the platform's model does not have are kept"
+        return [Fault("", f"{text}: leave out {surplus}")]
     found: list[Fault] = []
     for path, value in changes.items():
         is_cleaned_up = value is None and path in before

@@ -7,7 +7,7 @@ field       what the catalog says of a field           comparison  when two valu
 fields      the table of all fields                   sending     what may travel
 values      the values of the enums                    validation  what the platform would refuse
 lookup      find a field, name it for people           instants    read dates and times
-                                                       ranges      which numbers a field can mean
+unknown     how many unknown names are kept            ranges      which numbers a field can mean
 """
 
 from properties.catalog.comparison import equal, is_empty
@@ -26,6 +26,7 @@ from properties.catalog.lookup import (
 )
 from properties.catalog.ranges import range_of
 from properties.catalog.sending import UNKNOWN, sendable
+from properties.catalog.unknown import UNKNOWN_NAMES, within_limit
 from properties.catalog.validation import Fault, misplaced, new_faults, validate, validate_document
 from properties.merge import MERGED, UNSENDABLE
 
@@ -37,6 +38,7 @@ __all__ = [
     "SHORT_TEXT",
     "TOP_LEVEL",
     "UNKNOWN",
+    "UNKNOWN_NAMES",
     "UNSENDABLE",
     "Fault",
     "Field",
@@ -56,4 +58,5 @@ __all__ = [
     "sendable",
     "validate",
     "validate_document",
+    "within_limit",
 ]

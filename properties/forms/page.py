@@ -4,16 +4,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.forms import BoundField
+from django.utils.text import Truncator
 
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.platform.problems import explain
-from properties.catalog import find, label, leaf_of
+from properties.catalog import UNKNOWN_NAMES, label, leaf_of
 from properties.forms import assembly, layout
 from properties.forms.form import PropertyForm
 from properties.forms.inputs import as_text
 from properties.models.property import ProblemKind
 
 UNKNOWN_FIELDS = "Fields that this app does not know"
+SHOWN = 1000  # characters of one of their values
 STATES = "Yes: it applies. No: it does not apply. ?: unknown. —: nothing was said."
 
 
@@ -185,13 +187,13 @@ def _room(room: Any) -> list[str]:
 
 def _unknown(form: PropertyForm) -> list[PageBlock]:
     """Show what a newer platform or a feed left here: kept, never lost."""
-    found = [
-        [path, as_text(value)]
-        for path, value in assembly.unknown(form.document)
-        if find(path) is None
-    ]
-    if not found:
+    unknown = list(assembly.unknown(form.document))
+    if not unknown:
         return []
+    shown = unknown[:UNKNOWN_NAMES]
+    found = [[path, Truncator(as_text(value)).chars(SHOWN)] for path, value in shown]
     table = {"headers": ["Field", "Value"], "rows": found}
-    note = "They are kept as they are, and travel when their value changes."
+    note = "They are kept, and sent when their value changes."
+    if len(unknown) > UNKNOWN_NAMES:
+        note += f" The first {UNKNOWN_NAMES} of {len(unknown):,} are shown."
     return [PageBlock(UNKNOWN_FIELDS, [], [], [], table=table, note=note)]

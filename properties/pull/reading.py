@@ -1,5 +1,6 @@
 """A full read of one property: by reference, and by id where the reference does not name it."""
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,10 +8,12 @@ from crm_sync.platform import references
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, TransientError
 from crm_sync.platform.responses import Answer
+from properties.catalog import UNKNOWN_NAMES, within_limit
 from properties.editing import REFERENCE
 from properties.models import Property
 
 Document = dict[str, Any]
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -68,5 +71,17 @@ def _by_id(client: Client, row: Property) -> Document | None:
 def _document(answer: Answer) -> Document:
     if not answer.document or not isinstance(answer.document, dict):
         raise TransientError("the platform's answer is no property", unclear=False)
-    document: Document = answer.cleaned
+    return kept(answer)
+
+
+def kept(answer: Answer) -> Document:
+    """Return the property that an answer holds, without more unknown names than are kept."""
+    document, left_out = within_limit(answer.cleaned)
+    if left_out:
+        log.warning(
+            "property %s: %s unknown names were left out, at most %s are kept",
+            document.get("id"),
+            left_out,
+            UNKNOWN_NAMES,
+        )
     return document

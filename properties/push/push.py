@@ -24,7 +24,7 @@ from properties.difference import smallest_patch
 from properties.merge import Document, Patch
 from properties.models import Property
 from properties.models.property import WaitReason
-from properties.pull.reading import Read, goes_by_id, read
+from properties.pull.reading import Read, goes_by_id, kept, read
 from properties.push import plan
 from properties.push.after_restore import is_unread
 from properties.push.holder import Holder
@@ -157,7 +157,7 @@ class _Push:
         """Merge the answer, and end the row."""
         columns = {"pushed_at": self.clock(), "last_answer": f"{method} answered {answer.status}"}
         sent = Sent(patch.parts, merge.leaves(self.row.desired), columns)
-        document = answer.cleaned if isinstance(answer.document, dict) else None
+        document = kept(answer) if isinstance(answer.document, dict) else None
         is_answer = sent.is_shown_by(document)
         if not is_answer:  # only a read can show what became of it
             document = read(client, self.row).document

@@ -1,0 +1,67 @@
+"""Bounds the names in a document that the catalog does not know: they are kept, but not any number.
+
+80,000 of them in one body would hold a database for seconds and fill a page of 50 MB.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from properties.catalog.field import Kind
+from properties.catalog.lookup import find
+
+UNKNOWN_NAMES = 200  # names in one document, those inside of unknown values included
+
+
+def within_limit(document: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
+    """Return the document with at most `UNKNOWN_NAMES` of them, and how many were left out.
+
+    Whole values are left out, never a part of one; which ones depends on their names alone, so two
+    reads of the same property leave out the same.
+    """
+    if _names(document) <= UNKNOWN_NAMES:  # of all kinds, and nearly always
+        return dict(document), 0
+    bound = _Bound()
+    return bound.kept(document, ""), bound.left_out
+
+
+class _Bound:
+    def __init__(self) -> None:
+        self.room, self.left_out = UNKNOWN_NAMES, 0
+
+    def kept(self, members: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+        kept: dict[str, Any] = {}
+        for name in sorted(members):
+            field = find(prefix + name)
+            if field is None:
+                self._take(kept, name, members[name])
+            elif field.kind in {Kind.OBJECT, Kind.MERGED} and isinstance(members[name], dict):
+                kept[name] = self.kept(members[name], f"{prefix}{name}.")
+            elif field.kind is Kind.OBJECT_LIST and isinstance(members[name], list):
+                kept[name] = [self._item(one, f"{prefix}{name}[].") for one in members[name]]
+            else:
+                kept[name] = members[name]
+        return {name: kept[name] for name in members if name in kept}
+
+    def _item(self, item: Any, prefix: str) -> Any:
+        return self.kept(item, prefix) if isinstance(item, dict) else item
+
+    def _take(self, kept: dict[str, Any], name: str, value: Any) -> None:
+        names = 1 + _names(value)
+        if names <= self.room:
+            self.room -= names
+            kept[name] = value
+        else:
+            self.left_out += names
+
+
+def _names(value: Any) -> int:
+    """Count the names in a value, at every depth."""
+    number, rest = 0, [value]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, Mapping):
+            number += len(one)
+            rest += one.values()
+        elif isinstance(one, list):
+            rest += one
+    return number
