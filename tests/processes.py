@@ -42,7 +42,7 @@ class Installation:
 
     def __init__(self, folder: Path, database_url: str, **environment: str):
         self.folder = folder
-        self.web_port, self.sandbox_port = free_port(), free_port()
+        self.web_port, self.callbacks_port, self.sandbox_port = (free_port() for _ in range(3))
         self.sandbox = f"http://127.0.0.1:{self.sandbox_port}"
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.environment = os.environ | {
@@ -131,10 +131,12 @@ class Installation:
         lines = (ROOT / "Procfile").read_text().splitlines()
         command = dict(line.split(": ", 1) for line in lines)[name]
         here = f"{Path(sys.executable).parent}{os.pathsep}{self.environment.get('PATH', '')}"
-        self.environment |= {"PATH": here, "WEB_BIND": f"127.0.0.1:{self.web_port}"}
+        ports = {"web": self.web_port, "callbacks": self.callbacks_port}
+        bound = {f"{kind.upper()}_BIND": f"127.0.0.1:{port}" for kind, port in ports.items()}
+        self.environment |= bound | {"PATH": here}
         self._start_command(name, "sh", "-c", f"exec {command}")
-        if name == "web":
-            self._wait_for(f"http://127.0.0.1:{self.web_port}/healthz")
+        if name in ports:
+            self._wait_for(f"http://127.0.0.1:{ports[name]}/healthz")
 
     def _start(self, name: str, module: str, *arguments: str) -> None:
         self._start_python(name, "-m", module, *arguments)

@@ -152,7 +152,8 @@ def test_each_name_that_compose_asks_for_is_told_in_its_head_or_in_the_docs():
 def test_the_proxy_of_compose_is_the_nginx_of_the_docs():
     block = documented_block()
     for here, there in (
-        ("http://127.0.0.1:8000", "http://web:8000"),
+        ("127.0.0.1:8000", "web:8000"),
+        ("127.0.0.1:8001", "callbacks:8000"),
         ("/etc/ssl/crm.", "/etc/ssl/crm-sync/crm."),
         ("/var/log/nginx/crm-sync.access.log", "/dev/stdout"),
         ("/var/log/nginx/crm-sync.error.log", "/dev/stderr"),

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 DEPLOY = ROOT / "docs" / "deploy"
 UNITS = sorted(DEPLOY.glob("*.service"))
 COMPOSE = DEPLOY / "compose.yaml"
-KINDS = ("web", "worker", "beat")
+KINDS = ("web", "callbacks", "worker", "beat")
 # What an installation chooses for itself.
 CHOSEN = ("--bind", "--workers", "--concurrency", "--loglevel", "--hostname", "--pool")
 
@@ -43,14 +43,15 @@ def settings(unit: Path) -> dict[str, str]:
     return {name: value for name, _, value in lines}
 
 
-def test_the_procfile_has_a_web_a_worker_and_a_beat_of_its_own():
+def test_the_procfile_has_a_web_callbacks_a_worker_and_a_beat_of_its_own():
     assert tuple(PROCFILE) == KINDS
+    assert PROCFILE["callbacks"] == PROCFILE["web"]  # the same program, on a port of its own
     assert "--beat" not in PROCFILE["worker"]
 
 
 def test_the_demo_runs_the_same_and_a_sandbox_and_the_journey():
     demo = commands(ROOT / "examples" / "Procfile")
-    assert tuple(demo) == (*KINDS, "sandbox", "journey")
+    assert tuple(demo) == ("web", "worker", "beat", "sandbox", "journey")  # no proxy parts calls
     assert [essence(demo[kind]) for kind in ("worker", "beat")] == [
         PROCFILE["worker"],
         PROCFILE["beat"],
@@ -118,7 +119,8 @@ def test_the_compose_file_is_yaml_and_starts_again_what_dies():
     lasting = {name: one["restart"] for name, one in found.items() if name != "migrate"}
     assert lasting == dict.fromkeys((*KINDS, "proxy", "database", "broker"), "always")
     assert {kind: essence(found[kind]["command"]) for kind in KINDS} == PROCFILE
-    assert "/readyz" in found["web"]["healthcheck"]["test"][-1]
+    for kind in ("web", "callbacks"):
+        assert "/readyz" in found[kind]["healthcheck"]["test"][-1]
 
 
 def test_the_page_takes_the_block_of_nginx_whole_and_with_the_name_of_the_machine(tmp_path: Path):

@@ -18,7 +18,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.config.web import web
 from tests.journeys.callers import SECRET
 from tests.processes import ROOT, Installation, free_port, wait_until
 
@@ -90,14 +89,15 @@ def certify(folder: Path) -> None:
     (folder / "crm.example.com.key").write_bytes(text)
 
 
-def configuration(folder: Path, port: int, web_port: int) -> str:
+def configuration(folder: Path, port: int, installation: Installation) -> str:
     block = documented_block()
     for theirs, ours in (
         ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
         ("/etc/ssl/", f"{folder}/"),
         ("/var/log/nginx/", f"{folder}/"),
         ("crm.example.com;", "localhost;"),
-        ("http://127.0.0.1:8000", f"http://127.0.0.1:{web_port}"),
+        ("127.0.0.1:8000", f"127.0.0.1:{installation.web_port}"),
+        ("127.0.0.1:8001", f"127.0.0.1:{installation.callbacks_port}"),
     ):
         assert theirs in block
         block = block.replace(theirs, ours)
@@ -119,14 +119,17 @@ def front(tmp_path: Path, database_url) -> Iterator[Front]:
     path = "/" + installation.run("-m", "tests.journeys.hook").split()[-1].split("/", 3)[3]
     installation.run("-c", BY_QUERY)
     settings = folder / "nginx.conf"
-    settings.write_text(configuration(folder, port, installation.web_port))
-    with web(installation), subprocess.Popen([command, "-c", str(settings)]) as nginx:
+    settings.write_text(configuration(folder, port, installation))
+    for kind in ("web", "callbacks"):
+        installation.start_procfile(kind)
+    with subprocess.Popen([command, "-c", str(settings)]) as nginx:
         found = Front(port, path, folder / "crm.example.com.pem", folder, installation)
         try:
             wait_until("nginx listens", lambda: _listens(port), limit=10)
             yield found
         finally:
             nginx.terminate()
+            installation.stop()
 
 
 BY_QUERY = """
@@ -186,16 +189,30 @@ def test_a_browser_behind_it_is_known_to_come_by_https(front):
     assert browser.post(address, form, headers=origin, timeout=5).status_code == 200
 
 
+def test_callbacks_have_a_process_of_their_own_and_the_web_takes_them_while_it_is_away(front):
+    query = f"{front.path}?token={SECRET}"
+    front.installation.freeze("web")
+    assert front.call(query, b'{"n": 1}').status_code == 200
+    front.installation.thaw("web")
+    front.installation.kill("callbacks")
+    assert front.call(query, b'{"n": 2}').status_code == 200
+
+
+def test_a_loop_of_logins_ends_at_nginx_and_other_pages_open(front):
+    address = f"https://localhost:{front.port}"
+    browser = requests.Session()
+    browser.trust_env, browser.verify = False, str(front.certificate)
+    codes = [browser.get(f"{address}/admin/login/", timeout=5).status_code for _ in range(60)]
+    assert codes[:31] == [200] * 31  # a burst of thirty is an office in the morning
+    assert codes[-1] == 429
+    assert browser.get(f"{address}/healthz", timeout=5).status_code == 200
+
+
 def test_what_is_too_large_ends_at_nginx_and_no_log_has_the_secret_while_the_web_is_away(front):
     query = f"{front.path}?token={SECRET}"
     with front.connect() as large:
         large.sendall(front.head("Content-Length: 35000000"))
         assert large.recv(65536).startswith(b"HTTP/1.1 413")
-    settings = front.logs / "nginx.conf"
-    closed = free_port()
-    text = settings.read_text().replace(f":{front.installation.web_port};", f":{closed};")
-    settings.write_text(text)
-    pid = int((front.logs / "nginx.pid").read_text())
-    os.kill(pid, 1)  # read the configuration again
+    front.installation.stop()
     wait_until("502", lambda: front.call(query, b"{}").status_code == 502, limit=10)
     assert SECRET not in front.log()

@@ -66,10 +66,11 @@ def test_thirty_failures_from_one_address_close_it_to_every_name_for_a_minute(ad
     for n in range(login_limits.FAILURES):
         assert enter("wrong", name=f"nobody-{n}").status_code == 200
     refused = enter(GOOD)
-    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
+    wait = int(refused.headers["Retry-After"])
+    assert (refused.status_code, 0 < wait <= 60) == (429, True)
     page = refused.content.decode()
     assert "30 failed logins within a minute came from your address." in page
-    assert "Try again in 60 seconds." in page
+    assert f"Try again in {wait} seconds." in page
     assert enter(GOOD, where="192.0.2.2").status_code == 302
 
 

@@ -21,9 +21,11 @@ class Honcho:
     """The Procfile of this project, on a port and with data of its own."""
 
     def __init__(self, folder: Path, database_url: str):
-        self.folder, self.bind = folder, f"127.0.0.1:{free_port()}"
+        self.folder = folder
+        self.bind, callbacks = (f"127.0.0.1:{free_port()}" for _ in range(2))
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        soon = {"WORKER_SOFT_SHUTDOWN_TIMEOUT": "2", "WEB_BIND": self.bind, "PATH": path}
+        soon = {"WORKER_SOFT_SHUTDOWN_TIMEOUT": "2", "PATH": path}
+        soon |= {"WEB_BIND": self.bind, "CALLBACKS_BIND": callbacks}
         with (folder / "output").open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "honcho", "--env", os.devnull, "start"],
