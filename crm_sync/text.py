@@ -7,6 +7,7 @@ from typing import Any
 
 # PostgreSQL keeps no NUL in a text, and UTF-8 has no form for half a surrogate pair.
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_DIGITS = 18
 _PLAIN = json.JSONEncoder(ensure_ascii=False)
 # The same as JSON can bring it: escaped, as bytes of UTF-8, or in UTF-16 and 32, which are full of
 # NUL. A raw NUL in a text is not JSON.
@@ -78,6 +79,14 @@ def plain(value: Any) -> str:
 def capitalized(text: str) -> str:
     """Return a text with a capital in front: what follows stays, as `str.capitalize` would not."""
     return text[:1].upper() + text[1:]
+
+
+def whole(text: str) -> int | None:
+    """Return the number that an address, a form or a header names; None where it is none.
+
+    One of more than 18 digits is none: no column holds it, and Python refuses to read a long one.
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
 
 
 UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))

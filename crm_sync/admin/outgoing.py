@@ -34,6 +34,7 @@ from crm_sync.hooks.tiles import NEWEST, Attention
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import OutgoingMessage, Subscription
 from crm_sync.outgoing import outbox
+from crm_sync.text import whole
 
 State = OutgoingMessage.State
 TONES = {State.PENDING: "info", State.DELIVERED: "good", State.GIVEN_UP: "danger"}
@@ -60,8 +61,8 @@ class SubscriptionFilter(DropdownFilter):
         return [(str(pk), shown(text)) for pk, text in mine.values_list("pk", "address")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        key = self.value() or ""
-        return queryset.filter(subscription=int(key)) if key.isdecimal() else queryset
+        key = whole(self.value() or "")
+        return queryset if key is None else queryset.filter(subscription=key)
 
 
 @admin.register(OutgoingMessage)
@@ -101,7 +102,7 @@ class OutgoingMessageAdmin(ReadOnlyAdmin):
         rows = OutgoingMessage.objects.filter(pk__in=[row.pk for row in queryset])
         workspaces = set(rows.values_list("workspace_id", flat=True))
         self.note(request, rows, "Sent again.")
-        count = rows.update(state=State.PENDING, due_at=now, first_tried_at=None)
+        count = rows.update(state=State.PENDING, due_at=now, first_tried_at=None, attempts=0)
         mine = Subscription.objects.filter(outgoingmessage__in=rows, is_enabled=True)
         Subscription.objects.filter(pk__in=mine.values("pk")).update(due_at=now)
         doorbell.ring_each(outbox.QUEUE, workspaces)

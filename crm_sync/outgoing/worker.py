@@ -16,7 +16,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from crm_sync.jobs import due
@@ -68,6 +70,16 @@ def work(claims: Sequence[Claim[Subscription]], drain: Drain) -> list[str]:
     return [_send_all(claim, drain) for claim in claims]
 
 
+def _since() -> Combinable:
+    """Return since when a subscription has something to send: its own moment is the last drain's.
+
+    Its first message does not say either while the address pauses.
+    """
+    mine = OutgoingMessage.objects.filter(subscription=OuterRef("pk"), due_at__isnull=False)
+    first = Subquery(mine.order_by("due_at").values("due_at")[:1])
+    return Greatest(F("due_at"), first)
+
+
 OUTGOING = RowQueue(
     name=outbox.QUEUE,
     rows=rows,
@@ -76,6 +88,7 @@ OUTGOING = RowQueue(
     calls=False,  # not of the platform
     threads=lambda: min(THREADS, int(settings.PUSH_THREADS)),
     wait=LONGEST_WAIT,
+    since=_since(),
     # Secrets are read when they are needed: one that cannot be read stops its row alone.
     columns=[one.name for one in Subscription._meta.concrete_fields if "secret" not in one.name],
 )

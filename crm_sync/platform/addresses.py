@@ -6,8 +6,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import urljoin, urlsplit
 
 LONGEST = 500  # characters
-# RFC 6761: no name under these leads to another machine, or to any.
-_SPECIAL = ("localhost", "test", "invalid")
+_NOWHERE = ("test", "invalid")  # RFC 6761: no name under these leads to a machine
 _NOT_PUBLIC = tuple(
     ip_network(one)
     for one in (
@@ -48,11 +47,20 @@ def resolved(address: str, base_url: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Tell whether what is sent to this host stays on this machine."""
+    """Tell whether what is sent to this host goes to no other machine."""
+    return is_loopback(host) or _last_label(host) in _NOWHERE
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether this host is the machine that asks, whichever that is."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
-        return host.lower().rstrip(".").rsplit(".", 1)[-1] in _SPECIAL
+        return _last_label(host) == "localhost"
+
+
+def _last_label(host: str) -> str:
+    return host.lower().rstrip(".").rsplit(".", 1)[-1]
 
 
 def is_public(ip: str) -> bool:

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Generic
 
-from django.db.models import Count, Min, OuterRef, QuerySet, Subquery
+from django.db.models import Count, F, Min, OuterRef, QuerySet, Subquery
+from django.db.models.expressions import Combinable
 from django.utils import timezone
 
 from crm_sync import registry, tracing
@@ -137,6 +138,7 @@ class RowQueue(Generic[Row]):
         wait: see `due.free`.
         record: what a row must hold before work on it begins; see `due.claim_some`.
         columns: the columns that `work` needs; all when none are named.
+        since: since when a row is due, where its own `due_at` does not say.
         after: called with the workspace id after a drain; its outcomes are counted too.
     """
 
@@ -152,6 +154,7 @@ class RowQueue(Generic[Row]):
     wait: timedelta | None = None
     record: Callable[[Row], Columns] = lambda row: {}
     columns: Sequence[str] = ()
+    since: Combinable | None = None
     after: Callable[[int], Sequence[str]] = lambda workspace_id: ()
 
     def workspaces(self, now: datetime) -> set[int]:
@@ -170,7 +173,9 @@ class RowQueue(Generic[Row]):
     def backlog(self, now: datetime) -> dict[int, tuple[int, datetime]]:
         """Return by workspace how many rows are due and not leased, and since when the first."""
         rows = self.rows(now).filter(due.free(now, wait=self.wait)).order_by()
-        found = rows.values_list("workspace_id").annotate(Count("pk"), Min("due_at"))
+        found = rows.values_list("workspace_id").annotate(
+            due_rows=Count("pk"), due_since=Min(self.since or F("due_at"))
+        )
         # Where nothing can be found, Django answers with a row of nothing.
         return {pk: (count, first) for pk, count, first in found if first is not None}
 

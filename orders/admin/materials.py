@@ -15,6 +15,7 @@ from crm_sync.admin.ui.cells import is_web_address, link, moment, page_at
 from crm_sync.admin.ui.page import page
 from crm_sync.hooks.pictures import PropertyPictures
 from crm_sync.hooks.sections import Section
+from crm_sync.text import whole
 from orders.admin.cells import worded
 from orders.admin.file_view import file_address
 from orders.materials import delivered, gallery
@@ -86,8 +87,7 @@ def shown(
 def materials_page(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
     """Show everything that was delivered of an order, page by page (S17)."""
     order = get_object_or_404(admin.narrowed(request, Order.objects.all()), pk=pk)
-    given = request.GET.get("page", "")
-    number = max(1, int(given)) if given.isascii() and given.isdigit() and len(given) < 6 else 1
+    number = whole(request.GET.get("page", "")) or 1
     found = shown(delivered.of_order(order), timezone.now(), number=number)
     context = found | {
         "title": f"Materials of order {order.platform_id}",

@@ -19,6 +19,7 @@ from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import link, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
+from crm_sync.text import whole
 from orders.admin.choice_form import ChoiceForm
 from orders.admin.review import review
 from orders.models import Placement
@@ -41,11 +42,11 @@ def begin(request: HttpRequest, property_: Property) -> HttpResponse:
 
 def begin_view(request: HttpRequest) -> HttpResponse:
     """Open or go on with the draft for the property that is named (POST)."""
-    key = request.POST.get("property", "")
-    if request.method != "POST" or not key.isdecimal():
+    key = whole(request.POST.get("property", ""))
+    if request.method != "POST" or key is None:
         return HttpResponseRedirect(reverse("admin:orders_placement_changelist"))
     mine = within(request.user, Property.objects.all())
-    return begin(request, get_object_or_404(mine, pk=int(key)))
+    return begin(request, get_object_or_404(mine, pk=key))
 
 
 def step_page(placement: Placement) -> str:
@@ -127,11 +128,11 @@ def review_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpRespons
 
 
 def _confirm(request: HttpRequest, placement: Placement) -> None:
-    seen = request.POST.get("revision", "")
-    if not is_open_for(placement, request.user) or not seen.isdecimal():
+    seen = whole(request.POST.get("revision", ""))
+    if not is_open_for(placement, request.user) or seen is None:
         return
     account = account_of(request)
-    if not confirmation.confirm(placement, revision=int(seen), account=account, now=timezone.now()):
+    if not confirmation.confirm(placement, revision=seen, account=account, now=timezone.now()):
         messages.warning(request, "It is not as you have seen it any more: look at it again.")
         return
     note(request, Placement.objects.filter(pk=placement.pk), "Confirmed: to be ordered.")

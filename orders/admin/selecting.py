@@ -18,7 +18,7 @@ from crm_sync.admin.ui.cells import badge, link, list_of, page_at, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks.actions import PropertyAction
-from crm_sync.text import capitalized
+from crm_sync.text import capitalized, whole
 from orders.admin import placing
 from orders.admin.cells import placement_badge
 from orders.admin.page import ordered
@@ -98,8 +98,8 @@ def _act(request: HttpRequest, group: UUID) -> None:
         found = already_ordered(to_review)
         keys = [one.pk for one, some in zip(to_review, found, strict=True) if some]
         messages.success(request, f"Left out: {selection.leave_out(group, keys)}.")
-    elif out.isdecimal():
-        selection.leave_out(group, [int(out)])
+    elif (key := whole(out)) is not None:
+        selection.leave_out(group, [key])
         lead = selection.members(group).first()
         if lead is not None and not selection.is_chosen(lead):
             drafts.load(lead, now=timezone.now())

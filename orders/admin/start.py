@@ -11,11 +11,13 @@ from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminAutocompleteWidget, action
 from crm_sync.admin.ui.page import page
 from crm_sync.hooks.person import Person
+from crm_sync.text import whole
 from orders.admin import placing
 from properties.admin.property import PropertyAdmin
 from properties.models import Property
 
 FOUND = 20  # properties in one answer of the search
+LAST = 9_999  # of the answers
 
 
 class PropertyWidget(UnfoldAdminAutocompleteWidget):
@@ -28,7 +30,7 @@ class PropertyWidget(UnfoldAdminAutocompleteWidget):
 
     def optgroups(self, name: str, value: list[str], attrs: Any = None) -> Any:
         """Leave all others to the search."""
-        chosen = self.rows.filter(pk__in=[key for key in value if key.isdecimal()])
+        chosen = self.rows.filter(pk__in=[key for key in map(whole, value) if key is not None])
         self.choices = [("", ""), *((one.pk, str(one)) for one in chosen)]
         return super().optgroups(name, value, attrs)
 
@@ -78,8 +80,8 @@ def start_view(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
 def search_view(request: HttpRequest) -> JsonResponse:
     """Answer the search of the widget: properties by reference, with their title and place."""
     term = request.GET.get("term", "").strip().replace("\0", "")
-    number = request.GET.get("page", "1")
-    first = (max(1, int(number[:4])) - 1) * FOUND if number.isdecimal() else 0
+    number = whole(request.GET.get("page", "")) or 1
+    first = (min(number, LAST) - 1) * FOUND
     words = Q()
     for column in PropertyAdmin.search_fields:
         words |= Q(**{f"{column}__icontains": term})

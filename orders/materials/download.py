@@ -16,6 +16,7 @@ from crm_sync.platform import outside
 from crm_sync.platform.addresses import resolved
 from crm_sync.platform.errors import RejectedError, TransientError
 from crm_sync.platform.outside import Answer, RequestOptions
+from crm_sync.text import whole
 from crm_sync.workers.queues import Drain, error_text
 from orders.materials import file_types
 from orders.materials.file_types import FILE_TYPES, LONGEST_BEGINNING, NotKept
@@ -141,8 +142,7 @@ def _begin(answer: Answer, part: Part) -> int | None:
         return _range(answer.headers)[1]
     if answer.status == 200:
         part.begin(answer.headers)
-        length = answer.headers.get("Content-Length", "")
-        return int(length) if length.isascii() and length.isdigit() else None
+        return whole(answer.headers.get("Content-Length", ""))
     if answer.status in (206, 416):  # another part than was asked for
         part.remove()
         raise TransientError(
@@ -154,14 +154,11 @@ def _begin(answer: Answer, part: Part) -> int | None:
     raise TransientError(f"the server answers {answer.status}", unclear=False)
 
 
-def _range(headers: Mapping[str, str]) -> tuple[int, int | None]:
+def _range(headers: Mapping[str, str]) -> tuple[int | None, int | None]:
     """Return the first byte that an answer holds, and the size of all, from its Content-Range."""
     place, _, total = headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
     first = place.partition("-")[0]
-    return (
-        int(first) if first.isascii() and first.isdigit() else -1,
-        int(total) if total.isascii() and total.isdigit() else None,
-    )
+    return whole(first), whole(total)
 
 
 def _write(answer: Answer, part: Part, *, limit: int, total: int | None) -> None:

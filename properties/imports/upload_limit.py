@@ -8,6 +8,8 @@ from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 
+from crm_sync.text import whole
+
 _MARK = "upload_was_too_large"
 
 
@@ -22,10 +24,10 @@ def known_people_only(
 
     def serve(request: HttpRequest) -> HttpResponse:
         limit = settings.CALLBACK_BODY_LIMIT
-        length = request.META.get("CONTENT_LENGTH") or "0"
+        length = whole(request.META.get("CONTENT_LENGTH") or "0")
         if request.path_info.startswith("/api/"):  # it bounds a body itself, and has no people
             return get_response(request)
-        is_large = not (length.isdecimal() and int(length) <= limit)
+        is_large = length is None or length > limit
         if is_large and not request.user.is_authenticated:
             text = f"Log in first: without that a request holds at most {filesizeformat(limit)}."
             return HttpResponse(text, status=413, content_type="text/plain; charset=utf-8")

@@ -22,6 +22,20 @@ def page_of(row: Subscription | OutgoingMessage) -> str:
     return reverse(f"admin:crm_sync_{row._meta.model_name}_change", args=[row.pk])
 
 
+def test_a_message_that_is_sent_again_begins_anew_with_its_tries(main, boss, settings):
+    settings.OUTGOING_INTERNAL_HOSTS = ["127.0.0.1"]
+    with receiving() as receiver:
+        subscribe(main, receiver.url)
+        act(boss, Subscription.objects.get(), "send_test")
+        OutgoingMessage.objects.update(state="GIVEN_UP", due_at=None, attempts=9)
+        receiver.status = "500 Oops"
+        act(boss, OutgoingMessage.objects.get(), "send_again", SENT)
+        assert registry.queue("outgoing").drain(main.pk, 5.0).counts == {"put off": 1}
+    message = OutgoingMessage.objects.get()
+    assert (message.attempts, message.status) == (1, 500)
+    assert message.due_at - message.tried_at < timedelta(seconds=10)
+
+
 def act(client, row, action: str, listed: str = LIST):
     return client.post(listed, {"action": action, "_selected_action": row.pk})
 

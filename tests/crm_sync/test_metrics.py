@@ -11,7 +11,16 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from crm_sync.models import Gap, Heartbeat, ReceivedEvent, WebhookMonitor, Workspace
+from crm_sync.models import (
+    Gap,
+    Heartbeat,
+    OutgoingMessage,
+    ReceivedEvent,
+    Subscription,
+    WebhookMonitor,
+    Workspace,
+)
+from crm_sync.outgoing import outbox
 from properties.models import Property
 from tests.crm_sync.admin_pages import make_received_event
 from tests.processes import ROOT
@@ -85,6 +94,22 @@ def test_what_is_due_is_counted_by_queue_and_workspace_with_the_age_of_the_first
     age = "oldest_due_seconds"
     assert found[(age, "properties", "main")] == pytest.approx(600, abs=30)
     assert found[(age, "received_events", "other")] == pytest.approx(5, abs=30)
+
+
+def test_a_message_waits_since_it_is_due_and_not_since_the_last_drain(place):
+    now = timezone.now()
+    last = now - timedelta(days=3)
+    quiet = {"address": "https://x.test", "kinds": ["test"], "due_at": last}
+    row = Subscription.objects.create(workspace=place, secret="whsec_x", **quiet)
+    message = outbox.test(row, now=now - timedelta(seconds=60))
+    Subscription.objects.update(due_at=last)
+    age = ("oldest_due_seconds", "outgoing", "main")
+    assert figures()[age] == pytest.approx(60, abs=30)
+    # While the address pauses nothing is due, and after that since its pause ended.
+    Subscription.objects.update(due_at=now - timedelta(seconds=5))
+    assert figures()[age] == pytest.approx(5, abs=30)
+    OutgoingMessage.objects.filter(pk=message.pk).update(state="DELIVERED", due_at=None)
+    assert age not in figures()
 
 
 def test_what_needs_a_person_and_what_is_paused_stand_there(place):

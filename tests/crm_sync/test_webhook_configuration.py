@@ -9,7 +9,7 @@ from crm_sync import registry
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
 from crm_sync.webhook.authentication import BadName
-from crm_sync.webhook.configuration import NoneNotAllowed, configure, rotate_secret
+from crm_sync.webhook.configuration import NoneNotAllowed, OnlyHere, configure, rotate_secret
 from tests.conftest import PLATFORM, TOKEN
 from tests.platforms import Between, lost
 
@@ -40,6 +40,18 @@ def state(workspace: Workspace) -> dict:
     workspace.refresh_from_db()
     names = ("auth_type", "auth_secret", "previous_auth_secret", "previous_auth_secret_until")
     return {name: getattr(workspace, name) for name in names}
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:8000", "127.0.0.2", "[::1]", "localhost.", "LOCALHOST", "crm.localhost"]
+)
+def test_an_address_of_this_machine_is_told_to_no_platform_elsewhere(settings, db, host):
+    settings.PUBLIC_BASE_URL = f"http://{host}"
+    away = Workspace.objects.create(
+        slug="away", base_url="https://platform.example.com", fixed_token=TOKEN
+    )
+    with pytest.raises(OnlyHere, match="which only this machine reaches"):
+        configure(away, auth_type="HEADER", now=NOW)
 
 
 @pytest.mark.parametrize("auth_type", ["HEADER", "QUERY_PARAMETER", "BEARER_TOKEN"])

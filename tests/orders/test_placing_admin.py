@@ -159,6 +159,27 @@ def test_a_window_with_an_older_review_places_nothing(box, workspace, home, agen
     assert (only().state, only().confirmed_at, sent(box)) == (State.READY, None, 0)
 
 
+HUGE = ["9" * 5_000, "9" * 18, "²", "-1", "1.0", ""]
+
+
+@pytest.mark.parametrize("number", HUGE)
+def test_a_number_that_no_row_has_places_nothing_and_breaks_no_page(workspace, home, agent, number):
+    choose = agent.order(home)
+    review = agent.review(choose, **PHOTO_AND_PLAN)
+    agent.client.post(review, {"step": "place", "revision": number})
+    assert (drain(workspace), only().confirmed_at) == ({}, None)
+    chosen = {"step": "choose", "user": "101", "revision": number}
+    assert agent.client.post(choose, chosen).status_code in (200, 302)
+    begin, start = reverse("admin:orders_placement_begin"), reverse("admin:orders_placement_start")
+    assert agent.client.post(begin, {"property": number}).status_code in (302, 404)
+    assert agent.client.post(start, {"property": number}).status_code == 200
+    search = reverse("admin:orders_placement_search")
+    assert agent.client.get(search, {"term": "SEED", "page": number}).status_code == 200
+    sent_messages = reverse("admin:crm_sync_outgoingmessage_changelist")
+    address = f"{sent_messages}?subscription={number}"
+    assert agent.client.get(address).status_code in (200, 302, 403)
+
+
 def test_of_two_windows_with_choices_the_second_is_told(box, home, agent):
     choose = agent.order(home)
     parts = {"billing": "21", "organization": "31", "delivery": "41"}

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from crm_sync.platform import outside
 from crm_sync.platform.outside import Answer, RequestOptions
+from crm_sync.text import whole
 from properties.sources.fetch.wanted import (
     SILENCE,
     Fetched,
@@ -35,8 +36,7 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
         if answer.status == UNCHANGED or (stamp.etag and stamp == known):
             return None
         _check(answer, place)
-        length = answer.headers.get("Content-Length", "")
-        size = int(length) if length.isascii() and length.isdigit() else None
+        size = whole(answer.headers.get("Content-Length", ""))
         sink.expect(size)
         for piece in answer.chunks():
             sink.write(piece)
