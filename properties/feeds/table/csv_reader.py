@@ -25,7 +25,7 @@ _LINE_END = re.compile(r"\r*\n|\r")
 
 def is_like_csv(text: str) -> bool:
     """Say whether a file that begins so may be a table."""
-    name = text.replace("\r", "\n").partition("\n")[0].strip(' "')
+    name = header.plain(text.replace("\r", "\n").partition("\n")[0].strip(' "'))
     return any(delimiter in text for delimiter in DELIMITERS) or column(name) is not None
 
 

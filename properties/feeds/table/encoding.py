@@ -9,7 +9,8 @@ SAMPLE = 64 * 1024
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 SHORT = 200  # bytes that show whether it is UTF-16 without a mark: ...
 MOST, FEW = 0.6, 0.2  # ... of every second one most are zeros, and of the others few
-_LAYOUT = "\t\r\n\f\v"
+# Of what cannot be printed: layout, and what some programs write into names (see `header.plain`).
+_LAYOUT = "\t\r\n\f\v\u00a0\u2007\u202f\u200b\u200c\u200d\u2060\ufeff\u00ad"
 
 
 def encoding_of(path: Path) -> str:

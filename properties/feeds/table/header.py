@@ -4,6 +4,7 @@ Our own names are read as they are. Other names are read as the profile of the s
 left is set aside with a warning; what it may mean is only proposed.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -18,6 +19,8 @@ from properties.feeds.table.numbers import Formatted
 
 SEARCHED = 20  # rows, the first ones that are not empty, in which a header is looked for
 _LONGEST = 200  # characters of a name
+# What people do not see, or see as a blank: some programs write it into names.
+_UNSEEN = re.compile(r"[\s\u200b-\u200d\u2060\ufeff\u00ad]+")
 _WARNED = 20  # columns that are named one by one
 
 Row = tuple[int, Sequence[object]]  # its number in the file, from 1, and its cells
@@ -69,6 +72,11 @@ class Header:
         return f"a table {none}without the column {REFERENCE}{hint}"
 
 
+def plain(title: str) -> str:
+    """Return a name with one blank for each run of what people do not see."""
+    return _UNSEEN.sub(" ", title).strip()
+
+
 def searched(profile: Profile) -> int:
     """Return how many rows that are not empty `find` needs."""
     return max(SEARCHED, profile.header_row)
@@ -98,7 +106,7 @@ def find(rows: Sequence[Row], profile: Profile, file_name: str) -> int | None:
 
 def rank(cells: Sequence[object], profile: Profile) -> tuple[bool, int]:
     """Return how much a row is like a header: has it the reference, and how many known names."""
-    known = {_known(cell.strip(), profile) for cell in cells if isinstance(cell, str)} - {None}
+    known = {_known(plain(cell), profile) for cell in cells if isinstance(cell, str)} - {None}
     return REFERENCE in known, len(known)
 
 
@@ -149,7 +157,7 @@ def _known(title: str, profile: Profile) -> str | None:
 
 def _titles(cells: Sequence[object]) -> list[str]:
     """Return the names in a header without the empty ones at its end, each of them once."""
-    raw = ["" if says_nothing(cell) else _title(cell).strip()[:_LONGEST] for cell in cells]
+    raw = ["" if says_nothing(cell) else plain(_title(cell))[:_LONGEST] for cell in cells]
     while raw and not raw[-1]:
         raw.pop()
     titles: list[str] = []

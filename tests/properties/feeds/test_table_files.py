@@ -123,6 +123,15 @@ def test_title_rows_and_empty_rows_above_the_header_are_no_records(read, read_sh
     assert [item.position for item in items] == ["row 4", "row 5"]
 
 
+@pytest.mark.parametrize("unseen", ["\u00a0", "\u202f", "\u200b", "\ufeff", "\u2060 "])
+def test_what_people_do_not_see_in_a_header_is_a_blank(read, read_sheets, unseen):
+    names = [f"{unseen}{REF}{unseen}", f"Loyer{unseen}net", "title"]
+    profile = Profile(columns={"Loyer net": "prices.rent.net"})
+    expected = [{REF: "M-1", "title": "Haus", "prices": {"rent": {"net": 900}}}]
+    assert documents(read(f"{','.join(names)}\nM-1,900,Haus\n", profile)) == expected
+    assert documents(read_sheets({"A": [names, ["M-1", 900, "Haus"]]}, profile)) == expected
+
+
 def test_a_header_row_can_be_chosen(read, read_sheets):
     rows = [[REF, "title"], ["R-0", "old"], [REF, "floor"], ["R-1", "2"]]
     text = "\n".join(",".join(row) for row in rows)
