@@ -4,6 +4,7 @@ swissrets/     SwissRETS: its names, one record to one property, readers of XML 
 idx/           IDX 3.01: its columns and words, the layout of a file, one line to one property
 table/         a table in our own names: columns, cells, readers of CSV and Excel, writer
 formats        which reader for which file
+unpack, entry  the feed out of a ZIP or a gzip file, and which file of it that is
 isolation      a feed is read in a process of its own; `child` is that process
 profile        how one sender writes its feeds
 records        what comes out of every reader

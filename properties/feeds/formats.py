@@ -27,7 +27,7 @@ _HEAD = 4096
 _ZIP = b"PK\x03\x04"
 _OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old or locked Excel file: save it as .xlsx or CSV",  # OLE2
-    b"\x1f\x8b": "packed with gzip: unpack it first",
+    b"\x1f\x8b": "packed with gzip: unpack it first",  # one in another: the outer is unpacked
     b"7z\xbc\xaf": "packed with 7-Zip: unpack it first",
     b"Rar!": "packed with RAR: unpack it first",
     b"%PDF": "a PDF: ask its sender for a feed",

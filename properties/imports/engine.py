@@ -52,6 +52,7 @@ def import_feed(
     force: bool = False,
     skip: int = 0,
     refused: int = 0,
+    beside: str = "",
     batch_size: int = CHUNK,
     seen_at: datetime | None = None,
 ) -> Iterator[Report]:
@@ -71,6 +72,7 @@ def import_feed(
             it and says so in `stopped`.
         skip: how many records of the file were handled before; the report leaves them out.
         refused: how many of them were refused.
+        beside: what was packed with the file and is left out, in words.
         batch_size: how many records are handled between two yields at most.
         seen_at: when the preview began that a person has released. A record that would replace
             what somebody else changed since then is refused, with both values.
@@ -79,7 +81,7 @@ def import_feed(
         NotAFeed: it is no feed or breaks off; nothing was written.
         Stopped: see `force`; nothing was written.
     """
-    report = Report()
+    report = Report(warnings=[beside] if beside else [])
     feed = Feed.of(path, sender)
     guard = FullFeedGuard(workspace, feed.fed_by) if feed else None
     with open_spool() as spool:

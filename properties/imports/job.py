@@ -24,6 +24,7 @@ from crm_sync.workers.queues import Drain, RowQueue
 from properties.feeds import OF_THE_FILE, Heading, NotAFeed, open_lines
 from properties.imports import fetched, last_feed
 from properties.imports.engine import CHUNK
+from properties.imports.packed import unpack_in_place
 from properties.imports.profiles import profile_for
 from properties.imports.report import Report
 from properties.imports.steps import steps
@@ -154,6 +155,8 @@ class _Slice:
             self._count_death()
         if not row.path.exists():
             return self._put_off("Its file is not here: web and workers must share DATA_DIR.")
+        if row.total is None and (beside := unpack_in_place(row.path)):
+            row.preview["beside"] = beside
         if row.total is None and not row.force and (told := self._is_known()):
             return self._end(State.UNCHANGED, problem=told)
         if row.total is None:
@@ -187,7 +190,9 @@ class _Slice:
         """
         number, begun = 0, time.monotonic()
         profile = profile_for(self.row.workspace, self.row.path, self.row.sender)
-        self.row.preview = {"profile": asdict(profile), "seen_at": self.clock().isoformat()}
+        beside = {name: text for name, text in self.row.preview.items() if name == "beside"}
+        seen = {"profile": asdict(profile), "seen_at": self.clock().isoformat()}
+        self.row.preview = seen | beside
         for line in open_lines(self.row.path, profile):
             if line.kind == "heading":
                 self.row.preview["heading"] = as_stored(cast("Heading", line.item()))

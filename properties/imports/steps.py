@@ -27,6 +27,7 @@ def steps(row: Import, now: datetime, batch_size: int) -> Iterator[Report]:
         force=row.force,
         skip=row.done,
         refused=count(row.report, "refused"),
+        beside=row.preview.get("beside", ""),
         batch_size=batch_size,
         seen_at=datetime.fromisoformat(at) if at else None,
     )

@@ -11,7 +11,7 @@ Summary = dict[str, Any]
 
 OUTCOMES = ("new", "changed", "unchanged", "refused")
 COUNTED = (*OUTCOMES, "aside", "warned")
-OF_A_PREVIEW = ("heading", "profile", "seen_at")
+OF_A_PREVIEW = ("heading", "profile", "seen_at", "beside")
 FIELDS = 20  # names for one record
 DIFFERENCES = 2_000  # old and new values in all; a record after them has only their number
 REASONS, LENGTH = 8, 240  # reasons for one record, characters of a text that came from the file
@@ -25,7 +25,7 @@ def added(summary: Summary, report: Report) -> Summary:
         what is missing gets, "" where it stays as it is; "changed" and "aside":
         [reference, fields]; "warned": [reference, texts]; "warnings": texts about the file;
         "heading": [sheet, row, [name, read as, may be] …] of a foreign table; "profile": how it
-        was read, and "seen_at": when, both set by who looked at it;
+        was read, "seen_at": when, and "beside": what was packed with it, set by who looked at it;
         "differences": [reference, [path, name, old, new] …, how many];
         "refused": [position, reference, reasons]; the lists are cut at KEPT and KEPT_REFUSED.
     """

@@ -2,7 +2,6 @@
 
 address   which addresses a source may have
 fetch/    one module for each protocol: a file comes whole, or not at all
-unpack    the feed out of a ZIP or a gzip file
 store     where a file lies until it is an import
 schedule  when a source is fetched next
 worker    a look at a source, and what comes of it

@@ -9,9 +9,9 @@ from pathlib import Path
 from django.conf import settings
 
 from crm_sync.platform.errors import RejectedError
+from properties.feeds.unpack import NotUnpacked, Unpacked, unpack
 from properties.sources.fetch import fetch
 from properties.sources.fetch.wanted import Fetched, Place, Sink, Stamp
-from properties.sources.unpack import NotUnpacked, Unpacked, unpack
 
 
 @dataclass(frozen=True)

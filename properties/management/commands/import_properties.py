@@ -20,6 +20,7 @@ from crm_sync.models import Workspace
 from properties.feeds import NotAFeed
 from properties.imports.engine import Stopped, import_feed
 from properties.imports.last_feed import unchanged_since
+from properties.imports.packed import unpacked
 from properties.imports.report import Report
 from properties.models import Sender
 
@@ -41,7 +42,7 @@ class Command(SyncCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("slug", help="the workspace")
-        parser.add_argument("file", type=Path, help="the feed")
+        parser.add_argument("file", type=Path, help="the feed, or a ZIP or gzip file with it")
         parser.add_argument(
             "--sender", help="the name of the sender, whose settings say how to read it"
         )
@@ -55,7 +56,26 @@ class Command(SyncCommand):
         """Import the file; exit code 3 when some records were refused, 1 when nothing was taken."""
         workspace = self.workspace(options["slug"])
         sender = self._sender(workspace, options["sender"])
-        path, dry_run, as_json = options["file"], options["dry_run"], options["json"]
+        try:
+            with unpacked(options["file"]) as (path, beside):
+                self._take(workspace, sender, path, beside, options)
+        except NotAFeed as error:
+            self.fail(f"{error}; nothing was imported")
+
+    def _take(
+        self,
+        workspace: Workspace,
+        sender: Sender | None,
+        path: Path,
+        beside: str,
+        options: dict[str, Any],
+    ) -> None:
+        """Import a feed that is not packed.
+
+        Raises:
+            NotAFeed: nothing was imported.
+        """
+        dry_run, as_json = options["dry_run"], options["json"]
         try:
             since = None if options["force"] else unchanged_since(workspace, path, sender)
             if since is not None:
@@ -63,13 +83,16 @@ class Command(SyncCommand):
                 self.emit(document, [SAME.format(since=since)], as_json=as_json)
                 return
             report = self._import(
-                workspace, path, sender=sender, dry_run=dry_run, force=options["force"]
+                workspace,
+                path,
+                sender=sender,
+                dry_run=dry_run,
+                force=options["force"],
+                beside=beside,
             )
         except Stopped as error:
             self.emit(_document(error.report), _missing(error.report), as_json=as_json)
             self.fail(f"{error}; nothing was imported{_advice(error.report)}")
-        except NotAFeed as error:
-            self.fail(f"{error}; nothing was imported")
         self.emit(_document(report), _lines(report, dry_run=dry_run), as_json=as_json)
         if report.stopped:
             self.fail(f"{path.name}: {report.stopped}; it would be refused{_advice(report)}")

@@ -5,7 +5,6 @@ ftp     FTP and FTPS
 sftp    SFTP, with the key of the host
 folder  a folder of this machine
 wanted  what is asked for, what is remembered, and where the bytes go
-entry   which file of a folder is the feed
 """
 
 from collections.abc import Callable, Mapping

@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from properties.sources.fetch.entry import the_feed
+from properties.feeds.entry import the_feed
 from properties.sources.fetch.wanted import (
     Fetched,
     Place,

@@ -10,8 +10,8 @@ from urllib3.exceptions import ConnectTimeoutError
 
 from crm_sync.platform import outside, transport
 from crm_sync.platform.errors import SyncError
+from properties.feeds.entry import IDX, the_feed
 from properties.sources.address import Address
-from properties.sources.fetch.entry import IDX, the_feed
 from properties.sources.fetch.wanted import Sink, failed, rejected
 
 MOST = 100_000  # names in a folder

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from openpyxl import Workbook
 
-from properties.sources import unpack as unpacking
-from properties.sources.unpack import NotUnpacked, Unpacked, unpack
+from properties.feeds import unpack as unpacking
+from properties.feeds.unpack import NotUnpacked, Unpacked, unpack
 
 FEED = b"IDX3.01#" + b"a line of it\r\n" * 1000
 LIMIT = 10 * 1024**2

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, cast
 
-from django.template.defaultfilters import filesizeformat
-
-from properties.sources.fetch.entry import the_feed
+from properties.feeds.entry import the_feed
 
 MOST_FILES = 50_000  # in a ZIP
 MOST_NAMES = 16 * 1024**2  # bytes of the list of files of a ZIP
@@ -72,6 +70,21 @@ def unpack(path: Path, name: str, into: BinaryIO, *, limit: int) -> Unpacked:
         file.seek(0)
         _copy(file, into, packed=path.stat().st_size, limit=limit)
     return Unpacked(name)
+
+
+def is_packed(path: Path) -> bool:
+    """Tell whether a file is packed: a gzip file, or a ZIP that is no workbook.
+
+    Raises:
+        NotUnpacked: it is a broken ZIP.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        head = file.read(4)
+        if head == _ZIP:
+            with _opened(file) as archive:
+                return not _is_workbook(archive)
+    return head.startswith(_GZIP)
 
 
 @contextmanager
@@ -135,7 +148,7 @@ def _copy(source: IO[bytes], into: BinaryIO, *, packed: int, limit: int) -> None
         while block := source.read(BLOCK):
             size += len(block)
             if size > limit:
-                raise NotUnpacked(f"unpacked it is larger than {filesizeformat(limit)}")
+                raise NotUnpacked(f"unpacked it is larger than {limit / 1024**2:,.1f} MB")
             if size > SMALL and size > RATIO * packed:
                 raise NotUnpacked(f"unpacked it is more than {RATIO} times as large: no feed is")
             into.write(block)
