@@ -9,7 +9,7 @@ from django.core.files.storage import Storage
 
 from orders.materials.files import PHOTO_PRODUCTS
 from orders.materials.gallery import QUALITIES
-from orders.materials.names import file_name, plain
+from orders.materials.names import cut, file_name, plain
 from orders.models import Material, MaterialFile
 
 BLOCK = 256 * 1024  # bytes that are in memory at once
@@ -76,7 +76,7 @@ def stream(found: Contents, storage: Storage) -> Iterator[bytes]:
 
 def _folder(material: Material) -> str:
     """Return the folder of a material: its product, and the quality of a photo."""
-    product = plain(material.product.replace("_", " ").capitalize()) or "Materials"
+    product = cut(plain(material.product.replace("_", " ").capitalize())) or "Materials"
     quality = QUALITIES.get(material.visual_type, "") if material.product in PHOTO_PRODUCTS else ""
     return f"{product}/{quality}/" if quality else f"{product}/"
 

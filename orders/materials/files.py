@@ -1,5 +1,6 @@
 """What was announced as ready is fetched: the list; `download` gets the files (§4.5, A38, A40)."""
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -26,6 +27,7 @@ PHOTO_PRODUCTS = frozenset(
     }
 )
 OVERLAP = timedelta(hours=1)  # what is older than the newest may have been listed after it
+LONGEST = 255  # characters of a key
 MAX_ATTEMPTS = 8  # reads of an announced list that is empty yet
 UNIQUE = ("material_set", "platform_id")
 COLUMNS = (
@@ -181,8 +183,7 @@ def _material(
 ) -> Material:
     url = _word(item, "url")
     return Material(
-        # A thing without an id is known by its address.
-        platform_id=(_word(item, "id") or url)[:255],
+        platform_id=_word(item, "id")[:LONGEST] or _key(url, base_url),
         product=(_word(item, "product") or ready.product)[:100],
         visual_type=(_word(item, "visualType") or visual_type)[:100],
         target_platform=(_word(item, "targetPlatform") or ready.target_platform)[:100],
@@ -193,6 +194,13 @@ def _material(
         thumbnail_url=resolved(_word(item, "thumbnailUrl"), base_url),
         modified_at=_moment(item, "modifiedAt") or _moment(item, "createdAt"),
     )
+
+
+def _key(url: str, base_url: str) -> str:
+    """Return by what a thing without an id is known: its address, of a long one the digest."""
+    if len(url) <= LONGEST:
+        return url
+    return hashlib.sha256(resolved(url, base_url).encode()).hexdigest()
 
 
 def _word(item: dict[str, Any], name: str) -> str:

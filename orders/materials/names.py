@@ -1,11 +1,12 @@
 """Pure: under which name a file is handed out."""
 
 import re
+import unicodedata
 
 from orders.materials.file_types import FILE_TYPES
 from orders.models import Material
 
-LONGEST = 120  # characters before the ending
+LONGEST = 180  # bytes before the ending, so that all of it stays below the 255 of a file system
 ENDINGS = {".jpg": (".jpg", ".jpeg"), ".tif": (".tif", ".tiff")}
 
 
@@ -13,6 +14,15 @@ def plain(text: str) -> str:
     """Return a text as one part of a path; "" where nothing of it is left."""
     printable = "".join(one if one.isprintable() else "_" for one in text)
     return re.sub(r'[/\\:*?"<>|]', "_", printable).strip(". ")
+
+
+def cut(text: str) -> str:
+    """Return the beginning of a name that file systems take, no character of it broken."""
+    kept = text.encode()[:LONGEST].decode(errors="ignore")
+    if len(kept) < len(text) and unicodedata.combining(text[len(kept)]):
+        bases = [n for n, one in enumerate(kept) if not unicodedata.combining(one)]
+        kept = kept[: bases[-1] if bases else 0]  # the last one would lose its accent
+    return kept.rstrip(". ") if len(kept) < len(text) else kept
 
 
 def file_name(material: Material, content_type: str) -> str:
@@ -24,5 +34,5 @@ def file_name(material: Material, content_type: str) -> str:
     suffix = FILE_TYPES[content_type].suffix if content_type else ""
     stem, dot, ending = text.rpartition(".")
     if dot and f".{ending.lower()}" in ENDINGS.get(suffix, (suffix,)):
-        return f"{stem[:LONGEST]}.{ending}"
-    return f"{text[:LONGEST]}{suffix}"
+        return f"{cut(stem)}.{ending}"
+    return f"{cut(text)}{suffix}"

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import QuerySet
 
 from crm_sync.jobs.doorbell import doorbell
 from orders.materials import announced
+from orders.materials.download import delete
 from orders.models import Material, MaterialFile, MaterialSet
 
 QUEUE = "files"
@@ -89,6 +92,8 @@ def move(others: QuerySet[Material], into: Iterable[Material]) -> None:
     for row in MaterialFile.objects.filter(material__in=others).select_related("material"):
         heir = heirs[row.material.platform_id]
         if (heir.pk, row.role) in taken:
-            row.delete()  # the file itself stays where it is: nothing leads to it any more
+            row.delete()
+            if row.name:  # what is rolled back still leads to it
+                transaction.on_commit(partial(delete, row.name))
         else:
             MaterialFile.objects.filter(pk=row.pk).update(material=heir)

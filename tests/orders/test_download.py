@@ -19,7 +19,7 @@ from crm_sync.workers import queues
 from orders.materials import download
 from orders.materials.download import storage
 from orders.materials.partial import Busy, Part
-from orders.materials.wanted import want
+from orders.materials.wanted import move, want
 from orders.models import Material, MaterialFile, MaterialSet
 from sandbox.state.materials import content
 from tests.conftest import PLATFORM
@@ -182,6 +182,62 @@ def test_a_type_that_the_list_names_counts_whatever_the_server_says(
     assert drain(ready) == {"refused": 1}
     row.refresh_from_db()
     assert row.problem == f"files of the type {mime_type} are not downloaded"
+
+
+JPEG = b"\xff\xd8\xff" + b"x" * 100
+
+
+@pytest.mark.parametrize(
+    ("announced", "answered", "body", "problem"),
+    [
+        ("image/png", "image/jpeg", JPEG, "the server answers with image/jpeg, the list says"),
+        ("image/png", "", JPEG, "its first bytes are not those of image/png"),
+        ("image/png", "image/png", JPEG, "its first bytes are not those of image/png"),
+        ("", "image/png", JPEG, "its first bytes are not those of image/png"),
+        ("image/jpeg", "application/octet-stream", PNG, "its first bytes are not those of image/j"),
+    ],
+)
+def test_a_type_that_differs_from_the_announced_one_is_not_kept(
+    ready, files, folder, announced, answered, body, problem
+):
+    files.body, files.content_type = body, answered
+    row = wanted(ready, files, mime_type=announced)
+    assert drain(ready) == {"refused": 1}
+    row.refresh_from_db()
+    assert (row.due_at, row.name, problem in row.problem) == (None, "", True)
+    assert there(folder) == []
+
+
+@pytest.mark.parametrize("announced", ["image/jpg", "IMAGE/JPEG; q=1", "", "binary/octet-stream"])
+def test_the_same_type_in_another_spelling_is_kept(ready, files, folder, announced):
+    files.body, files.content_type = JPEG, "image/jpeg"
+    row = wanted(ready, files, mime_type=announced)
+    assert drain(ready) == {"stored": 1}
+    row.refresh_from_db()
+    assert (row.content_type, there(folder)) == ("image/jpeg", [JPEG])
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_the_file_of_a_second_copy_goes_with_its_row(
+    ready, files, folder, is_kept, django_capture_on_commit_callbacks
+):
+    columns = {"workspace": ready.workspace, "order": ready.order, "ready_at": NOW}
+    other = MaterialSet.objects.create(
+        assignment=ready.assignment, product="GROUND_PHOTO", fetched_at=NOW, **columns
+    )
+    heir = material(ready, files)
+    material(other, files)
+    assert want(Material.objects.all(), now=timezone.now()) == 2
+    assert drain(ready) == {"stored": 2}
+    assert len(there(folder)) == 2
+    with django_capture_on_commit_callbacks(execute=is_kept):
+        move(other.materials.all(), [heir])
+    if is_kept:
+        (row,) = MaterialFile.objects.all()
+        assert (row.material, storage().exists(row.name)) == (heir, True)
+        assert there(folder) == [files.body]
+    else:  # a transaction that is rolled back still needs it
+        assert len(there(folder)) == 2
 
 
 def test_a_size_that_was_announced_is_kept_to_and_asked_for_again_a_few_times(ready, files, folder):

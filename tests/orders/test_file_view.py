@@ -11,8 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.admin.file_view import file_address
+from orders.materials import archive
 from orders.materials.archive import MISSING
 from orders.materials.download import storage
+from orders.materials.names import file_name
 from orders.models import Material, MaterialFile, MaterialSet, Order
 from tests.crm_sync.admin_pages import client_of, queries_of
 from tests.orders.admin_rows import context_of, make_order, page
@@ -88,6 +90,29 @@ def test_a_file_is_never_handed_out_as_something_else(boss, photo, content_type,
     response = boss.get(file_address(photo))
     assert response["Content-Type"] == content_type
     assert response["Content-Disposition"] == disposition.format(pk=photo.material_id)
+
+
+@pytest.mark.parametrize(
+    ("name", "cut"),
+    [
+        ("ü" * 150 + ".png", "ü" * 90),
+        ("x" + "ü" * 150 + ".png", "x" + "ü" * 89),
+        ("u\u0308" * 150, "u\u0308" * 60),
+        ("x" + "u\u0308" * 150 + ".PNG", "x" + "u\u0308" * 59),
+        ("🏠" * 80 + ".png", "🏠" * 45),
+        ("a" * 179 + " b.png", "a" * 179),
+        ("\u0308" * 200, ""),
+        ("short.png", "short"),
+    ],
+)
+def test_a_name_fits_a_file_system_and_breaks_no_character(boss, photo, name, cut):
+    Material.objects.update(file_name=name, product="Ü" * 100)
+    given = file_name(Material.objects.get(), "image/png")
+    stem, _, ending = given.rpartition(".")
+    assert (stem, ending.lower()) == (cut, "png")
+    ((_, in_zip),) = archive.contents(Material.objects.prefetch_related("files")).entries
+    assert all(len(part.encode()) <= 255 for part in in_zip.split("/"))
+    assert in_zip.endswith(given)
 
 
 def test_who_may_not_see_orders_gets_no_file(order, photo, client):

@@ -218,6 +218,40 @@ def test_a_type_that_is_announced_after_it_was_fetched_is_fetched_again(box, del
     assert kept() == {"POST": ["POST"], "POST_WEB": ["POST_WEB"]}
 
 
+def without_ids(box, *, address: str) -> None:
+    """Let the platform list things without ids, at addresses that differ at their end alone."""
+
+    def reword(environ, answer):
+        status, headers, body = answer
+        if "materials" not in environ["PATH_INFO"] or not status.startswith("200"):
+            return answer
+        document = json.loads(body)
+        listed = document["materials"]
+        for one in listed:
+            one["url"] = f"{address}{'x' * 300}{one.pop('id')}"
+        kept = [pair for pair in headers if pair[0].lower() != "content-length"]
+        return status, kept, json.dumps(document).encode()
+
+    Between(box, PLATFORM).reword = reword
+
+
+@pytest.mark.parametrize("address", ["https://files.test/", "/files/"])
+def test_things_without_an_id_are_told_apart_by_the_whole_of_a_long_address(
+    box, delivered, address
+):
+    order = delivered("FLOOR_PLAN")
+    one = there(box, order)[0]
+    there(box, order).append(one | {"id": "another"})
+    without_ids(box, address=address)
+    announce(order, one["visualType"])
+    assert fetch(order) == {"read": 1}
+    before = list(Material.objects.order_by("pk").values("platform_id", "url"))
+    assert [len(one["platform_id"]) for one in before] == [64, 64]
+    announce(order, one["visualType"], seconds=1)
+    fetch(order)
+    assert list(Material.objects.order_by("pk").values("platform_id", "url")) == before
+
+
 def test_nothing_is_kept_of_a_fetch_that_breaks_off(box, delivered, asked):
     order = delivered("GROUND_PHOTO")
     between = Between(box, PLATFORM)
