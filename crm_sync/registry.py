@@ -37,7 +37,8 @@ class AppHooks:
     Attributes:
         app: its label; an app registers once.
         queues: its due work, which the workers do; no two queues have the same name.
-        event_handlers: event kind (§6.2) to the one function that applies events of this kind.
+        event_handlers: event kind (§6.2) to the one function that applies events of this kind;
+            `events.OTHER`: events about an order whose kind we do not know.
         snapshots: what the app knows about the rows that an event is about; see `Snapshot`.
         after_connected: called when a workspace was given its address and credentials.
         after_applied: called when received events of a workspace were handled, whatever came of it.

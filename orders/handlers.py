@@ -72,4 +72,5 @@ EVENT_HANDLERS: Mapping[str, EventHandler] = {
     events.PHOTOGRAPHER_BOOKED: _handler(updates.apply_photographer),
     events.VISUALS_READY: _handler(visuals_ready),
     events.MARKETING_MATERIALS_READY: _handler(marketing_materials_ready),
+    events.OTHER: _handler(updates.apply_other),
 }

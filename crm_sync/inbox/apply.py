@@ -19,7 +19,7 @@ from crm_sync.inbox.failure_groups import cause_of
 from crm_sync.jobs import due, durability, fast_sql, runner
 from crm_sync.jobs.due import Claim
 from crm_sync.models import ReceivedEvent, Workspace
-from crm_sync.platform import clock
+from crm_sync.platform import clock, events
 from crm_sync.platform.events import Event, NotUnderstood, parse
 from crm_sync.text import clean
 
@@ -147,7 +147,7 @@ def _originals(events: Sequence[tuple[Parsed, Event]]) -> dict[int, int]:
 
 
 def _apply(batch: Batch, event: Event, pk: int) -> tuple[str, str]:
-    handler = registry.hooks().event_handlers.get(event.kind)
+    handler = registry.hooks().event_handlers.get(event.kind if event.is_known else events.OTHER)
     if handler is None:
         return State.IGNORED.value, f"nothing handles {event.kind}"
     effect = handler(batch, event, pk)
@@ -190,7 +190,9 @@ def _key(one: Parsed) -> str:
 
 def _about(event: Event) -> Columns:
     order_id = clean(event.text("orderId")[:255])[0]
-    return {"kind": event.kind, "occurred_at": event.at, "order_platform_id": order_id}
+    kind = clean(event.kind)[0][:100]
+    at = None if event.at == events.UNDATED else event.at
+    return {"kind": kind, "occurred_at": at, "order_platform_id": order_id}
 
 
 def _with_cause(text: str) -> Columns:

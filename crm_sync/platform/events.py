@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
+from crm_sync.platform import references
+from crm_sync.text import clean, plain
+
 VISUALS_READY = "VISUALS_READY"
 PHOTOGRAPHER_BOOKED = "PHOTOGRAPHER_BOOKED"
 ORDER_STATUS_UPDATED = "ORDER_STATUS_UPDATED"
@@ -30,6 +33,12 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     ESTIMATED_DELIVERY_UPDATED: ("occurredAt", "orderId", "assignmentId", "estimatedDeliveryAt"),
     MARKETING_MATERIALS_READY: ("timestamp", "propertyId", "targetPlatform"),
 }
+# A later version of the platform may have kinds that we do not know: of an order they say that it
+# has changed (§9).
+OTHER = "*"
+OF_OTHERS = ("orderId",)
+UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
+IDS = frozenset({"orderId", "assignmentId", "propertyId", "photographerId"})
 DEPTH_LIMIT = 100  # levels; deeper, and whoever prints or digests the value breaks
 JSON_NAMES = {
     list: "array",
@@ -40,6 +49,10 @@ JSON_NAMES = {
     type(None): "null",
 }
 NULLABLE = frozenset({"scheduledAt"})  # §6.3: the only field that is present as explicit null
+# Before the first status there was none; of a moment its reader says why it is none.
+MAY_BE_EMPTY = frozenset(
+    {"previousStatus", "timestamp", "occurredAt", "scheduledAt", "estimatedDeliveryAt"}
+)
 
 
 class NotUnderstood(Exception):
@@ -63,9 +76,17 @@ class Event:
     fields: dict[str, Any]
 
     def text(self, name: str) -> str:
-        """Return a field as a string, ids included (A7), "" when it is absent or null."""
-        value = self.fields.get(name)
-        return "" if value is None else str(value)
+        """Return a field as a string, ids included (A7), "" when it is absent, null or no text."""
+        return plain(self.fields.get(name))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its kind is one of §6.2."""
+        return self.kind in REQUIRED
+
+    def requires(self, name: str) -> bool:
+        """Tell whether an event of its kind is about what this field names."""
+        return name in REQUIRED.get(self.kind, OF_OTHERS)
 
     def moment(self, name: str) -> datetime | None:
         """Return a timestamp field, None when it is null or absent."""
@@ -81,24 +102,55 @@ class Event:
 def parse(body: bytes) -> Event:
     """Read one event from the raw bytes of a callback.
 
+    An event of a kind that we do not know is one where it names its order.
+
     Raises:
-        NotUnderstood: no JSON object, an unknown event, a required field that is missing or
-            unreadable. The bytes stay stored; a newer version of ours may understand them.
+        NotUnderstood: no JSON object, an unknown event about no order, a required field that is
+            missing, empty, too long or unreadable. The bytes stay stored; a newer version of ours
+            may understand them.
     """
     fields = parse_document(body)
     kind = fields.get("event")
-    if not isinstance(kind, str) or kind not in REQUIRED:
+    if not isinstance(kind, str) or not (kind in REQUIRED or plain(fields.get("orderId"))):
         raise NotUnderstood(f"unknown event {kind!r}"[:200])
-    for name in REQUIRED[kind]:
-        if name not in fields or (fields[name] is None and name not in NULLABLE):
-            raise NotUnderstood(f"{kind} without {name}")
-        if isinstance(fields[name], dict | list):
-            raise NotUnderstood(f"{name} is not a text: {fields[name]!r}"[:200])
+    for name in REQUIRED.get(kind, OF_OTHERS):
+        _check(kind, name, fields)
+    if kind not in REQUIRED:
+        return Event(kind, _of_other(fields), canonical_digest(fields), fields)
+    if plain(fields.get("assignmentId")):  # of a booking it is optional
+        _check(kind, "assignmentId", fields)
     clock = "timestamp" if "timestamp" in REQUIRED[kind] else "occurredAt"
     event = Event(kind, read_moment(clock, fields[clock]), canonical_digest(fields), fields)
     event.moment("scheduledAt")
     event.day("estimatedDeliveryAt")
     return event
+
+
+def _of_other(fields: dict[str, Any]) -> datetime:
+    """Return when an event of a kind that we do not know happened, UNDATED where nothing says so.
+
+    Nothing is ordered by that: what it is about is read.
+    """
+    for name in ("occurredAt", "timestamp"):
+        try:
+            return read_moment(name, fields.get(name))
+        except NotUnderstood:
+            continue
+    return UNDATED
+
+
+def _check(kind: str, name: str, fields: dict[str, Any]) -> None:
+    """Refuse a required field that says nothing, or an id that no column holds: never cut it."""
+    value = fields.get(name)
+    if name in NULLABLE and name in fields and value is None:
+        return
+    if isinstance(value, dict | list):
+        raise NotUnderstood(f"{name} is not a text: {value!r}"[:200])
+    text = clean(plain(value))[0].strip()
+    if value is None or not (text or name in MAY_BE_EMPTY):
+        raise NotUnderstood(f"{kind} without {name}"[:200])
+    if name in IDS and len(text) > references.LIMIT:
+        raise NotUnderstood(f"{name} is longer than {references.LIMIT} characters: {text:.40}…")
 
 
 def parse_document(body: bytes) -> dict[str, Any]:
@@ -152,6 +204,6 @@ def read_moment(name: str, value: Any) -> datetime:
 def read_day(name: str, value: Any) -> date:
     """Read a date; a full timestamp counts by its date (§6.3 says date-only)."""
     try:
-        return date.fromisoformat(str(value)[:10])
+        return date.fromisoformat(plain(value)[:10])
     except ValueError:
         raise NotUnderstood(f"{name} is not a date: {value!r}"[:200]) from None

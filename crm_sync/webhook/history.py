@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from crm_sync.platform.events import NotUnderstood, canonical_digest, parse_document, read_moment
-from crm_sync.text import clean
+from crm_sync.text import clean, plain
 
 KEPT = 10  # §8: the platform keeps so many records
 SHOWN = 300  # characters of the platform's words that a person needs
@@ -93,9 +93,8 @@ def moment(value: Any) -> datetime | None:
 
 def words(value: Any) -> str:
     """Return the platform's words as a person reads them, bounded."""
-    text: str = clean("" if value is None else str(value))[0]
-    if isinstance(value, bool):
-        text = text.lower()
+    told = json.dumps(value) if isinstance(value, dict | list) else plain(value)
+    text: str = clean(told)[0]
     return " ".join(text.split())[:SHOWN]
 
 

@@ -15,6 +15,7 @@ from django.db import transaction
 from crm_sync.platform.errors import TransientError
 from crm_sync.platform.events import NotUnderstood, read_day, read_moment
 from crm_sync.platform.responses import Answer
+from crm_sync.text import plain
 from orders import statuses
 from orders.mirror import lww
 from orders.mirror.forgotten import marks, without_contacts
@@ -25,6 +26,7 @@ from orders.statuses import AssignmentStatus
 
 Item = dict[str, Any]
 log = logging.getLogger(__name__)
+PERSON = ("id", "name", "email", "phone")  # what is a text of a photographer (A37)
 MEMBERS = {  # what an assignment may leave out
     lww.APPOINTMENT: "scheduledAt",
     lww.ESTIMATE: "estimatedDeliveryAt",
@@ -100,7 +102,10 @@ def _is_silent(before: Assignment, item: Item) -> bool:
     """Tell whether an item lacks what each assignment has, or what is known of this one."""
     if not _names_products(item) or not word(item, "status", 100):
         return True
-    person = _photographer(before.photographer, item.get("photographer"))
+    try:
+        person = _photographer(before.photographer, item.get("photographer"))
+    except NotUnderstood:
+        person = before.photographer
     is_new_name = person.keys() == {"id"} and person != before.photographer
     missing = (one for one, name in MEMBERS.items() if name not in item and one is not lww.ACTION)
     return is_new_name or any(getattr(before, one.value) for one in missing)
@@ -112,10 +117,10 @@ def _names_products(item: Item) -> bool:
 
 def _write(before: Assignment, item: Item, observation: Observation, *, is_whole: bool) -> None:
     kind = word(item, "assignmentType", 100) or before.assignment_type
-    plain: dict[str, Any] = {"assignment_type": kind}
+    columns: dict[str, Any] = {"assignment_type": kind}
     if _names_products(item):
-        plain["products"] = [str(product) for product in item["products"]]
-    Assignment.objects.filter(pk=before.pk).exclude(**plain).update(**plain)
+        columns["products"] = [name for one in item["products"] if (name := _product(one))]
+    Assignment.objects.filter(pk=before.pk).exclude(**columns).update(**columns)
     tables = statuses.assignment_tables(kind)
     if status := word(item, "status", 100):
         is_listed = statuses.is_reachable(before.status, status, *tables)
@@ -141,18 +146,36 @@ def _facts(
 def _value(before: Assignment, lww_field: LwwField, value: Any) -> Any:
     if lww_field is lww.PHOTOGRAPHER:
         return _photographer(before.photographer, value)
+    name = MEMBERS[lww_field]
     if lww_field is lww.ACTION:
-        return "" if value is None else str(value)[:100]
+        if isinstance(value, dict | list):
+            raise NotUnderstood(f"{name} is not a text")
+        return plain(value)[:100]
     if value is None:
         return None
-    name = MEMBERS[lww_field]
     return read_moment(name, value) if lww_field is lww.APPOINTMENT else read_day(name, value)
 
 
+def _product(value: Any) -> str:
+    """Return the name of a product; a session lists products as objects, too (A31)."""
+    return word(value, "product", 100) if isinstance(value, dict) else plain(value)
+
+
 def _photographer(known: Item, value: Any) -> Item:
-    """Return who it is; the bare id of somebody whose name and contact we know erases neither."""
-    if not isinstance(value, dict):
+    """Return who it is; less of somebody whose name and contact we know erases neither.
+
+    Less is an id, or a text: that is a name, or an id that we know.
+    """
+    if value is None:
         return {}
-    person = value if value.get("id") is None else value | {"id": str(value["id"])}  # A7
-    is_same = person.keys() == {"id"} and known.get("id") == person["id"]
+    if isinstance(value, dict):
+        texts = {name: plain(value[name]) for name in PERSON if name in value}  # A7
+        person = {name: one for name, one in value.items() if texts.get(name, True)} | {
+            name: text for name, text in texts.items() if text
+        }
+    elif text := plain(value):
+        person = {"id" if known.get("id") == text or not isinstance(value, str) else "name": text}
+    else:
+        raise NotUnderstood("photographer is not a person")
+    is_same = len(person) == 1 and person.items() <= known.items()
     return known if is_same else person

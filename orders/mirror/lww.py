@@ -65,7 +65,9 @@ class Write:
 
     Attributes:
         before: the value that the row had before.
-        is_new: the value was written; else the row holds a newer one.
+        is_new: the value was written; else the row holds that of another event or read, which is
+            newer or the same.
+        is_known: the row had this value already.
         is_tie: another event has another value for the same moment. Only a read can show which one
             is right.
     """
@@ -73,6 +75,7 @@ class Write:
     before: Any
     is_new: bool
     is_tie: bool
+    is_known: bool = False
 
 
 def write(row: Model, lww_field: LwwField, value: Any, stamp: Stamp) -> Write:
@@ -87,7 +90,7 @@ def write(row: Model, lww_field: LwwField, value: Any, stamp: Stamp) -> Write:
             columns[lww_field.confirmed] = False
         for name, new in columns.items():
             setattr(row, name, new)
-    return Write(before, is_new, is_tie)
+    return Write(before, is_new, is_tie, is_known=before == value)
 
 
 def observe(row: Model, lww_field: LwwField, value: Any, *, as_of: datetime | None) -> bool:

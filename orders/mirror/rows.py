@@ -15,7 +15,7 @@ from crm_sync.jobs import fast_sql
 from crm_sync.jobs.fast_sql import Change
 from crm_sync.models import Workspace
 from crm_sync.platform import clock
-from crm_sync.platform.events import PHOTOGRAPHER_BOOKED, REQUIRED, Event
+from crm_sync.platform.events import PHOTOGRAPHER_BOOKED, Event
 from crm_sync.text import clean
 from orders.mirror import lww, outgoing
 from orders.mirror.lww import LwwField, Stamp, Write
@@ -50,7 +50,7 @@ class Rows:
         self._lines: list[dict[str, Any]] = []
         self._asked: dict[type[Order | Assignment], set[int]] = {Assignment: set(), Order: set()}
         self._properties: dict[tuple[str, str], Property | None] = {}
-        of_orders = {order_id(one): one for one in batch.events if "orderId" in REQUIRED[one.kind]}
+        of_orders = {order_id(one): one for one in batch.events if one.requires("orderId")}
         of_assignments: dict[str, Event] = {}
         for one in batch.events:
             if names_assignment(one):
@@ -183,8 +183,8 @@ def assignment_id(event: Event) -> str:
 def names_assignment(event: Event) -> bool:
     """Tell whether the event is about an assignment; a booking may be about the order alone."""
     if event.kind == PHOTOGRAPHER_BOOKED:
-        return bool(event.text("assignmentId"))
-    return "assignmentId" in REQUIRED[event.kind]
+        return bool(assignment_id(event))
+    return event.requires("assignmentId")
 
 
 def find_property(workspace_id: int, reference: str, property_id: str) -> Property | None:

@@ -9,7 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from crm_sync.jobs import fast_sql
-from crm_sync.text import clean
+from crm_sync.text import clean, plain
 from orders.mirror.lww import Stamp
 from orders.models import Assignment, Order, StatusChange
 from orders.news import AFTER_A_READ, news_of
@@ -107,6 +107,6 @@ def worded(value: Any) -> str:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, dict):
-        value = value.get("name") or value.get("id") or ""
-    text: str = clean("" if value is None else str(value))[0]
+        value = plain(value.get("name")) or plain(value.get("id"))
+    text: str = clean(plain(value))[0]
     return text[:WIDTH]

@@ -14,6 +14,7 @@ from crm_sync.platform.events import Event
 from orders import statuses
 from orders.mirror import lww, rows, timeline
 from orders.mirror.lww import LwwField, Stamp, Write
+from orders.mirror.observation import key
 from orders.mirror.rows import Rows
 from orders.models import Assignment, Order, StatusChange
 from orders.reads import poller
@@ -34,6 +35,10 @@ class EventContext:
     def word(self, name: str, limit: int = 100) -> str:
         """Return a text field as a column of that width holds it (A7)."""
         return rows.word(self.event, name, limit)
+
+    def key(self, name: str) -> str:
+        """Return an id or a reference, "" where it is longer than any: cut, it is another one."""
+        return key(self.event.fields, name)
 
     def enter(self, subject: Order | Assignment, fact: StatusChange.Fact, **what: Any) -> None:
         """Add a line to the timeline, with `what` of `timeline.line`."""
@@ -165,13 +170,21 @@ def apply_photographer(context: EventContext) -> Effect:
     return _effect([write], f"{where}: photographer {photographer_id} booked")
 
 
+def apply_other(context: EventContext) -> Effect:
+    """An event of a kind that we do not know: a read shows what has become of its order (§9)."""
+    order = order_of(context)
+    context.rows.ask_for(order)
+    kind = context.event.kind[:100]
+    return Effect(Outcome.APPLIED, f"{order}: {kind} is not known here, so the order is read")
+
+
 def order_of(context: EventContext) -> Order:
     """Return the order of the event, with what the event says of its property."""
     order = context.rows.orders[rows.order_id(context.event)]
     ties = _ties(
         order,
-        reference=context.word("objectReferenceId", 255),
-        property_id=context.word("realEstatePropertyId", 255),
+        reference=context.key("objectReferenceId"),
+        property_id=context.key("realEstatePropertyId"),
         find=context.rows.find_property,
     )
     if ties:
@@ -251,4 +264,9 @@ def _move(previous: str, new: str, is_listed: bool) -> str:
 def _effect(writes: list[Write], text: str) -> Effect:
     if any(write.is_new for write in writes):
         return Effect(Outcome.APPLIED, text)
-    return Effect(Outcome.STALE, f"{text}; something newer is known")
+    others = [write for write in writes if not write.is_known]
+    if not others:
+        return Effect(Outcome.STALE, f"{text}; that is known already")
+    is_newer = not all(write.is_tie for write in others)
+    known = "something newer" if is_newer else "another one of the same moment"
+    return Effect(Outcome.STALE, f"{text}; {known} is known")

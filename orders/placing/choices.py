@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from crm_sync.text import plain
 from orders.models import Placement
 from orders.placing.errors import NoSuchChoice
 from orders.placing.prices import name_of
@@ -35,7 +36,7 @@ def chosen_products(offered: Sequence[Document], names: Sequence[str]) -> list[D
 
 def _product_id(name: str, offered: Sequence[Document]) -> str:
     for key in ("id", "product"):
-        found = [str(item.get("id")) for item in offered if str(item.get(key) or "") == name]
+        found = [plain(item.get("id")) for item in offered if plain(item.get(key)) == name]
         if len(found) == 1:
             return found[0]
         if found:
@@ -91,8 +92,8 @@ def kept_products(
 
 def _same(product: Document, offered: Sequence[Document]) -> Document | None:
     for key in ("id", "product"):
-        value = str(product.get(key) or "")
-        found = [item for item in offered if value and str(item.get(key) or "") == value]
+        value = plain(product.get(key))
+        found = [item for item in offered if value and plain(item.get(key)) == value]
         if len(found) == 1:
             return found[0]
     return None
@@ -123,9 +124,9 @@ def labels(options: Any) -> dict[str, str]:
     """Return id to label of the options of one part, in the order of the platform."""
     listed = options if isinstance(options, list) else []
     return {
-        str(one["id"]): str(one.get("label") or "")
+        option: plain(one.get("label"))
         for one in listed
-        if isinstance(one, dict) and "id" in one
+        if isinstance(one, dict) and (option := plain(one.get("id")))
     }
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from crm_sync.text import plain
+
 NO_PRICE = "no price"
 
 
@@ -61,7 +63,7 @@ def price_of(product: Mapping[str, Any]) -> Money | None:
         amount = Decimal(str(price.get("amount")))
     except InvalidOperation:
         return None
-    return Money(amount, str(price.get("currency") or "")) if amount.is_finite() else None
+    return Money(amount, plain(price.get("currency"))) if amount.is_finite() else None
 
 
 def cost_of(product: Mapping[str, Any]) -> Total:
@@ -93,4 +95,4 @@ def changed_prices(
 
 def name_of(product: Mapping[str, Any]) -> str:
     """Return the value of a product such as GROUND_PHOTO, its id where it has none."""
-    return str(product.get("product") or product.get("id") or "?")
+    return plain(product.get("product")) or plain(product.get("id")) or "?"

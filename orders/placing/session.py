@@ -6,8 +6,9 @@ from django.utils import timezone
 
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
-from crm_sync.text import clean
+from crm_sync.text import clean, plain
 from orders.mirror import user_list
+from orders.mirror.observation import key
 from orders.models import Placement
 from orders.placing.choices import (
     Document,
@@ -99,13 +100,12 @@ def open_session(placement: Placement) -> None:
             f"no property {reference!r} on the platform: {hint};"
             f" or no user {user or placement.user_platform_id!r} any more ({error})"
         ) from error
-    if not isinstance(session, dict) or not session.get("id"):
+    if not isinstance(session, dict) or not (session_id := key(session, "id")):
         raise TransientError("POST /v1/sessions answered without a session", unclear=False)
-    placement.session_id = str(session["id"])
-    property_id = session.get("realEstatePropertyId") or placement.property_platform_id
-    placement.property_platform_id = str(property_id)
-    user_id = placement.user_platform_id or session.get("userId") or ""
-    placement.user_platform_id = str(user_id)
+    placement.session_id = session_id
+    property_id = key(session, "realEstatePropertyId") or placement.property_platform_id
+    placement.property_platform_id = property_id
+    placement.user_platform_id = placement.user_platform_id or key(session, "userId")
 
 
 def offered_products(placement: Placement) -> list[Document]:
@@ -114,7 +114,7 @@ def offered_products(placement: Placement) -> list[Document]:
     One without an id is left out: nothing could order it (A33).
     """
     listed: list[Document] = clean(reader(placement).get_products(placement.session_id))[0]
-    return [item for item in listed if item.get("id") not in (None, "")]
+    return [item for item in listed if plain(item.get("id"))]
 
 
 def read_options(placement: Placement) -> Document:

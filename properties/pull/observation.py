@@ -7,6 +7,7 @@ from typing import Any
 
 from crm_sync.models import Workspace
 from crm_sync.platform import references
+from crm_sync.text import plain
 from properties import merge
 from properties.catalog import equal, is_empty, sendable
 from properties.difference import short
@@ -76,7 +77,8 @@ def observe(
     lost = {clash.path: clash.theirs for clash in merged.clashes if theirs_win}
     adopted = worded | merged.adopted | lost
     agreed = _agreed(row.blocked, ours, shown)
-    platform_id = row.platform_id if shown.get("id") is None else str(shown["id"])  # A7
+    told = plain(shown.get("id"))  # A7
+    platform_id = told if 0 < len(told) <= references.LIMIT else row.platform_id
     columns: dict[str, Any] = {
         "observed": shown,
         "platform_id": platform_id,

@@ -20,7 +20,7 @@ from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
 from crm_sync.platform.client import PAGE_SIZE
 from crm_sync.platform.errors import TransientError
-from crm_sync.text import clean
+from crm_sync.text import clean, plain
 from crm_sync.workers import slots
 from properties.catalog import equal
 from properties.editing import QUEUE, REFERENCE
@@ -86,11 +86,11 @@ def _page(
 
 def _fits(item: Item, workspace: Workspace) -> bool:
     """Tell whether an item has an id, and keys that our columns hold: else no page would end."""
-    too_long = [key for key in ("id", REFERENCE) if len(str(item.get(key) or "")) > LONGEST]
+    too_long = [key for key in ("id", REFERENCE) if len(plain(item.get(key))) > LONGEST]
     if too_long:
         text = "%s: a property of the list is left out, its %s is longer than %d characters: %.80s"
         log.warning(text, workspace, too_long[0], LONGEST, item.get("id"))
-    return item.get("id") is not None and not too_long
+    return plain(item.get("id")) != "" and not too_long
 
 
 def _take(walk: Walk, items: list[Item], *, is_last: bool, now: datetime) -> None:
@@ -132,12 +132,12 @@ def _must_read(row: Property, item: Item, now: datetime) -> bool:
 
 def _add(walk: Walk, items: list[Item], *, now: datetime) -> int:
     """Mirror what we did not know; returns how many rows are due for their first full read."""
-    references = {str(item[REFERENCE]) for item in items if item.get(REFERENCE)}
+    references = {plain(item.get(REFERENCE)) for item in items} - {""}
     mine = Property.objects.filter(workspace_id=walk.workspace_id)
     ours = {row.object_reference_id: row for row in mine.filter(object_reference_id__in=references)}
     rows, adopting = [], []
     for item in items:
-        reference = str(item.get(REFERENCE) or "") or None
+        reference = plain(item.get(REFERENCE)) or None
         row = ours.get(reference)
         if row is not None and row.platform_id is None:
             adopting.append(row.pk)  # ours, not pushed yet: its push reads and adopts it

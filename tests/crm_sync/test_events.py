@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crm_sync.platform.events import REQUIRED, Event, NotUnderstood, canonical_digest, parse
+from crm_sync.platform.events import (
+    REQUIRED,
+    UNDATED,
+    Event,
+    NotUnderstood,
+    canonical_digest,
+    parse,
+)
 
 AT = "2026-03-01T10:00:00Z"
 PAYLOADS: dict[str, dict[str, object]] = {
@@ -108,6 +115,56 @@ def test_null_is_allowed_for_a_cleared_appointment_alone(kind, name):
 @pytest.mark.parametrize("value", [{}, [], {"a": 1}, [[1]]])
 def test_an_id_that_is_an_object_or_a_list_is_not_understood(name, value):
     assert reason(PAYLOADS["VISUALS_READY"] | {name: value}) == f"{name} is not a text: {value!r}"
+
+
+@pytest.mark.parametrize(("kind", "name"), NEEDED)
+def test_a_required_field_that_is_empty_is_as_one_that_is_missing(kind, name):
+    if name in ("timestamp", "occurredAt", "scheduledAt", "estimatedDeliveryAt"):
+        assert reason(PAYLOADS[kind] | {name: ""}).startswith(f"{name} is not a ")
+    elif name == "previousStatus":
+        assert read(PAYLOADS[kind] | {name: ""}).text(name) == ""
+    else:
+        for empty in ("", " ", "\0", "\ud800"):
+            assert reason(PAYLOADS[kind] | {name: empty}) == f"{kind} without {name}"
+
+
+@pytest.mark.parametrize(("kind", "name"), [one for one in NEEDED if one[1].endswith("Id")])
+def test_an_id_that_is_longer_than_255_characters_is_refused_and_not_cut(kind, name):
+    assert read(PAYLOADS[kind] | {name: "7" * 255}).text(name) == "7" * 255
+    told = f"{name} is longer than 255 characters: {'7' * 40}…"
+    assert reason(PAYLOADS[kind] | {name: "7" * 256}) == told
+
+
+def test_an_id_that_may_be_left_out_is_refused_where_it_is_too_long():
+    assert reason(BOOKED | {"assignmentId": "7" * 256}).startswith("assignmentId is longer than")
+    assert read(BOOKED | {"assignmentId": ""}).text("assignmentId") == ""
+
+
+def test_an_object_where_a_text_may_stand_is_no_text():
+    told = read(ASSIGNED | {"assignmentType": {"name": "PHOTO"}, "actionRequired": ["X"]})
+    assert (told.text("assignmentType"), told.text("actionRequired")) == ("", "")
+    assert read(ASSIGNED | {"assignmentType": True}).text("assignmentType") == "true"
+
+
+@pytest.mark.parametrize("clock", ["occurredAt", "timestamp"])
+def test_an_event_of_another_kind_is_one_where_it_names_its_order(clock):
+    moment = "2026-03-01T10:00:00Z"
+    event = read({"event": "ORDER_NOTE_ADDED", "orderId": 12, clock: moment, "scheduledAt": "soon"})
+    assert (event.kind, event.is_known, event.text("orderId")) == ("ORDER_NOTE_ADDED", False, "12")
+    assert event.at == datetime(2026, 3, 1, 10, tzinfo=UTC)
+    assert read({"event": "NEW", "orderId": "12", "occurredAt": "soon"}).at == UNDATED
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"orderId": ""}, "unknown event 'NEW'"),
+        ({"orderId": {"id": "12"}}, "unknown event 'NEW'"),
+        ({"orderId": "7" * 256}, "orderId is longer than 255 characters: " + "7" * 40 + "…"),
+    ],
+)
+def test_an_event_of_another_kind_that_names_no_order_says_why(fields, text):
+    assert reason({"event": "NEW", "occurredAt": "2026-03-01T10:00:00Z"} | fields) == text
 
 
 def test_optional_fields_are_read_and_unknown_ones_kept():
@@ -215,11 +272,11 @@ def test_a_deeply_nested_member_is_not_understood_wherever_it_stands(depth):
 def test_odd_numbers_texts_and_keys_are_read_or_not_understood():
     text = json.dumps(BOOKED)
     assert reason(text.replace('"12"', "9" * 5_000).encode()).startswith("not JSON: ")
-    assert parse(text.replace('"12"', "9" * 4_000).encode()).text("orderId") == "9" * 4_000
+    assert parse(text.replace('"12"', "9" * 255).encode()).text("orderId") == "9" * 255
     assert parse(text.replace('"12"', "NaN").encode()).text("orderId") == "nan"
     assert parse(text.replace('"12"', "-Infinity").encode()).text("orderId") == "-inf"
     assert parse(text.replace("12", "1\\u00002").encode()).text("orderId") == "1\x002"
-    assert parse(text.replace("12", "\\ud800").encode()).text("orderId") == "\ud800"
+    assert parse(text.replace("12", "1\\ud800").encode()).text("orderId") == "1\ud800"
     twice = text.replace('"orderId"', '"orderId": "11", "orderId"').encode()
     assert parse(twice).text("orderId") == "12"  # the last one counts, as in every JSON reader
     assert parse(text.encode("utf-16")).text("orderId") == "12"

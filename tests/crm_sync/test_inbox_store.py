@@ -242,15 +242,33 @@ def test_after_eight_tries_it_waits_for_a_person_with_its_reason(hook, applied, 
     assert drain(hook, at + timedelta(days=1)) == {}
 
 
-@pytest.mark.parametrize("key", ["1\0" + "2", "\ud800", "x" * 300, "\0" * 300])
+@pytest.mark.parametrize("key", ["1\0" + "2", "\ud8001", "x" * 255 + "\0"])
 def test_ids_that_no_database_takes_stop_nobody(hook, applied, key):
     store(hook, MOVED | {"orderId": key}, now=START - timedelta(minutes=1))
     store(hook, MOVED)
     assert drain(hook) == {"APPLIED": 2}
     odd = ReceivedEvent.objects.order_by("pk")[0]
-    kept = key.replace("\0", "").replace("\ud800", "")[:255]
+    kept = key.replace("\0", "").replace("\ud800", "")
     assert odd.order_platform_id == kept
-    assert odd.effect == f"order {key} moved".replace("\0", "").replace("\ud800", "")
+    assert odd.effect == f"order {kept} moved"
+
+
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("", f"{KIND} without orderId"),
+        (" ", f"{KIND} without orderId"),
+        ("\ud800", f"{KIND} without orderId"),
+        ("\0" * 300, f"{KIND} without orderId"),
+        ("x" * 256, f"orderId is longer than 255 characters: {'x' * 40}…"),
+    ],
+)
+def test_an_event_whose_id_is_empty_or_too_long_is_refused_with_its_reason(hook, applied, key, why):
+    store(hook, MOVED | {"orderId": key}, now=START - timedelta(minutes=1))
+    store(hook, MOVED)
+    assert drain(hook) == {"QUARANTINED": 1, "APPLIED": 1}
+    odd = ReceivedEvent.objects.order_by("pk")[0]
+    assert (odd.effect, odd.order_platform_id) == (why, "")
 
 
 # --- leases
@@ -329,7 +347,7 @@ def test_every_delivery_is_in_exactly_one_state(hook, applied, failing):
         for _ in range(3):
             store(hook, payload)
         store(hook, json.dumps(payload, indent=2).encode() if payload != b"?" else b"??")
-    store(hook, PAYLOADS[KIND] | {"event": "NEW"})
+    store(hook, {"event": "NEW", "occurredAt": "2026-03-01T10:00:00Z"})
     received = ReceivedEvent.objects.count()
     counts = drain(hook)
     store(hook, MOVED | {"orderId": "99"})

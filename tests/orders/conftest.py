@@ -14,7 +14,7 @@ from crm_sync import registry
 from crm_sync.hooks.handlers import Batch, Effect
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
-from crm_sync.platform.events import Event, parse
+from crm_sync.platform.events import OTHER, Event, parse
 from orders.mirror import user_list
 from orders.models import Assignment, MaterialSet, Order, PlatformUser, StatusChange
 from properties.models import Property
@@ -53,7 +53,8 @@ def handled(workspace_id: int, *events: Event) -> Effect:
     """Let the handlers understand events together; the effect of the last."""
     batch = Batch(workspace_id, events, now=now())
     for event in events:
-        effect = registry.hooks().event_handlers[event.kind](batch, event, None)  # type: ignore[arg-type]
+        kind = event.kind if event.is_known else OTHER
+        effect = registry.hooks().event_handlers[kind](batch, event, None)  # type: ignore[arg-type]
     batch.write()
     return effect
 

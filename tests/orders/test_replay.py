@@ -171,7 +171,7 @@ def test_a_settled_delivery_keeps_its_outcome_and_its_replay_has_its_own(receive
     (first,) = receive(moved("IN_PROGRESS", 1))
     before, rows = mirror(), StatusChange.objects.count()
     assert played(workspace, [first]) == [
-        ("STALE", "order 5000: PLACED → IN_PROGRESS; something newer is known")
+        ("STALE", "order 5000: PLACED → IN_PROGRESS; that is known already")
     ]
     first.refresh_from_db()
     assert (first.state, first.effect) == ("APPLIED", "order 5000: PLACED → IN_PROGRESS")
