@@ -240,11 +240,13 @@ class Client:
         try:
             answer = call(token)
         except AuthError as refusal:
-            if not refusal.expired and method == "GET" and _names_one(path):
+            if not refusal.expired and method in ("GET", "PATCH") and _names_one(path):
                 # 403 is said of an id that is not the workspace's, and of a token (A5). Where the
                 # token may list, it is the id. Nothing is called gone for a token that is refused.
                 self._page("/v1/real-estate-properties", 0, 1, end=end)
-                raise NotFoundError(str(refusal)) from refusal
+                if method == "GET":
+                    raise NotFoundError(str(refusal)) from refusal
+                raise RejectedError(str(refusal), status=403) from refusal
             if not refusal.expired or isinstance(self.credentials, FixedToken):
                 raise
             way = replace(way, deadline=_left(end))

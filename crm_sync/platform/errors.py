@@ -1,7 +1,7 @@
 """What can go wrong with a remote call: four classes, one reaction each.
 
     SyncError
-    ├── TransientError  try again later; the row's `due_at` moves
+    ├── TransientError  try again later (3xx, 408, 412, 423, 429, 5xx); the row's `due_at` moves
     ├── RejectedError   a person must change something first (400, 409, 422, …)
     ├── NotFoundError   the platform has no such thing (404, 410)
     └── AuthError       the credentials are wrong or too weak (401, 403)
@@ -17,6 +17,8 @@ NOT_IN_TIME = "no whole answer within"
 NO_ANSWER = "no answer"
 BAD_CERTIFICATE = "the certificate is not accepted"
 TOO_MUCH = "the answer is larger than"
+# Statuses of a server that does not take such a call there, whatever is in it.
+NOT_TAKEN = (405, 415)
 # Of a workspace that cannot make a call.
 NO_CREDENTIALS = "has no credentials"
 
@@ -30,7 +32,7 @@ class TransientError(SyncError):
 
     Attributes:
         unclear: the call may have had its effect although no good answer came.
-        pauses: the whole workspace should wait, not just this row (A8: 429 and 503).
+        pauses: the whole workspace should wait, not just this row (A8: 429 and 503; a redirect).
         retry_after: seconds the platform asked us to wait, or None.
     """
 

@@ -21,6 +21,8 @@ class Kind(StrEnum):
     BROKEN_OFF = "BROKEN_OFF"
     BAD_CERTIFICATE = "BAD_CERTIFICATE"
     UNREADABLE = "UNREADABLE"
+    ELSEWHERE = "ELSEWHERE"
+    LOCKED = "LOCKED"
     BUSY = "BUSY"
     DOWN = "DOWN"
     NO_CREDENTIALS = "NO_CREDENTIALS"
@@ -54,6 +56,11 @@ MEANINGS: dict[Kind, tuple[str, str]] = {
         "The answer of the platform cannot be read.",
         f"{LASTS}, and tell the platform.",
     ),
+    Kind.ELSEWHERE: (
+        "The platform does not take our calls at this address.",
+        f"{LASTS} at the address of the workspace.",
+    ),
+    Kind.LOCKED: ("The platform cannot change it at the moment.", AGAIN),
     Kind.BUSY: (
         "The platform takes no more calls for a moment.",
         AFTER,
@@ -113,9 +120,12 @@ _STATUSES = {
     403: Kind.FORBIDDEN,
     404: Kind.NOT_FOUND,
     410: Kind.NOT_FOUND,
+    **dict.fromkeys(errors.NOT_TAKEN, Kind.ELSEWHERE),
     408: Kind.SLOW,
     409: Kind.NOT_ALLOWED,
+    412: Kind.LOCKED,
     413: Kind.TOO_LARGE,
+    423: Kind.LOCKED,
     429: Kind.BUSY,
     504: Kind.SLOW,
 }
@@ -179,6 +189,8 @@ def _kind_in(text: str) -> tuple[Kind, str]:
 def _kind_of_status(status: int) -> Kind:
     if status < 300:  # a good answer would be no problem
         return Kind.UNREADABLE
+    if status < 400:
+        return Kind.ELSEWHERE
     return _STATUSES.get(status, Kind.DOWN if status >= 500 else Kind.REFUSED)
 
 

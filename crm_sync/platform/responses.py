@@ -11,7 +11,13 @@ from typing import Any
 
 from crm_sync.platform import error_body
 from crm_sync.platform.clock import Reading
-from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
+from crm_sync.platform.errors import (
+    NOT_TAKEN,
+    AuthError,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+)
 from crm_sync.platform.redaction import NOTHING, Redactor
 from crm_sync.text import clean, is_clean
 
@@ -78,13 +84,15 @@ def read_answer(
         raise AuthError(message, expired=status == 401)
     if status in (404, 410):
         raise NotFoundError(message)
-    # Many servers so answer a POST that they have carried out (RFC 9110, 15.4).
-    may_be_done = status in (301, 302, 303) and call.startswith("POST ")
-    if may_be_done or status in (408, 429) or status >= 500:
+    # No word about what was sent: the address is wrong, or a proxy stands before the platform. A
+    # list that is not offered may answer 405 alone.
+    is_elsewhere = 300 <= status < 400 or (status in NOT_TAKEN and not call.startswith("GET "))
+    if is_elsewhere or status in (408, 412, 423, 429) or status >= 500:
         raise TransientError(
             message,
-            unclear=status != 429,
-            pauses=status in (429, 503),
+            # Many servers redirect after a change that they have carried out (RFC 9110, 15.4).
+            unclear=status in (301, 302, 303, 408) or status >= 500,
+            pauses=is_elsewhere or status in (429, 503),
             retry_after=_retry_after(headers.get("Retry-After", ""), now),
         )
     raise RejectedError(message, status=status, words=words, fields=fields)

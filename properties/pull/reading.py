@@ -6,7 +6,7 @@ from typing import Any
 
 from crm_sync.platform import references
 from crm_sync.platform.client import Client
-from crm_sync.platform.errors import NotFoundError, TransientError
+from crm_sync.platform.errors import NOT_TAKEN, NotFoundError, RejectedError, TransientError
 from crm_sync.platform.responses import Answer
 from properties.catalog import UNKNOWN_NAMES, within_limit
 from properties.editing import REFERENCE
@@ -48,6 +48,15 @@ def read(client: Client, row: Property) -> Read:
     Raises:
         SyncError: no answer, or one that is no property.
     """
+    try:
+        return _read(client, row)
+    except RejectedError as error:
+        if error.status not in NOT_TAKEN:
+            raise
+        raise TransientError(str(error), unclear=False, pauses=True) from error  # not of this one
+
+
+def _read(client: Client, row: Property) -> Read:
     if goes_by_id(row):
         return Read(_by_id(client, row), by_id=True)
     try:

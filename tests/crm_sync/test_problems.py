@@ -60,16 +60,21 @@ def test_every_class_of_error_is_among_them():
 
 # --- real answers
 STATUSES = {
+    302: Kind.ELSEWHERE,
     400: Kind.REFUSED,
     401: Kind.UNAUTHORIZED,
     403: Kind.FORBIDDEN,
     404: Kind.NOT_FOUND,
+    405: Kind.ELSEWHERE,
     408: Kind.SLOW,
     409: Kind.NOT_ALLOWED,
     410: Kind.NOT_FOUND,
+    412: Kind.LOCKED,
     413: Kind.TOO_LARGE,
+    415: Kind.ELSEWHERE,
     418: Kind.REFUSED,
     422: Kind.REFUSED,
+    423: Kind.LOCKED,
     429: Kind.BUSY,
     500: Kind.DOWN,
     502: Kind.DOWN,

@@ -46,18 +46,21 @@ def refusal(status: int, body: object = b"", **headers: str) -> SyncError:
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (301, RejectedError),
-        (302, RejectedError),
+        (301, TransientError),
+        (302, TransientError),
         (400, RejectedError),
         (401, AuthError),
         (403, AuthError),
         (404, NotFoundError),
-        (405, RejectedError),
+        (405, TransientError),
         (408, TransientError),
         (409, RejectedError),
         (410, NotFoundError),
+        (412, TransientError),
         (413, RejectedError),
+        (415, TransientError),
         (422, RejectedError),
+        (423, TransientError),
         (429, TransientError),
         (500, TransientError),
         (502, TransientError),
@@ -73,7 +76,11 @@ def test_each_status_means_one_reaction(status, kind):
 
 @pytest.mark.parametrize(
     ("status", "unclear", "pauses"),
-    [(408, True, False), (429, False, True), (500, True, False), (503, True, True)],
+    [
+        *((301, True, True), (307, False, True), (405, False, True), (408, True, False)),
+        *((412, False, False), (415, False, True), (423, False, False), (429, False, True)),
+        *((500, True, False), (503, True, True)),
+    ],
 )
 def test_a_passing_fault_says_whether_it_may_have_worked_and_who_waits(status, unclear, pauses):
     error = refusal(status)

@@ -88,6 +88,7 @@ def test_a_redirect_to_what_may_be_the_order_is_uncertain_until_it_is_heard_of(
     done = order_one(workspace)
     assert (done.state, done.order) == (State.UNCERTAIN, None)
     assert f"POST /v1/orders: {status[:3]}" in done.problem
+    type(workspace).objects.update(paused_until=None)
     (there,) = box.workspace.orders.values()
     box.advance(there["assignments"][0])
     box.deliver()
