@@ -120,6 +120,19 @@ def check(url: str, options: RequestOptions) -> None:
     _checked(url, options)
 
 
+def target(url: str, options: RequestOptions) -> str:
+    """Return the path of an address with its query as they are sent, for who signs them.
+
+    Raises:
+        RejectedError: as `check` does.
+    """
+    return _target(_checked(url, options))
+
+
+def _target(parts: SplitResult) -> str:
+    return parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+
+
 @contextmanager
 def _told(call: Call) -> Iterator[None]:
     """Say what failed on the way in the words of our own errors."""
@@ -271,11 +284,10 @@ def _send(
         )
     else:
         pool = HTTPPool(ip, _port(parts), timeout=timeout)
-    target = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
     mine = {"User-Agent": HEADERS["User-Agent"], "Accept-Encoding": "identity", **headers}
     return pool.urlopen(
         "GET" if body is None else "POST",
-        target,
+        _target(parts),
         body=body,
         headers={**mine, "Host": parts.netloc.rpartition("@")[2]},
         redirect=False,

@@ -23,6 +23,7 @@ from properties.admin.import_page import badge_of
 from properties.admin.source_form import SourceForm
 from properties.admin.source_state import standing, state_badge, with_last_import
 from properties.models import Fetch, Sender, Source
+from properties.models.source import SignIn
 from properties.sources.address import parsed, shown
 from properties.sources.fetch.sftp import fingerprint
 
@@ -31,6 +32,7 @@ BESIDE = 5  # names of files beside a feed
 TONES = {
     Fetch.Outcome.UNCHANGED: "muted",
     Fetch.Outcome.IMPORT: "good",
+    Fetch.Outcome.WAITS: "info",
     Fetch.Outcome.FAILED: "warning",
     Fetch.Outcome.REFUSED: "danger",
     Fetch.Outcome.AWAY: "warning",
@@ -94,7 +96,11 @@ class SourceAdmin(ScopedAdmin):
         if obj is not None and not self.has_change_permission(request, obj):
             return [(None, {"fields": ()})]  # its address may hold a key: the page shows the rest
         return [
-            ("Where", {"fields": ("sender", "address", "user", "new_secret", "without_secret")}),
+            ("Where", {"fields": ("sender", "address")}),
+            (
+                "Sign in",
+                {"fields": ("sign_in", "header", "user", "new_secret", "without_secret")},
+            ),
             ("When", {"fields": ("is_enabled", "every_minutes", "daily_at")}),
             ("Notifications", {"fields": ("expect_hours", "mail_to")}),
         ]
@@ -176,7 +182,8 @@ def _facts(row: Any, now: Any) -> list[tuple[str, object]]:
     return [
         ("Address", shown(row.address)),
         ("Encrypted on the way", _encrypted(row)),
-        ("Password", "Stored" if row.has_secret else "None"),
+        ("Sign in by", row.get_sign_in_display() if row.sign_in != SignIn.PASSWORD else ""),
+        ("Password, token or key", "Stored" if row.has_secret else "None"),
         ("Key of the server", fingerprint(row.host_key) if row.host_key else ""),
         ("Schedule", schedule_of(row)),
         ("Next fetch", exact_moment(row.due_at, now) if row.due_at else ""),
@@ -193,7 +200,9 @@ def _encrypted(row: Source) -> str:
         return ""
     if address.scheme == "file":
         return ""
-    return "Yes" if address.is_encrypted else "No: password and feed can be read on the way"
+    return (
+        "Yes" if address.is_encrypted else "No: what signs in and the feed can be read on the way"
+    )
 
 
 def _history(row: Source) -> QuerySet[Fetch]:

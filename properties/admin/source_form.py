@@ -1,6 +1,7 @@
 """The form of a source: its secret is typed here and never shown again (S5)."""
 
 import re
+from collections.abc import Iterator
 from typing import Any, cast
 
 from django import forms
@@ -14,7 +15,17 @@ from crm_sync.admin.ui.base import (
     UnfoldBooleanWidget,
 )
 from properties.models import Sender, Source
+from properties.models.source import SignIn
 from properties.sources.address import Address, parsed
+
+_HEADER = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
+# What belongs to the request itself; another value would change what is asked, or of whom.
+_OURS = frozenset(
+    {
+        *("host", "connection", "content-length", "transfer-encoding", "accept-encoding"),
+        *("range", "user-agent", "if-none-match", "if-modified-since"),
+    }
+)
 
 
 class Hidden(forms.CharField):
@@ -34,23 +45,24 @@ class SourceForm(ModelForm):
     """Where the feed is, when it is fetched, and who is told."""
 
     new_secret = Hidden(
-        label="Password",
+        label="Password, token or key",
         strip=True,
         help_text="For SFTP a private key (PEM, without a password) will do. It is stored"
         " encrypted and not shown again; leave it empty to keep what is stored.",
     )
     without_secret = forms.BooleanField(
-        label="Remove the stored password", required=False, widget=UnfoldBooleanWidget
+        label="Remove what is stored", required=False, widget=UnfoldBooleanWidget
     )
 
     class Meta:
         model = Source
         fields = (
-            *("sender", "address", "user", "new_secret", "without_secret", "is_enabled"),
-            *("every_minutes", "daily_at", "expect_hours", "mail_to"),
+            *("sender", "address", "sign_in", "header", "user", "new_secret", "without_secret"),
+            *("is_enabled", "every_minutes", "daily_at", "expect_hours", "mail_to"),
         )
         widgets = {
             "address": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+            "header": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
             "user": UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
             "mail_to": UnfoldAdminTextareaWidget(attrs={"rows": 2}),
         }
@@ -78,15 +90,17 @@ class SourceForm(ModelForm):
         return "\n".join(filter(None, found))
 
     def clean(self) -> dict[str, Any]:
-        """Demand one schedule, and no stored password for another server."""
+        """Demand one schedule, one way to sign in, and no stored password for another server."""
         data = super().clean() or {}
+        for name, text in _sign_in_faults(data):
+            self.add_error(name, text)
         if (data.get("every_minutes") is None) == (data.get("daily_at") is None):
             self.add_error("daily_at", "Either every so many minutes, or once a day: fill in one.")
         known = self.instance
         is_kept = getattr(known, "has_secret", False) and "address" in data
         is_kept = is_kept and not (data.get("new_secret") or data.get("without_secret"))
         if is_kept and _server(parsed(self.initial["address"])) != _server(parsed(data["address"])):
-            text = "The address leads to another server: enter its password again."
+            text = "The address leads to another server: enter its password or key again."
             self.add_error("new_secret", text)
         return data
 
@@ -112,6 +126,22 @@ class SourceForm(ModelForm):
             field.queryset = senders.select_related("workspace").only("name", "workspace__slug")
             name = "label_from_instance"  # Django's own way to name the choices
             setattr(field, name, lambda one: f"{one.name} · {one.workspace.slug}")
+
+
+def _sign_in_faults(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the field and the complaint for what cannot be sent as it was entered."""
+    way, secret, name = data.get("sign_in"), data.get("new_secret") or "", data.get("header") or ""
+    if way in (None, SignIn.PASSWORD):
+        return
+    if "address" in data and parsed(data["address"]).scheme not in ("https", "http"):
+        yield "sign_in", "Only an address with https:// or http:// knows this way."
+    if way == SignIn.HEADER and not _HEADER.fullmatch(name):
+        yield "header", "Enter a name such as X-Api-Key: letters, digits and hyphens."
+    if name.lower() in _OURS:
+        yield "header", "This header is set by ourselves."
+    is_sent = way in (SignIn.BEARER, SignIn.HEADER)
+    if is_sent and not (secret.isascii() and secret.isprintable()):
+        yield "new_secret", "A header takes one line of letters, digits and marks."
 
 
 def _server(address: Address) -> tuple[str, str, int]:

@@ -11,12 +11,24 @@ from crm_sync.secrets import EncryptedTextField
 WEEK = 7 * 24 * 60  # minutes
 
 
+class SignIn(models.TextChoices):
+    """By what a request shows who asks; FTP and SFTP know the first alone."""
+
+    PASSWORD = "PASSWORD", "User and password"
+    BEARER = "BEARER", "Bearer token"
+    HEADER = "HEADER", "Header of its own"
+    SIGNED = "SIGNED", "Signature with the time"
+
+
 class Source(DueModel):
     """A file that is fetched on a schedule; the row is the queue.
 
     What was fetched last is remembered in `etag` to `read_as`, and written by whoever holds the
     lease; so are the moments and the problem. A person asks for a fetch by `is_asked`.
+    `secret` is a password, private key or token, the value of a header, or the key of signatures.
     """
+
+    SignIn = SignIn
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
     sender = models.ForeignKey(
@@ -27,7 +39,26 @@ class Source(DueModel):
         help_text="https://…, sftp://…, ftps://…, ftp://…, http://…, or a folder of the server that"
         " SOURCE_FOLDERS names. With a slash at the end it is a folder: the feed in it is taken.",
     )
-    user = models.CharField(max_length=200, blank=True, default="")
+    sign_in = models.CharField(
+        "sign in by",
+        max_length=10,
+        choices=SignIn,
+        default=SignIn.PASSWORD,
+        help_text="Other ways than user and password are for https:// and http://.",
+    )
+    header = models.CharField(
+        "name of the header",
+        max_length=100,
+        blank=True,
+        default="",
+        help_text="For a header of its own, such as X-Api-Key.",
+    )
+    user = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        help_text="Of a signature: what the sender calls the key, if it wants to know.",
+    )
     secret = EncryptedTextField(blank=True, default="")
     # The key of an SFTP server as it was seen first.
     host_key = models.TextField(blank=True, default="", editable=False)
@@ -77,6 +108,9 @@ class Source(DueModel):
                 name="source_has_one_schedule",
             ),
             models.CheckConstraint(
+                condition=Q(sign_in__in=SignIn.values), name="source_signs_in_in_a_known_way"
+            ),
+            models.CheckConstraint(
                 condition=Q(is_enabled=False) | Q(due_at__isnull=False),
                 name="source_on_a_schedule_is_due",
             ),
@@ -92,6 +126,7 @@ class FetchOutcome(models.TextChoices):
 
     UNCHANGED = "UNCHANGED", "Nothing new"
     IMPORT = "IMPORT", "New"
+    WAITS = "WAITS", "Still uploaded"
     FAILED = "FAILED", "Did not come"
     REFUSED = "REFUSED", "Refused"
     AWAY = "AWAY", "Stays away"

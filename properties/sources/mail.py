@@ -30,6 +30,7 @@ _STATES = {
 }
 _ALARMS = {
     Fetch.Outcome.FAILED: "does not come",
+    Fetch.Outcome.WAITS: "is still being uploaded",
     Fetch.Outcome.REFUSED: "cannot be fetched",
     Fetch.Outcome.AWAY: "stays away",
 }

@@ -26,7 +26,7 @@ from properties.imports import last_feed, upload
 from properties.models import Fetch, Import, Source
 from properties.sources import alarms, history
 from properties.sources.address import parsed
-from properties.sources.fetch.wanted import Fetched, Place, Stamp
+from properties.sources.fetch.wanted import Fetched, Place, Stamp, StillUploaded
 from properties.sources.schedule import next_fetch
 from properties.sources.store import Arrived, Desk
 
@@ -42,7 +42,7 @@ def work(claims: Sequence[Claim[Source]], drain: Drain) -> list[str]:
     """Look at some sources; the `work` of the queue.
 
     Returns:
-        "unchanged", "new", "did not come", "refused", "off".
+        "unchanged", "new", "waits" for the end of an upload, "did not come", "refused", "off".
 
     Raises:
         LeaseLost: another worker holds the row now; nothing was written.
@@ -84,6 +84,8 @@ class _Look:
             return self._import(arrived)
         except (RejectedError, SecretUnreadable) as error:
             return self._refused(error)
+        except StillUploaded as error:
+            return self._failed(error, Fetch.Outcome.WAITS, "waits")
         except TransientError as error:
             return self._failed(error)
         finally:
@@ -102,6 +104,8 @@ class _Look:
             row.host_key,
             settings.SOURCE_INTERNAL_HOSTS,
             settings.SOURCE_FOLDERS,
+            row.sign_in,
+            row.header,
         )
 
     def _known(self) -> Stamp:
@@ -175,14 +179,16 @@ class _Look:
         self._end(Fetch.Outcome.REFUSED, {"text": error_text(error)}, columns)
         return "refused"
 
-    def _failed(self, error: SyncError) -> str:
+    def _failed(
+        self, error: SyncError, outcome: str = Fetch.Outcome.FAILED, told: str = "did not come"
+    ) -> str:
         attempts, now = self.row.attempts + 1, timezone.now()
         columns: dict[str, Any] = {"attempts": attempts, "problem": error_text(error)}
         if (planned := self._next(now)) is not None:
             soon = now + max(SOONEST, due.backoff(attempts))
             columns["due_at"] = min(planned, soon)
-        self._end(Fetch.Outcome.FAILED, {"text": error_text(error)}, columns)
-        return "did not come"
+        self._end(outcome, {"text": error_text(error)}, columns)
+        return told
 
     def _end(self, outcome: str, fetch: dict[str, Any], columns: dict[str, Any]) -> None:
         """Write the look into the history, and give the row back."""

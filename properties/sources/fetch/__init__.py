@@ -1,6 +1,7 @@
 """A file is fetched, if it is another than the last one: whole, or not at all.
 
 web     HTTP(S)
+signing how a request to a web server shows who asks
 ftp     FTP and FTPS
 sftp    SFTP, with the key of the host
 folder  a folder of this machine

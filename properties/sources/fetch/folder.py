@@ -11,8 +11,10 @@ from properties.sources.fetch.wanted import (
     Sink,
     Stamp,
     failed,
+    look_again,
     rejected,
     settled,
+    wait_for_upload,
 )
 
 BLOCK = 1024 * 1024  # bytes
@@ -27,11 +29,11 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
         if known.tells and stamp == known:
             return None
         sink.expect(stamp.size)
+        wait_for_upload(path.name, float(stamp.modified), time.time())
         with path.open("rb") as file:
             while block := file.read(BLOCK):
                 sink.write(block)
-        if _stamp(path) != stamp:
-            raise failed(f"{path.name} was changed while it was read")
+        look_again(path.name, stamp, _stamp(path))
     except FileNotFoundError as error:
         raise rejected("there is no such file or folder") from error
     except OSError as error:

@@ -24,13 +24,16 @@ from properties.sources.fetch.wanted import (
     Sink,
     Stamp,
     failed,
+    look_again,
     rejected,
     settled,
+    wait_for_upload,
 )
 
 BLOCK = 64 * 1024  # bytes
 BYTES = "latin-1"
 ANSWER = 1000  # lines
+SECOND_LOOK = 2.0  # seconds until the size is asked again of a server that tells no time
 _NO_LOGIN = ("430", "530", "332", "532")
 
 
@@ -49,13 +52,17 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
         path, beside = path_of(place.address, partial(_names, server, sink))
         # A list of names comes as text, and in that mode many servers tell no size.
         server.voidcmd("TYPE I")
-        stamp = Stamp(modified=_modified(server, path), size=_size(server, path))
+        stamp, name = _stamp(server, path), shown(path.rpartition("/")[2])
         if known.tells and stamp == known:
             return None
         sink.expect(stamp.size)
+        if stamp.modified:
+            wait_for_upload(name, float(stamp.modified), time.time())
         server.retrbinary(f"RETR {_sent(path)}", sink.write, BLOCK)
+        if not stamp.modified:
+            time.sleep(SECOND_LOOK)
+        look_again(name, stamp, _stamp(server, path))
         sink.finish(stamp.size)
-    name = shown(path.rpartition("/")[2])
     return Fetched(name, settled(stamp, time.time()), beside=beside)
 
 
@@ -164,6 +171,10 @@ def _names(server: ftplib.FTP, sink: Sink, folder: str) -> list[str]:
 
     server.retrlines(f"NLST {_sent(folder or '.')}", take)
     return names.found
+
+
+def _stamp(server: ftplib.FTP, path: str) -> Stamp:
+    return Stamp(modified=_modified(server, path), size=_size(server, path))
 
 
 def _modified(server: ftplib.FTP, path: str) -> str:

@@ -23,8 +23,10 @@ from properties.sources.fetch.wanted import (
     Sink,
     Stamp,
     failed,
+    look_again,
     rejected,
     settled,
+    wait_for_upload,
 )
 
 _KEYS = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
@@ -40,13 +42,15 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
         found = client.stat(path)
         if stat.S_ISDIR(found.st_mode or 0):
             raise rejected("the address is that of a folder: end it with a slash")
-        stamp = Stamp(modified=str(found.st_mtime or ""), size=found.st_size)
+        stamp, name = _stamp(found), path.rpartition("/")[2]
         if known.tells and stamp == known:
             return None
         sink.expect(stamp.size)
+        if stamp.modified:
+            wait_for_upload(name, float(stamp.modified), time.time())
         client.getfo(path, cast("IO[bytes]", sink), max_concurrent_prefetch_requests=64)
+        look_again(name, stamp, _stamp(client.stat(path)))
         sink.finish(stamp.size)
-    name = path.rpartition("/")[2]
     return Fetched(name, settled(stamp, time.time()), host_key, beside)
 
 
@@ -112,6 +116,10 @@ def _client(transport: paramiko.Transport) -> paramiko.SFTPClient:
         raise failed("the server opens no channel")
     channel.settimeout(SILENCE)
     return client
+
+
+def _stamp(found: paramiko.SFTPAttributes) -> Stamp:
+    return Stamp(modified=str(found.st_mtime or ""), size=found.st_size)
 
 
 def _names(client: paramiko.SFTPClient, sink: Sink, folder: str) -> list[str]:

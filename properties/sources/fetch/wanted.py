@@ -11,6 +11,15 @@ from properties.sources.address import Address
 
 SILENCE = 20.0  # seconds without a byte, after which a server is given up
 RACE = 120.0  # seconds; a file that was changed so shortly before may change again unseen
+UPLOADING = 60.0  # seconds; one that was changed so shortly before may still be uploaded
+AHEAD = 3600.0  # seconds by which the clock of a server may be before ours
+
+
+class StillUploaded(TransientError):
+    """The file may not be whole yet: it was changed a moment ago, or while it was read."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text}: it may still be uploaded, so it is taken later", unclear=False)
 
 
 @dataclass(frozen=True)
@@ -18,7 +27,9 @@ class Place:
     """Where a file is, and what it takes to get it.
 
     Attributes:
-        secret: a password, or for SFTP a private key.
+        secret: a password, or for SFTP a private key; of a web address what `sign_in` says.
+        sign_in: PASSWORD, BEARER, HEADER or SIGNED: see `signing`.
+        header: the name of the header for HEADER.
         host_key: the key of an SFTP server as it was seen first, "" as long as it was not.
         inside: see `outside.RequestOptions`.
         folders: of this machine, from which files may be taken.
@@ -30,6 +41,8 @@ class Place:
     host_key: str = ""
     inside: Collection[str] = ()
     folders: Collection[str] = ()
+    sign_in: str = "PASSWORD"
+    header: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +121,32 @@ class Sink:
         """
         if size is not None and size != self.size:
             raise failed(f"{self.size:,} bytes came, {size:,} were announced")
+
+
+def wait_for_upload(name: str, modified: float, now: float) -> None:
+    """Leave a file that was changed a moment ago.
+
+    Args:
+        modified: and `now` in seconds since 1970, by the clock of the server where that is known.
+            By another clock what lies a little ahead is young, too.
+
+    Raises:
+        StillUploaded: it was.
+    """
+    age = now - modified
+    if -AHEAD < age < UPLOADING:
+        when = f"{age:.0f} seconds ago" if age >= 0 else "a moment ago"
+        raise StillUploaded(f"{name} was changed {when}")
+
+
+def look_again(name: str, before: Stamp, after: Stamp) -> None:
+    """Leave a file whose second look shows another one than the first.
+
+    Raises:
+        StillUploaded: it does.
+    """
+    if before != after:
+        raise StillUploaded(f"{name} was changed while it was read")
 
 
 def settled(stamp: Stamp, now: float) -> Stamp:

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -53,6 +54,7 @@ def typed(agency: Sender, **more) -> dict[str, object]:
     return {
         "sender": agency.pk,
         "address": "sftp://feeds.test/out.zip",
+        "sign_in": "PASSWORD",
         "user": "agency",
         "new_secret": "",
         "is_enabled": "on",
@@ -91,13 +93,50 @@ def test_what_cannot_be_is_told_at_its_field_and_nothing_typed_comes_back(agency
     assert not Source.objects.exists()
 
 
+WEB = {"address": "https://feeds.test/out.xml", "new_secret": WORD}
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"sign_in": "BEARER", "address": "sftp://x/a"}, "Only an address with https:// or http"),
+        ({"sign_in": "HEADER"}, "Enter a name such as X-Api-Key"),
+        ({"sign_in": "HEADER", "header": "X-Key: a"}, "Enter a name such as X-Api-Key"),
+        ({"sign_in": "HEADER", "header": "Host"}, "This header is set by ourselves."),
+        ({"sign_in": "BEARER", "new_secret": f"{WORD}\r\nX-Evil: 1"}, "A header takes one line"),
+        ({"sign_in": "HEADER", "header": "X-Key", "new_secret": f"{WORD} ü"}, "A header takes one"),
+        ({"sign_in": "GUESS"}, "Select a valid choice"),
+    ],
+)
+def test_a_way_to_sign_in_that_cannot_be_sent_is_told_at_its_field(agency, more, told):
+    page = client_of(*MANAGES).post(ADD, typed(agency, **WEB | more)).content.decode()
+    assert told in page
+    assert WORD not in page
+    assert not Source.objects.exists()
+
+
+@pytest.mark.parametrize("way", ["BEARER", "HEADER", "SIGNED"])
+def test_a_token_or_key_is_stored_encrypted_and_never_shown(agency, way):
+    client = client_of(*MANAGES)
+    header = "X-Api-Key" if way == "HEADER" else ""
+    assert client.post(ADD, typed(agency, **WEB, sign_in=way, header=header)).status_code == 302
+    row = Source.objects.get()
+    assert (row.sign_in, row.header, row.secret) == (way, header, WORD)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT secret FROM properties_source")
+        assert WORD not in cursor.fetchone()[0]
+    page = text_of(client, page_of(row))
+    assert row.get_sign_in_display() in page
+    assert WORD not in page
+
+
 def test_a_change_keeps_the_secret_unless_it_would_go_to_another_server(agency, row):
     client = client_of(*MANAGES)
     assert client.post(page_of(row), typed(agency)).status_code == 302
     changed = Source.objects.get()
     assert (changed.secret, changed.every_minutes) == (WORD, 30)
     page = client.post(page_of(row), typed(agency, address="sftp://other.test/out.zip"))
-    assert "leads to another server: enter its password again" in page.content.decode()
+    assert "leads to another server: enter its password or key again" in page.content.decode()
     other = typed(agency, address="sftp://other.test/out.zip", new_secret="another")
     assert client.post(page_of(row), other).status_code == 302
     changed = Source.objects.get()

@@ -1,8 +1,11 @@
 """A file comes from each kind of server: whole, only if it is another, each refusal in words."""
 
 import base64
+import hmac
 import io
+import itertools
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -12,11 +15,12 @@ from pathlib import Path
 import paramiko
 import pytest
 import requests
+import time_machine
 
 from crm_sync.platform.errors import RejectedError, TransientError
 from properties.sources.address import parsed
 from properties.sources.fetch import fetch, sftp
-from properties.sources.fetch.wanted import Fetched, Place, Sink, Stamp
+from properties.sources.fetch.wanted import Fetched, Place, Sink, Stamp, StillUploaded
 from tests.crm_sync.sockets import OK, answering, free_port, saying, serving
 from tests.crm_sync.test_outside import certificate
 from tests.properties.sources.servers import (
@@ -101,11 +105,79 @@ def test_a_file_comes_whole_and_the_second_time_only_if_it_is_another(folder, se
 
 @FILES
 def test_a_file_that_was_just_written_is_fetched_again(folder, served: Served):
-    put(folder / "out" / "unload.txt", FEED, time.time())
+    put(folder / "out" / "unload.txt", FEED, time.time() - 90)
     with served(folder) as root:
         _, found = got(f"{root}/out/unload.txt", folders=[str(folder)])
         assert found.stamp == NOTHING
         assert got(f"{root}/out/unload.txt", found.stamp, folders=[str(folder)])[0] == FEED
+
+
+@FILES
+@pytest.mark.parametrize("ago", [5, -1800], ids=["a moment ago", "by a clock ahead of ours"])
+def test_a_file_that_may_still_be_uploaded_waits(folder, served: Served, ago):
+    put(folder / "out" / "unload.txt", FEED[:5000], time.time() - ago)
+    with served(folder) as root, pytest.raises(StillUploaded, match="it may still be uploaded"):
+        got(f"{root}/out/unload.txt", folders=[str(folder)])
+
+
+@FILES
+def test_a_file_from_the_future_is_taken_all_the_same(folder, served: Served):
+    put(folder / "out" / "unload.txt", FEED, time.time() + 86_400)
+    with served(folder) as root:
+        assert got(f"{root}/out/unload.txt", folders=[str(folder)])[0] == FEED
+
+
+@FILES
+def test_a_file_that_is_another_one_at_the_second_look_waits(folder, served: Served):
+    path, later = folder / "out" / "unload.txt", itertools.count(LONG_AGO + 1)
+
+    def replaced() -> float:
+        put(path, FEED, next(later))
+        return 60.0
+
+    told = "unload.txt was changed while it was read: it may still be uploaded"
+    with served(folder) as root, pytest.raises(StillUploaded, match=re.escape(told)):
+        got(f"{root}/out/unload.txt", folders=[str(folder)], check=replaced)
+
+
+def test_a_server_that_tells_no_time_is_asked_for_the_size_again(folder):
+    def none(handler: object, path: str) -> None:
+        handler.respond("502 not here")  # type: ignore[attr-defined]
+
+    path, sizes = folder / "out" / "unload.txt", []
+
+    def growing() -> float:
+        sizes.append(path.stat().st_size)
+        if len(sizes) == 3:
+            put(path, FEED + b"more")
+        return 60.0
+
+    with ftp_server(folder, ftp_MDTM=none) as port:
+        url = f"ftp://127.0.0.1:{port}/out/unload.txt"
+        assert got(url)[0] == FEED
+        with pytest.raises(StillUploaded, match="changed while it was read"):
+            got(url, check=growing)
+
+
+@pytest.mark.parametrize(
+    ("lines", "waits"),
+    [
+        (("Last-Modified: {young}", "Accept-Ranges: bytes"), True),
+        (("Last-Modified: {old}", "Accept-Ranges: bytes"), False),
+        (("Last-Modified: {young}",), False),
+        (("Accept-Ranges: bytes",), False),
+        (("Last-Modified: yesterday", "Accept-Ranges: bytes"), False),
+    ],
+)
+def test_a_web_server_says_by_its_own_clock_how_old_a_file_is(lines, waits):
+    times = {"young": "Mon, 02 Mar 2009 11:59:30 GMT", "old": "Mon, 02 Mar 2009 11:00:00 GMT"}
+    said = ["Date: Mon, 02 Mar 2009 12:00:00 GMT", *(one.format(**times) for one in lines)]
+    with serving(answering(FEED, *said)) as server:
+        if waits:
+            with pytest.raises(StillUploaded, match="was changed 30 seconds ago"):
+                got(server.url)
+        else:
+            assert got(server.url)[0] == FEED
 
 
 @FILES
@@ -433,6 +505,50 @@ def test_a_web_server_is_asked_with_what_it_said_the_last_time():
 def test_not_modified_is_unchanged():
     with serving(saying(b"HTTP/1.1 304 Not Modified\r\n\r\n")) as server:
         assert got(f"{server.url}/stock.xml", Stamp('"one"')) == (b"", None)
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ({"sign_in": "BEARER"}, b"Authorization: Bearer s3cret word"),
+        ({"sign_in": "HEADER", "header": "X-Api-Key"}, b"X-Api-Key: s3cret word"),
+    ],
+)
+def test_a_token_and_a_header_go_to_their_server_alone(place, line):
+    with serving(answering(FEED)) as other:
+        moved = answering(b"", f"Location: {other.url}/moved", status="302 Found")
+        with serving(moved) as server:
+            assert got(f"{server.url}/stock.xml", **place)[0] == FEED
+    assert line in server.requests[0].split(b"\r\n")
+    assert line.partition(b":")[0] not in other.requests[0]
+
+
+def test_a_request_is_signed_with_its_path_its_query_and_the_time():
+    with serving(answering(FEED)) as server, time_machine.travel(1_800_000_000, tick=False):
+        assert got(f"{server.url}/out ü.xml?agency=7", sign_in="SIGNED")[0] == FEED
+    head = server.requests[0].decode().split("\r\n")
+    target = "/out%20%C3%BC.xml?agency=7"
+    assert head[0] == f"GET {target} HTTP/1.1"
+    text = f"GET\n{target}\n1800000000".encode()
+    signature = hmac.new(PASSWORD.encode(), text, "sha256").hexdigest()
+    assert f"X-Signature: {signature}" in head
+    assert {f"X-Key: {USER}", "X-Timestamp: 1800000000"} <= set(head)
+    assert PASSWORD not in server.requests[0].decode()
+
+
+@pytest.mark.parametrize(
+    ("way", "told"),
+    [
+        ("BEARER", "does not accept the token"),
+        ("HEADER", "does not accept the header with its value"),
+        ("SIGNED", "does not accept the signature: its key may be another one, or the clock"),
+    ],
+)
+def test_a_server_that_lets_nobody_in_is_told_by_what_it_was_shown(way, told):
+    nobody = answering(b"", status="401 Unauthorized")
+    with serving(nobody) as server, pytest.raises(RejectedError, match=told) as error:
+        got(server.url, sign_in=way, header="X-Api-Key")
+    assert PASSWORD not in str(error.value)
 
 
 def test_nobody_is_named_to_a_server_without_a_user():

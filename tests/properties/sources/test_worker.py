@@ -142,7 +142,8 @@ def test_the_first_feed_waits_for_a_person_and_later_ones_are_imported_by_themse
 
 
 def test_a_file_without_a_date_is_told_by_its_digest(agency, admin_user, folder, clock):
-    put(folder / "out.zip", (folder / "out.zip").read_bytes(), at=NOON.timestamp())
+    # So new that it may change again unseen, and old enough to be whole.
+    put(folder / "out.zip", (folder / "out.zip").read_bytes(), at=NOON.timestamp() - 90)
     row = source(agency, str(folder / "out.zip"))
     with time_machine.travel(NOON, tick=False):
         assert look(row) == "new"
@@ -277,6 +278,22 @@ def test_a_server_that_breaks_off_leaves_nothing_half_and_is_asked_again_soon(
     assert (row.attempts, "failed" in row.problem) == (1, True)
     assert NOON + timedelta(minutes=1) <= row.due_at <= NOON + timedelta(minutes=60)
     assert (left(), Import.objects.count(), history(row)) == ([], 0, ["FAILED"])
+
+
+def test_a_file_that_may_still_be_uploaded_waits_for_its_end(agency, admin_user, folder, clock):
+    row = source(agency, f"{folder}/out.zip", every_minutes=60)
+    content = (folder / "out.zip").read_bytes()
+    put(folder / "out.zip", content[:-40], at=NOON.timestamp() - 10)
+    assert look(row) == "waits"
+    assert (history(row), states(row), left()) == (["WAITS"], [], [])
+    assert fresh(row).due_at - NOON <= timedelta(minutes=2)
+    assert fresh(row).problem == (
+        "out.zip was changed 10 seconds ago: it may still be uploaded, so it is taken later"
+    )
+    clock.shift(timedelta(minutes=2))
+    put(folder / "out.zip", content, at=NOON.timestamp() + 20)
+    assert look(row) == "new"
+    assert (states(row), fresh(row).problem) == (["PREVIEWED"], "")
 
 
 def test_a_fetch_that_takes_too_long_is_ended(agency, folder, settings):
