@@ -6,11 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import F
+from django.db.models import DateTimeField, F, OuterRef, Subquery, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce, NullIf
 
 from crm_sync.access import within
 from orders import lists
-from orders.models import Assignment, Order
+from orders.models import EPOCH, Assignment, Order, StatusChange
 from orders.statuses import AssignmentStatus
 
 MOST = 2_000  # appointments at one time
@@ -21,7 +23,7 @@ class Appointment:
     """When somebody comes, to what, for which order.
 
     Attributes:
-        set_at: when the platform set it, by its clock.
+        set_at: since when it is so, by the platform's clock if that is known, else by ours.
         photographer: id, name, email, phone as given.
         address: of the property, as its document has it.
     """
@@ -65,11 +67,11 @@ def appointments(
     found = rows.order_by("scheduled_at", "pk").values(
         "pk",
         "scheduled_at",
-        "scheduled_watermark",
         "status",
         "products",
         "photographer",
         "order_id",
+        set_at=_set_at(),
         order_name=F("order__platform_id"),
         reference=F("order__object_reference_id"),
         title=F("order__real_estate_property__title"),
@@ -79,11 +81,22 @@ def appointments(
     return [_appointment(row) for row in found[:MOST]]
 
 
+def _set_at() -> Combinable:
+    """Return since when an appointment is so: by its line, which no later read moves on."""
+    lines = StatusChange.objects.filter(
+        assignment=OuterRef("pk"), fact=StatusChange.Fact.APPOINTMENT
+    )
+    newest = Subquery(lines.order_by("-occurred_at", "-pk").values("occurred_at")[:1])
+    # The watermark of what no answer with a date has shown says nothing.
+    known = NullIf("scheduled_watermark", Value(EPOCH, DateTimeField()))
+    return Coalesce(newest, known, "created_at")
+
+
 def _appointment(row: Mapping[str, Any]) -> Appointment:
     return Appointment(
         key=row["pk"],
         at=row["scheduled_at"],
-        set_at=row["scheduled_watermark"],
+        set_at=row["set_at"],
         status=row["status"],
         products=[str(one) for one in row["products"]],
         photographer=_object(row["photographer"]),

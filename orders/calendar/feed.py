@@ -3,18 +3,19 @@
 import hashlib
 import secrets
 from datetime import datetime, timedelta
+from functools import partial
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils.crypto import constant_time_compare
 
+from crm_sync.links import absolute
 from orders.calendar.appointments import appointments
 from orders.calendar.ics import calendar
 from orders.models import CalendarFeed
 from orders.notices.choices import settings_of
 
-PATH = "/calendar.ics"
 BACK, AHEAD = timedelta(days=30), timedelta(days=365)
 
 
@@ -27,7 +28,7 @@ def renew(person: User, *, only_mine: bool, now: datetime) -> str:
     key = secrets.token_urlsafe(32)
     columns = {"digest": _digest(key), "only_mine": only_mine, "created_at": now}
     CalendarFeed.objects.update_or_create(person=person, defaults=columns)
-    return f"{settings.PUBLIC_BASE_URL}{PATH}?key={key}"
+    return f"{absolute('calendar_file')}?key={key}"
 
 
 def revoke(person: User) -> bool:
@@ -52,9 +53,9 @@ def find(key: str) -> CalendarFeed | None:
 def written(feed: CalendarFeed, *, now: datetime) -> bytes:
     """Return the appointments of the feed, from a month ago to a year ahead."""
     found = appointments(now - BACK, now + AHEAD, person=feed.person, only_mine=feed.only_mine)
-    base_url, zone = settings.PUBLIC_BASE_URL, settings_of(feed.person).zone.key
-    host = urlsplit(base_url).hostname or "localhost"
-    return calendar(found, host=host, base_url=base_url, zone=zone)
+    host = urlsplit(settings.PUBLIC_BASE_URL).hostname or "localhost"
+    page = partial(absolute, "admin:orders_order_change")
+    return calendar(found, host=host, page=page, zone=settings_of(feed.person).zone.key)
 
 
 def _digest(key: str) -> str:

@@ -1,7 +1,7 @@
 """Pure: appointments as the file that calendar programs read (RFC 5545)."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -13,12 +13,14 @@ FIXED = {AssignmentStatus.SCHEDULED, AssignmentStatus.IN_PRODUCTION, AssignmentS
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # no text of RFC 5545 has one of these
 
 
-def calendar(found: Iterable[Appointment], *, host: str, base_url: str, zone: str) -> bytes:
+def calendar(
+    found: Iterable[Appointment], *, host: str, page: Callable[[int], str], zone: str
+) -> bytes:
     """Return the file; the same appointments give the same bytes.
 
     Args:
         host: makes the ids of the events unique in the world.
-        base_url: of this installation; events lead to their order.
+        page: returns the address of an order by its key.
         zone: in which the calendar is to be shown. Moments are in UTC: to describe a zone (RFC
             5545, VTIMEZONE) would take ten times as long as all appointments.
     """
@@ -41,7 +43,7 @@ def calendar(found: Iterable[Appointment], *, host: str, base_url: str, zone: st
             event.add("location", _text(where))
         event.add("description", _text(_description(one)))
         event.add("status", "CONFIRMED" if one.status in FIXED else "TENTATIVE")
-        event.add("url", f"{base_url}/admin/orders/order/{one.order_key}/change/")
+        event.add("url", page(one.order_key))
         whole.add_component(event)
     written: bytes = whole.to_ical()
     return written

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.core.mail import EmailMessage
-from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import local_time
+from crm_sync.links import absolute
 from crm_sync.mail import message
 from orders.news import News
 from orders.notices.happenings import Happening
@@ -69,8 +68,8 @@ def body_of(
                 lines.append("")
     more = sum(numbers.values()) - len(found)
     if more > 0:
-        lines += [f"and {more} more: {_address('admin:orders_order_changelist')}", ""]
-    return "\n".join([*lines, f"You chose this mail: {_address(MINE)}", ""])
+        lines += [f"and {more} more: {absolute('admin:orders_order_changelist')}", ""]
+    return "\n".join([*lines, f"You chose this mail: {absolute(MINE)}", ""])
 
 
 MINE = "admin:orders_personsettings_mine"
@@ -86,8 +85,4 @@ def _one_line(text: str) -> str:
 
 
 def _page(one: Happening) -> str:
-    return _address(f"admin:{one.model.replace('.', '_')}_change", one.key)
-
-
-def _address(view: str, *args: object) -> str:
-    return f"{settings.PUBLIC_BASE_URL}{reverse(view, args=args)}"
+    return absolute(f"admin:{one.model.replace('.', '_')}_change", one.key)

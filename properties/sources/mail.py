@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from smtplib import SMTPException
 
-from django.conf import settings
 from django.core.mail import EmailMessage
-from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync.jobs.due import Claim
+from crm_sync.links import absolute
 from crm_sync.mail import message
 from crm_sync.text import capitalized
 from crm_sync.workers import queues
@@ -88,8 +87,8 @@ def written(row: Fetch, to: Sequence[str]) -> EmailMessage:
         "",
     ]
     lines += _report(done) if done else [f"{capitalized(row.text)}.", ""]
-    page = _page("properties_import_change", done.pk) if done else ""
-    lines += [page or _page("properties_source_change", source.pk), ""]
+    page = absolute("admin:properties_import_change", done.pk) if done else ""
+    lines += [page or absolute("admin:properties_source_change", source.pk), ""]
     return message(subject, "\n".join(lines), to)
 
 
@@ -109,7 +108,3 @@ def _report(done: Import) -> list[str]:
         lines.append(f"- {position}, {reference or 'no reference'}: {'; '.join(reasons)}")
     more = count(summary, "refused") - len(refused)
     return [*lines, *([f"- and {more:,} more"] if more > 0 else []), ""]
-
-
-def _page(view: str, key: int) -> str:
-    return f"{settings.PUBLIC_BASE_URL}{reverse(f'admin:{view}', args=[key])}"

@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 from orders.calendar.appointments import Appointment
 from orders.calendar.ics import CONTROL, calendar
 from orders.calendar.periods import VIEWS, period
-from orders.models import Assignment, CalendarFeed, Order, PlatformUser
+from orders.models import (
+    EPOCH,
+    Assignment,
+    CalendarFeed,
+    Order,
+    PlatformUser,
+    StatusChange,
+)
 from properties.models import Property
 from tests.crm_sync.admin_pages import CANARY, ESCAPED, client_of, make_workspace, queries_of
 from tests.orders.admin_rows import make_assignment, make_order
@@ -215,12 +222,13 @@ def test_a_calendar_program_gets_the_appointments(main, settings):
     appointment(main, "long ago", at - timedelta(days=40))
     appointment(main, "far ahead", at + timedelta(days=400))
     (event,) = events(Client(), make_address(client_of(MAY)))
+    page = reverse("admin:orders_order_change", args=[one.order_id])
     assert {name: str(event[name]) for name in ("UID", "SUMMARY", "LOCATION", "STATUS", "URL")} == {
         "UID": f"assignment-{one.pk}@crm.example.com",
         "SUMMARY": "Ground photo: Flat",
         "LOCATION": "Main Street 1, 3000 Bern",
         "STATUS": "CONFIRMED",
-        "URL": f"https://crm.example.com/admin/orders/order/{one.order_id}/change/",
+        "URL": f"https://crm.example.com{page}",
     }
     assert (event.start, event.end, event["DTSTAMP"].dt) == (at, at + timedelta(hours=1), AT)
     assert str(event["DESCRIPTION"]).splitlines() == [
@@ -228,6 +236,25 @@ def test_a_calendar_program_gets_the_appointments(main, settings):
         "Reference R-1",
         "Photographer: Ada, +41, ada@example.org",
     ]
+
+
+@pytest.mark.django_db
+def test_an_appointment_without_a_moment_of_the_platform_was_set_when_we_learned_of_it(main):
+    at = timezone.now().replace(microsecond=0) + timedelta(days=3)
+    learned = timezone.now().replace(microsecond=0) - timedelta(hours=2)
+    one = appointment(main, at=at, scheduled_watermark=EPOCH, created_at=learned)
+    address = make_address(client_of(MAY))
+    (event,) = events(Client(), address)
+    assert event["DTSTAMP"].dt == learned
+    for number, moment in enumerate((learned, learned + timedelta(hours=1))):
+        fact = {"fact": StatusChange.Fact.APPOINTMENT, "digest": str(number), "source": "READ"}
+        StatusChange.objects.create(order=one.order, assignment=one, occurred_at=moment, **fact)
+    (event,) = events(Client(), address)
+    assert event["DTSTAMP"].dt == learned + timedelta(hours=1)
+    before = Client().get(address)["ETag"]
+    # A later read that finds it so moves the watermark on, and the file stays as it is.
+    Assignment.objects.update(scheduled_watermark=timezone.now())
+    assert Client().get(address)["ETag"] == before
 
 
 @pytest.mark.django_db
@@ -356,7 +383,7 @@ def test_whatever_the_texts_are_the_file_holds_them_and_has_lines_that_every_pro
         address={"street": street},
         workspace="main",
     )
-    written = calendar([one], host="crm.test", base_url="https://crm.test", zone="UTC")
+    written = calendar([one], host="crm.test", page=str, zone="UTC")
     assert written.endswith(b"\r\n")
     lines = written[:-2].split(b"\r\n")
     assert max(map(len, lines)) <= 75
@@ -364,4 +391,4 @@ def test_whatever_the_texts_are_the_file_holds_them_and_has_lines_that_every_pro
     (event,) = icalendar.Calendar.from_ical(written).walk("VEVENT")
     said = CONTROL.sub("", str(event["SUMMARY"]))
     assert said.startswith(CONTROL.sub("", product.replace("_", " ").capitalize())[:20])
-    assert calendar([one], host="crm.test", base_url="https://crm.test", zone="UTC") == written
+    assert calendar([one], host="crm.test", page=str, zone="UTC") == written
