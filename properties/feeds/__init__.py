@@ -10,7 +10,7 @@ profile        how one sender writes its feeds
 records        what comes out of every reader
 limits         how much of a file may be one thing
 lines          one item as a line of text and back
-spool          records on disk, until the whole feed is read
+spool          records on disk, until they are imported
 coerce         give a value of a feed the type that the catalog asks for
 overlay        cells over what is known
 documentation  the tables of docs/feeds.md
@@ -23,7 +23,7 @@ from properties.feeds.isolation import ReaderEnded, open_feed, open_lines
 from properties.feeds.lines import OF_THE_FILE, Line
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Heading, NotAFeed, Record, Refusal, Truncated
-from properties.feeds.spool import Spool, open_spool
+from properties.feeds.spool import Spool
 
 __all__ = [
     "FULL_FEEDS",
@@ -42,5 +42,4 @@ __all__ = [
     "full_feed_format",
     "open_feed",
     "open_lines",
-    "open_spool",
 ]

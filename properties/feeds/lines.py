@@ -4,10 +4,9 @@ A line says in its head what an import must know of each item; its body is read 
 needs it, and is in canonical form, so equal bodies are equal contents.
 """
 
-import hashlib
 import json
-from dataclasses import dataclass, replace
-from typing import Literal, Self
+from dataclasses import dataclass
+from typing import Literal
 
 from properties.feeds.overlay import Part
 from properties.feeds.records import FileWarning, Heading, Item, Record, Refusal
@@ -19,8 +18,7 @@ _READ = json.JSONDecoder()
 _CANONICAL = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
 
 
-# The same: a record is as it was in the last feed.
-Kind = Literal["record", "refusal", "same", "warning", "heading"]
+Kind = Literal["record", "refusal", "warning", "heading"]
 OF_THE_FILE = frozenset({"warning", "heading"})  # they are no record and refuse none
 
 
@@ -41,18 +39,6 @@ class Line:
         """The line itself, with its end."""
         head = _PLAIN.encode([self.kind, self.reference, self.position, self.aside, self.warnings])
         return b"%b\t%b\n" % (head.encode("ascii"), self.body)
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of all that a record leads to, whatever its place in the file.
-
-        The change detection of an import: SwissRETS itself says not to trust `modified`.
-        """
-        return hashlib.sha256(self.body).hexdigest()
-
-    def without_body(self) -> Self:
-        """Return what is to be known of a record that is as it was in the last feed."""
-        return replace(self, kind="same", body=b"")
 
     def item(self) -> Item:
         """Return what was read."""

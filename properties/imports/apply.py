@@ -1,6 +1,6 @@
 """Applies the records of a feed: a property is created, changed, or left as it is."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -18,6 +18,7 @@ from properties.imports import analyze, bulk_create, missing
 from properties.imports.bulk_create import NewProperty
 from properties.imports.differences import differences
 from properties.imports.report import Report
+from properties.imports.version import digest
 from properties.merge import Leaves, leaves
 from properties.models import Change, Property
 
@@ -63,11 +64,14 @@ class Taking:
 
     def take(self, lines: list[Line]) -> Iterator[Report]:
         """Apply items of different references in their order; neighbouring new ones at once."""
-        known = self._known(lines)
+        stood = self._stood(lines)
+        same = self._same(lines, stood)
+        known = self._known(stood.keys() - same)
         self._unseen = self._changed_since(known.values())
         fresh: list[_Item] = []
         for line in lines:
-            item = None if line.kind == "same" else line.item()
+            is_same = line.kind == "record" and line.reference in same
+            item = None if is_same else line.item()
             if isinstance(item, Record) and item.reference not in known:
                 fresh.append(_Item(line, item))
                 continue
@@ -83,17 +87,34 @@ class Taking:
             yield self._report
         yield from self._take_fresh(fresh)
 
-    def _known(self, lines: list[Line]) -> dict[str | None, Property]:
-        """Return the properties that exist already, by reference."""
+    def _stood(self, lines: list[Line]) -> dict[str | None, tuple[str | None, str]]:
+        """Return, of the records whose property is there, which feed brought it and its digest."""
         references = [line.reference for line in lines if line.kind == "record"]
+        columns = ("object_reference_id", "fed_by", "fed_digest")
+        rows = self._there(references).values_list(*columns) if references else ()
+        return {reference: (fed_by, known) for reference, fed_by, known in rows}
+
+    def _same(self, lines: list[Line], stood: Mapping[str | None, Any]) -> set[str | None]:
+        """Return the references of the records that are as they were in the last feed."""
+        if self._feed is None:
+            return set()
+        records = (line for line in lines if line.kind == "record" and line.reference in stood)
+        return {
+            one.reference for one in records if stood[one.reference] == (self._feed, digest(one))
+        }
+
+    def _known(self, references: Collection[str | None]) -> dict[str | None, Property]:
+        """Return the properties that a record may change, by reference."""
         if not references:
             return {}
+        rows = self._there(references).defer("observed", "inflight")
+        return {row.object_reference_id: row for row in rows}
+
+    def _there(self, references: Iterable[str | None]) -> QuerySet[Property]:
         # By a subquery, so that PostgreSQL uses no statistics of this workspace. If it had no
         # row when they were made, PostgreSQL expects one row and would read all of it each time.
         here = Workspace.objects.filter(pk=self._workspace.pk).values("pk")[:1]
-        rows = Property.objects.filter(workspace=here, object_reference_id__in=references)
-        rows = rows.defer("observed", "inflight")
-        return {row.object_reference_id: row for row in rows}
+        return Property.objects.filter(workspace=here, object_reference_id__in=[*references])
 
     def _changed_since(self, rows: Iterable[Property]) -> dict[tuple[int, str], Change]:
         """Return what others changed after the preview, by property and leaf."""
@@ -223,7 +244,7 @@ class Taking:
         return {
             "fed": item.alone,
             "leftover": leftover,
-            "fed_digest": item.line.digest,
+            "fed_digest": digest(item.line),
             "fed_by": self._feed,
         }
 

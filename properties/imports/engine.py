@@ -5,26 +5,19 @@ which records are the same as in the last feed. Then the records are handled in 
 import that was interrupted goes on where it stopped.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from django.db import transaction
 
 from crm_sync.models import Workspace
-from properties.feeds import (
-    OF_THE_FILE,
-    Heading,
-    Line,
-    NotAFeed,
-    Profile,
-    Spool,
-    open_lines,
-    open_spool,
-)
-from properties.imports import last_feed, missing
+from properties.feeds import OF_THE_FILE, Heading, NotAFeed, Profile, open_lines
+from properties.imports import full_feed_guard, kept, last_feed, missing, version
 from properties.imports.apply import Taking
-from properties.imports.full_feed_guard import FullFeedGuard
+from properties.imports.full_feed_guard import Comparison
+from properties.imports.kept import Kept, Reading
 from properties.imports.last_feed import Feed
 from properties.imports.profiles import profile_for
 from properties.imports.report import Report
@@ -55,6 +48,7 @@ def import_feed(
     beside: str = "",
     batch_size: int = CHUNK,
     seen_at: datetime | None = None,
+    keep: bool = False,
 ) -> Iterator[Report]:
     """Import every record of a feed file; yield the report as it grows.
 
@@ -76,65 +70,55 @@ def import_feed(
         batch_size: how many records are handled between two yields at most.
         seen_at: when the preview began that a person has released. A record that would replace
             what somebody else changed since then is refused, with both values.
+        keep: what was read stays beside the file for the next call, until `kept.forget`.
 
     Raises:
         NotAFeed: it is no feed or breaks off; nothing was written.
         Stopped: see `force`; nothing was written.
     """
     report = Report(warnings=[beside] if beside else [])
-    feed = Feed.of(path, sender)
-    guard = FullFeedGuard(workspace, feed.fed_by) if feed else None
-    with open_spool() as spool:
-        read_as = profile or profile_for(workspace, path, sender)
-        yield from _read(open_lines(path, read_as), guard, spool, report)
-        if guard is not None:
-            _compare(guard, workspace, sender, report)
-            report.renamed = "" if skip else guard.renamed()
-            report.stopped = report.renamed or ("" if force or skip else guard.fault())
+    how = profile or profile_for(workspace, path, sender)
+    with kept.opened(path if keep else None, read_as=_key(how, sender)) as store:
+        reading = store.reading or (yield from _read(path, how, sender, store, report))
+        feed, comparison = reading.feed, reading.comparison
+        if feed and (comparison is None or not skip or comparison.dry_run != dry_run):
+            comparison = _compare(workspace, feed, store, dry_run=dry_run)
+            store.keep(replace(reading, comparison=comparison))
+        _tell(report, store, comparison, workspace, sender)
+        if comparison is not None and (dry_run or not skip):
+            report.renamed = comparison.renamed
+            report.stopped = comparison.renamed or ("" if force else comparison.fault)
         if report.stopped and not dry_run:
             raise Stopped(path, report)
         if feed and not dry_run:
             last_feed.forget(workspace, feed)
         fed_by = feed.fed_by if feed else None
         taking = Taking(workspace, fed_by, report, now=now, dry_run=dry_run, seen_at=seen_at)
-        for lines in spool.chunks(batch_size):
-            yield from taking.take(lines[skip:])
-            skip = max(0, skip - len(lines))
-    if guard is not None and not dry_run:
-        yield from _settle(guard, workspace, report, now=now)
-    if (
-        feed
-        and not dry_run
-        and not refused + report.refused.count
-        and _is_still(feed, path, sender)
-    ):
+        for lines in store.spool.chunks(batch_size, skip=skip):
+            yield from taking.take(lines)
+    if comparison is not None and not dry_run:
+        yield from _settle(comparison, workspace, report, now=now)
+    if feed and feed.digest and not dry_run and not refused + report.refused.count:
         last_feed.remember(workspace, feed, now=now)
     yield report  # an empty feed has one too
 
 
-def _compare(
-    guard: FullFeedGuard, workspace: Workspace, sender: Sender | None, report: Report
-) -> None:
-    """Report what a feed, read to its end, lacks, and what becomes of that."""
-    report.missing = guard.missing()
-    report.missing_state = missing.state_of(sender)
-    if report.missing_state:
-        for batch in _batches(report.missing):
-            report.exempt += missing.exempt(workspace, batch)
-    if moved := guard.moved():
-        report.warnings.append(moved)
-
-
-def _settle(
-    guard: FullFeedGuard, workspace: Workspace, report: Report, *, now: datetime
-) -> Iterator[Report]:
-    """Do with what is missing as the sender wants, and expect it no longer."""
-    for batch in _batches(report.missing):
-        with transaction.atomic():
-            if report.missing_state:
-                missing.set_state(workspace, batch, report.missing_state, now=now)
-            guard.let_go(batch)
+def _read(
+    path: Path, profile: Profile, sender: Sender | None, store: Kept, report: Report
+) -> Generator[Report, None, Reading]:
+    """Read the file to its end and put it into the spool."""
+    feed = Feed.of(path, sender)
+    for line in open_lines(path, profile):
+        if line.kind not in OF_THE_FILE:
+            store.spool.put(line)
+            report.read += 1
+        elif isinstance(item := line.item(), Heading):
+            report.heading = item
+        report.warnings.extend(line.warnings if line.kind in OF_THE_FILE else ())
         yield report
+    if feed and not _is_still(feed, path, sender):
+        feed = replace(feed, digest="")
+    return store.keep(Reading(feed, report.heading, [*report.warnings]))
 
 
 def _is_still(feed: Feed, path: Path, sender: Sender | None) -> bool:
@@ -145,28 +129,53 @@ def _is_still(feed: Feed, path: Path, sender: Sender | None) -> bool:
         return False
 
 
+def _key(profile: Profile, sender: Sender | None) -> str:
+    """Return what decides how a file is read, and whose feed it is."""
+    return f"{version.VERSION} {sender.pk if sender else ''} {profile.to_json()}"
+
+
+def _compare(workspace: Workspace, feed: Feed, store: Kept, *, dry_run: bool) -> Comparison:
+    """Compare a feed that was read to its end with the last one."""
+    references = (line.reference for lines in store.spool.chunks(CHUNK) for line in lines)
+    return full_feed_guard.compared(workspace, feed.fed_by, references, dry_run=dry_run)
+
+
+def _tell(
+    report: Report,
+    store: Kept,
+    comparison: Comparison | None,
+    workspace: Workspace,
+    sender: Sender | None,
+) -> None:
+    """Report what is known of the feed as a whole: what it lacks, and what becomes of that."""
+    report.total = store.spool.count
+    if store.reading is not None:
+        report.heading, report.warnings = store.reading.heading, [*store.reading.warnings]
+    if comparison is None:
+        return
+    report.missing = comparison.missing
+    report.missing_state = missing.state_of(sender)
+    if report.missing_state:
+        for batch in _batches(report.missing):
+            report.exempt += missing.exempt(workspace, batch)
+    if comparison.moved:
+        report.warnings.append(comparison.moved)
+
+
+def _settle(
+    comparison: Comparison, workspace: Workspace, report: Report, *, now: datetime
+) -> Iterator[Report]:
+    """Do with what is missing as the sender wants, and expect it no longer."""
+    for batch in _batches(comparison.missing):
+        with transaction.atomic():
+            # Not those that were settled before a worker died, or that another feed has brought.
+            rows = full_feed_guard.brought(workspace, comparison.beside)
+            rows = rows.filter(object_reference_id__in=batch)
+            if report.missing_state:
+                missing.set_state(rows, report.missing_state, now=now)
+            rows.update(fed_by=None)
+        yield report
+
+
 def _batches(references: list[str]) -> Iterator[list[str]]:
     return (references[start : start + CHUNK] for start in range(0, len(references), CHUNK))
-
-
-def _read(
-    lines: Iterator[Line], guard: FullFeedGuard | None, spool: Spool, report: Report
-) -> Iterator[Report]:
-    """Read the file to its end and put it into the spool; of what is unchanged, only that it is."""
-    total = 0
-    for line in lines:
-        if line.kind in OF_THE_FILE:
-            item = line.item()
-            if isinstance(item, Heading):
-                report.heading = item
-            report.warnings.extend(line.warnings)
-            continue
-        total += 1
-        kept = line
-        if guard is not None:
-            known = None if line.kind == "refusal" else line.digest
-            if guard.meet(line.reference, known):
-                kept = line.without_body()
-        spool.put(kept)
-        yield report
-    report.total = total

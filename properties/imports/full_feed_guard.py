@@ -1,9 +1,11 @@
 """Refuses a full feed that is empty or lacks too many properties of the last one."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
 from properties.feeds.idx import naming
@@ -15,6 +17,49 @@ RENAMED = 0.1  # of the records of a feed: so many may have a name that leads to
 BATCH = 500  # references in one query
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """A full feed beside what the last full feeds held, before any of its records is taken.
+
+    Attributes:
+        dry_run: whether it was made to show what would be done.
+        missing: the references that it lacks.
+        fault: why it is refused; "" when it is accepted.
+        renamed: why it may not be imported even so; "" where its names are as they are here.
+        moved: which properties another sender had brought last, in words; "" where none.
+        beside: with which feeds it was compared, as `Property.fed_by` holds them.
+    """
+
+    dry_run: bool
+    missing: list[str]
+    fault: str
+    renamed: str
+    moved: str
+    beside: list[str]
+
+
+def compared(
+    workspace: Workspace, fed_by: str, references: Iterable[str | None], *, dry_run: bool
+) -> Comparison:
+    """Compare a full feed, of which these are the references of all records."""
+    guard = FullFeedGuard(workspace, fed_by)
+    for reference in references:
+        guard.meet(reference)
+    return Comparison(
+        dry_run=dry_run,
+        missing=guard.missing(),
+        fault=guard.fault(),
+        renamed=guard.renamed(),
+        moved=guard.moved(),
+        beside=sorted(guard.beside),
+    )
+
+
+def brought(workspace: Workspace, beside: Iterable[str]) -> QuerySet[Property]:
+    """Return the properties that these feeds brought last."""
+    return Property.objects.filter(workspace=workspace, fed_by__in=beside)
+
+
 class FullFeedGuard:
     """Compares a full feed with the properties that the last full feeds of the workspace held.
 
@@ -22,7 +67,7 @@ class FullFeedGuard:
     lacked already. Nor one of another sender, even if this feed holds a property of it: that one
     belongs to whoever brought it last. Without a sender, nor one of a feed in another format,
     unless this feed has a property of it: else that is the feed of somebody else. In memory it
-    keeps reference and digest of each property.
+    keeps the reference of each property.
 
     Args:
         feed: the key of a sender, or the format of a feed without one.
@@ -32,40 +77,39 @@ class FullFeedGuard:
         """Read with one query what the last feeds held."""
         self._feed = feed
         self._workspace = workspace
-        self._rows = Property.objects.filter(workspace=workspace, fed_by__isnull=False)
-        self._left: dict[str, dict[str | None, str]] = defaultdict(dict)
-        columns = self._rows.values_list("fed_by", "object_reference_id", "fed_digest")
-        for key, reference, digest in columns.iterator():
-            self._left[str(key)][reference] = digest
+        rows = Property.objects.filter(workspace=workspace, fed_by__isnull=False)
+        self._left: dict[str, set[str | None]] = defaultdict(set)
+        for key, reference in rows.values_list("fed_by", "object_reference_id").iterator():
+            self._left[str(key)].add(reference)
         self._sizes = {key: len(stock) for key, stock in self._left.items()}
-        self._met = {feed}
+        self.beside = {feed}
         self._moved = Listed[str](limit=NAMED)
         self._seen = 0
         self._new: set[str] = set()  # references that no feed held
 
-    def meet(self, reference: str | None, digest: str | None = None) -> bool:
-        """Count a record of the feed; return whether it is the same as in the last feed."""
+    def meet(self, reference: str | None) -> None:
+        """Count a record of the feed."""
         self._seen += 1
         for key, stock in self._left.items():
-            if (known := stock.pop(reference, None)) is not None:
+            if reference in stock:
+                stock.remove(reference)
                 if Sender.is_key(key) and key != self._feed:
                     self._moved.add(str(reference))
                 elif not Sender.is_key(self._feed):
-                    self._met.add(key)
-                return key == self._feed and known == digest
+                    self.beside.add(key)
+                return
         if reference is not None:
             self._new.add(reference)
-        return False
 
     def missing(self) -> list[str]:
         """Return the references that the last feed held and that no record had so far."""
-        return sorted(str(r) for feed in self._met for r in self._left.get(feed, ()))
+        return sorted(str(r) for feed in self.beside for r in self._left.get(feed, ()))
 
     def fault(self) -> str:
         """Return why the feed, read to its end, is refused; "" when it is accepted."""
         if not self._seen:
             return "it holds no property"
-        known = sum(self._sizes.get(feed, 0) for feed in self._met)
+        known = sum(self._sizes.get(feed, 0) for feed in self.beside)
         missing, allowed = len(self.missing()), settings.FEED_MISSING_SHARE
         if missing <= allowed * known:
             return ""
@@ -120,7 +164,3 @@ class FullFeedGuard:
         more = self._moved.count - NAMED
         names = ", ".join(self._moved.first) + (f" and {more:,} more" if more > 0 else "")
         return f"brought by another sender until now, and by this one from now on: {names}"
-
-    def let_go(self, references: Sequence[str]) -> None:
-        """Expect missing ones no longer; the properties themselves stay as they are."""
-        self._rows.filter(object_reference_id__in=references).update(fed_by=None)

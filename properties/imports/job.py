@@ -1,8 +1,10 @@
 """A worker imports an upload in slices, with progress, and can be cancelled at any record.
 
-A slice lasts as long as the budget of the drain. The progress is written every half second, so the
-next slice, in whatever worker, goes on from there. A worker that dies loses at most that half
-second, and importing it again changes nothing (I1): such a record then counts as unchanged.
+The first slice reads the file to its end, however long that takes, and what was read is kept until
+the import ends (`properties.imports.kept`). A slice lasts as long as the budget of the drain. The
+progress is written every half second, so the next slice, in whatever worker, goes on from there. A
+worker that dies loses at most that half second, and importing it again changes nothing (I1): such
+a record then counts as unchanged.
 """
 
 import logging
@@ -10,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
@@ -21,8 +23,8 @@ from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.text import clean
 from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain, RowQueue
-from properties.feeds import OF_THE_FILE, Heading, NotAFeed, open_lines
-from properties.imports import fetched, last_feed
+from properties.feeds import NotAFeed
+from properties.imports import fetched, kept, last_feed
 from properties.imports.engine import CHUNK
 from properties.imports.packed import unpack_in_place
 from properties.imports.profiles import profile_for
@@ -35,7 +37,6 @@ from properties.models.import_ import ImportState as State
 
 log = logging.getLogger(__name__)
 
-READ_LIMIT = 25.0  # seconds to read the file once: a slice must get behind what was done
 MAX_ATTEMPTS = 5
 SAME = "The same feed was imported on"
 KEPT = timedelta(days=7)  # how long a file waits for a person
@@ -144,6 +145,7 @@ class _Slice:
     def _run(self) -> str:
         row = self.row
         if row.state not in Import.OPEN:
+            kept.forget(row.path)
             row.path.unlink(missing_ok=True)
             self._leave(due_at=None)
             return "file removed"
@@ -155,13 +157,8 @@ class _Slice:
             self._count_death()
         if not row.path.exists():
             return self._put_off("Its file is not here: web and workers must share DATA_DIR.")
-        if row.total is None and (beside := unpack_in_place(row.path)):
-            row.preview["beside"] = beside
-        if row.total is None and not row.force and (told := self._is_known()):
+        if row.total is None and (told := self._begin()):
             return self._end(State.UNCHANGED, problem=told)
-        if row.total is None:
-            self._write(total=self._count(), done=0, preview=row.preview)
-            self.before = getattr(row, self.column)
         return self._go_on()
 
     def _ask(self, **columns: Any) -> str:
@@ -177,52 +174,58 @@ class _Slice:
         if self.row.attempts >= MAX_ATTEMPTS:
             raise GivenUp(f"{MAX_ATTEMPTS} workers began it and never came back.")
 
-    def _is_known(self) -> str:
-        """Say that the same feed was the last one of its sender; "" where it was not."""
-        row = self.row
-        since = last_feed.unchanged_since(row.workspace, row.path, row.sender)
-        return f"{SAME} {since:%Y-%m-%d %H:%M} UTC" if since else ""
+    def _begin(self) -> str:
+        """Unpack the file, and note how it is read and since when a person may see what it does.
 
-    def _count(self) -> int:
-        """Read the file once to its end, so that one which breaks off is refused as a whole.
-
-        Seen from outside: it keeps the lease, can be cancelled, and ends.
+        Returns:
+            that the same feed was the last one of its sender; "" where it is to be read.
         """
-        number, begun = 0, time.monotonic()
-        profile = profile_for(self.row.workspace, self.row.path, self.row.sender)
-        beside = {name: text for name, text in self.row.preview.items() if name == "beside"}
-        seen = {"profile": asdict(profile), "seen_at": self.clock().isoformat()}
-        self.row.preview = seen | beside
-        for line in open_lines(self.row.path, profile):
-            if line.kind == "heading":
-                self.row.preview["heading"] = as_stored(cast("Heading", line.item()))
-            number += line.kind not in OF_THE_FILE
-            if self._is_time():
-                self._write(done=number)
-            if time.monotonic() - begun > READ_LIMIT:
-                raise GivenUp(
-                    f"It takes longer than {READ_LIMIT:.0f} seconds to read: split it, or use"
-                    " manage.py import_properties."
-                )
-        return number
+        row = self.row
+        beside = unpack_in_place(row.path) or row.preview.get("beside", "")
+        since = last_feed.unchanged_since(row.workspace, row.path, row.sender)
+        if since and not row.force:
+            return f"{SAME} {since:%Y-%m-%d %H:%M} UTC"
+        profile = asdict(profile_for(row.workspace, row.path, row.sender))
+        seen = {"profile": profile, "seen_at": self.clock().isoformat()}
+        self._write(preview=seen | ({"beside": beside} if beside else {}))
+        return ""
 
     def _go_on(self) -> str:
         worked = False
         for report in steps(self.row, self.clock(), self.limits.batch_size):
+            if report.total is None:
+                self._reading(report)
+                if queues.ending.is_set():  # the next worker reads it from its beginning
+                    return self._goes_on()
+                continue
+            if self.row.total is None:
+                self._write(total=report.total, done=0, preview=self.row.preview)
+                self.before = getattr(self.row, self.column)
             self.report = report
             if not worked and report.handled:
                 worked, self.until = True, max(self.until, time.monotonic() + self.limits.least)
             if self._is_time():
                 self._write(**self._progress())
             if worked and (time.monotonic() >= self.until or queues.ending.is_set()):
-                self._leave(due_at=self.clock(), attempts=0, problem="", **self._progress())
-                doorbell.ring(QUEUE, self.row.workspace_id)
-                return "goes on"
+                return self._goes_on(attempts=0, problem="", **self._progress())
         # Of a preview: why the feed as a whole would be refused.
         columns = self._progress() | {"problem": self._worded(self.report.stopped)}
         if self.row.state == State.PREVIEWING:
             return self._ask(**columns)
         return self._end(_ending(columns[self.column]), **columns)
+
+    def _reading(self, report: Report) -> None:
+        """Keep the lease while the file is read; it can be cancelled, and a person sees how far."""
+        if report.heading:
+            self.row.preview["heading"] = as_stored(report.heading)
+        if self._is_time():
+            self._write(**({"done": report.read} if self.row.total is None else {}))
+
+    def _goes_on(self, **columns: Any) -> str:
+        """Give the row back, and ring for whoever goes on with it."""
+        self._leave(due_at=self.clock(), **columns)
+        doorbell.ring(QUEUE, self.row.workspace_id)
+        return "goes on"
 
     def _progress(self) -> dict[str, Any]:
         """Return the columns with the progress."""

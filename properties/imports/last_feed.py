@@ -1,10 +1,9 @@
 """A full feed that is the same as the last one is told by its digest, before it is read.
 
-The same means: the same bytes, read in the same way by the same reader. Such a feed changes nothing
-(I1), whatever people have edited since.
+The same means: the same bytes, read in the same way, and the same `VERSION` of what becomes of a
+record. Such a feed changes nothing (I1), whatever people have edited since.
 """
 
-import functools
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,11 +14,9 @@ from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
 from properties.feeds import NotAFeed, full_feed_format
+from properties.imports import version
 from properties.imports.profiles import profile_of
 from properties.models import LastFeed, Sender
-
-_CODE = Path(__file__).parents[1]
-_READERS = ("feeds", "catalog", "imports")  # folders; what decides what becomes of a record
 
 
 @dataclass(frozen=True)
@@ -28,6 +25,7 @@ class Feed:
 
     Attributes:
         fed_by: the key of its sender, or its format.
+        digest: of its bytes; "" where the file was replaced while it was read.
         read_as: the digest of how it is read.
     """
 
@@ -82,17 +80,8 @@ def remember(workspace: Workspace, feed: Feed, *, now: datetime) -> None:
 
 
 def read_as(sender: Sender | None) -> str:
-    """Return a digest of the profile of a sender and of the code that reads and applies."""
-    return hashlib.sha256(f"{profile_of(sender).to_json()} {_release()}".encode()).hexdigest()
-
-
-@functools.cache
-def _release() -> str:
-    found = hashlib.sha256()
-    for folder in _READERS:
-        for path in sorted((_CODE / folder).rglob("*.py")):
-            found.update(path.read_bytes())
-    return found.hexdigest()
+    """Return a digest of the profile of a sender and the version of what becomes of a record."""
+    return hashlib.sha256(f"{profile_of(sender).to_json()} {version.VERSION}".encode()).hexdigest()
 
 
 def _rows(workspace: Workspace, feed: Feed) -> QuerySet[LastFeed]:

@@ -4,7 +4,7 @@ The policy of a sender may set their availability state. A property that comes b
 that it had before, unless somebody has changed it meanwhile.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from crm_sync.models import Workspace
@@ -32,11 +32,8 @@ def exempt(workspace: Workspace, references: Sequence[str]) -> list[str]:
     return sorted(str(one) for one in rows.values_list("object_reference_id", flat=True))
 
 
-def set_state(
-    workspace: Workspace, references: Sequence[str], state: str, *, now: datetime
-) -> None:
+def set_state(rows: Iterable[Property], state: str, *, now: datetime) -> None:
     """Set the state of those that are not exempt; doing it twice changes nothing (I1)."""
-    rows = Property.objects.filter(workspace=workspace, object_reference_id__in=references)
     for row in rows:
         if row.desired.get(STATE) != EXEMPT:
             edit(row, {STATE: state}, origin=Change.Origin.MISSING, now=now)

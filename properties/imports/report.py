@@ -40,10 +40,10 @@ class Report:
     that have no field. `warned` holds a reference, and why values of it were set aside as bad;
     `warnings` are those about the file, and `heading` is that of a foreign table. `differences` are
     those of the first changed records. `stopped` says why the feed as a whole is refused, `renamed`
-    the same where that is because its properties have other names, `missing`
-    lists all properties that it lacks, and `total` counts its records: these are known once the
-    file was read to its end. What is missing gets the `missing_state` ("": it stays as it is), but
-    for those that are `exempt`.
+    the same where that is because its properties have other names, `missing` lists all properties
+    that it lacks, and `total` counts its records: these are known once the file was read to its
+    end, and until then `read` counts them. What is missing gets the
+    `missing_state` ("": it stays as it is), but for those that are `exempt`.
     """
 
     new: Listed[str] = field(default_factory=Listed)
@@ -60,6 +60,7 @@ class Report:
     exempt: list[str] = field(default_factory=list)
     stopped: str = ""
     renamed: str = ""
+    read: int = 0
     total: int | None = None
 
     @property

@@ -25,9 +25,10 @@ def steps(row: Import, now: datetime, batch_size: int) -> Iterator[Report]:
         now=now,
         dry_run=dry_run,
         force=row.force,
-        skip=row.done,
+        skip=0 if row.total is None else row.done,  # until then it counts what was read
         refused=count(row.report, "refused"),
         beside=row.preview.get("beside", ""),
         batch_size=batch_size,
         seen_at=datetime.fromisoformat(at) if at else None,
+        keep=True,
     )

@@ -13,6 +13,7 @@ COMMITS = "tests/crm_sync/test_commits.py"
 CONFIRMED = "tests/orders/test_confirmed.py"
 CREATIONS = "tests/properties/test_creation_storm.py"
 DISPATCH = "tests/crm_sync/test_doorbell.py"
+DOWNLOAD = "tests/orders/test_download.py"
 DRAINS = "tests/journeys/test_drain_laws.py"
 DUE = "tests/crm_sync/test_due.py"
 FORGET = "tests/orders/test_forget_person.py"
@@ -21,6 +22,7 @@ FORM = "tests/properties/test_form_meanwhile.py"
 GONE = "tests/orders/test_retention.py"
 IMPORTS = "tests/properties/test_retention.py"
 JOB = "tests/properties/test_imports_job.py"
+KEPT = "tests/properties/test_imports_kept.py"
 LANES = "tests/crm_sync/test_lanes.py"
 MACHINE = "tests/properties/test_push_machine.py"
 MESSAGES = "tests/orders/test_outgoing_messages.py"
@@ -38,6 +40,7 @@ SOURCES = "tests/properties/sources/test_worker.py"
 TICKER = "tests/crm_sync/test_ticker.py"
 TIES = "tests/orders/test_ties.py"
 SECOND_FACTOR = "tests/crm_sync/test_second_factor.py"
+VERSION = "tests/properties/feeds/test_version.py"
 WRONG_SECRETS = "tests/crm_sync/test_wrong_secrets.py"
 
 
@@ -685,6 +688,33 @@ MUTANTS = (
         "missing <= A",
         "True",
         (f"{SOURCES}::test_a_feed_that_shrinks_is_not_imported_and_told_once",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "each slice of an import reads the whole file again",
+        "properties/imports/kept.py",
+        "_found",
+        'said["read_as"] != read_as',
+        "True",
+        (f"{KEPT}::test_it_is_read_once_however_many_slices_it_takes",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a record that an older version of the rules took is skipped under a newer one",
+        "properties/imports/version.py",
+        "digest",
+        "(VERSION, line.body)",
+        "(0, line.body)",
+        (f"{VERSION}::test_what_an_older_version_made_of_a_record_is_mended_by_the_same_feed",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "the lock of a download goes while it is held (I27)",
+        "orders/materials/partial.py",
+        "Part.remove",
+        "(self.path, self._version)",
+        "(self.path, self._version, self._lock)",
+        (f"{DOWNLOAD}::test_whoever_has_a_part_has_it_alone_until_the_end",),
         (SQLITE,),
     ),
     Mutant(

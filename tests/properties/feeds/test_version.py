@@ -1,0 +1,122 @@
+"""What becomes of a fixed set of records changes only with a new `VERSION`.
+
+A feed and a record that are as they were last time are skipped. So whatever changes what becomes of
+one has to count the version up, else what is here would stay as the older rules made it. After that
+
+    WRITE_OUTCOMES=1 python -m pytest tests/properties/feeds/test_version.py
+
+writes what becomes of them now; look at the difference, and commit it with the change.
+"""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crm_sync.models import Workspace
+from properties.editing import edit
+from properties.imports import version
+from properties.imports.engine import import_feed
+from properties.imports.last_feed import unchanged_since
+from properties.imports.report import Report
+from properties.models import Property
+
+FOLDER = Path(__file__).parent / "outcomes"
+KNOWN = FOLDER / "outcomes.json"
+NOW = datetime(2026, 5, 4, 6, tzinfo=UTC)
+ADVICE = (
+    "What becomes of these records has changed: count VERSION up in properties/imports/version.py,"
+    " then write the outcomes anew as the head of this file says."
+)
+TABLE_OVER = """objectReferenceId,title,address.street,numberOfRooms,localizations.de.title
+{reference},Neuer Titel,,"4,5",Über allem
+{reference}-NEW,Jörg & Söhne,Weg 1,viele,
+"""
+
+
+def load(workspace: Workspace, path: Path, **options: Any) -> dict[str, Any]:
+    """Import a feed; what became of its records, without the words that say why."""
+    report: Report = list(import_feed(workspace, path, now=NOW, force=True, **options))[-1]
+    return {
+        "new": report.new.first,
+        "changed": [[reference, fields] for reference, fields in report.changed.first],
+        "unchanged": report.unchanged.first,
+        "refused": [[one.position, one.reference] for one in report.refused.first],
+        "warned": [[reference, len(texts)] for reference, texts in report.warned.first],
+        "aside": [[reference, sorted(names)] for reference, names in report.aside.first],
+        "missing": report.missing,
+    }
+
+
+def later(content: dict[str, Any]) -> dict[str, Any]:
+    """The same feed on another day: texts, members, values and records come, change and go."""
+    first, *others = content["properties"]
+    first["localizations"][0]["title"] = "Ein anderer Titel"
+    first["localizations"].append({"languageCode": "it", "title": "Casa"})
+    first["characteristics"] |= {"numberOfRooms": "four", "floor": 3, "pool": True}
+    first["prices"]["currency"] = "EUR"
+    first["address"].pop("geo", None)
+    first.pop("seller", None)
+    return {**content, "properties": [first, {"id": "bad"}, *others[:-1]]}
+
+
+def outcomes(folder: Path) -> dict[str, Any]:
+    """Import each file of the folder twice, edited in between, and tables over them."""
+    found = {}
+    for name in ("swissrets.xml", "swissrets.json", "unload.txt", "properties.csv"):
+        main = Workspace.objects.create(slug=name.replace(".", "-"), base_url="http://x.test")
+        steps = [load(main, FOLDER / name)]
+        row = Property.objects.filter(workspace=main).order_by("pk")[0]
+        edit(row, {"title": "Mine", "numberOfRooms": 9}, origin="ADMIN", now=NOW)
+        steps.append(load(main, FOLDER / name))
+        if name.endswith("json"):
+            again = folder / name
+            again.write_text(json.dumps(later(json.loads((FOLDER / name).read_text()))))
+            steps.append(load(main, again))
+        over = folder / "over.csv"
+        over.write_text(TABLE_OVER.format(reference=row.object_reference_id))
+        steps.append(load(main, over))
+        rows = Property.objects.filter(workspace=main).order_by("object_reference_id")
+        columns = ("desired", "fed", "leftover")
+        found[name] = {
+            "steps": steps,
+            "properties": {
+                str(one.object_reference_id): {column: getattr(one, column) for column in columns}
+                for one in rows
+            },
+        }
+    return found
+
+
+@pytest.mark.django_db
+def test_what_becomes_of_a_record_changes_only_with_a_new_version(tmp_path):
+    known = json.loads(KNOWN.read_text()) if KNOWN.exists() else {"version": 0, "outcomes": {}}
+    found = json.loads(json.dumps(outcomes(tmp_path)))
+    if os.environ.get("WRITE_OUTCOMES") and known["version"] < version.VERSION:
+        known = {"version": version.VERSION, "outcomes": found}
+        KNOWN.write_text(json.dumps(known, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+    assert found == known["outcomes"], ADVICE
+    assert known["version"] == version.VERSION, "Write the outcomes as the head of this file says."
+
+
+@pytest.mark.django_db
+def test_what_an_older_version_made_of_a_record_is_mended_by_the_same_feed(
+    main, tmp_path, monkeypatch
+):
+    path = FOLDER / "swissrets.json"
+    load(main, path)
+    row = Property.objects.order_by("pk")[0]
+    right = row.desired
+    older = {"desired": right | {"title": "as an older one made it"}}
+    Property.objects.filter(pk=row.pk).update(**older, fed=row.fed | {"title": "the same"})
+    assert unchanged_since(main, path, None) == NOW
+    assert load(main, path)["changed"] == []
+    monkeypatch.setattr(version, "VERSION", version.VERSION + 1)
+    assert unchanged_since(main, path, None) is None
+    assert load(main, path)["changed"] == [[row.object_reference_id, ["title"]]]
+    row.refresh_from_db()
+    assert row.desired == right
+    assert unchanged_since(main, path, None) == NOW
