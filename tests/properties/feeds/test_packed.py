@@ -85,7 +85,9 @@ def test_an_upload_is_unpacked_and_what_is_left_of_it_is_named(main, admin_user,
         work(row)
     assert (fresh(row).state, fresh(row).report["warnings"]) == (State.DONE, [BESIDE])
     assert known() == ["R-1", "R-2"]
-    assert [path.name for path in (data_dir / "imports").iterdir()] == [row.stored_as]
+    assert list((data_dir / "imports").glob("*.feed")) == []
+    assert work(row) == "file removed"
+    assert list((data_dir / "imports").iterdir()) == []
 
 
 @pytest.mark.usefixtures("data_dir")
