@@ -7,7 +7,8 @@ LENGTH = 200
 _QUOTED = re.compile(r"'[^']*'?|\"[^\"]*\"?")
 _NAME = re.compile(r"'[A-Z][A-Z_]+'")  # of an event: that is what the cause is about
 _KEY = re.compile(r"\b[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
-_NUMBER = re.compile(r"\b(0x)?[0-9a-fA-F]*\d[0-9a-fA-F]*\b(?:[-:.,T]\d+)*Z?")
+# No part is tried again shorter, else a long word of hexadecimal letters takes minutes.
+_NUMBER = re.compile(r"\b(?:0x)?+(?=[a-fA-F]*+\d)[0-9a-fA-F]++\b(?:[-:.,T]\d++)*+Z?")
 
 
 def cause_of(effect: str) -> str:
