@@ -3,6 +3,7 @@
 unfold has no types: the checker sees Django's own classes, which unfold's extend.
 """
 
+import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     UnfoldAdminAutocompleteWidget: TypeAlias = forms.Select
 else:
     from django.forms import ModelForm
-    from unfold.admin import ModelAdmin, StackedInline, TabularInline
+    from unfold import admin as unfold
+    from unfold.admin import StackedInline, TabularInline
     from unfold.contrib.filters.admin import (
         AutocompleteSelectFilter,
         ChoicesDropdownFilter,
@@ -50,6 +52,20 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
     UnfoldBooleanWidget,
 )
+
+TOO_LONG = re.compile(r"\d{19}")  # for a column of numbers
+
+if not TYPE_CHECKING:
+
+    class ModelAdmin(unfold.ModelAdmin):
+        """Refuses a number in an address that no database takes, and that would be a 500."""
+
+        def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
+            """Tell whether a list may be narrowed so; where it may not, Django answers 400."""
+            if TOO_LONG.search(str(value)):
+                return False
+            return super().lookup_allowed(lookup, value, request)
+
 
 __all__ = [
     "AdminPasswordChangeForm",
