@@ -84,7 +84,7 @@ def observe(
         "platform_id": platform_id,
         "read_at": now,
         "create_sent_at": None,
-        "problem": _problem(row, agreed, merged.clashes, adopted, policy),
+        "problem": _problem(row, agreed, merged.clashes, adopted, policy, shown.get(REFERENCE)),
     }
     if adopted:
         columns["desired"] = merge.changed(row.desired, adopted)
@@ -133,15 +133,23 @@ def _agreed(blocked: set[str], desired: Document, shown: Document) -> set[str]:
 
 
 def _problem(
-    row: Property, agreed: set[str], clashes: tuple[Clash, ...], adopted: Leaves, policy: str
+    row: Property,
+    agreed: set[str],
+    clashes: tuple[Clash, ...],
+    adopted: Leaves,
+    policy: str,
+    reference: Any,
 ) -> dict[str, Any]:
-    """Return what waits for a person after the merge."""
+    """Return what waits for a person after the merge; `reference` is the platform's."""
     # If their side changed, or both agree now, the leaf no longer waits for a person.
     over = agreed | adopted.keys() | {clash.path for clash in clashes}
     problem = without_problems(row.problem, over) if over else row.problem
-    # A read of one of two properties does not show which of them the reference names (A44).
-    twin = row.problem.get(ProblemKind.DUPLICATE)
-    problem = problem | {ProblemKind.DUPLICATE.value: twin} if twin else problem
+    if twin := row.problem.get(ProblemKind.DUPLICATE):
+        problem = {kind: texts for kind, texts in problem.items() if kind != ProblemKind.DUPLICATE}
+        # A read of one of two properties does not show which of them the reference names (A44), but
+        # one with another reference than the other, or with none, is no duplicate any more.
+        if reference not in (None, "", row.object_reference_id):
+            problem[ProblemKind.DUPLICATE.value] = twin
     if policy != Workspace.ConflictPolicy.ASK:
         return problem
     texts = {

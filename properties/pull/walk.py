@@ -121,7 +121,9 @@ def _take(walk: Walk, items: list[Item], *, is_last: bool, now: datetime) -> Non
 
 def _must_read(row: Property, item: Item, now: datetime) -> bool:
     """Tell whether the list differs from our last full read, or that read is too old."""
-    if row.read_at is None or row.read_at < now - FULL_READ or row.problem.get(ProblemKind.GONE):
+    if row.read_at is None or row.read_at < now - FULL_READ:
+        return True
+    if row.problem.keys() & {ProblemKind.GONE, ProblemKind.DUPLICATE}:  # is it still?
         return True
     if not equal(REFERENCE, item.get(REFERENCE), row.observed.get(REFERENCE)):
         return True

@@ -228,6 +228,57 @@ def test_two_properties_with_one_reference_are_both_kept_and_one_is_flagged(
     }
 
 
+@pytest.mark.parametrize("changes", ["the first", "the second", "the second has none"])
+def test_a_duplicate_is_none_any_more_once_the_platform_has_its_reference_once(
+    box, workspace, drain_all, changes
+):
+    box.workspace.properties.clear()
+    for key in ("1", "2"):
+        box.workspace.properties[key] = {"id": key, "title": key, "objectReferenceId": "SAME"}
+    walk(workspace)
+    drain_all()
+    if changes == "the first":
+        box.edit_property("1", {"objectReferenceId": "OTHER"})
+    elif changes == "the second":
+        box.edit_property("2", {"objectReferenceId": "OTHER"})
+    else:
+        box.workspace.properties["2"].pop("objectReferenceId")
+    for _ in range(2):  # the first walk may read the duplicate before the one that has changed
+        walk(workspace)
+        drain_all()
+    keys = {
+        "the first": {"1": "OTHER", "2": "SAME"},
+        "the second": {"1": "SAME", "2": "OTHER"},
+        "the second has none": {"1": "SAME", "2": None},
+    }
+    found = dict(Property.objects.values_list("platform_id", "object_reference_id"))
+    assert found == keys[changes]
+    assert list(Property.objects.values_list("problem", flat=True)) == [{}, {}]
+    box.calls.clear()
+    walk(workspace)
+    assert drain_all() == {}
+
+
+def test_a_property_that_gave_a_taken_reference_back_is_no_duplicate_any_more(
+    box, workspace, drain_all
+):
+    box.workspace.properties.clear()
+    for key in ("1", "2"):
+        put(box, 1, id=key, objectReferenceId=f"P-{key}")
+        box.workspace.properties[key] = box.workspace.properties.pop("90001")
+    walk(workspace)
+    drain_all()
+    box.workspace.properties["2"]["objectReferenceId"] = "P-1"
+    walk(workspace)
+    drain_all()
+    assert list(Property.objects.get(platform_id="2").problem) == ["DUPLICATE"]
+    box.workspace.properties["2"]["objectReferenceId"] = "P-2"
+    walk(workspace)
+    drain_all()
+    row = Property.objects.get(platform_id="2")
+    assert (row.object_reference_id, row.problem) == ("P-2", {})
+
+
 @pytest.mark.parametrize("is_listed_first", [True, False])
 def test_a_property_that_was_created_anew_under_its_reference_is_ours_again(
     box, workspace, drain_all, is_listed_first
