@@ -89,6 +89,20 @@ def whole(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
 
 
+def quoted(value: object, limit: int = 40) -> str:
+    """Return a value between quotation marks for a message: its beginning, in one line.
+
+    What no page and no database can hold, such as a control character, is shown as "\ufffd".
+    """
+    text = str(value)
+    shown = "".join(one if one.isprintable() else _stand_in(one) for one in text[:limit])
+    return f"“{shown}{'…' if len(text) > limit else ''}”"
+
+
+def _stand_in(character: str) -> str:
+    return " " if character.isspace() else "\ufffd"
+
+
 UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 

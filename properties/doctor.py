@@ -20,7 +20,7 @@ from crm_sync.platform import references
 from properties.catalog.field import Kind
 from properties.catalog.lookup import TOP_LEVEL, find
 from properties.catalog.sending import UNKNOWN, sendable
-from properties.catalog.validation import validate
+from properties.catalog.validation import CHOICE, validate
 from properties.merge import UNSENDABLE
 
 LIST = "/v1/real-estate-properties"
@@ -109,7 +109,7 @@ def _faults(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
         said = UNSENDABLE if field is None or field.read_only else sendable(name, value)
         if said is not UNSENDABLE:
             for fault in validate(name, said):
-                yield fault.path, fault.message.partition("; it is one of")[0]
+                yield fault.path, fault.message.partition(CHOICE)[0]
 
 
 def _seen(

@@ -33,7 +33,7 @@ class Invalid(Exception):
     """The platform would refuse these values; `faults` names each field (§4.6, §7)."""
 
     def __init__(self, faults: list[Fault]) -> None:
-        super().__init__("; ".join(f"{fault.path}: {fault.message}" for fault in faults))
+        super().__init__("; ".join(fault.sentence for fault in faults))
         self.faults = faults
 
 
@@ -134,7 +134,7 @@ def create(
     """
     fault = references.fault(reference)
     if fault:
-        raise Invalid([Fault(REFERENCE, f"the reference {fault}")])
+        raise Invalid([Fault(REFERENCE, f"The reference {fault}")])
     with transaction.atomic():
         property_ = Property.objects.create(workspace=workspace, object_reference_id=reference)
         document = dict(changes) | {REFERENCE: reference}

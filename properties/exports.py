@@ -61,12 +61,8 @@ class Report:
             yield f"left out  {reference}: {'; '.join(reasons)}"
         for (field, reason), (count, references) in sorted(self.unsaid.items()):
             more = f" and {count - len(references)} more" if count > len(references) else ""
-            yield f"not said  {field} {_shortened(field, reason)} ({', '.join(references)}{more})"
+            yield f"not said  {field}: {reason} ({', '.join(references)}{more})"
         yield f"exported: {self.exported} properties to {path.name}"
-
-
-def _shortened(field: str, reason: str) -> str:
-    return reason.removeprefix(field).strip()
 
 
 def written(path: Path, properties: QuerySet[Property]) -> Iterator[Written]:
@@ -84,7 +80,8 @@ def written(path: Path, properties: QuerySet[Property]) -> Iterator[Written]:
     for document in _documents(properties):
         names.need(document)
     write = write_csv if path.suffix.lower() == ".csv" else write_xlsx
-    return write(path, _documents(properties), names.ordered())
+    zone = timezone.get_default_timezone()  # as the form of a property
+    return write(path, _documents(properties), names.ordered(), zone)
 
 
 def _documents(properties: QuerySet[Property]) -> Iterator[Document]:

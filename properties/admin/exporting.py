@@ -100,7 +100,7 @@ def _follow(
 def _report(request: HttpRequest, report: Report, *, is_whole: bool) -> None:
     complaints = [f"{name} was left out: {'; '.join(why)}" for name, why in report.left_out.items()]
     complaints += [
-        f"{path} {reason.removeprefix(path).strip()} ({number})"
+        f"{path}: {reason} ({number})"
         for (path, reason), (number, _) in sorted(report.unsaid.items())
     ]
     more = len(complaints) - SHOWN

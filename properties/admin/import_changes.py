@@ -31,11 +31,11 @@ def changed_part(summary: Summary, asked: str) -> dict[str, Any] | None:
 
 def sentence(reason: str) -> str:
     """Return why a record is refused, with the field in words where the reason begins with it."""
-    path, _, rest = reason.partition(" ")
-    path = path.removesuffix(":")
+    first = reason.partition(" ")[0]
+    path = first.removesuffix(":")
     if find(path) is None and leaf_of(path) == path:
         return reason
-    return f"{label(path)} {rest.removeprefix(path).strip()}"
+    return f"{label(path)}{reason.removeprefix(path)}"
 
 
 def _pages(kept: list[Any]) -> list[list[Any]]:

@@ -4,10 +4,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils import timezone
+
 from crm_sync.admin.ui.cells import EMPTY
 from properties.catalog import Field, Kind, equal, find, last_label
 from properties.catalog.instants import read_date, read_datetime
-from properties.forms.values import MONEY, choice_name, unit
+from properties.catalog.numbers import MONEY
+from properties.forms.values import choice_name, unit
 
 NOT_THERE = "(not there)"  # a member that only the other value has
 
@@ -74,8 +77,15 @@ def _scalar(field: Field | None, value: Any) -> str:
         return value
     if value in field.enum:
         return choice_name(value)
-    instant = read_datetime(value) if field.kind is Kind.DATETIME else None
-    return value if instant is None or read_date(value) else f"{instant:%Y-%m-%d %H:%M} UTC"
+    return _moment(value) if field.kind is Kind.DATETIME else value
+
+
+def _moment(text: str) -> str:
+    """Return a time in the zone of the installation, as in the form and in tables."""
+    instant = read_datetime(text)
+    if instant is None or read_date(text):
+        return text
+    return f"{instant.astimezone(timezone.get_default_timezone()):%Y-%m-%d %H:%M %Z}"
 
 
 def _number(value: float) -> str:

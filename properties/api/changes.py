@@ -13,7 +13,7 @@ class Misshapen(Exception):
     """A body with fields that cannot be set so; `faults` names each of them."""
 
     def __init__(self, faults: list[Fault]) -> None:
-        super().__init__("; ".join(fault.message for fault in faults))
+        super().__init__("; ".join(fault.sentence for fault in faults))
         self.faults = faults
 
 
@@ -61,9 +61,9 @@ def _is_ours(path: str) -> bool:
 
 def _fault(name: str, value: object, reference: str) -> Fault | None:
     if "." in name or "[" in name:
-        return Fault(name, "a name, not a path: put the value into its object")
+        return Fault(name, "Write a name, not a path: put the value into its object")
     if name in MERGED and not isinstance(value, dict | None):
-        return Fault(name, f"{name} must be an object")
+        return Fault(name, "Write an object")
     if name == REFERENCE and value != reference:
-        return Fault(name, f"must be {reference}, as in the address, or left out")
+        return Fault(name, f"Write {reference}, as in the address, or leave it out")
     return None

@@ -8,6 +8,7 @@ fields      the table of all fields                   sending     what may trave
 values      the values of the enums                    validation  what the platform would refuse
 lookup      find a field, name it for people           instants    read dates and times
 unknown     how many unknown names are kept            ranges      which numbers a field can mean
+reading     what a text says, for every reader         numbers     how people write numbers
 """
 
 from properties.catalog.comparison import equal, is_empty

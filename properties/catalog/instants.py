@@ -1,7 +1,7 @@
 """Read the dates and times of the wire (A52)."""
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, tzinfo
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATETIME = re.compile(
@@ -32,3 +32,17 @@ def read_datetime(text: str) -> datetime | None:
         return instant.astimezone(UTC) if instant.tzinfo else instant.replace(tzinfo=UTC)
     except (ValueError, OverflowError):  # 30 February; year 1 in an offset east of UTC
         return None
+
+
+def local(text: str, zone: tzinfo) -> str:
+    """Return a time in a zone, with its offset; a date without a time stays as it is."""
+    instant = read_datetime(text)
+    if instant is None or read_date(text):
+        return text
+    try:
+        there = instant.astimezone(zone)
+    except OverflowError:  # the first or the last day that a calendar has
+        return text
+    offset = there.utcoffset()
+    is_exact = offset is not None and not offset.total_seconds() % 60  # before zones it was not
+    return (there if is_exact else instant).isoformat()

@@ -3,9 +3,10 @@
 The interface gives no ranges. These follow from the units, and are no narrower than SwissRETS.
 """
 
+import math
 from decimal import Decimal
 
-from properties.catalog.field import Field
+from properties.catalog.field import Field, Kind
 
 Range = tuple[float | None, float | None]  # least and most; None where there is no end
 
@@ -22,6 +23,7 @@ _OF_NAME: dict[str, Range] = {
     "longitude": (-180, 180),
     "elevation": _ANY,  # land below the sea is land
 }
+_FEWER_THAN = {"numberOfRooms": 1000, "ceilingHeight": 1000, "hallHeight": 1000}
 
 
 def range_of(field: Field) -> Range:
@@ -35,5 +37,15 @@ def range_fault(field: Field, number: float | Decimal) -> str | None:
     if (least is None or number >= least) and (most is None or number <= most):
         return None
     if least is not None and most is not None:
-        return f"must be between {least} and {most}, not {number}"
-    return f"must be at least {least}, not {number}"
+        return f"Write a number between {least} and {most}, not {number}"
+    return f"Write a number from {least}, not {number}"
+
+
+def is_likely(field: Field, number: float) -> bool:
+    """Say whether a number is one that the field can mean, where a text may be two numbers.
+
+    Nobody writes of a thousand rooms, or of a room that is a thousand metres high.
+    """
+    if range_fault(field, number) or (field.kind is Kind.INTEGER and number != int(number)):
+        return False
+    return abs(number) < _FEWER_THAN.get(field.name, math.inf)

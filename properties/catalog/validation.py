@@ -8,6 +8,8 @@ from decimal import Decimal
 from functools import partial
 
 from crm_sync.platform import references
+from crm_sync.text import quoted
+from properties.catalog import reading
 from properties.catalog.comparison import is_empty
 from properties.catalog.field import Field, Kind
 from properties.catalog.instants import read_date, read_datetime
@@ -20,16 +22,32 @@ from properties.merge import MERGED
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MANY = 12  # values that a message can list and still be read
+CHOICE = ": choose one of "  # what follows are the values of an enum
+READ_ONLY_MESSAGE = "Only the platform can change this"
+# What a person has to write, for each pattern of the catalog.
+PATTERNS = {
+    "[A-Z]{2}": "Use a two-letter code such as CH",
+    "[A-Z]{3}": "Use a three-letter code such as CHF",
+    "[a-z]{2}": "Use two small letters such as de",
+}
 
 Check = Callable[[object], str | None]  # a value that says something, to what is wrong with it
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with a document: where, and what a person must know."""
+    """One thing that is wrong with a document: where, and what a person must know.
+
+    The message stands at its field, so it does not name it.
+    """
 
     path: str
     message: str
+
+    @property
+    def sentence(self) -> str:
+        """The message with its path before it, for where no field is shown."""
+        return f"{self.path}: {self.message}"
 
 
 def validate(path: str, value: object) -> list[Fault]:
@@ -58,10 +76,10 @@ def misplaced(path: str) -> Fault | None:
     """
     leaf = leaf_of(path)
     if leaf in MERGED:
-        return Fault(path, f"{leaf} is merged member by member (§4.6 rule 3): name a member of it")
+        return Fault(path, f"{leaf} is changed member by member: name one of its members")
     if leaf != path:
-        return Fault(path, f"is a part of {leaf}, which is sent as a whole: set {leaf}")
-    return None if leaf else Fault(path, "a field without a name")
+        return Fault(path, f"This is a part of {leaf}, which is sent as a whole: set {leaf}")
+    return None if leaf else Fault(path, "Every field needs a name")
 
 
 def validate_document(document: dict[str, object]) -> list[Fault]:
@@ -72,7 +90,7 @@ def validate_document(document: dict[str, object]) -> list[Fault]:
         if check is None or not isinstance(value, str | int | float):
             found += _faults(path, value)
         elif value != "" and (message := check(value)):
-            found.append(Fault(path, f"{path} {message}"))
+            found.append(Fault(path, message))
     return found
 
 
@@ -85,10 +103,10 @@ def _faults(path: str, value: object) -> Iterator[Fault]:
         yield from _unstorable(path, value)
     elif check := _CHECKS.get(field.path):
         if message := check(value):
-            yield Fault(path, f"{path} {message}")
+            yield Fault(path, message)
     elif field.read_only:
         if value not in ([], {}):
-            yield Fault(path, f"{path} is read-only: the platform sets it (§4.6 rule 5)")
+            yield Fault(path, READ_ONLY_MESSAGE)
     else:
         yield from _container_faults(field, path, value)
 
@@ -98,7 +116,7 @@ def _unstorable(path: str, value: object) -> Iterator[Fault]:
     if isinstance(value, str):
         message = _text_fault(value)
         if message:
-            yield Fault(path, f"{path} {message}")
+            yield Fault(path, message)
     elif isinstance(value, dict):
         for name, member in value.items():
             yield from _unstorable(path, name)
@@ -108,31 +126,36 @@ def _unstorable(path: str, value: object) -> Iterator[Fault]:
             yield from _unstorable(f"{path}[{index}]", item)
 
 
-def _boolean_fault(value: object) -> str | None:
-    return None if isinstance(value, bool) else "must be true or false"
+def _unread(field: Field, value: object) -> str | None:
+    """Return why a text can be no value of a field: the words with which every reader refuses."""
+    return reading.fault(field, value) if isinstance(value, str) else None
 
 
-def _date_fault(value: object) -> str | None:
+def _boolean_fault(field: Field, value: object) -> str | None:
+    return None if isinstance(value, bool) else _unread(field, value) or "Write true or false"
+
+
+def _date_fault(field: Field, value: object) -> str | None:
     good = isinstance(value, str) and read_date(value) is not None
-    return None if good else "must be a date such as 2026-01-31"
+    return None if good else _unread(field, value) or "Write a date such as 2026-01-31"
 
 
-def _datetime_fault(value: object) -> str | None:
+def _datetime_fault(field: Field, value: object) -> str | None:
     good = isinstance(value, str) and read_datetime(value) is not None
-    return None if good else "must be a time such as 2026-01-31T09:00:00Z"
+    return None if good else _unread(field, value) or "Write a time such as 2026-01-31T09:00:00Z"
 
 
 def _number_fault(field: Field, value: object) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return "must be a number"
+        return _unread(field, value) or "Write a number"
     try:
         is_finite = math.isfinite(value)
     except OverflowError:  # a whole number that no float can hold, nor the platform
-        return "is too large"
+        return "This number is too large"
     if not is_finite:
-        return "must be a finite number"
+        return "Write a finite number"
     if field.kind is Kind.INTEGER and value != int(value):
-        return "must be a whole number"
+        return "Write a whole number"
     return range_fault(field, value)
 
 
@@ -140,21 +163,21 @@ def _enum_fault(field: Field, value: object) -> str | None:
     if isinstance(value, str) and value in _WORDS[field.path]:
         return None
     if value == UNKNOWN:
-        return "cannot be set to UNKNOWN (§4.6 rule 4): leave it out"
+        return "UNKNOWN cannot be sent: leave it out"
     if len(field.enum) > _MANY:
-        return f"has no value {value!r}"
-    return f"has no value {value!r}; it is one of {', '.join(field.enum)}"
+        return f"{quoted(value)} is not one of its values"
+    return f"{quoted(value)} is not one of its values{CHOICE}{', '.join(field.enum)}"
 
 
 def _string_fault(field: Field, value: object) -> str | None:
     if not isinstance(value, str):
-        return "must be a text"
-    if field.max_length is not None and len(value) > field.max_length:
-        return f"is longer than {field.max_length} characters ({len(value)})"
+        return "Write a text"
     if field.pattern and not re.fullmatch(field.pattern, value):
-        return f"must look like {field.pattern}, not {value!r}"
-    if field.path == "objectReferenceId":
-        return references.fault(value)
+        return PATTERNS[field.pattern]
+    if field.max_length is not None and len(value) > field.max_length:
+        return f"Use at most {field.max_length} characters, not {len(value)}"
+    if field.path == "objectReferenceId" and (fault := references.fault(value)):
+        return f"The reference {fault}"
     return _text_fault(value)
 
 
@@ -162,8 +185,8 @@ def _text_fault(text: str) -> str | None:
     if text.isprintable():  # what most are: no such character is
         return None
     if _CONTROL.search(text):
-        return "holds a control character"
-    return "holds half a character (a lone surrogate)" if _SURROGATE.search(text) else None
+        return "Remove the control character in this text"
+    return "Remove the half of a character in this text" if _SURROGATE.search(text) else None
 
 
 def _container_faults(field: Field, path: str, value: object) -> Iterator[Fault]:
@@ -171,7 +194,7 @@ def _container_faults(field: Field, path: str, value: object) -> Iterator[Fault]
     shape, name = (list, "a list") if field.kind.is_list else (dict, "an object")
     if not isinstance(value, shape):
         if value not in ([], {}):
-            yield Fault(path, f"{path} must be {name}")
+            yield Fault(path, f"Write {name}")
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _item_faults(field, f"{path}[{index}]", item)
@@ -189,11 +212,11 @@ def _item_faults(field: Field, path: str, item: object) -> Iterator[Fault]:
     if field.kind is Kind.ENUM_LIST:
         message = _enum_fault(field, item)
         if message:
-            yield Fault(path, f"{path} {message}")
+            yield Fault(path, message)
     elif isinstance(item, dict):
         yield from _member_faults(f"{field.path}[]", path, item)
     else:
-        yield Fault(path, f"{path} must be an object")
+        yield Fault(path, "Write an object")
 
 
 def _member_faults(general: str, path: str, value: dict[str, object]) -> Iterator[Fault]:
@@ -212,20 +235,20 @@ def _member_faults(general: str, path: str, value: dict[str, object]) -> Iterato
                 yield from _unstorable(path, name)
             yield from _faults(inner, member)
         elif member is not None and member != "" and (message := check(member)):
-            yield Fault(f"{path}.{name}", f"{path}.{name} {message}")
+            yield Fault(f"{path}.{name}", message)
     for child in required(path):
         if value.get(child.name) in (None, ""):
-            yield Fault(f"{path}.{child.name}", f"{path}.{child.name} is missing")
+            yield Fault(f"{path}.{child.name}", "This value is missing")
 
 
 def _map_faults(path: str, value: dict[str, object]) -> Iterator[Fault]:
     """Yield the faults of a map of texts."""
     for name, member in value.items():
         if not name:
-            yield Fault(path, f"{path} has an entry without a name")
+            yield Fault(path, "Give each entry a name")
         yield from _unstorable(path, name)
         if member is not None and not isinstance(member, str):
-            yield Fault(f"{path}.{name}", f"{path}.{name} must be a text")
+            yield Fault(f"{path}.{name}", "Write a text")
         else:
             yield from _unstorable(f"{path}.{name}", member)
 
@@ -239,7 +262,7 @@ def _repeated_languages(items: list[object]) -> Iterator[Fault]:
             continue
         if code in seen:
             path = f"localizations[{index}].languageCode"
-            yield Fault(path, f'{path} repeats "{code}": one localization per language')
+            yield Fault(path, f"{quoted(code)} is there already: a language has one text")
         seen.add(code)
 
 
@@ -247,15 +270,15 @@ def _check(field: Field) -> Check:
     """Return what finds the fault of a single value of a field."""
     match field.kind:
         case Kind.BOOLEAN:
-            return _boolean_fault
+            return partial(_boolean_fault, field)
         case Kind.INTEGER | Kind.DECIMAL:
             return partial(_number_fault, field)
         case Kind.ENUM:
             return partial(_enum_fault, field)
         case Kind.DATE:
-            return _date_fault
+            return partial(_date_fault, field)
         case Kind.DATETIME:
-            return _datetime_fault
+            return partial(_datetime_fault, field)
         case _:
             return partial(_string_fault, field)
 

@@ -7,10 +7,13 @@ person understands; what has no field at all comes back as the rest.
 import math
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, tzinfo
 from functools import partial
 from typing import Any
 
 from properties import catalog
+from properties.catalog import reading
+from properties.catalog.numbers import Unreadable, number, whole
 from properties.feeds import limits
 
 # Anything with at least seven digits and the usual separators; feeds spell phones in all ways.
@@ -23,12 +26,15 @@ _PHONE_FIELDS = ("phone", "mobile")
 Fitted = tuple[Any, Any]  # what fits, and the rest of it; None where there is nothing
 
 
-def coerce(path: str, value: Any) -> Fitted:
+def coerce(path: str, value: Any, zone: tzinfo = UTC) -> Fitted:
     """Return a feed's value as the field at `path` holds it, and what had no place in it.
 
     Words become constants (`heatpump-air-and-water`: HEATPUMP_AIR_AND_WATER), texts numbers where
     the field is a number, texts are trimmed, empty values and UNKNOWN of an enum are left out
     (outside `characteristics`, where it is a value).
+
+    Args:
+        zone: that of a time without an offset.
 
     Raises:
         TooLong: a text is longer than any field of any feed.
@@ -37,13 +43,13 @@ def coerce(path: str, value: Any) -> Fitted:
     if field is None:
         return None, value
     if isinstance(value, dict):
-        return _element(path, value) if field.kind.is_scalar else _object(path, value)
+        return (_element if field.kind.is_scalar else _object)(path, value, zone)
     if isinstance(value, list) and field.kind is catalog.Kind.OBJECT_LIST:
-        return _objects(path, value)
+        return _objects(path, value, zone)
     if isinstance(value, list) and field.kind is catalog.Kind.ENUM_LIST:
         words = [_word(field, item) for item in value]
         return list(dict.fromkeys(word for word in words if word)) or None, None
-    return _scalar(field, value), None
+    return _scalar(field, value, zone), None
 
 
 def constant(word: Any) -> str:
@@ -70,24 +76,24 @@ def flatten(prefix: str, rest: Any) -> Iterator[tuple[str, Any]]:
         yield prefix, rest
 
 
-def _element(path: str, value: dict[str, Any]) -> Fitted:
+def _element(path: str, value: dict[str, Any], zone: tzinfo) -> Fitted:
     """Fit a single value that has attributes of its own: they are the rest."""
     text = value.pop("text", None)
-    return coerce(path, text)[0], value or None
+    return coerce(path, text, zone)[0], value or None
 
 
-def _object(path: str, value: dict[str, Any]) -> Fitted:
+def _object(path: str, value: dict[str, Any], zone: tzinfo) -> Fitted:
     """Fit the members of an object; those without a field are the rest."""
     fitted, rest = {}, {}
     known = catalog.members(path)
     for name, member in value.items():
         left = None
         if (field := known.get(name)) and not isinstance(member, dict | list):
-            good = _scalar(field, member)
+            good = _scalar(field, member, zone)
         elif _LEADS_ON.search(name):  # "rent.net" is the name of a member, and not the way to one
             good, left = None, member
         else:
-            good, left = coerce(f"{path}.{name}", member)
+            good, left = coerce(f"{path}.{name}", member, zone)
         if good is not None:
             fitted[name] = good
             if name in _PHONE_FIELDS and is_odd_phone(name, good):
@@ -97,27 +103,30 @@ def _object(path: str, value: dict[str, Any]) -> Fitted:
     return fitted or None, rest or None
 
 
-def _objects(path: str, value: list[Any]) -> Fitted:
+def _objects(path: str, value: list[Any], zone: tzinfo) -> Fitted:
     """Fit the items of a list of objects; the rest knows the number of its item."""
-    pairs = [coerce_item(path, item) for item in value]
+    pairs = [coerce_item(path, item, zone) for item in value]
     rest = {f"[{index}]": left for index, (_, left) in enumerate(pairs) if left is not None}
     return [good for good, _ in pairs if good is not None] or None, rest or None
 
 
-def coerce_item(path: str, item: Any) -> Fitted:
+def coerce_item(path: str, item: Any, zone: tzinfo = UTC) -> Fitted:
     """Fit one item of a list of objects; what is no object stays, for the catalog to refuse."""
-    return _object(f"{path}[]", item) if isinstance(item, dict) else (item, None)
+    return _object(f"{path}[]", item, zone) if isinstance(item, dict) else (item, None)
 
 
-def _scalar(field: catalog.Field, value: Any) -> Any:
+def _scalar(field: catalog.Field, value: Any, zone: tzinfo) -> Any:
     """Fit a single value; None where it says nothing."""
     if isinstance(value, str):
         limits.check(field.path, value)
         value = value.strip()
     if value is None or value == "":
         return None
-    form = _FORMS.get(field.path)
-    return form(value) if form else value
+    if form := _FORMS.get(field.path):
+        return form(value)
+    if field.kind is catalog.Kind.DATETIME:
+        return _read(partial(reading.moment, zone=zone), value)
+    return value
 
 
 def _word(field: catalog.Field, word: Any) -> Any:
@@ -126,6 +135,8 @@ def _word(field: catalog.Field, word: Any) -> Any:
     A word that the field has not is left as it came, so that people find it in their feed.
     """
     said = constant(word)
+    if said not in field.enum and field.is_characteristic:
+        said = reading.read(field, said, UTC)
     if said in field.enum:
         return said
     if said == catalog.UNKNOWN:
@@ -151,33 +162,38 @@ def _text(value: Any) -> Any:
     return str(value) if is_number else value
 
 
-def _number(value: Any) -> Any:
+def _number(field: catalog.Field, value: Any) -> Any:
     """Return a number, whole ones as integers so that 4, 4.0 and "4" have one digest."""
+    if isinstance(value, str):
+        return _read(partial(number, field, decimal_point=True), value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # no JSON holds it
+    return whole(value)
+
+
+def _read(read: Callable[[str], Any], value: Any) -> Any:
+    """Return what a text says; one that is no value stays, for the catalog to refuse."""
     try:
-        number = float(value) if isinstance(value, str) else value
-    except ValueError:
+        return read(value) if isinstance(value, str) else value
+    except Unreadable:
         return value
-    if isinstance(number, float) and not math.isfinite(number):
-        return value if isinstance(value, str) else str(value)  # no JSON holds it
-    is_exact = isinstance(number, float) and abs(number) < 2**53
-    if is_exact and number.is_integer():
-        return int(number)
-    return number
+
+
+_BY_KIND: dict[catalog.Kind, Callable[[Any], Any]] = {
+    catalog.Kind.STRING: _in_one_line,
+    catalog.Kind.TEXT: _text,
+    catalog.Kind.BOOLEAN: partial(_read, reading.yes_or_no),
+    catalog.Kind.DATE: partial(_read, reading.day),
+}
 
 
 def _form(field: catalog.Field) -> Callable[[Any], Any] | None:
     """Return what brings a value to the type of a field; None where it stays as it is."""
-    match field.kind:
-        case catalog.Kind.ENUM:
-            return partial(_word, field)
-        case catalog.Kind.INTEGER | catalog.Kind.DECIMAL:
-            return _number
-        case catalog.Kind.STRING:
-            return _in_one_line
-        case catalog.Kind.TEXT:
-            return _text
-        case _:
-            return None
+    if field.kind is catalog.Kind.ENUM:
+        return partial(_word, field)
+    if field.kind in {catalog.Kind.INTEGER, catalog.Kind.DECIMAL}:
+        return partial(_number, field)
+    return _BY_KIND.get(field.kind)
 
 
 # By path, and once for all: a record has some sixty values, and a feed a hundred thousand records.

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import Self
+from zoneinfo import ZoneInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Profile:
         sheet: the sheet of a workbook; "" takes the first one with a header.
         header_row: the row with the names of the columns, from 1; 0 finds it.
         columns: header of a foreign table to one of our columns; "" sets it aside.
+        zone: the time zone of times without an offset.
         lenient: a bad value is set aside with a warning, and does not refuse its record.
     """
 
@@ -27,6 +29,12 @@ class Profile:
     header_row: int = 0
     columns: dict[str, str] = field(default_factory=dict)
     lenient: bool = True
+    zone: str = "UTC"
+
+    @property
+    def tzinfo(self) -> ZoneInfo:
+        """The zone of times without an offset."""
+        return ZoneInfo(self.zone)
 
     def to_json(self) -> str:
         """Return it as one line; equal profiles give equal lines."""

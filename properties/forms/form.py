@@ -22,7 +22,18 @@ from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.text import capitalized
 from properties import merge
-from properties.catalog import READ_ONLY, Fault, Kind, equal, find, label, leaf_of, new_faults
+from properties.catalog import (
+    READ_ONLY,
+    Fault,
+    Kind,
+    equal,
+    find,
+    label,
+    last_label,
+    leaf_of,
+    new_faults,
+)
+from properties.catalog.validation import READ_ONLY_MESSAGE
 from properties.editing import create, edit
 from properties.forms import assembly, layout
 from properties.forms.inputs import Input
@@ -169,7 +180,7 @@ class PropertyForm(forms.Form):
             raise ValidationError("This page cannot say what it showed: reload it.")
         for name in READ_ONLY:
             if any(posted.partition("[")[0].partition(".")[0] == name for posted in self.data):
-                self.add_error(None, f"{name} is read-only: the platform sets it (§4.6 rule 5)")
+                self.add_error(None, f"{label(name)}: {READ_ONLY_MESSAGE}")
         if self.creating:
             self._check_reference()
         stored = merge.leaves(self.instance.desired)
@@ -237,20 +248,25 @@ class PropertyForm(forms.Form):
     def _check(self, leaf: str, made: assembly.Assembled, stored: object) -> None:
         """Put what the platform would refuse at the input that caused it (§4.6, §7)."""
         for fault in new_faults(leaf, made.value, stored):
-            text = capitalized(fault.message.removeprefix(fault.path).strip())
-            name = self._input_at(fault, made.rows)
-            self.add_error(name, text if name else f"{label(fault.path)}: {text}")
+            name, inside = self._input_at(fault, made.rows)
+            named = label(fault.path) if not name else last_label(fault.path) if inside else ""
+            self.add_error(name, f"{named}: {fault.message}" if named else fault.message)
 
-    def _input_at(self, fault: Fault, rows: tuple[int, ...]) -> str | None:
-        """Return the nearest input; the rows of a list moved up where one before them is gone."""
+    def _input_at(self, fault: Fault, rows: tuple[int, ...]) -> tuple[str | None, bool]:
+        """Return the nearest input, and whether the fault lies deeper than that.
+
+        The rows of a list moved up where one before them is gone.
+        """
         leaf = leaf_of(fault.path)
         at = assembly.steps(fault.path)[len(assembly.steps(leaf)) :]
         path = fault.path
         if at and isinstance(at[0], int) and rows:
             path = f"{leaf}[{rows[at[0]]}]{fault.path.removeprefix(f'{leaf}[{at[0]}]')}"
-        while path and path not in self.fields:
-            path = path[: max(path.rfind("."), path.rfind("["), 0)]
-        return path or None
+        nearest = path
+        while nearest and nearest not in self.fields:
+            nearest = nearest[: max(nearest.rfind("."), nearest.rfind("["), 0)]
+        is_word = find(fault.path) is find(leaf)  # one of a list of words, which its message names
+        return nearest or None, nearest != path and not is_word
 
     def _question(self, leaf: str, mine: Any, shown: Any, there: Any) -> Question:
         """Return the question about a leaf; with its answer, if the page put it so."""

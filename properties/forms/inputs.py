@@ -10,7 +10,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.base import UnfoldAdminSelect2MultipleWidget
+from crm_sync.text import capitalized
 from properties.catalog import Field, Kind
+from properties.catalog.numbers import Unreadable
 from properties.forms import values
 
 # A page has some 215 inputs, and the look's own classes are 540 characters each.
@@ -83,9 +85,9 @@ class Input(forms.Field):
         if self.row.kind is Kind.ENUM_LIST:
             return self._ordered(value)
         try:
-            return values.read(self.row.kind, value, self.zone)
-        except values.Unreadable as error:
-            raise ValidationError(str(error)) from None
+            return values.read(self.row, value, self.zone, self.unit)
+        except Unreadable as error:
+            raise ValidationError(capitalized(str(error))) from None
 
     def _ordered(self, chosen: list[str]) -> list[Any] | None:
         """Keep the order of what was there already (the main category stands first)."""

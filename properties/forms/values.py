@@ -6,16 +6,14 @@ people see it, and it is kept as long as nobody changes the input.
 
 import json
 import re
-from collections.abc import Callable
-from datetime import UTC, date, datetime, tzinfo
+from datetime import tzinfo
 from typing import Any
 
 from crm_sync.json_values import read_json
-from properties.catalog import Kind
+from properties.catalog import Field, Kind, reading
 from properties.catalog.instants import read_date, read_datetime
+from properties.catalog.numbers import FRANCS, MONEY, Unreadable, number
 
-_NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,10})?")
-_GROUPING = re.compile(r"(?<=\d)['\u2019\s](?=\d{3}(\D|$))")  # 1'200, as the Swiss write it
 _BREAK = re.compile(r"\r\n|\r")
 _JSON = frozenset({Kind.OBJECT_LIST, Kind.OBJECT, Kind.MAP})
 _NAMES = {"A_PLUS": "A+", "M2": "m²", "KM2": "km²", "DOES_NOT_APPLY": "Does not apply"}
@@ -23,11 +21,6 @@ _UNITS = {"m2": "m²", "m3": "m³", "kg/m2": "kg/m²", "deg WGS84": "°"}
 _UNITS |= {"kWh/(m2*a)": "kWh/(m²·a)", "kg/(m2*a)": "kg/(m²·a)"}
 _NO_UNIT = frozenset({"count", "ratio", "year"})  # the label says it
 NEWER = "\u2013 newer than this app"
-MONEY = "prices.currency"
-
-
-class Unreadable(Exception):
-    """The text is no value of the field; the message gives an example of one."""
 
 
 def shown(kind: Kind, value: Any, zone: tzinfo) -> str | list[str]:
@@ -53,8 +46,12 @@ def same(kind: Kind, was: object, posted: object) -> bool:
     return _plain(was) == _plain(posted)
 
 
-def read(kind: Kind, text: str, zone: tzinfo) -> Any:
+def read(field: Field, text: str, zone: tzinfo, currency: str = "") -> Any:
     """Return the value that the text of an input stands for; None for an empty text.
+
+    Args:
+        zone: that of a time without an offset, as browsers post it.
+        currency: that of the property, "" where none is set.
 
     Raises:
         Unreadable: it is no value of this kind.
@@ -62,10 +59,11 @@ def read(kind: Kind, text: str, zone: tzinfo) -> Any:
     text = _BREAK.sub("\n", text).strip()
     if not text:
         return None
-    if kind is Kind.DATETIME:
-        return _datetime(text, zone)
-    reader = _READERS.get(kind)
-    return reader(text) if reader else text
+    if field.kind in _JSON:
+        return _json(text)
+    if field.unit == MONEY:
+        return number(field, text, currency=currency or FRANCS)
+    return reading.read(field, text, zone)
 
 
 def is_moment(kind: Kind, text: str) -> bool:
@@ -118,49 +116,8 @@ def _minutes(text: str) -> str:
     return text.strip().replace(" ", "T").removesuffix(":00") if text.count(":") > 1 else text
 
 
-def _number(text: str) -> int | float:
-    plain = _GROUPING.sub("", text)
-    if not _NUMBER.fullmatch(plain):
-        raise Unreadable("Must be a number such as 1200 or 4.5")
-    return float(plain) if "." in plain else int(plain)
-
-
-def _date(text: str) -> str:
-    day: date | None = read_date(text)
-    if day is None:
-        raise Unreadable("Must be a date such as 2026-01-31")
-    return day.isoformat()
-
-
-def _datetime(text: str, zone: tzinfo) -> str:
-    """Read what a time input posts, which is local time without an offset."""
-    instant = read_datetime(text)
-    if instant is None:
-        raise Unreadable("Must be a time such as 2026-01-31 09:00")
-    if not re.search(r"(Z|[+-]\d{2}:?\d{2})$", text) or read_date(text):
-        instant = instant.replace(tzinfo=zone).astimezone(UTC)
-    return _wire(instant)
-
-
-def _wire(instant: datetime) -> str:
-    return instant.isoformat().replace("+00:00", "Z")
-
-
 def _json(text: str) -> Any:
     try:
         return read_json(text)
     except ValueError as error:
-        raise Unreadable(f"Must be JSON: {error}") from None
-
-
-def _boolean(text: str) -> Any:
-    return {"true": True, "false": False}.get(text, text)
-
-
-_READERS: dict[Kind, Callable[[str], Any]] = {
-    Kind.INTEGER: _number,
-    Kind.DECIMAL: _number,
-    Kind.BOOLEAN: _boolean,
-    Kind.DATE: _date,
-    **dict.fromkeys(_JSON, _json),
-}
+        raise Unreadable(f"This {error}") from None

@@ -249,7 +249,7 @@ class Taking:
         }
 
     def _refuse(self, item: _Item, faults: list[Fault]) -> None:
-        reasons = [f"{fault.path}: {fault.message}" for fault in faults]
+        reasons = [fault.sentence for fault in faults]
         self._report.refused.add(Refusal(item.line.position, item.line.reference, reasons))
 
     def _set_aside(self, line: Line) -> None:

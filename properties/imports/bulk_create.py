@@ -44,7 +44,7 @@ class NewProperty:
 def faults(reference: str, wanted: Mapping[str, Any]) -> list[Fault]:
     """Return why a property cannot be made: its reference (A14), or its values (§4.6, §7)."""
     fault = references.fault(reference)
-    found = [Fault(REFERENCE, f"the reference {fault}")] if fault else []
+    found = [Fault(REFERENCE, f"The reference {fault}")] if fault else []
     return found + editing.faults(dict(wanted), {})
 
 

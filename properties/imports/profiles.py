@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from django.conf import settings
 from django.db.models import Q
 
 from crm_sync.models import Workspace
-from properties.feeds import FULL_FEEDS, IDX, USUAL, Profile, full_feed_format
+from properties.feeds import FULL_FEEDS, IDX, Profile, full_feed_format
 from properties.feeds.idx import naming
 from properties.models import Property, Sender
 
@@ -15,8 +16,9 @@ from properties.models import Property, Sender
 def profile_of(sender: Sender | None) -> Profile:
     """Return how a sender writes its feeds; without one, what most senders mean."""
     if sender is None:
-        return USUAL
+        return Profile(zone=settings.TIME_ZONE)
     return Profile(
+        zone=settings.TIME_ZONE,
         language=sender.language,
         reference=sender.reference,
         flags=sender.flags,

@@ -204,7 +204,7 @@ def test_a_value_that_cannot_be_ours_is_said_before_and_the_others_are_taken(thr
     Conflict.objects.filter(path="title").update(theirs="x" * 300)
     url = reverse("admin:properties_conflict_decide", args=[three.pk])
     call = admin_client.get(url).context["calls"][1]
-    assert call["faults"] == ["Title: title is longer than 255 characters (300)"]
+    assert call["faults"] == ["Title: Use at most 255 characters, not 300"]
     decide(admin_client, three, "THEIRS")
     assert Conflict.objects.get(decision="").path == "title"
     fresh = Property.objects.get()

@@ -70,7 +70,7 @@ BLANKS = " " * MANY
 HOSTILE = {
     "blanks in short texts": (
         titles(f"a{BLANKS}b\n c", 26),
-        "localizations[0].title is longer than 255 characters (100004)",
+        "localizations[0].title: Use at most 255 characters, not 100004",
     ),
     "blanks in texts of lines": (idx(f"a{BLANKS}b", 40), "taken"),
     "breaks without an end": (idx("<br " * (MANY // 4), 40), "taken"),
@@ -85,11 +85,11 @@ HOSTILE = {
     ),
     "digits": (
         swissrets(characteristics={"floor": "9" * MANY}),
-        "characteristics.floor: floor must be a number",
+        f"characteristics.floor: “{'9' * 40}…” is not a number such as 1200 or 4.5",
     ),
     "separators of a phone": (
         swissrets(seller={"contactPerson": {"phone": f"1111111{BLANKS}x" + " 1" * 9000}}),
-        "seller.contactPerson.phone is longer than 255 characters (118008)",
+        "seller.contactPerson.phone: Use at most 255 characters, not 118008",
     ),
     "a wide header": (wide(676), "feed: has more than 500 columns"),
     "a row without an end": (

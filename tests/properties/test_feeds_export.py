@@ -192,28 +192,28 @@ def test_a_table_has_the_columns_that_are_needed_in_the_order_of_the_catalog():
 @pytest.mark.parametrize(
     ("fields", "unsaid"),
     [
-        ({"newer": 1}, [("newer", "is not in the catalog")]),
-        ({"address": {"newer": 1}}, [("address.newer", "is not in the catalog")]),
-        ({"rooms": [{"name": "a"}]}, [("rooms", "is read-only")]),
+        ({"newer": 1}, [("newer", "The catalog does not know this field")]),
+        ({"address": {"newer": 1}}, [("address.newer", "The catalog does not know this field")]),
+        ({"rooms": [{"name": "a"}]}, [("rooms", "Only the platform can change this")]),
         (
             {"heatingDistribution": "UNKNOWN"},
             [
                 (
                     "heatingDistribution",
-                    "heatingDistribution cannot be set to UNKNOWN (§4.6 rule 4): leave it out",
+                    "UNKNOWN cannot be sent: leave it out",
                 )
             ],
         ),
-        ({"address": "Bern"}, [("address", "is not in the catalog")]),
+        ({"address": "Bern"}, [("address", "The catalog does not know this field")]),
         (
             {"localizations": [{"languageCode": "de", "title": "a", "newer": 1}]},
-            [("localizations[].newer", "is not in the catalog")],
+            [("localizations[].newer", "The catalog does not know this field")],
         ),
         (
             {"localizations": [{"title": "a"}]},
-            [("localizations", "localizations[0].languageCode is missing")],
+            [("localizations", "localizations[0].languageCode: This value is missing")],
         ),
-        ({"author": "  "}, [("author", "holds only spaces")]),
+        ({"author": "  "}, [("author", "This text holds only spaces")]),
     ],
 )
 def test_what_a_table_cannot_say_is_reported_and_left_out(tmp_path, fields, unsaid):
@@ -226,13 +226,15 @@ def test_what_a_table_cannot_say_is_reported_and_left_out(tmp_path, fields, unsa
 def test_a_text_that_excel_has_no_room_for_is_reported_and_left_out(tmp_path):
     document = {**ONE, "localizations": [{"languageCode": "de", "description": "x" * 32_768}]}
     records, unsaid = through(tmp_path / "stock.xlsx", [document])
-    assert unsaid == {"R-1": [("localizations.de.description", "is longer than 32,767 characters")]}
+    assert unsaid == {
+        "R-1": [("localizations.de.description", "A cell has at most 32,767 characters")]
+    }
     assert differences(document, records[0]) == []
 
 
 def test_what_appears_while_the_export_runs_is_reported(tmp_path):
     written = list(write_csv(tmp_path / "stock.csv", [ONE], [REF]))
-    assert written == [("R-1", [("title", "was not there when the export began")])]
+    assert written == [("R-1", [("title", "This was not there when the export began")])]
 
 
 # --- the command
@@ -282,10 +284,10 @@ def test_what_swissrets_has_no_place_for_is_named_with_its_references(stock, cap
     path = tmp_path / "one.json"
     _, out, _ = run(capsys, "export_properties", "main", path, "--reference", "MH-4002")
     assert out.splitlines() == [
-        "not said  characteristics.hasGarden has no place in SwissRETS (MH-4002)",
-        "not said  commissions has no place in SwissRETS (MH-4002)",
-        "not said  customFields has no place in SwissRETS (MH-4002)",
-        "not said  isFurnished has no place in SwissRETS (MH-4002)",
+        "not said  characteristics.hasGarden: SwissRETS has no place for this (MH-4002)",
+        "not said  commissions: SwissRETS has no place for this (MH-4002)",
+        "not said  customFields: SwissRETS has no place for this (MH-4002)",
+        "not said  isFurnished: SwissRETS has no place for this (MH-4002)",
         "exported: 1 properties to one.json",
     ]
 
@@ -391,7 +393,7 @@ def test_a_cell_that_makes_no_whole_is_refused_with_what_it_stands_in(
     code, out, _ = run(capsys, "import_properties", "main", path, "--json", *more)
     assert (code, [r["reasons"] for r in json.loads(out)["refused"]]) == (
         1,
-        [["address.geo.longitude: address.geo.longitude is missing"]],
+        [["address.geo.longitude: This value is missing"]],
     )
 
 

@@ -245,7 +245,7 @@ def test_a_new_row_of_a_table_says_nothing_where_it_clears_and_is_refused_where_
     )
     assert (report.new.first, [(r.reference, r.reasons) for r in report.refused.first]) == (
         ["R-1"],
-        [("R-2", ["seller.organization.website.url: seller.organization.website.url is missing"])],
+        [("R-2", ["seller.organization.website.url: This value is missing"])],
     )
     row = Property.objects.get()
     assert row.desired == {"objectReferenceId": "R-1", "title": "One"}

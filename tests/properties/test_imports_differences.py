@@ -169,13 +169,13 @@ def test_of_long_texts_the_first_difference_is_shown():
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
-        ("numberOfRooms must be a number, not 'x'", "Number of rooms must be a number, not 'x'"),
+        ("numberOfRooms: “x” is not a number", "Number of rooms: “x” is not a number"),
         (
-            "title: title is longer than 255 characters (300)",
-            "Title is longer than 255 characters (300)",
+            "title: Use at most 255 characters, not 300",
+            "Title: Use at most 255 characters, not 300",
         ),
-        ("the reference has a slash", "the reference has a slash"),
-        ("prices.rent.net must be a number", "Rent · net must be a number"),
+        ("The reference has a slash", "The reference has a slash"),
+        ("prices.rent.net: Write a number", "Rent · net: Write a number"),
     ],
 )
 def test_a_refusal_is_told_with_the_name_of_its_field(reason, said):

@@ -58,15 +58,24 @@ def test_a_path_is_taken_exactly_where_a_patch_sends_it_by_itself(path):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("prices.rent.net", "is a part of prices.rent, which is sent as a whole: set prices.rent"),
-        ("prices.rent.new", "is a part of prices.rent, which is sent as a whole: set prices.rent"),
-        ("address.street", "is a part of address, which is sent as a whole: set address"),
-        ("title.x", "is a part of title, which is sent as a whole: set title"),
-        ("commissions[0].payer", "is a part of commissions, which is sent as a whole: set"),
-        ("unknown.member", "is a part of unknown, which is sent as a whole: set unknown"),
-        ("prices", "prices is merged member by member (§4.6 rule 3): name a member of it"),
-        ("characteristics.", "characteristics is merged member by member (§4.6 rule 3): name"),
-        ("", "a field without a name"),
+        (
+            "prices.rent.net",
+            "This is a part of prices.rent, which is sent as a whole: set prices.rent",
+        ),
+        (
+            "prices.rent.new",
+            "This is a part of prices.rent, which is sent as a whole: set prices.rent",
+        ),
+        ("address.street", "This is a part of address, which is sent as a whole: set address"),
+        ("title.x", "This is a part of title, which is sent as a whole: set title"),
+        ("commissions[0].payer", "This is a part of commissions, which is sent as a whole: set"),
+        ("unknown.member", "This is a part of unknown, which is sent as a whole: set unknown"),
+        ("prices", "prices is changed member by member: name one of its members"),
+        (
+            "characteristics.",
+            "characteristics is changed member by member: name one of its members",
+        ),
+        ("", "Every field needs a name"),
     ],
 )
 @pytest.mark.parametrize("value", [5, {"a": 1}, [], None], ids=str)

@@ -79,15 +79,6 @@ PRICE_UNITS = {
     "SALE": {"SELL": {"referring": "ALL"}, "SELLM2": {"referring": "M2"}},
 }
 
-# Blank is not here: the field list reads it as N, but what senders leave blank they mostly never
-# asked. DOES_NOT_APPLY would then be a claim that nobody made, and would overwrite at each import
-# what a person set in the admin. An N is weak evidence as well, yet somebody wrote it; where it is
-# what a program writes by itself, the sender's setting "N" says so.
-FLAGS = {
-    **dict.fromkeys(("1", "Y", "J", "YES", "JA", "OUI", "TRUE", "X"), "APPLIES"),
-    **dict.fromkeys(("0", "N", "NO", "NEIN", "NON", "FALSE"), "DOES_NOT_APPLY"),
-}
-
 # Flag: the categories whose objects may have what it asks. Programs write an N into every flag of
 # every line; that a parking space has no chimney is nothing that anybody has said. A yes counts
 # wherever it stands. The field list names no categories for a flag: this is our reading.

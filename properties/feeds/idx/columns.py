@@ -35,22 +35,6 @@ class As(StrEnum):
     KEPT = "kept"
 
 
-# The units that a number may have behind it, in small letters.
-UNITS = {
-    As.ROOMS: frozenset({"", "zimmer", "zi", "zi.", "pièces", "pièce", "pces", "locali", "rooms"}),
-    As.METRES: frozenset({"", "m", "meter"}),
-    As.AREA: frozenset({"", "m2", "qm", "m^2"}),
-    As.VOLUME: frozenset({"", "m3", "m^3"}),
-    As.LOAD: frozenset({"", "kg", "kg/m2"}),
-    As.COUNT: frozenset({""}),
-    As.YEAR: frozenset({""}),
-    As.FLOOR: frozenset({""}),
-    As.AMOUNT: frozenset({"", "chf", "fr", "sfr"}),
-}
-# No thousands stand here, so 2.850 is a number with decimals.
-SMALL = frozenset({As.ROOMS, As.METRES})
-
-
 class Column(NamedTuple):
     """One column, counted from 0 as the field list does."""
 

@@ -2,12 +2,10 @@
 
 from typing import Any
 
+from properties.catalog.numbers import Unreadable
 from properties.feeds.idx import values
-from properties.feeds.idx.values import Unreadable
 
 Texts = dict[str, str]  # what is not blank in a line, by column name
-
-_SHOWN = 40  # characters of a bad value
 
 
 class Draft:
@@ -27,4 +25,4 @@ class Draft:
     def refuse(self, name: str, text: str, error: Unreadable) -> None:
         """Keep a text that is no value of its column; words that say "none" are no mistake."""
         is_harmless = not str(error) or values.says_nothing(text)
-        self.set_aside(name, text, "" if is_harmless else f"{text[:_SHOWN]!r} {error}")
+        self.set_aside(name, text, "" if is_harmless else str(error))

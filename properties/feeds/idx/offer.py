@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from properties.feeds.idx import values
+from crm_sync.text import quoted
+from properties import catalog
+from properties.catalog.numbers import FRANCS, Unreadable, number
 from properties.feeds.idx.codes import OFFER_TYPES, PRICE_UNITS, PRICES
-from properties.feeds.idx.columns import As
 from properties.feeds.idx.draft import Draft, Texts
-from properties.feeds.idx.values import Unreadable
 
+_PRICE = catalog.FIELDS["prices.buy.price"]
 _OFFER_OF_UNIT = {unit: offer for offer, units in PRICE_UNITS.items() for unit in units}
 
 
@@ -19,7 +20,8 @@ def set_offer(texts: Texts, draft: Draft) -> None:
     """
     word, unit = texts.get("offer_type", "").upper(), texts.get("price_unit", "").upper()
     if word and word not in OFFER_TYPES:
-        draft.set_aside("offer_type", texts["offer_type"], f"{word[:40]!r} is no offer")
+        draft.set_aside("offer_type", texts["offer_type"], f"{quoted(word)} is no offer")
+    currency = draft.values.get("prices.currency", FRANCS)
     offer = word if word in OFFER_TYPES else _OFFER_OF_UNIT.get(unit, "")
     if offer:
         draft.values["offerType"] = OFFER_TYPES[offer]
@@ -27,7 +29,7 @@ def set_offer(texts: Texts, draft: Draft) -> None:
     price: dict[str, Any] = {}
     for name in PRICES["RENT"]:
         if text := texts.get(name):
-            amount = _amount(draft, name, text)
+            amount = _amount(draft, name, text, currency)
             if amount and name in names:
                 price[names[name]] = amount
             elif amount:
@@ -41,10 +43,10 @@ def set_offer(texts: Texts, draft: Draft) -> None:
         draft.values["prices.rent" if offer == "RENT" else "prices.buy"] = price
 
 
-def _amount(draft: Draft, name: str, text: str) -> int | float | None:
+def _amount(draft: Draft, name: str, text: str, currency: str) -> int | float | None:
     """Return an amount; None where there is none."""
     try:
-        return values.number(As.AMOUNT, text)
+        return number(_PRICE, text, currency=currency)
     except Unreadable as error:
         draft.refuse(name, text, error)
         return None

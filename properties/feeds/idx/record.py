@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from properties import catalog
+from properties.catalog.numbers import Unreadable, number
 from properties.feeds import limits
 from properties.feeds.coerce import coerce, is_odd_phone
 from properties.feeds.idx import naming, values
 from properties.feeds.idx.codes import (
     CATEGORIES,
     FLAG_CATEGORIES,
-    FLAGS,
     OFFER_TYPES,
     PROPERTY_TYPES,
 )
@@ -20,7 +20,6 @@ from properties.feeds.idx.language import Languages
 from properties.feeds.idx.layout import VERSION, Layout, reference
 from properties.feeds.idx.mapping import Mapping, Way, is_type, mapping
 from properties.feeds.idx.offer import set_offer
-from properties.feeds.idx.values import Unreadable
 from properties.feeds.overlay import nested
 from properties.feeds.profile import Profile
 from properties.feeds.records import Record, Refusal
@@ -130,7 +129,7 @@ class RecordReader:
         for fault in catalog.validate_document(document):
             name = self._column_of(fault.path)
             if name in {"", "ref_object"}:
-                reasons.append(f"{name}: {fault.message}" if name else fault.message)
+                reasons.append(f"{name}: {fault.message}" if name else fault.sentence)
             else:
                 bad.setdefault(name, fault.message)
         return bad
@@ -170,7 +169,7 @@ class RecordReader:
         has = FLAG_CATEGORIES.get(column.name) if column in _AS_LISTED else None
         if has is None or category in has or category not in PROPERTY_TYPES:
             return False
-        return category not in self._mapping.words and FLAGS.get(text.upper()) == "DOES_NOT_APPLY"
+        return category not in self._mapping.words and values.is_no(text)
 
     def _put(self, draft: Draft, column: Way, text: str) -> None:
         """Put what a column says where it belongs; what that leaves out is kept as well."""
@@ -201,10 +200,10 @@ class RecordReader:
             return self._flag(read, text)
         if form := _FORMS.get(read):
             return form(text)
-        number = values.number(read, text)
-        if read is As.COUNT and not isinstance(number, int):
+        said = number(catalog.FIELDS[path], text)
+        if read is As.COUNT and not isinstance(said, int):
             raise Unreadable("")  # the field list allows half apartments, the catalog does not
-        return number if number or read is As.FLOOR else None
+        return said if said or read is As.FLOOR else None
 
     def _flag(self, read: As, text: str) -> Any:
         """Return the value of a flag; None where it says nothing."""

@@ -1,115 +1,46 @@
-"""What the text of an IDX column says: numbers, dates, flags and texts as people write them."""
+"""What the text of an IDX column says: dates, flags and texts as people write them."""
 
 import html
 import re
-from datetime import date
 
-from properties.feeds.idx.codes import COUNTRIES, CURRENCIES, FLAGS, NO_VALUE
-from properties.feeds.idx.columns import SMALL, UNITS, As
-
-
-class Unreadable(Exception):
-    """A text that is no value of its column; says why, or nothing where it is a harmless word."""
-
-
-_SHORT = 60  # characters; what is longer is not a number
-
-# Marks of thousands, of one kind, and a mark of decimals of another kind.
-_DIGITS = re.compile(
-    r"(\d{1,3}(?:(['\u2019\u00b4` \u00a0\u202f.,])\d{3})(?:\2\d{3})*|\d+)(?:([.,])(\d+))?"
-)
-_AMOUNT = re.compile(
-    r"(?:ca\.?|circa|env\.?|environ|rund|~|chf|s?fr\.?|\s)*"
-    r"([+-]?)(\d[\d'\u2019\u00b4`., \u00a0\u202f]*)?(½)?\s*(.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_FRANCS = re.compile(r"[.,]\s*[-\u2013\u2014]{1,2}$")  # 1'200.- is a price
-_FLOOR = re.compile(r"(\d{1,3})\.?\s*(OG|UG|STOCK|ETAGE|ÉTAGE|PIANO|OBERGESCHOSS|UNTERGESCHOSS)")
-_FLOORS = {
-    **dict.fromkeys(("EG", "ERDGESCHOSS", "PARTERRE", "HOCHPARTERRE", "REZ", "REZ-DE-CHAUSSÉE"), 0),
-    **dict.fromkeys(("UG", "UNTERGESCHOSS", "SOUS-SOL"), -1),
-}
-
-
-def number(read: As, text: str) -> int | float:
-    """Return the number that a column of numbers says: `112 m2`, `1'200`, `4,5`, `EG` of a floor.
-
-    Raises:
-        Unreadable: it is none, has a unit of another column, or may be one of two numbers.
-    """
-    if len(text) > _SHORT:
-        raise Unreadable("is not a number")
-    if text.isascii() and text.isdecimal():
-        return int(text)
-    floor = _floor(text.upper()) if read is As.FLOOR else None
-    if floor is not None:
-        return floor
-    found = _AMOUNT.fullmatch(_FRANCS.sub("", text).replace(" 1/2", "½"))
-    if found is None or not (found[2] or found[3]):
-        raise Unreadable("is not a number")
-    unit = found[4].rstrip(" .").lower().replace("²", "2").replace("³", "3")
-    if unit not in UNITS[read]:
-        raise Unreadable("is not a number of this column")
-    value = _plain(read, found[2] or "0") + (0.5 if found[3] else 0)
-    value = -value if found[1] == "-" else value
-    return int(value) if value.is_integer() else value
-
-
-def _floor(text: str) -> int | None:
-    """Return the floor that words say: EG is 0, 2. UG is -2."""
-    if counted := _FLOOR.fullmatch(text):
-        return -int(counted[1]) if counted[2].startswith("U") else int(counted[1])
-    return _FLOORS.get(text)
-
-
-def _plain(read: As, digits: str) -> float:
-    """Return what digits with their marks say."""
-    found = _DIGITS.fullmatch(digits.rstrip(" \u00a0\u202f.,"))
-    if found is None or (found[3] and found[3] == found[2]):
-        raise Unreadable("is not a number")
-    whole = re.sub(r"\D", "", found[1])
-    if found[2] and found[2] in ".," and not found[3] and found[1].count(found[2]) == 1:
-        before, after = found[1].split(found[2])
-        if before != "0" and read not in SMALL:
-            raise Unreadable(f"is unclear: it may be {before}{after} or {before}.{after}")
-        return float(f"{before}.{after}")
-    return float(f"{whole}.{found[4] or 0}")
-
-
-# --- dates, flags
-
-_DATE = re.compile(r"(\d{1,2})([.-])(\d{1,2})\2(\d{4})(?:[ T].*)?", re.DOTALL)
-_ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[ T].*)?", re.DOTALL)
+from properties.catalog import reading
+from properties.catalog.numbers import Unreadable
+from properties.feeds.idx.codes import COUNTRIES, CURRENCIES, NO_VALUE
 
 
 def day(text: str) -> str:
     """Return a date in ISO form.
 
     Raises:
-        Unreadable: it is none.
+        Unreadable: it is none; without words where it is a harmless word such as "sofort".
     """
-    parts = _DATE.fullmatch(text[:_SHORT])
-    iso = _ISO.fullmatch(text[:_SHORT])
     try:
-        if parts:
-            return date(int(parts[4]), int(parts[3]), int(parts[1])).isoformat()
-        if iso:
-            return date(int(iso[1]), int(iso[2]), int(iso[3])).isoformat()
-    except ValueError as error:
-        raise Unreadable("is no day of a calendar") from error
-    raise Unreadable("is not a date" if any(map(str.isdecimal, text)) else "")
+        return reading.day(text)
+    except Unreadable:
+        if not any(map(str.isdecimal, text)):
+            raise Unreadable from None
+        raise
 
 
+# A blank is no flag: the field list reads it as N, but what senders leave blank they mostly never
+# asked. DOES_NOT_APPLY would then be a claim that nobody made, and would overwrite at each import
+# what a person set in the admin. An N is weak evidence as well, yet somebody wrote it; where it is
+# what a program writes by itself, the sender's setting "N" says so.
 def flag(text: str) -> str:
     """Return APPLIES or DOES_NOT_APPLY.
 
     Raises:
         Unreadable: it says neither.
     """
-    found = FLAGS.get(text.upper())
-    if found is None:
-        raise Unreadable("is neither yes (1, Y) nor no (0, N)")
-    return found
+    return "APPLIES" if reading.yes_or_no(text) else "DOES_NOT_APPLY"
+
+
+def is_no(text: str) -> bool:
+    """Say whether a flag is a no."""
+    try:
+        return flag(text) == "DOES_NOT_APPLY"
+    except Unreadable:
+        return False
 
 
 def says_nothing(text: str) -> bool:

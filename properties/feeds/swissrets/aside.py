@@ -27,7 +27,7 @@ def faulty_values(document: dict[str, Any], faults: Iterable[Fault]) -> tuple[As
     warnings: list[str] = []
     gone: set[Steps] = set()
     for fault in reversed(list(faults)):  # from behind, so that no item of a list moves
-        steps = _steps(fault.path)
+        steps = at = _steps(fault.path)
         if any(steps[:end] in gone for end in range(1, len(steps) + 1)):
             continue
         while steps and _at(document, steps) is None:
@@ -40,10 +40,15 @@ def faulty_values(document: dict[str, Any], faults: Iterable[Fault]) -> tuple[As
             words[name].append(value)
         else:
             aside[name] = value
-        place = "" if fault.message.startswith(name) else f"{name}: "
-        warnings.append(f"{place}{fault.message}"[:LONGEST])
+        told = f"{name}: {fault.message}" if steps == at else located(fault)
+        warnings.append(told[:LONGEST])
         gone.add(_take(document, steps))
     return aside | {name: values[::-1] for name, values in words.items()}, warnings[::-1]
+
+
+def located(fault: Fault) -> str:
+    """Return a fault in words, under its place in the feed."""
+    return f"{_source(_steps(fault.path))}: {fault.message}"
 
 
 def language_variants(raw: dict[str, Any]) -> tuple[Aside, list[str]]:

@@ -7,6 +7,7 @@ in the property model.
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from typing import Any, NamedTuple
 
 from crm_sync.text import clean, holds_nothing_unstorable
@@ -17,7 +18,7 @@ from properties.feeds.coerce import coerce, coerce_item, flatten
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Record, Refusal
 from properties.feeds.swissrets import vocabulary
-from properties.feeds.swissrets.aside import Aside, faulty_values, language_variants
+from properties.feeds.swissrets.aside import Aside, faulty_values, language_variants, located
 from properties.feeds.swissrets.survey import Survey
 
 
@@ -58,7 +59,7 @@ class RecordReader:
         reference, record_id = raw.get("referenceId"), raw.get("id")
         document, aside, warnings, faults = self._read(raw)
         reasons += self._identity_faults(document.get("objectReferenceId"))
-        reasons += [fault.message for fault in faults]
+        reasons += [located(fault) for fault in faults]
         if reasons:
             known_as = None if reference is None else str(reference)
             reasons = limits.first_reasons(list(dict.fromkeys(reasons)))
@@ -122,18 +123,19 @@ class RecordReader:
     def _document(self, raw: dict[str, Any]) -> dict[str, Any]:
         """Move all that has a home out of a record, into a document of the platform's shape."""
         document: dict[str, Any] = {}
+        zone = self.profile.tzinfo
         unit = raw.get("unitReferenceId")
         project = self.survey.project_of(str(unit)) if unit else None
         if project:
             document["projectReferenceId"] = project
         _move_links(raw, document)
         for way in _MOVED:
-            _move(raw, way, document)
+            _move(raw, way, document, zone)
         features = raw.get("characteristics")
         for name in list(features) if isinstance(features, dict) else []:
             if name in _NUMBERS:
-                _move(raw, _NUMBERS[name], document)
-        _move(raw, _CHARACTERISTICS, document)
+                _move(raw, _NUMBERS[name], document, zone)
+        _move(raw, _CHARACTERISTICS, document, zone)
         parent = document.get("parentRealtyReferenceId")
         if parent is not None and parent == document.get("objectReferenceId"):
             raw["unitReferenceId"] = document.pop("parentRealtyReferenceId")  # no own parent
@@ -183,7 +185,7 @@ _NUMBERS = {name: _way(f"characteristics.{name}", name) for name in vocabulary.N
 _CHARACTERISTICS = _way("characteristics", "characteristics")
 
 
-def _move(raw: dict[str, Any], way: _Way, document: dict[str, Any]) -> None:
+def _move(raw: dict[str, Any], way: _Way, document: dict[str, Any], zone: tzinfo) -> None:
     """Move one value to where it belongs; what has no place, or comes second, stays behind."""
     holders, name, target, parent, member = way
     holder: Any = raw
@@ -191,7 +193,7 @@ def _move(raw: dict[str, Any], way: _Way, document: dict[str, Any]) -> None:
         holder = holder.get(segment) if isinstance(holder, dict) else None
     if not isinstance(holder, dict) or name not in holder:
         return
-    value, rest = coerce(target, holder[name])
+    value, rest = coerce(target, holder[name], zone)
     place = document.get(parent, {}) if parent else document
     known = place.get(member)
     if known is not None and not (isinstance(known, dict) and isinstance(value, dict)):

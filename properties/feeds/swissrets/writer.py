@@ -21,8 +21,8 @@ _LABELS = {one: one.title().replace("_", "-") for one in values.MINERGIE_LABELS}
 # A unit belongs to a project with units of its own, which we do not know: it would be refused.
 _UNSAYABLE = frozenset({"parentRealtyReferenceId"})
 VERSION = "0.1.0"  # of our software, which the format asks for
-_NO_PLACE = "has no place in SwissRETS"
-_OTHERWISE = "is read back otherwise"
+_NO_PLACE = "SwissRETS has no place for this"
+_OTHERWISE = "SwissRETS would read this back as another value"
 _STRICT = Profile(lenient=False)  # a file of ours holds nothing that must be set aside
 WHOLE = ""  # the path that stands for a property which cannot be written at all
 

@@ -14,8 +14,8 @@ from properties.feeds.profile import Profile
 from properties.feeds.records import FileWarning, Heading, NotAFeed
 from properties.feeds.table.cells import REFERENCE, Broken, says_nothing
 from properties.feeds.table.columns import COLUMNS, MAX_COLUMNS, Column, column, localized
+from properties.feeds.table.formatted import Formatted
 from properties.feeds.table.mapping import meaning, normalised, propose
-from properties.feeds.table.numbers import Formatted
 
 SEARCHED = 20  # rows, the first ones that are not empty, in which a header is looked for
 _LONGEST = 200  # characters of a name

@@ -2,33 +2,41 @@
 
 import re
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, tzinfo
 from typing import Any
 
 from crm_sync.text import clean
 from properties import catalog
+from properties.catalog.numbers import Unreadable
 from properties.feeds import limits
 from properties.feeds.coerce import is_odd_phone
 from properties.feeds.overlay import Part, nested
 from properties.feeds.records import NotAFeed, Record, Refusal
 from properties.feeds.table import cells
-from properties.feeds.table.cells import REFERENCE, Broken, Unreadable
+from properties.feeds.table.cells import REFERENCE, Broken
 from properties.feeds.table.columns import Column
+from properties.feeds.table.formatted import Formatted
 from properties.feeds.table.header import Header
-from properties.feeds.table.numbers import Formatted
 
 
 class Table:
     """The rows of one file below its header: knows which references came before."""
 
     def __init__(
-        self, header: Header, file_name: str, guarded: re.Pattern[str], *, lenient: bool
+        self,
+        header: Header,
+        file_name: str,
+        guarded: re.Pattern[str],
+        *,
+        lenient: bool,
+        zone: tzinfo,
     ) -> None:
         """Take the header.
 
         Args:
             guarded: which texts have an apostrophe before them in this format.
             lenient: a bad value is set aside, and does not refuse its row.
+            zone: that of times without an offset.
 
         Raises:
             NotAFeed: there is no column of references.
@@ -38,6 +46,7 @@ class Table:
         self._columns = list(zip(header.titles, header.columns, strict=True))
         self._guarded = guarded
         self._lenient = lenient
+        self._zone = zone
         self._seen: set[str] = set()
 
     def take(self, row: Sequence[object], position: str) -> Record | Refusal | None:
@@ -53,7 +62,7 @@ class Table:
                 value, removed = clean(self._value(column, content))
                 reasons = _faults(title, column, value)
             except Unreadable as error:
-                reasons, value, removed = [f"{_named(title, column)} {error}"], None, False
+                reasons, value, removed = [f"{_named(title, column)}: {error}"], None, False
             if reasons:
                 taken.refuse(title, column, reasons, content)
                 continue
@@ -71,11 +80,11 @@ class Table:
         """Return the value of a cell; None when it clears."""
         if isinstance(content, str):
             if len(content) > limits.MAX_TEXT:
-                raise Unreadable(f"is longer than {limits.MAX_TEXT:,} characters")
+                raise Unreadable(f"Use at most {limits.MAX_TEXT:,} characters")
             if cells.clears(content):
                 return None
             content = cells.unguard(content, self._guarded)
-        return cells.read(column.field, content)
+        return cells.read(column.field, content, self._zone)
 
     def _record(self, taken: "_Row", position: str) -> Record | Refusal:
         """Return the record that the cells make, unless its reference is wrong."""
@@ -86,7 +95,7 @@ class Table:
         reference = document.get(REFERENCE) or taken.bad_reference
         reasons = taken.reasons if self._lenient else [*taken.reasons, *taken.warnings]
         if not reference:
-            reasons = [f"{REFERENCE} is missing", *reasons]
+            reasons = [f"{REFERENCE}: This value is missing", *reasons]
         elif reference in self._seen:
             duplicate = f'{REFERENCE} "{reference}" is a duplicate: an earlier record has it'
             reasons = [duplicate, *reasons]
@@ -145,7 +154,10 @@ def _faults(title: str, column: Column, value: Any) -> list[str]:
     """
     path = column.field.path
     faults = catalog.validate(path, value)
-    return [_named(title, column) + fault.message.removeprefix(path) for fault in faults]
+    return [
+        f"{_named(title, column)}{fault.path.removeprefix(path)}: {fault.message}"
+        for fault in faults
+    ]
 
 
 def _named(title: str, column: Column) -> str:

@@ -7,11 +7,13 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
 from properties import catalog, merge
 from properties.catalog import Kind
+from properties.catalog.validation import READ_ONLY_MESSAGE
 from properties.feeds import limits
 from properties.feeds.overlay import LOCALIZATIONS
 from properties.feeds.table import cells
@@ -27,7 +29,7 @@ MAX_TEXT_XLSX = 32_767  # characters in a cell (Excel specifications and limits)
 _BEYOND_XML = re.compile(
     r"[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)"
 )  # and what would be read as the escape of one
-_NEWER = "is not in the catalog"
+_NEWER = "The catalog does not know this field"
 
 
 @dataclass
@@ -80,16 +82,16 @@ def _spread(path: str, value: Any, found: dict[str, Any], unsaid: Unsaid) -> Non
     elif path in COLUMNS and not (faults := catalog.validate(path, value)):
         found[path] = value
     elif path in COLUMNS:
-        unsaid.append((path, faults[0].message))
+        unsaid.append((path, _first(path, faults)))
     else:
-        unsaid.append((path, "is read-only" if known.read_only else _NEWER))
+        unsaid.append((path, READ_ONLY_MESSAGE if known.read_only else _NEWER))
 
 
 def _texts(value: Any, found: dict[str, Any], unsaid: Unsaid) -> None:
     """Find the columns for texts by language."""
     faults = catalog.validate(LOCALIZATIONS, value)
     if faults:
-        unsaid.append((LOCALIZATIONS, faults[0].message))
+        unsaid.append((LOCALIZATIONS, _first(LOCALIZATIONS, faults)))
         return
     for item in value:
         language = item["languageCode"]
@@ -101,6 +103,11 @@ def _texts(value: Any, found: dict[str, Any], unsaid: Unsaid) -> None:
                 unsaid.append((f"{LOCALIZATIONS}[].{name}", _NEWER))
 
 
+def _first(path: str, faults: list[catalog.Fault]) -> str:
+    """Return the first fault in words, with its own path where that lies deeper."""
+    return faults[0].message if faults[0].path == path else faults[0].sentence
+
+
 class _Rows:
     """The rows of a table with given columns."""
 
@@ -109,41 +116,49 @@ class _Rows:
         names: list[str],
         guarded: re.Pattern[str],
         limit: int,
+        zone: tzinfo,
         reserved: frozenset[str] = frozenset(),
     ) -> None:
         self._names = names
         self._guarded = guarded
         self._limit = limit
+        self._zone = zone
         self._reserved = reserved
 
     def row(self, document: Document) -> tuple[list[Any], Unsaid]:
         """Return the cells of a document, and what they cannot say."""
         found, unsaid = values(document)
         row = [self._cell(name, found.pop(name, None), unsaid) for name in self._names]
-        unsaid += [(name, "was not there when the export began") for name in found]
+        unsaid += [(name, "This was not there when the export began") for name in found]
         return row, unsaid
 
     def _cell(self, name: str, value: Any, unsaid: Unsaid) -> Any:
         column_ = column(name)
         if value is None or column_ is None:
             return None
-        content = cells.say(column_.field, value)
+        content = cells.say(column_.field, value, self._zone)
         if isinstance(content, str):
             content = cells.guard(content, self._guarded)
             if cells.says_nothing(content):
-                unsaid.append((name, "holds only spaces"))
+                unsaid.append((name, "This text holds only spaces"))
             elif len(content) > self._limit:
-                unsaid.append((name, f"is longer than {self._limit:,} characters"))
+                unsaid.append((name, f"A cell has at most {self._limit:,} characters"))
                 return None
             elif content in self._reserved:
-                unsaid.append((name, f"{content} is an error there, and no text"))
+                unsaid.append((name, f"Excel takes {content} for an error"))
                 return None
         return content
 
 
-def write_csv(path: Path, documents: Iterable[Document], names: list[str]) -> Iterator[Written]:
-    """Write a CSV file; yields after each document what could not be said of it."""
-    rows = _Rows(names, cells.GUARDED_IN_CSV, limits.MAX_TEXT)
+def write_csv(
+    path: Path, documents: Iterable[Document], names: list[str], zone: tzinfo = UTC
+) -> Iterator[Written]:
+    """Write a CSV file; yields after each document what could not be said of it.
+
+    Args:
+        zone: in which times are written, each with its offset.
+    """
+    rows = _Rows(names, cells.GUARDED_IN_CSV, limits.MAX_TEXT, zone)
     with path.open("w", encoding="utf-8-sig", newline="") as file:  # Excel knows UTF-8 by its BOM
         writer = csv.writer(file)
         writer.writerow(names)
@@ -153,15 +168,20 @@ def write_csv(path: Path, documents: Iterable[Document], names: list[str]) -> It
             yield document[cells.REFERENCE], unsaid
 
 
-def write_xlsx(path: Path, documents: Iterable[Document], names: list[str]) -> Iterator[Written]:
+def write_xlsx(
+    path: Path, documents: Iterable[Document], names: list[str], zone: tzinfo = UTC
+) -> Iterator[Written]:
     """Write an Excel workbook; yields after each document what could not be said of it.
+
+    Args:
+        zone: in which times are written, each with its offset.
 
     Raises:
         ValueError: more documents than a sheet has rows.
     """
     from openpyxl import Workbook  # noqa: PLC0415 - slow to load, as in xlsx_reader
 
-    rows = _Rows(names, cells.GUARDED_IN_XLSX, MAX_TEXT_XLSX, ERRORS)
+    rows = _Rows(names, cells.GUARDED_IN_XLSX, MAX_TEXT_XLSX, zone, ERRORS)
     book = Workbook(write_only=True)
     sheet = book.create_sheet("properties")
     sheet.freeze_panes = "B2"

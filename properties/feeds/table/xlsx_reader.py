@@ -19,8 +19,8 @@ from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.table import header, sheets
 from properties.feeds.table.cells import GUARDED_IN_XLSX, Broken
 from properties.feeds.table.columns import MAX_COLUMNS
+from properties.feeds.table.formatted import Formatted
 from properties.feeds.table.header import Row
-from properties.feeds.table.numbers import Formatted
 from properties.feeds.table.rows import Table
 from properties.feeds.table.workbook import MAX_ROWS, Workbook
 
@@ -71,7 +71,9 @@ def _rows(path: Path, profile: Profile) -> Iterator[Item]:
             yield heading
         yield from sheets.warnings(all_sheets, sheet, profile)
         yield from found.warnings()
-        table = Table(found, path.name, GUARDED_IN_XLSX, lenient=profile.lenient)
+        table = Table(
+            found, path.name, GUARDED_IN_XLSX, lenient=profile.lenient, zone=profile.tzinfo
+        )
         for number, contents in _numbered(sheet, found.row + 1, MAX_ROWS):
             if (taken := table.take(contents, f"row {number}")) is not None:
                 yield taken

@@ -6,6 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from properties.catalog import FIELDS, numbers
 from properties.feeds import NotAFeed, Record
 from properties.feeds.formats import read_feed
 from properties.feeds.idx import values
@@ -101,7 +102,7 @@ def test_no_bytes_end_in_a_traceback(raw, lines, place):
 def test_a_number_with_marks_and_a_unit_is_the_number(number, mark, tenths, point, unit):
     decimals = f"{point}{tenths}" if tenths else ""
     text = f"{number:,}".replace(",", mark) + decimals + unit
-    assert values.number(As.AREA, text) == float(f"{number}.{tenths}")
+    assert numbers.number(FIELDS["areaBwf"], text) == float(f"{number}.{tenths}")
 
 
 @given(text=st.text(alphabet="<>/&;#brpli aé\n\r", max_size=40))

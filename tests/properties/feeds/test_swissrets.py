@@ -262,7 +262,10 @@ def test_the_object_reference_stands_in_for_a_missing_reference(feed):
         ({"localizations": []}, "localizations is missing"),
         ({"localizations": [{"title": "x"}]}, "localizations[0].languageCode is missing"),
         ({"localizations": [{"languageCode": "de"}]}, "localizations[0].title is missing"),
-        ({"referenceId": "a/b"}, 'objectReferenceId holds "/", which cannot travel in an address'),
+        (
+            {"referenceId": "a/b"},
+            'referenceId: The reference holds "/", which cannot travel in an address',
+        ),
     ],
 )
 def test_a_bad_record_is_refused_with_its_reason_and_the_others_are_taken(feed, fields, reason):
@@ -278,21 +281,25 @@ def test_a_bad_record_is_refused_with_its_reason_and_the_others_are_taken(feed, 
         (
             {"heating": {"generation": "peat"}},
             "heating.generation",
-            "heating.generation: heatingType has no value 'peat'; it is one of "
+            "heating.generation: “peat” is not one of its values: choose one of "
             + ", ".join(catalog.FIELDS["heatingType"].enum),
         ),
         (
             {"characteristics": {"floor": "third"}},
             "characteristics.floor",
-            "characteristics.floor: floor must be a number",
+            "characteristics.floor: “third” is not a number such as 1200 or 4.5",
         ),
-        ({"author": "x" * 256}, "author", "author is longer than 255 characters (256)"),
+        ({"author": "x" * 256}, "author", "author: Use at most 255 characters, not 256"),
         (
             {"address": {"geo": {"latitude": 47}}},
             "address.geo",
-            "address.geo.longitude is missing",
+            "address.geo.longitude: This value is missing",
         ),
-        ({"type": "swap"}, "type", "type: offerType has no value 'swap'; it is one of BUY, RENT"),
+        (
+            {"type": "swap"},
+            "type",
+            "type: “swap” is not one of its values: choose one of BUY, RENT",
+        ),
     ],
 )
 def test_a_bad_value_is_set_aside_and_told_or_refuses_its_record(tmp_path, fields, path, reason):
@@ -306,7 +313,7 @@ def test_a_bad_value_is_set_aside_and_told_or_refuses_its_record(tmp_path, field
     assert record.leftover == {"id": "1", path: said}
     assert catalog.validate_document(record.document) == []
     (refusal,) = read_feed(file, Profile(lenient=False))
-    assert [reason.endswith(one) for one in refusal.reasons] == [True]
+    assert refusal.reasons == [reason]
 
 
 def test_of_several_words_only_the_unknown_ones_are_set_aside(feed):

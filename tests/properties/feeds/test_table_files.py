@@ -247,14 +247,14 @@ def test_a_bad_value_is_set_aside_and_told_and_its_row_is_read(read, read_sheets
         assert record.document == {REF: "R-1", "title": "a"}
         assert record.leftover == {"floor": "two", "offerType": "SALE"}
         assert record.warnings == (
-            "floor must be a number, not 'two'",
-            "offerType has no value 'SALE'; it is one of BUY, RENT",
+            "floor: “two” is not a number such as 1200 or 4.5",
+            "offerType: “SALE” is not one of its values: choose one of BUY, RENT",
         )
 
 
 def test_a_warning_names_the_column_of_the_file_and_ours(read):
-    record = read(f"{REF},Etage\nR-1,EG\n", Profile(columns={"Etage": "floor"}))[-1]
-    assert record.warnings == ("Etage (floor) must be a number, not 'EG'",)
+    record = read(f"{REF},Etage\nR-1,hoch\n", Profile(columns={"Etage": "floor"}))[-1]
+    assert record.warnings == ("Etage (floor): “hoch” is not a number such as 1200 or 4.5",)
 
 
 def test_half_a_position_is_set_aside_with_its_other_half(read):
@@ -263,7 +263,7 @@ def test_half_a_position_is_set_aside_with_its_other_half(read):
     assert record.document == {REF: "R-1", "address": {"street": "Weg"}}
     assert record.leftover == {"address.geo.latitude": "95", "address.geo.longitude": 8.5}
     assert record.warnings == (
-        "address.geo.latitude must be between -90 and 90, not 95",
+        "address.geo.latitude: Write a number between -90 and 90, not 95",
         "address.geo.longitude cannot stand without address.geo.latitude",
     )
 
@@ -271,8 +271,8 @@ def test_half_a_position_is_set_aside_with_its_other_half(read):
 @pytest.mark.parametrize(
     ("row", "reference", "reason"),
     [
-        ("a?b,3", "a?b", f'{REF} holds "?", which cannot travel in an address'),
-        (",3", None, f"{REF} is missing"),
+        ("a?b,3", "a?b", f'{REF}: The reference holds "?", which cannot travel in an address'),
+        (",3", None, f"{REF}: This value is missing"),
         ("R-0,3", "R-0", f'{REF} "R-0" is a duplicate: an earlier record has it'),
     ],
 )

@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
+from properties.catalog import FIELDS
+from properties.catalog.numbers import Unreadable, number, say_number
 from properties.feeds.formats import read_feed
 from properties.feeds.profile import Profile
-from properties.feeds.table import numbers
-from properties.feeds.table.numbers import Formatted, NoNumber
+from properties.feeds.table.formatted import Formatted
 
 STRICT = Profile(lenient=False)
 
 
-def anything(_):
-    return True
+ANY = FIELDS["address.geo.elevation"]  # that of a valley below the sea, or of a mountain
 
 
 @pytest.mark.parametrize(
-    ("text", "number"),
+    ("text", "value"),
     [
         ("1250", 1250),
         ("4.5", 4.5),
@@ -49,26 +49,27 @@ def anything(_):
         (".5", 0.5),
     ],
 )
-def test_a_text_is_one_number(text, number):
-    assert numbers.read(text, anything) == number
+def test_a_text_is_one_number(text, value):
+    assert number(ANY, text) == value
 
 
 @pytest.mark.parametrize("text", ["1.250", "1,250", "-1.250", "850,125"])
 def test_one_mark_before_three_digits_is_unclear(text):
-    with pytest.raises(NoNumber, match="is unclear"):
-        numbers.read(text, anything)
+    with pytest.raises(Unreadable, match="is unclear"):
+        number(ANY, text)
 
 
 @pytest.mark.parametrize(
-    ("text", "fits", "number"),
+    ("text", "path", "value"),
     [
-        ("1.985", lambda n: isinstance(n, int), 1985),
-        ("47,123", lambda n: abs(n) <= 90, 47.123),
+        ("1.985", "yearBuilt", 1985),
+        ("47,123", "address.geo.latitude", 47.123),
+        ("3.500", "numberOfRooms", 3.5),
+        ("2,850", "ceilingHeight", 2.85),
     ],
-    ids=["only whole numbers", "only degrees"],
 )
-def test_an_unclear_number_is_what_its_field_can_mean(text, fits, number):
-    assert numbers.read(text, fits) == number
+def test_an_unclear_number_is_what_its_field_can_mean(text, path, value):
+    assert number(FIELDS[path], text) == value
 
 
 @pytest.mark.parametrize(
@@ -85,26 +86,29 @@ def test_an_unclear_number_is_what_its_field_can_mean(text, fits, number):
         "1..5",
         "--1",
         "12.50.-",
-        "5%",
+        "3_5",
+        "٣",
+        "nan",
+        "Infinity",
     ],
 )
 def test_a_text_that_is_no_number_is_none(text):
-    with pytest.raises(NoNumber, match="must be a number"):
-        numbers.read(text, anything)
+    with pytest.raises(Unreadable, match="is not a number"):
+        number(ANY, text)
 
 
 @given(st.integers(-(10**15), 10**15) | st.floats(allow_nan=False, allow_infinity=False))
-def test_what_is_said_of_a_number_is_read_as_this_number(number):
-    read = numbers.read(numbers.say(number), anything)
-    assert math.isclose(read, number, rel_tol=0, abs_tol=0)
+def test_what_is_said_of_a_number_is_read_as_this_number(value):
+    read = number(ANY, say_number(value))
+    assert math.isclose(read, value, rel_tol=0, abs_tol=0)
 
 
 @given(st.integers(1, 999), st.integers(0, 999))
 def test_point_and_comma_have_one_rule(before, behind):
     def reading(mark):
         try:
-            return numbers.read(f"{before}{mark}{behind}", anything)
-        except NoNumber:
+            return number(ANY, f"{before}{mark}{behind}")
+        except Unreadable:
             return "unclear"
 
     assert reading(".") == reading(",")
@@ -163,7 +167,7 @@ def test_a_number_of_excel_is_read_with_its_format(read_cell, column, number, fo
 
 def test_a_percentage_in_a_column_of_another_unit_is_refused(read_cell):
     refusal = read_cell("areaBwf", 0.5, "0%")
-    assert refusal.reasons == ["areaBwf is a percentage, the column is a number in m2"]
+    assert refusal.reasons == ["areaBwf: “50%” is a percentage, not a number in m²"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,113 @@
+"""Read what a text says: a number, a date, a time, a yes or a no.
+
+One rule for the form, the tables, IDX and SwissRETS: the same text is the same value, or is refused
+for the same reason, wherever it is read.
+"""
+
+import re
+from datetime import UTC, date, datetime, tzinfo
+from typing import Any
+
+from crm_sync.text import quoted
+from properties.catalog.field import Field, Kind
+from properties.catalog.numbers import LONGEST, Unreadable, number
+
+# What Excel makes of true and false in the languages of Switzerland, and what people write.
+_WORDS = {
+    **dict.fromkeys(("true", "wahr", "vrai", "vero", "1", "x"), True),
+    **dict.fromkeys(("yes", "y", "ja", "j", "oui", "si", "sì"), True),
+    **dict.fromkeys(("false", "falsch", "faux", "falso", "0", "no", "n", "nein", "non"), False),
+}
+
+_DAY = re.compile(
+    r"(?:(\d{4})-(\d{2})-(\d{2})|(\d{1,2})([.-])(\d{1,2})\5(\d{4}))"
+    r"(?:[T ]+(\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?)\s?(Z|[+-]\d{2}:?\d{2})?)?",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def read(field: Field, text: str, zone: tzinfo) -> Any:
+    """Return the value that a text stands for in a field; unchanged where the field holds texts.
+
+    Args:
+        zone: that of a time without an offset.
+
+    Raises:
+        Unreadable: it can be no number, date, time, yes or no of the field.
+    """
+    match field.kind:
+        case Kind.INTEGER | Kind.DECIMAL:
+            return number(field, text)
+        case Kind.BOOLEAN:
+            return yes_or_no(text)
+        case Kind.DATE:
+            return day(text)
+        case Kind.DATETIME:
+            return moment(text, zone)
+    if field.is_characteristic and text.lower() in _WORDS:
+        return "APPLIES" if _WORDS[text.lower()] else "DOES_NOT_APPLY"
+    return text
+
+
+def fault(field: Field, text: str) -> str | None:
+    """Return why a text is no value of its field; None where it is one."""
+    try:
+        read(field, text, UTC)
+    except Unreadable as error:
+        return str(error)
+    return None
+
+
+def day(text: str) -> str:
+    """Return the day of a date in ISO form; a time behind it is left out.
+
+    Raises:
+        Unreadable: it is none.
+    """
+    return _cut(text, "date such as 2026-01-31")[0]
+
+
+def moment(text: str, zone: tzinfo) -> str:
+    """Return a time in UTC in ISO form; a date without a time stays a date (A52).
+
+    Args:
+        zone: that of a time without an offset.
+
+    Raises:
+        Unreadable: it is none.
+    """
+    wanted = "time such as 2026-01-31 09:00"
+    iso, time, offset = _cut(text, wanted)
+    if not time:
+        return iso
+    try:
+        at = datetime.fromisoformat(f"{iso}T{time}{offset.upper()}")
+        there = at if at.tzinfo else at.replace(tzinfo=zone)
+        return there.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError):  # 25:00; year 1 in an offset east of UTC
+        raise Unreadable(f"{quoted(text)} is not a {wanted}") from None
+
+
+def yes_or_no(text: str) -> bool:
+    """Return True for a yes, and False for a no, in words of four languages or as 1 and 0.
+
+    Raises:
+        Unreadable: it says neither.
+    """
+    word = _WORDS.get(text.strip().lower())
+    if word is None:
+        raise Unreadable(f"{quoted(text)} is neither yes nor no")
+    return word
+
+
+def _cut(text: str, wanted: str) -> tuple[str, str, str]:
+    """Return the day in ISO form, the time and the offset that a text says."""
+    found = _DAY.fullmatch(text.strip()) if len(text) <= LONGEST else None
+    if found is None:
+        raise Unreadable(f"{quoted(text)} is not a {wanted}")
+    year, month, day_ = found.group(1, 2, 3) if found[1] else found.group(7, 6, 4)
+    try:
+        iso = date(int(year), int(month), int(day_)).isoformat()
+    except ValueError:
+        raise Unreadable(f"{quoted(text)} is no day of the calendar") from None
+    return iso, (found[8] or "").replace(",", "."), found[9] or ""
