@@ -31,7 +31,7 @@ class OrdersConfig(AppConfig):
             tiles,
         )
         from orders.materials import outgoing as outgoing_materials  # noqa: PLC0415
-        from orders.mirror import outgoing, refresh, snapshot, timeline, user_list  # noqa: PLC0415
+        from orders.mirror import outgoing, snapshot, timeline, user_list  # noqa: PLC0415
 
         register(
             AppHooks(
@@ -47,7 +47,7 @@ class OrdersConfig(AppConfig):
                 snapshots=[snapshot.facts],
                 activity=[timeline.has_grown],
                 after_connected=[user_list.ask],
-                after_gap=[refresh.read_all_open],
+                after_gap=[recovery.after_gap],
                 integrity_checks=[integrity.check_groups],
                 live_checks=[doctor.findings],
                 api_scopes=[

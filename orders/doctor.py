@@ -13,7 +13,7 @@ from crm_sync.hooks.doctor import (
     objects_in,
 )
 from crm_sync.platform import references
-from orders.materials.files import PHOTO_PRODUCTS
+from orders.materials.lists import PHOTO_PRODUCTS
 from orders.models import Order
 from orders.statuses import AssignmentStatus, OrderStatus
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from crm_sync.jobs.due import Claim, Row
 from crm_sync.platform.client import Client
 from crm_sync.workers.queues import RowQueue
-from orders.materials import announced, download, files, wanted
+from orders.materials import announced, download, expected, files, wanted
 from orders.mirror import refresh, rows, updates, user_list
 from orders.models import (
     Assignment,
@@ -43,8 +43,13 @@ def _wanted_files() -> QuerySet[MaterialFile]:
 
 def _read(claim: Claim[Order], client: Client) -> dict[str, Any]:
     columns = refresh.read(claim, client)
-    if columns["due_at"] is None:  # the last read: what is announced by now is all
-        announced.expect(Order.objects.get(pk=claim.row.pk), now=timezone.now())
+    expected.after_read(claim.row.pk, is_last=columns["due_at"] is None, now=timezone.now())
+    return columns
+
+
+def _read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]:
+    columns = refresh.read_assignment(claim, client)
+    expected.delivered(Assignment.objects.filter(pk=claim.row.pk), now=timezone.now())
     return columns
 
 
@@ -63,7 +68,7 @@ ORDERS = RowQueue(
 ASSIGNMENTS = RowQueue(
     name=rows.ASSIGNMENTS,
     rows=lambda now: _may_be_read(Assignment.objects.all(), now),
-    work=poller.one_by_one(refresh.read_assignment, may_read=_pay),
+    work=poller.one_by_one(_read_assignment, may_read=_pay),
     reason="problem",
 )
 MATERIALS = RowQueue(

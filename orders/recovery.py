@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from crm_sync.hooks.recovery import Counts, Recovery
 from crm_sync.jobs.due import RELEASED
+from orders.materials import expected
 from orders.mirror import refresh, user_list
 from orders.models import Order, Placement, UserList
 from orders.models import PlacementState as State
@@ -17,6 +18,12 @@ from orders.statuses import ORDER_TERMINAL
 WHY = "A backup was restored: the order may have been sent after the backup was made."
 
 
+def after_gap(workspace_id: int, now: datetime) -> int:
+    """Make due what a gap may have hidden (I21); return how many open orders are read."""
+    expected.marketing_after_gap(workspace_id, now)
+    return refresh.read_all_open(workspace_id, now)
+
+
 def begin(workspace_id: int, now: datetime) -> Counts:
     """Make open orders and the users due; a placement that was about to be sent is uncertain."""
     mine = Placement.objects.filter(workspace_id=workspace_id)
@@ -25,7 +32,7 @@ def begin(workspace_id: int, now: datetime) -> Counts:
     for placement in placements:
         settlement.uncertain(placement, WHY)
     mine.filter(pk__in=[one.pk for one in placements]).update(due_at=None, **RELEASED)
-    asked = refresh.read_all_open(workspace_id, now)
+    asked = after_gap(workspace_id, now)
     user_list.ask(workspace_id, now)
     return {"orders to be read": asked, "placements now uncertain": len(placements)}
 

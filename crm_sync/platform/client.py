@@ -125,10 +125,13 @@ class Client:
     def get_materials(
         self, order_id: str, assignment_id: str, *, product: str, **query: str
     ) -> list[Document]:
-        """List the materials of a product; `visualQuality` HD or WEB, `modifiedSince` (A38)."""
+        """List the materials of a product; `visualQuality` HD or WEB, `modifiedSince` (A38).
+
+        Also 204, null and {} say that there are none yet; so for the other two lists of materials.
+        """
         path = f"/v1/orders/{_segment(order_id)}/assignments/{_segment(assignment_id)}/materials"
         answer = self._request("GET", path, params={"product": product, **query})
-        return lists.items(answer.document, "materials")
+        return lists.items_or_none(answer.document, "materials")
 
     def get_ready_materials(
         self, order_id: str, assignment_id: str, *, product: str, visual_type: str
@@ -136,12 +139,12 @@ class Client:
         """List the materials that a VISUALS_READY event announced (§4.5)."""
         path = f"/materials/{_segment(order_id)}/{_segment(assignment_id)}"
         query = {"product": product, "visualType": visual_type}
-        return lists.items(self._request("GET", path, params=query).document, "materials")
+        return lists.items_or_none(self._request("GET", path, params=query).document, "materials")
 
     def get_marketing_materials(self, property_id: str) -> list[Document]:
         """List the generated marketing materials of a property (A40)."""
         path = f"/v1/real-estate-properties/{_segment(property_id)}/marketing-materials"
-        return lists.items(self._request("GET", path).document, "marketingMaterials")
+        return lists.items_or_none(self._request("GET", path).document, "marketingMaterials")
 
     # --- properties and users, §4.6 ---
     def create_property(self, body: Body) -> Answer:

@@ -62,6 +62,17 @@ def with_ids(value: Any) -> Any:
     return [{"id": one} if plain(one) and type(one) is not bool else one for one in value]
 
 
+def items_or_none(document: Any, name: str) -> list[Document]:
+    """Return the list under `name`; also 204, null and {} say that nothing is listed.
+
+    Only for lists that may be empty, and of which an empty one says nothing for good.
+
+    Raises:
+        TransientError: there is something else than a list.
+    """
+    return [] if document in (None, {}) else items(document, name)
+
+
 def documents(value: Any) -> list[Document]:
     """Return the JSON objects of a list.
 

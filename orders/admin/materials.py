@@ -21,8 +21,8 @@ from orders.admin.file_view import file_address
 from orders.materials import delivered, gallery
 from orders.materials.delivered import LIGHT
 from orders.materials.file_types import PICTURES
-from orders.materials.files import PHOTO_PRODUCTS
 from orders.materials.gallery import QUALITIES, Group, Item
+from orders.materials.lists import PHOTO_PRODUCTS
 from orders.models import Material, MaterialFile, MaterialSet, Order
 from properties.models import Property
 

@@ -29,6 +29,7 @@ from orders.admin.materials import materials_page
 from orders.admin.page import page
 from orders.admin.start import StartsOrders
 from orders.lists import note_look
+from orders.materials import expected
 from orders.mirror import updates
 from orders.models import Assignment, Order, StatusChange
 from orders.reads import poller
@@ -126,11 +127,12 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
 
     @action(description="Read again", permissions=["act"])
     def read_again(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
-        """Make the orders due for a read from the platform now (POST only)."""
+        """Make the orders and their materials due for a read from the platform (POST only)."""
         chosen, now = queryset.order_by(), timezone.now()
         for workspace_id in chosen.values_list("workspace_id", flat=True).distinct():
             mine = chosen.filter(workspace_id=workspace_id)
             poller.ask(mine, updates.QUEUE, workspace_id, now=now)
+        expected.read_again(Order.objects.filter(pk__in=chosen.values("pk")), now=now)
         self.note(request, chosen, "Asked for a read from the platform.")
         say_when(request, Order.objects.filter(pk__in=chosen.values("pk")), now=now)
 

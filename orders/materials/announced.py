@@ -6,10 +6,10 @@ from django.db.models import Q
 
 from orders.models import Assignment, MaterialSet, Order
 from orders.reads import poller
-from orders.statuses import AssignmentStatus
 from properties.models import Property
 
 QUEUE = "materials"
+ANEW = {"attempts": 0, "empty_reads": 0}  # of a set whose list is asked for again
 
 
 def announce_visuals(
@@ -52,7 +52,7 @@ def announce_visuals(
 def _name_unannounced(
     assignment: Assignment, *, product: str, visual_type: str, at: datetime
 ) -> bool:
-    """Make the set that was fetched unannounced (`expect`) the one that is announced now.
+    """Make the set that was fetched unannounced (`expected`) the one that is announced now.
 
     Returns:
         True when there was one. It is to be fetched anew: what it holds of other visual types goes
@@ -61,8 +61,8 @@ def _name_unannounced(
     mine = MaterialSet.objects.filter(assignment=assignment, product=product)
     if not visual_type or mine.filter(visual_type=visual_type).exists():
         return False
-    columns = {"visual_type": visual_type, "ready_at": at, "fetched_at": None, "due_at": at}
-    return mine.filter(visual_type="").update(**columns, attempts=0) == 1
+    columns = {"visual_type": visual_type, "ready_at": at, "due_at": at}
+    return mine.filter(visual_type="").update(**columns, **ANEW) == 1
 
 
 def announce_marketing(
@@ -95,24 +95,6 @@ def announce_marketing(
     return _announce(ready, is_first=is_first, at=at, now=now, platform_now=platform_now)
 
 
-def expect(order: Order, *, now: datetime) -> None:
-    """Make due what must be ready although nobody announced it: its event fell into a gap (I21).
-
-    A delivered assignment has materials for each of its products.
-    """
-    for assignment in order.assignments.filter(status=AssignmentStatus.DELIVERED):
-        announced = set(assignment.material_sets.values_list("product", flat=True))
-        for product in sorted(set(assignment.products) - announced):
-            announce_visuals(
-                order,
-                assignment,
-                product=product,
-                visual_type="",
-                at=assignment.status_at,
-                now=now,
-            )
-
-
 def _announce(
     ready: MaterialSet,
     *,
@@ -131,7 +113,7 @@ def _announce(
     older = Q(ready_at__lt=at)
     if platform_now is not None:
         older |= Q(ready_at__gt=max(at, platform_now))
-    if not is_first and row.filter(older).update(ready_at=at, attempts=0) != 1:
+    if not is_first and row.filter(older).update(ready_at=at, **ANEW) != 1:
         return False
     poller.ask(row, QUEUE, ready.workspace_id, now=now)
     return True

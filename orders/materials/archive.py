@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.core.files.storage import Storage
 
-from orders.materials.files import PHOTO_PRODUCTS
 from orders.materials.gallery import QUALITIES
+from orders.materials.lists import PHOTO_PRODUCTS
 from orders.materials.names import cut, file_name, plain
 from orders.models import Material, MaterialFile
 

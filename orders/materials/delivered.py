@@ -6,7 +6,7 @@ from django.db.models import OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
 from orders.materials.file_types import PICTURES
-from orders.materials.files import PHOTO_PRODUCTS
+from orders.materials.lists import PHOTO_PRODUCTS
 from orders.models import MaterialFile, MaterialSet, Order
 from properties.models import Property
 
@@ -16,8 +16,17 @@ NEWEST = 40  # sets of a property; the page of each order has all of its own
 
 def of_order(order: Order) -> list[MaterialSet]:
     """Return what was delivered of an order in the order of its delivery, with materials."""
-    sets = order.material_sets.select_related("order").prefetch_related("materials__files")
-    return list(sets.order_by("ready_at", "pk"))
+    return shown(Q(order=order))
+
+
+def shown(which: Q) -> list[MaterialSet]:
+    """Return sets in the order of their delivery, with materials.
+
+    What nobody announced and nothing came of is no news.
+    """
+    is_nothing = Q(assignment=None, target_platform="", problem="", materials=None)
+    sets = MaterialSet.objects.filter(which).exclude(is_nothing).select_related("order")
+    return list(sets.prefetch_related("materials__files").order_by("ready_at", "pk"))
 
 
 def of_property(row: Property) -> list[MaterialSet]:
@@ -28,15 +37,24 @@ def of_property(row: Property) -> list[MaterialSet]:
 
 
 def marketing_of_property(row: Property) -> list[MaterialSet]:
-    """Return the sets of a property by target platform, each with its materials.
+    """Return the sets of a property by target platform, each with its materials."""
+    return sorted(shown(is_generated_for(row)), key=lambda one: one.target_platform)
+
+
+def is_generated_for(row: Property) -> Q:
+    """Return which sets hold what was generated for a property.
 
     By its platform id too: a set may have been announced before we knew the property.
     """
-    is_its = Q(real_estate_property=row)
-    if row.platform_id is not None:
-        is_its |= Q(workspace=row.workspace_id, property_platform_id=row.platform_id)
-    sets = MaterialSet.objects.filter(is_its, assignment=None).select_related("order")
-    return list(sets.prefetch_related("materials__files").order_by("target_platform", "pk"))
+    is_its = Q(real_estate_property=row, assignment=None)
+    known = row.platform_id
+    return is_its | is_generated_for_id(row.workspace_id, known) if known else is_its
+
+
+def is_generated_for_id(workspace_id: int, platform_id: str) -> Q:
+    """Return which sets hold what was generated for a property, by its id on the platform."""
+    mine = Q(workspace=workspace_id, property_platform_id=platform_id)
+    return mine & Q(assignment=None)
 
 
 def newest_pictures(keys: Collection[int]) -> dict[int, MaterialFile]:

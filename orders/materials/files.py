@@ -1,13 +1,13 @@
 """What was announced as ready is fetched: the list; `download` gets the files (§4.5, A38, A40)."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Collection, Iterable
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Value
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from crm_sync.jobs.due import Claim, backoff
@@ -15,20 +15,12 @@ from crm_sync.platform.addresses import resolved
 from crm_sync.platform.client import Client
 from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.text import clean
-from orders.materials import outgoing, wanted
+from orders.materials import lists, outgoing, wanted
+from orders.materials.lists import Reading
 from orders.models import Material, MaterialSet
 
-# A39; a product of another name is a photo where its assignment says so.
-PHOTO_PRODUCTS = frozenset(
-    {
-        *("GROUND_PHOTO", "GROUND_PHOTO_PRESTIGE", "DRONE_PHOTO"),
-        *("RESIDENTIAL_STAGING", "COMMERCIAL_STAGING"),
-        *("RESIDENTIAL_RENDERING", "COMMERCIAL_RENDERING"),
-    }
-)
-OVERLAP = timedelta(hours=1)  # what is older than the newest may have been listed after it
 LONGEST = 255  # characters of a key
-MAX_ATTEMPTS = 8  # reads of an announced list that is empty yet
+MOST_EMPTY_READS = 8  # some minutes together: the platform may announce before it lists
 UNIQUE = ("material_set", "platform_id")
 COLUMNS = (
     "product",
@@ -41,110 +33,85 @@ COLUMNS = (
     "thumbnail_url",
     "modified_at",
 )
-
-
-@dataclass(frozen=True)
-class _Listed:
-    """One list of the platform.
-
-    Attributes:
-        visual_type: of the items that do not say theirs.
-        is_of_set: all of its items belong to the set that is fetched, whatever type they say.
-    """
-
-    items: list[dict[str, Any]]
-    visual_type: str
-    is_of_set: bool
+Kept = dict[str, dict[str, Material]]  # by the kind of their set, and by their ids
 
 
 def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
-    """Read the lists of one set and keep what they name; a `poller.Reader`.
+    """Read the lists of one set and keep what each of them names; a `poller.Reader`.
 
-    Beside what was announced that is every visual type of the product. Those of another type come
-    into the set of that type. At most three calls, for which a lease has time (I13).
+    What is of another visual type or target platform comes into the set of that. Until something
+    of its own is listed, the set is read again, a few times (I27).
     """
     ready = claim.row
-    lists = list(_lists(ready, client))  # all of them, before any is written
-    kept: dict[str, dict[str, Material]] = {ready.visual_type: {}}
-    for one in lists:
-        for item in clean(one.items)[0]:
-            material = _material(item, ready, one.visual_type, base_url=client.base_url)
-            if material.platform_id:
-                visual_type = ready.visual_type if one.is_of_set else material.visual_type
-                # By id: one statement cannot write one row twice.
-                kept.setdefault(visual_type, {})[material.platform_id] = material
-    now = timezone.now()
+    reading = lists.read(ready, client, until=claim.until)
+    kept = _kept(reading, ready, base_url=client.base_url)
+    now, is_new = timezone.now(), False
     with transaction.atomic():
-        for visual_type, materials in kept.items():
-            into = _set_of(ready, visual_type, materials.values(), now=now)
-            _keep(into, materials.values(), now=now)
-    if kept[ready.visual_type] or ready.materials.exists():
-        return {"due_at": None, "fetched_at": now}
-    attempts = ready.attempts + 1
+        for kind, materials in kept.items():
+            into = _set_of(ready, kind, materials.values(), now=now)
+            is_own_new = _keep(into, materials.values(), now=now)
+            is_new |= is_own_new and into == ready
+    if reading.failure is not None:
+        raise reading.failure
+    if kind_of(ready) not in kept and _is_announced(ready):
+        return _not_yet(ready, reading, now=now)
+    # A list that brought nothing new is no news for whoever looks at the order.
+    fetched = {"fetched_at": now} if is_new or ready.fetched_at is None else {}
+    return {"due_at": None, "empty_reads": 0, **fetched}
+
+
+def kind_of(ready: MaterialSet) -> str:
+    """Return what tells a set from the others of its product or property."""
+    return ready.visual_type if ready.assignment_id else ready.target_platform
+
+
+def _is_announced(ready: MaterialSet) -> bool:
+    """Tell whether there must be something: by an event, or since it was delivered."""
+    return bool(ready.assignment_id or ready.target_platform)
+
+
+def _not_yet(ready: MaterialSet, reading: Reading, *, now: datetime) -> dict[str, Any]:
+    """Have the list read again later; after some times a person has to look."""
+    reads = ready.empty_reads + 1
+    is_over = reads >= MOST_EMPTY_READS
+    text = f"announced as ready, but the platform lists nothing{'' if is_over else ' yet'}"
     return {
-        "due_at": now + backoff(attempts) if attempts < MAX_ATTEMPTS else None,
-        "attempts": attempts,
-        "problem": "announced as ready, but the platform lists nothing yet",
+        "due_at": None if is_over else now + backoff(reads),
+        "empty_reads": reads,
+        "problem": "; ".join([text, *dict.fromkeys(reading.refusals)]),
     }
 
 
-def _lists(ready: MaterialSet, client: Client) -> Iterator[_Listed]:
-    """Read what the set consists of, what was announced last: there it counts."""
-    if ready.assignment is None or ready.order is None:
-        items = client.get_marketing_materials(ready.property_platform_id)
-        mine = [item for item in items if item.get("targetPlatform") == ready.target_platform]
-        yield _Listed(mine, "", is_of_set=True)
-        return
-    order_id, assignment_id = ready.order.platform_id, ready.assignment.platform_id
-    since = _since(ready)
-    for quality, visual_type in _qualities(ready).items():
-        query = {"visualQuality": quality} if quality else {}
-        items = client.get_materials(
-            order_id, assignment_id, product=ready.product, **query, **since
-        )
-        # Where nobody announced a type, there is one set for all.
-        yield _Listed(items, visual_type, is_of_set=not ready.visual_type)
-    if ready.visual_type:
-        items = client.get_ready_materials(
-            order_id, assignment_id, product=ready.product, visual_type=ready.visual_type
-        )
-        yield _Listed(items, ready.visual_type, is_of_set=True)
-
-
-def _qualities(ready: MaterialSet) -> dict[str, str]:
-    """Return the qualities to ask for, with their visual types (A52); "": none may be named."""
-    kind = ready.assignment.assignment_type if ready.assignment else ""
-    is_photo = ready.product in PHOTO_PRODUCTS or kind == "PHOTO"
-    return {"WEB": "POST_WEB", "HD": "POST"} if is_photo else {"": ready.visual_type}
-
-
-def _since(ready: MaterialSet) -> dict[str, str]:
-    """Ask a second time only for what is newer, by the platform's clock (A38)."""
-    if ready.fetched_at is None:
-        return {}
-    mine = Material.objects.filter(
-        material_set__assignment=ready.assignment_id, material_set__product=ready.product
-    )
-    newest: datetime | None = mine.aggregate(newest=Max("modified_at"))["newest"]
-    if newest is None:
-        return {}
-    since = (newest - OVERLAP).astimezone(UTC).replace(microsecond=0, tzinfo=None)
-    return {"modifiedSince": f"{since.isoformat()}Z"}
+def _kept(reading: Reading, ready: MaterialSet, *, base_url: str) -> Kept:
+    kept: Kept = {}
+    for one in reading.lists:
+        for item in clean(one.items)[0]:
+            material = _material(item, ready, one.kind, base_url=base_url)
+            if not material.platform_id:
+                continue
+            its_own = material.visual_type if ready.assignment_id else material.target_platform
+            kind = kind_of(ready) if one.is_of_set else its_own
+            # By id: one statement cannot write one row twice.
+            kept.setdefault(kind, {})[material.platform_id] = material
+    return kept
 
 
 def _set_of(
-    ready: MaterialSet, visual_type: str, materials: Iterable[Material], *, now: datetime
+    ready: MaterialSet, kind: str, materials: Iterable[Material], *, now: datetime
 ) -> MaterialSet:
-    """Return the set of a visual type; one that nobody announced is there since its first item."""
-    if visual_type == ready.visual_type:
+    """Return the set of a kind; one that nobody announced is there since its first item."""
+    if kind == kind_of(ready):
         return ready
     moments = [one.modified_at for one in materials if one.modified_at]
+    if ready.assignment_id:
+        names = {"product": ready.product, "visual_type": kind}
+    else:
+        names = {"property_platform_id": ready.property_platform_id, "target_platform": kind}
     found, _ = MaterialSet.objects.get_or_create(
+        workspace_id=ready.workspace_id,
         assignment=ready.assignment,
-        product=ready.product,
-        visual_type=visual_type,
+        **names,
         defaults={
-            "workspace_id": ready.workspace_id,
             "order": ready.order,
             "property_platform_id": ready.property_platform_id,
             "real_estate_property_id": ready.real_estate_property_id,
@@ -156,7 +123,8 @@ def _set_of(
     return found
 
 
-def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) -> None:
+def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) -> bool:
+    """Write what a set holds; tell whether a version of it is new."""
     for one in materials:
         one.material_set = into
     before = outgoing.known(into, materials)
@@ -175,18 +143,22 @@ def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) 
         wanted.move(twins, kept)
         twins.delete()
     wanted.want(kept, now=now)
-    outgoing.tell(into, materials, before, now=now)
+    is_new = outgoing.tell(into, materials, before, now=now)
+    # Another set that was given up has its list now; one that is due is read by itself.
+    given_up = MaterialSet.objects.filter(pk=into.pk, due_at=None)
+    fetched_at = now if is_new else Coalesce("fetched_at", Value(now))
+    given_up.update(problem="", empty_reads=0, fetched_at=fetched_at)
+    return is_new
 
 
-def _material(
-    item: dict[str, Any], ready: MaterialSet, visual_type: str, *, base_url: str
-) -> Material:
+def _material(item: dict[str, Any], ready: MaterialSet, kind: str, *, base_url: str) -> Material:
     url = _word(item, "url")
+    visual_type, target = (kind, "") if ready.assignment_id else ("", kind)
     return Material(
         platform_id=_word(item, "id")[:LONGEST] or _key(url, base_url),
         product=(_word(item, "product") or ready.product)[:100],
         visual_type=(_word(item, "visualType") or visual_type)[:100],
-        target_platform=(_word(item, "targetPlatform") or ready.target_platform)[:100],
+        target_platform=(_word(item, "targetPlatform") or target)[:100],
         file_name=_word(item, "fileName"),
         mime_type=_word(item, "mimeType")[:255],
         size=_size(item.get("size")),

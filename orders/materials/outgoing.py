@@ -26,11 +26,16 @@ def tell(
     before: set[tuple[str, datetime | None]],
     *,
     now: datetime,
-) -> None:
-    """Write a message about the new versions, in the transaction that writes them."""
+) -> bool:
+    """Write a message about the new versions, in the transaction that writes them.
+
+    Returns:
+        True when there are any.
+    """
     new = [one.platform_id for one in materials if (one.platform_id, one.modified_at) not in before]
     if new:
         outbox.tell(into.workspace_id, [READY.name], lambda: [_message(into, new, now)], now=now)
+    return bool(new)
 
 
 def _message(into: MaterialSet, ids: list[str], now: datetime) -> Message:

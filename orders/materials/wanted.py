@@ -64,7 +64,7 @@ def roles(material: Material) -> list[Role]:
 
 
 def try_again(files: QuerySet[MaterialFile], *, now: datetime) -> int:
-    """Have the lists of these files read as a whole; `want` then asks for what is not here.
+    """Have the lists of these files read; `want` then asks for what is not here.
 
     Not the files at once: an address that has expired is another in the new list.
 
@@ -75,10 +75,10 @@ def try_again(files: QuerySet[MaterialFile], *, now: datetime) -> int:
 
 
 def ask(sets: QuerySet[MaterialSet], *, now: datetime) -> int:
-    """Make lists due to be read as a whole; return how many."""
+    """Make lists due to be read; return how many."""
     found = list(sets.values_list("pk", "workspace"))
     rows = MaterialSet.objects.filter(pk__in=[pk for pk, _ in found])
-    rows.update(fetched_at=None, attempts=0, due_at=now)
+    rows.update(attempts=0, empty_reads=0, due_at=now)
     doorbell.ring_each(announced.QUEUE, (workspace_id for _, workspace_id in found))
     return len(found)
 

@@ -30,7 +30,17 @@ class MaterialSet(DueModel):
     visual_type = models.CharField(max_length=100, blank=True, default="")
     target_platform = models.CharField(max_length=100, blank=True, default="")
     ready_at = models.DateTimeField(help_text="By the platform's clock")
-    fetched_at = models.DateTimeField(null=True, blank=True)
+    fetched_at = models.DateTimeField(
+        null=True, blank=True, help_text="When its list last brought something new, by our clock"
+    )
+    # Reads since it was asked for that listed nothing of it; failed ones count as attempts.
+    empty_reads = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    was_expected = models.BooleanField(
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text="Its list was asked for since its assignment was delivered",
+    )
     problem = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
 

@@ -142,7 +142,8 @@ def test_a_system_in_which_much_has_happened_adds_up(lived):
     )
     assert parts(found, "properties") == {"in sync": 1, "with a person": 2}
     assert parts(found, "orders") == {"ended": 1}
-    assert parts(found, "materials") == {"fetched": 3}  # photos in HD and WEB, a brochure
+    # Photos in HD and WEB, a brochure, and the list of what was generated.
+    assert parts(found, "materials") == {"fetched": 4}
     assert parts(found, "placements") == {"placed": 1}
     assert parts(found, "users") == {"there": 3}
     assert parts(found, "lists of users") == {"read": 1}

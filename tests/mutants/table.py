@@ -491,10 +491,26 @@ MUTANTS = (
     Mutant(
         "photos are fetched in one quality alone (§4.5)",
         "orders/materials",
-        "_qualities",
+        "_is_photo",
         "ready.product in PHOTO_PRODUCTS or A",
         "False",
         ("tests/orders/test_materials.py",),
+    ),
+    Mutant(
+        "one list that is refused costs all that was announced (I27)",
+        "orders/materials/lists.py",
+        "Reading.take",
+        "(NotFoundError, RejectedError)",
+        "()",
+        ("tests/orders/test_lost_materials.py",),
+    ),
+    Mutant(
+        "what is delivered is not listed once more (I18)",
+        "orders/materials/expected.py",
+        "delivered",
+        "sets.filter(was_expected=True)",
+        "sets",
+        ("tests/orders/test_lost_materials.py",),
     ),
     Mutant(
         "a callback under the name from before is refused (§2.1)",

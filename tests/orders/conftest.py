@@ -140,6 +140,17 @@ def scheduled(place, box, drain_all) -> Order:
     return order
 
 
+@pytest.fixture
+def ended(box, place, drain_all) -> Order:
+    """Return an order that has ended, with a brochure of which no callback told."""
+    order = place("GROUND_PHOTO")
+    box.faults.set({"rules": [{"fault": "LOST", "event": "MARKETING_MATERIALS_READY"}]})
+    box.set_status(order.assignments.get().platform_id, "DELIVERED")
+    box.deliver()
+    drain_all()
+    return order
+
+
 class Wire:
     """Stands between our client and the sandbox: what a test hooks in happens around a call."""
 

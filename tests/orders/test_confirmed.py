@@ -133,7 +133,8 @@ def test_a_forged_announcement_downloads_nothing(workspace, scheduled, folder, d
     said = {"product": "GROUND_PHOTO", "visualType": "POST", "url": "https://evil.example/a.jpg"}
     tell(workspace, "VISUALS_READY", timestamp=wire(now()), **ids, **said)
     drain_all()
-    assert MaterialSet.objects.get().problem.startswith("announced as ready, but")
+    ready = MaterialSet.objects.get(assignment=assignment)
+    assert ready.problem.startswith("announced as ready, but")
     assert (Material.objects.count(), MaterialFile.objects.count()) == (0, 0)
 
 
@@ -175,7 +176,7 @@ def test_an_announcement_that_an_ahead_one_hides_is_fetched(workspace, scheduled
     MaterialSet.objects.update(due_at=None, fetched_at=now())
     real = now()
     tell(workspace, "VISUALS_READY", timestamp=wire(real), **ids, **said)
-    row = MaterialSet.objects.get()
+    row = MaterialSet.objects.get(assignment=assignment)
     assert (row.ready_at, row.due_at is not None) == (real, True)
 
 

@@ -232,7 +232,7 @@ def test_who_may_act_has_the_files_downloaded(order, photo):
     assert acting.get(address).status_code == 405
     assert acting.post(address).status_code == 302
     ready = MaterialSet.objects.get()
-    assert (ready.fetched_at, ready.due_at is None) == (None, False)
+    assert ready.due_at is not None
 
 
 def test_who_may_only_view_has_nothing_downloaded(order, photo, settings):

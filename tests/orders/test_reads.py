@@ -3,12 +3,11 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from crm_sync import registry
-from orders.models import Assignment, Material, MaterialSet, Order, StatusChange
+from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import calls, now, tell, timeline
 
 
@@ -262,51 +261,12 @@ def test_materials_that_are_announced_too_early_are_fetched_later(box, workspace
     drain = registry.queue("materials").drain
     assert drain(workspace.pk, 20.0).counts == {"read": 1}
     ready = MaterialSet.objects.get()
-    assert (ready.attempts, ready.fetched_at) == (1, None)
+    assert (ready.empty_reads, ready.fetched_at) == (1, None)
     assert "lists nothing yet" in ready.problem
     assert ready.due_at > now()
     box.set_status(assignment.platform_id, "DELIVERED")
     MaterialSet.objects.update(due_at=now())
     assert drain(workspace.pk, 20.0).counts == {"read": 1}
     ready.refresh_from_db()
-    assert (ready.due_at, ready.problem, ready.attempts) == (None, "", 0)
+    assert (ready.due_at, ready.problem, ready.empty_reads) == (None, "", 0)
     assert ready.materials.count() == 1
-
-
-def test_materials_that_are_not_there_wait_for_a_person(box, workspace):
-    tell(
-        workspace,
-        "MARKETING_MATERIALS_READY",
-        timestamp=now().isoformat(),
-        propertyId="999",
-        targetPlatform="INSTAGRAM",
-    )
-    MaterialSet.objects.update(attempts=7)  # a 404 may be too early, but not for ever
-    assert registry.queue("materials").drain(workspace.pk, 20.0).counts == {"not there": 1}
-    ready = MaterialSet.objects.get()
-    assert ready.due_at is None
-    assert "999" in ready.problem
-
-
-@pytest.mark.parametrize("is_announced", [True, False])
-def test_materials_whose_announcement_was_lost_are_fetched_with_the_last_read(
-    box, workspace, place, drain_all, is_announced
-):
-    order = place("GROUND_PHOTO")
-    assignment = Assignment.objects.get()
-    if not is_announced:
-        box.faults.set({"rules": [{"fault": "LOST", "event": "VISUALS_READY"}]})
-    box.set_status(assignment.platform_id, "DELIVERED")
-    box.deliver()
-    drain_all()
-    types = {"POST", "POST_WEB"} if is_announced else {""}
-    assert assignment.material_sets.count() == 2 * is_announced
-    with time_machine.travel(now() + timedelta(hours=25), tick=True):
-        drain_all()
-    sets = assignment.material_sets
-    assert set(sets.values_list("visual_type", "due_at", "problem")) == {
-        (visual_type, None, "") for visual_type in types
-    }
-    assert Material.objects.filter(product="GROUND_PHOTO").count() == 2
-    order.refresh_from_db()
-    assert (order.status, order.due_at) == ("COMPLETED", None)

@@ -1,0 +1,130 @@
+"""What there may be although nobody announced it: its event was lost, or fell into a gap (I18)."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+
+from crm_sync.jobs.doorbell import doorbell
+from orders.materials import announced, wanted
+from orders.models import Assignment, MaterialSet, Order
+from orders.statuses import ORDER_TERMINAL, AssignmentStatus
+
+# By workspace and id on the platform → our primary key, where we know it.
+Properties = dict[tuple[int, str], int | None]
+RECENT = timedelta(days=30)  # since its end: how long an order may still bring marketing materials
+
+
+def after_read(order_pk: int, *, is_last: bool, now: datetime) -> None:
+    """Make due what an order must have as it stands after a read, or may have at its end.
+
+    Args:
+        is_last: no other read follows: what was announced in a gap comes now or never.
+    """
+    delivered(Assignment.objects.filter(order=order_pk), again=is_last, now=now)
+    marketing(Order.objects.filter(pk=order_pk, status__in=ORDER_TERMINAL), now=now)
+
+
+def delivered(assignments: QuerySet[Assignment], *, again: bool = False, now: datetime) -> None:
+    """Make due a list of each product of the delivered ones among some assignments.
+
+    It is read once more after the delivery, whatever was announced before: the last announcement
+    may have been lost. A delivered assignment has materials for each of its products.
+
+    Args:
+        again: also where that has happened before.
+    """
+    done = assignments.filter(status=AssignmentStatus.DELIVERED).select_related("order")
+    for assignment in done.order_by("pk"):
+        sets = MaterialSet.objects.filter(assignment=assignment)
+        products = {*assignment.products, *sets.values_list("product", flat=True)}
+        if not again:
+            products -= set(sets.filter(was_expected=True).values_list("product", flat=True))
+        for product in sorted(products):
+            _expect(assignment, product, now=now)
+
+
+def _expect(assignment: Assignment, product: str, *, now: datetime) -> None:
+    mine = MaterialSet.objects.filter(assignment=assignment, product=product)
+    if not wanted.ask(mine, now=now):
+        announced.announce_visuals(
+            assignment.order,
+            assignment,
+            product=product,
+            visual_type="",
+            at=assignment.status_at,
+            now=now,
+        )
+    mine.update(was_expected=True)
+
+
+def marketing(orders: QuerySet[Order], *, now: datetime, a_minute: int | None = None) -> None:
+    """Make due a list of the marketing materials of the properties of some orders.
+
+    Args:
+        a_minute: how many of them at most, the others minute by minute; by default all at once.
+    """
+    named = list(properties(orders).items())
+    size = a_minute or max(1, len(named))
+    for first in range(0, len(named), size):
+        due_at = now + timedelta(minutes=first // size)
+        of_properties(dict(named[first : first + size]), now=now, due_at=due_at)
+
+
+def properties(orders: QuerySet[Order]) -> Properties:
+    """Return the properties of some orders, those of the newest orders first."""
+    columns = ("workspace", "property_platform_id", "real_estate_property")
+    rows = orders.order_by("-created_at", "-pk")
+    named: Properties = {}
+    for *own, known in rows.values_list(*columns, "real_estate_property__platform_id"):
+        workspace_id, told, pk = own
+        if name := told or known:
+            named.setdefault((workspace_id, name), pk)
+    return named
+
+
+def of_properties(named: Properties, *, now: datetime, due_at: datetime | None = None) -> None:
+    """Make due a list of the marketing materials of each of some properties.
+
+    It is a set without a target platform: what it lists comes into the sets of theirs, and nothing
+    is missing where it lists nothing.
+
+    Args:
+        due_at: when; by default now.
+    """
+    due_at = due_at or now
+    rows = [
+        MaterialSet(
+            workspace_id=workspace_id,
+            property_platform_id=name,
+            real_estate_property_id=pk,
+            ready_at=now,
+            created_at=now,
+            due_at=due_at,
+        )
+        for (workspace_id, name), pk in named.items()
+    ]
+    MaterialSet.objects.bulk_create(rows, ignore_conflicts=True)
+    later = MaterialSet.objects.filter(Q(due_at=None) | Q(due_at__gt=due_at), target_platform="")
+    for workspace_id in {workspace_id for workspace_id, _ in named}:
+        names = [name for owner, name in named if owner == workspace_id]
+        mine = later.filter(workspace=workspace_id, assignment=None, property_platform_id__in=names)
+        mine.update(due_at=due_at, **announced.ANEW)
+        doorbell.ring(announced.QUEUE, workspace_id)
+
+
+def marketing_after_gap(workspace_id: int, now: datetime) -> None:
+    """Make due the marketing materials of open orders and of those that ended lately (I21).
+
+    At half the rate of reads, as the orders themselves.
+    """
+    mine = Order.objects.filter(workspace=workspace_id)
+    may_have = mine.filter(~Q(status__in=ORDER_TERMINAL) | Q(status_at__gte=now - RECENT))
+    marketing(may_have, now=now, a_minute=max(1, settings.ORDER_READS_A_MINUTE // 2))
+
+
+def read_again(orders: QuerySet[Order], *, now: datetime) -> None:
+    """Make due all lists of some orders, and those of the marketing materials of their property."""
+    wanted.ask(MaterialSet.objects.filter(order__in=orders.values("pk")), now=now)
+    delivered(Assignment.objects.filter(order__in=orders.values("pk")), again=True, now=now)
+    marketing(orders, now=now)
