@@ -1,20 +1,21 @@
-"""List the marketing materials that the platform generated for a property (§4.5, A40)."""
+"""Read now what the platform generated for a property, and list it (§4.5, A40)."""
 
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.db.models import Q
+from django.utils import timezone
 
-from crm_sync.management.base import USAGE, SyncCommand
-from orders.materials import delivered
-from orders.models import MaterialSet
+from crm_sync.management.base import USAGE
+from orders.management.materials import MaterialCommand
+from orders.materials import delivered, expected
 from properties.models import Property
 
 
-class Command(SyncCommand):
-    """Exit codes: 0 listed, also where there are none; 2 no such workspace or property."""
+class Command(MaterialCommand):
+    """Exit codes: those of `MaterialCommand`; 2 no such workspace or property."""
 
-    help = "List what the platform generated for a property: brochures, posts."
+    help = "Read what the platform generated for a property, brochures and posts, and list it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -29,31 +30,6 @@ class Command(SyncCommand):
             self.fail(f"no property {name!r} is known in workspace {workspace.slug}", USAGE)
         # A reference of one may be the id of another: the reference counts.
         row = min(rows, key=lambda one: one.object_reference_id != name)
-        found = [_document(one) for one in delivered.marketing_of_property(row)]
-        lines = [
-            f"{one['targetPlatform']}  {material['fileName']}  {material['url']}"
-            for one in found
-            for material in one["materials"]
-        ]
-        lines += [f"{one['targetPlatform']}  {one['problem']}" for one in found if one["problem"]]
-        self.emit(
-            {"property": name, "sets": found}, lines or ["none so far"], as_json=options["json"]
-        )
-
-
-def _document(one: MaterialSet) -> dict[str, Any]:
-    return {
-        "targetPlatform": one.target_platform,
-        "readyAt": one.ready_at.isoformat(),
-        "fetchedAt": one.fetched_at.isoformat() if one.fetched_at else None,
-        "problem": one.problem,
-        "materials": [
-            {
-                "id": material.platform_id,
-                "fileName": material.file_name,
-                "mimeType": material.mime_type,
-                "url": material.url,
-            }
-            for material in one.materials.all()
-        ],
-    }
+        if row.platform_id:
+            expected.of_properties({(workspace.pk, row.platform_id): row.pk}, now=timezone.now())
+        self.read_and_emit("property", name, delivered.is_generated_for(row), options)
