@@ -1,69 +1,139 @@
-"""Pure: what the body of a refusal says, and which fields it names (A4)."""
+"""Pure: what the body of a refusal says, and which fields it names (A4).
 
+The interface shows no such body, so the forms of common frameworks are all understood.
+"""
+
+import html
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from crm_sync.platform.errors import FieldError
 from crm_sync.platform.redaction import Redactor
-from crm_sync.text import clean
+from crm_sync.text import clean, plain
 
 WORDS = ("message", "error", "detail")  # what an error says for people
 FIELD = ("field", "attr", "path", "property")  # how it names one field
+# How an item of a list does: Symfony, FluentValidation, RFC 7807, FastAPI, RFC 9457, JSON:API.
+ITEM_FIELD = (*FIELD, "propertyPath", "propertyName", "name", "loc", "pointer", "source")
+ITEM_WORDS = (
+    *("message", "defaultMessage", "errorMessage"),
+    *("detail", "reason", "msg", "description", "title"),
+)
+# Where a body has such items; written without hyphens and capitals.
+LISTS = {
+    *("errors", "violations", "fielderrors", "fieldviolations", "invalidparams"),
+    *("details", "detail", "message"),
+}
 # In a body with one of these, the others are no names of fields either.
 PARTS = {*WORDS, *FIELD, "errors", "status", "code", "type", "timestamp"}
+# What a path begins with that names no part of a property.
+ENVELOPES = ("#", "$", "", "body", "data", "attributes")
 LONGEST = 500  # characters
+PAGE = 10_000  # characters of a web page that are looked at
+
+_MARKUP = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 Named = tuple[str, str]  # path in wire names, "" for none; and what is wrong with it
 
 
-def read(body: bytes, hide: Redactor) -> tuple[str, tuple[FieldError, ...]]:
+def read(body: bytes, hide: Redactor, *, status: int) -> tuple[str, tuple[FieldError, ...]]:
     """Return what an error body says, in one line of at most 500 characters, and its fields.
 
     Args:
         hide: takes our secrets out of both.
+        status: a web page of 500 or more is of something between us and the platform.
     """
-    document = _object(body)
-    named = list(_named(document))
-    parts = [str(document[name]) for name in WORDS if document.get(name)]
-    parts += [": ".join(filter(None, one)) for one in named]
+    try:
+        document = _object(body)
+        named = list(_named(document))
+    except (ValueError, RecursionError):
+        document, named = {}, []
+    parts = _said(document) + [": ".join(filter(None, one)) for one in named]
     text = "; ".join(dict.fromkeys(parts[:5])) or body.decode("utf-8", "replace")
     if text.lstrip().startswith("<"):
-        text = "a web page, no answer of the platform"
+        text = _words_of(text) if status < 500 else ""
+        text = text or "a web page, no answer of the platform"
     # Cut last: half a secret is one that nobody would know again.
     words = hide.text(clean(" ".join(text.split()))[0])[:LONGEST]
     fields = (FieldError(*(hide.text(clean(part)[0]) for part in one)) for one in named)
     return words, tuple(fields)
 
 
+def _words_of(page: str) -> str:
+    return html.unescape(_MARKUP.sub(" ", page[:PAGE])).strip()
+
+
 def _object(body: bytes) -> dict[str, Any]:
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
+    """Return the object of a body, with what it wraps in `error`; {} where it is none."""
+    document = json.loads(body)
+    if not isinstance(document, dict):
         return {}
-    return document if isinstance(document, dict) else {}
+    inner = document.get("error")
+    if isinstance(inner, dict):
+        del document["error"]
+        document |= inner
+    return document
+
+
+def _said(document: dict[str, Any]) -> list[str]:
+    found = [text for name in WORDS if (text := _text(document.get(name)))]
+    title = _text(document.get("title")) if "status" in document else ""  # RFC 7807
+    return found or ([title] if title else [])
+
+
+def _text(value: Any) -> str:
+    """Return a text as it is, and several as one; "" for all that is none."""
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(plain, value)))
+    return plain(value) if value else ""
 
 
 def _named(document: dict[str, Any]) -> Iterator[Named]:
-    """Find the fields in a list or an object `errors`, in the body itself, or as its names."""
-    errors = document.get("errors")
-    if isinstance(errors, list) and errors:
-        yield from (one for item in errors if (one := _item(item)))
-    elif isinstance(errors, dict) and errors:
-        yield from _by_names("", errors)
-    elif field := _field(document):
-        yield field, str(next((document[name] for name in WORDS if document.get(name)), "refused"))
-    elif not PARTS & document.keys():
+    """Find the fields in a list or an object such as `errors`, in the body, or as its names."""
+    lists = [value for name, value in document.items() if _is_list(name, value)]
+    for value in lists:
+        yield from _items(value) if isinstance(value, list) else _by_names("", value)
+    if field := _field(document):
+        yield field, next(iter(_said(document)), "refused")
+    elif not lists and not PARTS & document.keys():
         yield from _by_names("", document)
 
 
-def _item(item: Any) -> Named | None:
-    if isinstance(item, str):
-        return "", item
-    if not isinstance(item, dict):
-        return None
-    path = next((item[name] for name in FIELD if item.get(name)), "")
-    return str(path), str(item.get("message") or "refused")
+def _is_list(name: str, value: Any) -> bool:
+    if name in WORDS and _text(value):
+        return False
+    is_named_so = re.sub("[-_]", "", name).lower() in LISTS
+    return is_named_so and isinstance(value, list | dict) and bool(value)
+
+
+def _items(items: list[Any]) -> Iterator[Named]:
+    for item in items:
+        if isinstance(item, str):
+            yield "", item
+        elif isinstance(item, dict) and any(_is_list(*one) for one in item.items()):
+            yield from _named(item)
+        elif isinstance(item, dict):
+            path = next((_path(item[name]) for name in ITEM_FIELD if item.get(name)), "")
+            said = [_text(item.get(name)) for name in ITEM_WORDS]
+            rules = item.get("constraints")  # class-validator: the rule that is broken, and a text
+            said += [_text(list(rules.values()))] if isinstance(rules, dict) else []
+            yield path, next(filter(None, said), "refused")
+
+
+def _path(name: Any) -> str:
+    """Return a path in wire names: `/data/attributes/photos/0/title` is `photos[0].title`."""
+    if isinstance(name, dict):  # JSON:API
+        name = name.get("pointer") or name.get("parameter")
+    if isinstance(name, list):  # FastAPI
+        parts = [plain(one) for one in name]
+    else:
+        parts = re.split(r"/" if str(name)[:1] in "/#" else r"\.", _text(name))
+    while parts and parts[0] in ENVELOPES:
+        del parts[0]
+    path = "".join(f"[{one}]" if one.isdecimal() else f".{one}" for one in parts)
+    return path.replace("~1", "/").replace("~0", "~").removeprefix(".")
 
 
 def _field(document: dict[str, Any]) -> str:

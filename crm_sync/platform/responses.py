@@ -78,7 +78,7 @@ def read_answer(
         document = _document(call, status, body, hide)
         location = headers.get("Location", "")
         return Answer(status, document, as_of, clock, is_clean(body), location)
-    words, fields = error_body.read(body, hide)
+    words, fields = error_body.read(body, hide, status=status)
     message = f"{call}: {status} {words}".rstrip()
     if status in (401, 403):
         raise AuthError(message, expired=status == 401)

@@ -1,6 +1,7 @@
 """A raw HTTP answer becomes a value, or the error that says what to do (A4, A5, A8, I29)."""
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -142,6 +143,149 @@ def test_fields_may_be_the_names_of_an_object_with_their_messages(body):
 )
 def test_the_parts_of_an_error_body_are_no_fields(body):
     assert refusal(400, body).fields == ()
+
+
+# As Spring, JHipster, RFC 7807, RFC 9457, JSON:API, Symfony, FluentValidation, FastAPI, NestJS and
+# Google write that a field is wrong.
+FRAMEWORKS = {
+    "Spring": {
+        "timestamp": "t",
+        "status": 400,
+        "error": "Bad Request",
+        "message": "Validation failed for object='property'. Error count: 1",
+        "errors": [
+            {
+                "codes": ["Max.property.prices.rent", "Max"],
+                "objectName": "property",
+                "field": "prices.rent.gross",
+                "rejectedValue": 1,
+                "defaultMessage": "too high",
+                "code": "Max",
+            }
+        ],
+        "path": "/v1/real-estate-properties",
+    },
+    "JHipster": {
+        "type": "about:blank",
+        "title": "Method argument not valid",
+        "status": 400,
+        "message": "error.validation",
+        "fieldErrors": [
+            {"objectName": "property", "field": "prices.rent.gross", "message": "too high"}
+        ],
+    },
+    "fieldErrors of names": {"fieldErrors": {"prices.rent.gross": ["too high"]}},
+    "RFC 7807": {
+        "type": "https://example.net/validation-error",
+        "title": "Your request parameters didn't validate.",
+        "invalid-params": [{"name": "prices.rent.gross", "reason": "too high"}],
+    },
+    "RFC 9457": {
+        "type": "https://example.net/validation-error",
+        "title": "Your request is not valid.",
+        "errors": [{"detail": "too high", "pointer": "#/prices/rent/gross"}],
+    },
+    "JSON:API": {
+        "errors": [
+            {
+                "status": "422",
+                "source": {"pointer": "/data/attributes/prices/rent/gross"},
+                "title": "Invalid Attribute",
+                "detail": "too high",
+            }
+        ]
+    },
+    "Symfony": {
+        "type": "https://symfony.com/errors/validation",
+        "title": "Validation Failed",
+        "detail": "prices.rent.gross: too high",
+        "violations": [
+            {"propertyPath": "prices.rent.gross", "title": "too high", "parameters": {}}
+        ],
+    },
+    "FluentValidation": {
+        "errors": [{"propertyName": "prices.rent.gross", "errorMessage": "too high"}],
+    },
+    "FastAPI": {
+        "detail": [
+            {"loc": ["body", "prices", "rent", "gross"], "msg": "too high", "type": "value_error"}
+        ]
+    },
+    "class-validator": {
+        "statusCode": 400,
+        "message": [{"property": "prices.rent.gross", "constraints": {"max": "too high"}}],
+        "error": "Bad Request",
+    },
+    "Google": {
+        "error": {
+            "code": 400,
+            "message": "Request contains an invalid argument.",
+            "status": "INVALID_ARGUMENT",
+            "details": [
+                {
+                    "@type": "type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations": [{"field": "prices.rent.gross", "description": "too high"}],
+                }
+            ],
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("body", FRAMEWORKS.values(), ids=FRAMEWORKS)
+def test_the_error_bodies_of_common_frameworks_name_their_field(body):
+    error = refusal(400, body)
+    assert error.fields == (FieldError("prices.rent.gross", "too high"),)
+    assert "too high" in error.words
+    # No text of Python or JSON, which nobody could read.
+    assert not set("{}[]") & set(error.words)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("/data/attributes/videoLinks/1/url", "videoLinks[1].url"),
+        ("#/videoLinks/1/url", "videoLinks[1].url"),
+        ("$.videoLinks[1].url", "videoLinks[1].url"),
+        (["body", "videoLinks", 1, "url"], "videoLinks[1].url"),
+        ("/data", ""),
+        ([], ""),
+        (7, "[7]"),
+        ({"parameter": "page"}, "page"),
+    ],
+)
+def test_the_path_of_a_field_is_written_as_ours(name, path):
+    error = refusal(400, {"errors": [{"source": name, "detail": "no"}]})
+    assert error.fields == (FieldError(path, "no"),)
+
+
+@pytest.mark.parametrize("depth", [100, 450, 900])
+def test_a_body_however_deep_is_a_refusal(depth):
+    body = b'{"errors": [' * depth + b"{}" + b"]}" * depth
+    assert type(refusal(400, body)) is RejectedError
+
+
+def test_several_messages_are_one_text():
+    body = {"statusCode": 400, "message": ["title is long", "floor is odd"], "error": "Bad Request"}
+    assert refusal(400, body).words == "title is long; floor is odd; Bad Request"
+
+
+def test_a_refusal_in_html_keeps_its_words():
+    page = (
+        b"<!DOCTYPE html><html><head><title>Error</title><style>p { color: red }</style></head>"
+        b"<body><!-- x --><h1>Bad Request</h1>\n<p>The <b>title</b> is too long &amp; odd.</p>"
+        b"<script>let a = '<p>'</script></body></html>"
+    )
+    error = refusal(400, page)
+    assert error.words == "Error Bad Request The title is too long & odd."
+    assert error.fields == ()
+    assert refusal(400, b"<html></html>").words == "a web page, no answer of the platform"
+
+
+def test_a_large_page_is_read_in_no_time():
+    began = time.monotonic()
+    refusal(400, b"<script" * 500_000)
+    assert time.monotonic() - began < 2
 
 
 def test_a_refusal_keeps_what_the_platform_said_apart_from_our_call():
