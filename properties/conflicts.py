@@ -10,14 +10,15 @@ from django.db import transaction
 
 from crm_sync.jobs.doorbell import doorbell
 from properties import merge
-from properties.catalog import Fault, new_faults
+from properties.catalog import Fault, equal, new_faults
 from properties.difference import planned
-from properties.editing import QUEUE, Invalid, edit
+from properties.editing import QUEUE, Invalid, edit, without_theirs
 from properties.members import Member, Steps, differing, from_both
 from properties.merge import Document
 from properties.models import Conflict, Property
 from properties.models.change import Origin
 from properties.models.property import without_problems
+from properties.unsayable import without_unknown
 
 Decision = Conflict.Decision
 
@@ -30,6 +31,11 @@ class Answer:
     decision: Decision
     value: Any
 
+    @property
+    def changes_ours(self) -> bool:
+        """Whether another value than ours stands then."""
+        return not equal(self.conflict.path, self.value, self.conflict.ours)
+
 
 def members(conflict: Conflict) -> list[Member]:
     """Return the members in which both sides differ; each can be decided by itself."""
@@ -38,8 +44,10 @@ def members(conflict: Conflict) -> list[Member]:
 
 
 def of_side(conflict: Conflict, side: Decision) -> Answer:
-    """Answer with the whole value of one side."""
-    return Answer(conflict, side, conflict.ours if side == Decision.OURS else conflict.theirs)
+    """Answer with the whole value of one side; ours as far as it can be sent."""
+    if side == Decision.THEIRS:
+        return Answer(conflict, side, conflict.theirs)
+    return Answer(conflict, side, without_unknown(conflict.path, conflict.ours))
 
 
 def of_members(conflict: Conflict, taken: Collection[Steps]) -> Answer:
@@ -67,8 +75,11 @@ class NextCall:
 def next_call(row: Property, answers: Collection[Answer]) -> NextCall:
     """Return what the next push of a property sends after these answers; nothing is changed."""
     before = merge.leaves(row.desired)
-    edits = {one.conflict.path: one.value for one in answers if one.decision != Decision.OURS}
-    faults = {path: new_faults(path, value, before.get(path)) for path, value in edits.items()}
+    edits = {one.conflict.path: one.value for one in answers if one.changes_ours}
+    faults = {
+        path: without_theirs(row, new_faults(path, value, before.get(path)))
+        for path, value in edits.items()
+    }
     taken = {path: value for path, value in edits.items() if not faults[path]}
     settled = {one.conflict.path for one in answers} - (edits.keys() - taken.keys())
     after = Property(
@@ -133,7 +144,7 @@ def _decide(answer: Answer, *, actor: AbstractBaseUser, now: datetime) -> None:
     fresh = Conflict.objects.get(pk=seen.pk)  # ours until the commit: nobody else can change it
     if not merge.same_json([fresh.ours, fresh.theirs], [seen.ours, seen.theirs]):
         raise _Late
-    if answer.decision == Decision.OURS:
+    if not answer.changes_ours:
         _send_ours(seen, now=now)
         return
     # An edit like any other, so it can be undone by one.

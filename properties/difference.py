@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 from properties import merge
-from properties.catalog import equal, find, leaf_of, sendable
+from properties.catalog import UNSENDABLE, equal, find, holds_unknown, leaf_of, sendable
 from properties.merge import Leaves, Patch
 from properties.models import Property
 
@@ -35,8 +36,15 @@ def smallest_patch(
         inflight=inflight,
         blocked=row.blocked if blocked is None else blocked,
         equal=equal,
-        sendable=sendable,
+        sendable=partial(_sendable, row),
     )
+
+
+def _sendable(row: Property, path: str, value: Any) -> Any:
+    """Return what may be sent; nothing that drops an UNKNOWN of both sides, which erases it."""
+    if holds_unknown(path, value) and holds_unknown(path, merge.leaves(row.observed).get(path)):
+        return UNSENDABLE
+    return sendable(path, value)
 
 
 def refused_leaf(path: str, row: Property) -> str:
@@ -68,16 +76,27 @@ def reads_back_different(row: Property, sent: Leaves, wanted: Leaves) -> dict[st
     """
     observed, desired = merge.leaves(row.observed), merge.leaves(row.desired)
     return {
-        path: f"The platform took {short(value)} and reads back {short(observed.get(path))}"
+        path: _taken(path, value, observed.get(path))
         for path, value in sent.items()
         if equal(path, desired.get(path), wanted.get(path))
         and not equal(path, observed.get(path), desired.get(path))
     }
 
 
+def _taken(path: str, sent: Any, there: Any) -> str:
+    if equal(path, sent, there):
+        return f"UNKNOWN cannot be sent, so the platform holds {short(there)} without it"
+    return f"The platform took {short(sent)} and reads back {short(there)}"
+
+
 def cannot_say(row: Property, path: str) -> str:
     """Say what the platform keeps at a leaf that no PATCH can clear or say (A12)."""
     kept = merge.leaves(row.observed).get(path)
+    if holds_unknown(path, kept):
+        return (
+            f"The platform keeps {short(kept)}, since no PATCH can hold UNKNOWN:"
+            " take it out to send the rest, which erases that value there"
+        )
     return (
         f"The platform keeps {short(kept)}, since no PATCH can clear a value:"
         " enter one, or clear it on the platform"

@@ -7,7 +7,7 @@ other.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -18,12 +18,23 @@ from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.text import clean
-from properties import history, merge
-from properties.catalog import UNKNOWN_NAMES, Fault, equal, misplaced, new_faults, within_limit
+from properties import history, merge, unsayable
+from properties.catalog import (
+    UNKNOWN_NAMES,
+    Fault,
+    equal,
+    leaf_of,
+    misplaced,
+    new_faults,
+    validate,
+    within_limit,
+)
 from properties.merge import Leaves
 from properties.models import Property
 from properties.models.change import Origin
-from properties.models.property import without_problems
+from properties.models.property import ProblemKind, with_problem, without_problems
+
+ConflictPolicy = Workspace.ConflictPolicy
 
 QUEUE = "properties"
 REFERENCE = "objectReferenceId"
@@ -59,6 +70,9 @@ def edit(
             "prices" is not.
         revision: the only one at which it is to be changed; any where it is None.
 
+    What would erase a value of the platform that no PATCH can hold is kept here and waits for a
+    person (`properties.unsayable`).
+
     Returns:
         the leaves that really changed; empty if the property had all these values already.
 
@@ -74,26 +88,43 @@ def edit(
         before = merge.leaves(property_.desired)
         real = {p: v for p, v in cleaned.items() if not equal(p, v, before.get(p))}
         asked = {p: v for p, v in cleaned.items() if p in real or p not in before}
-        if found := faults(asked, before):
+        if found := without_theirs(property_, faults(asked, before)):
             raise Invalid(found)
         if not real:
             return set()
-        with transaction.atomic():
-            done = Property.objects.filter(pk=property_.pk, revision=property_.revision).update(
-                desired=merge.changed(property_.desired, real),
-                revision=property_.revision + 1,
-                problem=without_problems(property_.problem, set(real)),
-                due_at=now,
-            )
-            if done:
-                history.record(
-                    property_, before, real, origin=origin, actor=actor, note=note, now=now
-                )
-                history.close_conflicts(property_, real, origin=origin, actor=actor, now=now)
+        by: _By = {"origin": origin, "actor": actor, "now": now}
+        done = _write(property_, before, real, note=note, **by)
         property_.refresh_from_db()
         if done:
             doorbell.ring(QUEUE, property_.workspace_id)
             return set(real)
+
+
+class _By(TypedDict):
+    origin: Origin
+    actor: AbstractBaseUser | None
+    now: datetime
+
+
+def _write(
+    property_: Property, before: Leaves, real: Leaves, *, note: str, **by: Unpack[_By]
+) -> bool:
+    """Write the changes and their traces; False if the row has another revision by now."""
+    asked = unsayable.erasing(property_, real, by_person=by["origin"] == Origin.ADMIN)
+    problem = without_problems(property_.problem, set(real))
+    with transaction.atomic():
+        done = Property.objects.filter(pk=property_.pk, revision=property_.revision).update(
+            desired=merge.changed(property_.desired, real),
+            revision=property_.revision + 1,
+            problem=with_problem(problem, ProblemKind.CONFLICT, unsayable.texts(asked)),
+            due_at=by["now"],
+        )
+        if done:
+            history.record(property_, before, real, note=note, **by)
+            over = real.keys() - {one.path for one in asked}
+            history.close_conflicts(property_, {path: real[path] for path in over}, **by)
+            history.note_conflicts(property_, asked, ConflictPolicy.ASK, now=by["now"])
+    return bool(done)
 
 
 def faults(changes: Leaves, before: Leaves) -> list[Fault]:
@@ -114,6 +145,14 @@ def faults(changes: Leaves, before: Leaves) -> list[Fault]:
         else:
             found += new_faults(path, value, before.get(path))
     return found
+
+
+def without_theirs(property_: Property, found: list[Fault]) -> list[Fault]:
+    """Return the faults that the platform's own values do not have: theirs may be taken (A50)."""
+    theirs = merge.leaves(property_.observed) if found else {}
+    paths = {leaf_of(fault.path) for fault in found} & theirs.keys()
+    known = [fault for path in paths for fault in validate(path, theirs[path])]
+    return [fault for fault in found if fault not in known]
 
 
 def create(

@@ -13,11 +13,12 @@ from crm_sync.admin.ui.cells import moment, page_of
 from properties import conflicts
 from properties.admin.sync_tab import call_text, pretty
 from properties.admin.words import worded
-from properties.catalog import label
+from properties.catalog import holds_unknown, label
 from properties.conflicts import Answer, Decision
 from properties.forms.layout import tab_of
 from properties.members import Member
 from properties.models import Conflict, Property
+from properties.unsayable import NOTE
 
 SIDES = (Decision.OURS, Decision.THEIRS)
 STANDS = {
@@ -103,6 +104,7 @@ def shown(choice: Choice, row: Property, now: datetime) -> dict[str, Any]:
         "path": path,
         "since": moment(conflict.created_at, now),
         "is_changed": choice.is_changed,
+        "note": f"{NOTE}." if holds_unknown(path, conflict.theirs) else "",
         "form": f"{page_of(row)}#{tab}" if tab else "",
         "members": [
             _member(choice, number, member) for number, member in enumerate(choice.members)

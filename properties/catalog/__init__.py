@@ -26,7 +26,7 @@ from properties.catalog.lookup import (
     members,
 )
 from properties.catalog.ranges import range_of
-from properties.catalog.sending import UNKNOWN, sendable
+from properties.catalog.sending import UNKNOWN, holds_unknown, sendable
 from properties.catalog.unknown import UNKNOWN_NAMES, within_limit
 from properties.catalog.validation import Fault, misplaced, new_faults, validate, validate_document
 from properties.merge import MERGED, UNSENDABLE
@@ -48,6 +48,7 @@ __all__ = [
     "children",
     "equal",
     "find",
+    "holds_unknown",
     "is_empty",
     "label",
     "last_label",

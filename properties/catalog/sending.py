@@ -35,6 +35,21 @@ def sendable(path: str, value: object) -> object:
     return [] if field.kind.is_list else {}
 
 
+def holds_unknown(path: str, value: object) -> bool:
+    """Tell whether a list or an object holds an UNKNOWN that cannot be sent (§4.6 rule 4, A13)."""
+    if isinstance(value, dict):
+        return any(_is_unknown(f"{path}.{name}", member) for name, member in value.items())
+    return isinstance(value, list) and any(_is_unknown(f"{path}[]", item) for item in value)
+
+
+def _is_unknown(path: str, value: object) -> bool:
+    if value != UNKNOWN:
+        return holds_unknown(path, value)
+    field = find(path)
+    is_enum = field is not None and field.kind in {Kind.ENUM, Kind.ENUM_LIST}
+    return is_enum and not (field and field.is_characteristic)
+
+
 def _said(field: Field, value: object) -> object:
     """Return a value without what may not travel; UNSENDABLE when nothing is left of it."""
     kind = field.kind

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.text import plain
 from properties import merge
-from properties.catalog import equal, is_empty, sendable
+from properties.catalog import equal, holds_unknown, is_empty, sendable
 from properties.difference import short
 from properties.editing import REFERENCE
 from properties.merge import Clash, Document, Leaves
@@ -50,6 +51,7 @@ def observe(
     now: datetime,
     inflight: Mapping[str, list[Any]],
     sent: Leaves | None = None,
+    took: Mapping[str, Any] = MappingProxyType({}),
 ) -> Observation:
     """Merge what the platform holds with what we want.
 
@@ -58,9 +60,10 @@ def observe(
             leaves, which speaks only of what it holds. Cleaned text.
         policy: which side wins when both changed a field.
         inflight: by leaf, values of ours that may have reached the platform (I2).
+        took: the leaves of a call of ours that was answered before `theirs` was read.
     """
     shown = theirs if sent is None else _completed(row.observed, theirs, sent)
-    worded = _worded_by_them(row.desired, shown)
+    worded = _worded_by_them(row.desired, shown) | _kept_beside(row.desired, shown, took)
     ours = merge.changed(row.desired, worded) if worded else row.desired
     # A person who decides sees what is there now, even if an earlier call of ours has set it.
     asked = row.problem.get(ProblemKind.CONFLICT, {})
@@ -73,6 +76,8 @@ def observe(
     )
     if asked.keys() & {clash.path for clash in merged.clashes}:
         policy = Workspace.ConflictPolicy.ASK  # who was asked decides, also after a newer value
+    if policy == Workspace.ConflictPolicy.CRM_WINS and any(map(_is_erased, merged.clashes)):
+        policy = Workspace.ConflictPolicy.ASK  # no rule erases what no PATCH can hold
     theirs_win = policy == Workspace.ConflictPolicy.PLATFORM_WINS
     lost = {clash.path: clash.theirs for clash in merged.clashes if theirs_win}
     adopted = worded | merged.adopted | lost
@@ -111,6 +116,22 @@ def _worded_by_them(ours: Document, theirs: Document) -> Leaves:
         path: value
         for path, value in merge.leaves(theirs).items()
         if path not in wanted and not is_empty(path, value) and value == sendable(path, None)
+    }
+
+
+def _is_erased(clash: Clash) -> bool:
+    return holds_unknown(clash.path, clash.theirs)
+
+
+def _kept_beside(ours: Document, shown: Document, took: Mapping[str, Any]) -> Leaves:
+    """Return the leaves in which the platform kept an UNKNOWN beside what we sent (A10)."""
+    wanted, theirs = merge.leaves(ours), merge.leaves(shown)
+    return {
+        path: theirs[path]
+        for path, value in took.items()
+        if holds_unknown(path, theirs.get(path))
+        and equal(path, sendable(path, theirs[path]), value)
+        and equal(path, wanted.get(path), value)
     }
 
 

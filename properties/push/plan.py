@@ -212,7 +212,8 @@ def settle(
         it is not sent again and again.
     """
     about = sent.parts if is_answer else None
-    seen = observe(row, document, policy, now=now, inflight=row.inflight, sent=about)
+    took = sent.parts
+    seen = observe(row, document, policy, now=now, inflight=row.inflight, sent=about, took=took)
     columns = dict(seen.columns)
     merged = with_columns(row, columns)
     differs = reads_back_different(merged, sent.parts, sent.wanted)

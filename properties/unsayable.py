@@ -1,0 +1,55 @@
+"""Values of the platform that no PATCH can hold: a person decides before one is erased (I4).
+
+A value that is newer than the API reads as UNKNOWN (A50), and UNKNOWN is refused, also in lists and
+objects (§4.6 rule 4, A13). Those are sent whole. So each change of such a leaf would erase it.
+"""
+
+from typing import Any
+
+from properties import merge
+from properties.catalog import UNSENDABLE, equal, holds_unknown, sendable
+from properties.difference import short
+from properties.merge import Clash, Leaves
+from properties.models import Property
+from properties.models.property import ProblemKind
+
+NOTE = (
+    "The platform holds a value here that this app does not know, and no PATCH can hold it."
+    " If ours is sent, that value is erased there"
+)
+
+
+def erasing(row: Property, changes: Leaves, *, by_person: bool) -> tuple[Clash, ...]:
+    """Return the changes that would erase such a value, as questions about both sides.
+
+    Args:
+        row: as it was read, before the changes.
+        by_person: a person who takes UNKNOWN out has seen it, so they are not asked again.
+    """
+    before, asked = merge.leaves(row.desired), row.problem.get(ProblemKind.CONFLICT, {})
+    found = []
+    for path, ours in changes.items():
+        if not (holds_unknown(path, before.get(path)) or path in asked):
+            continue
+        theirs = merge.leaves(row.observed).get(path)
+        is_decided = by_person and not holds_unknown(path, ours)
+        if holds_unknown(path, theirs) and not is_decided and not equal(path, ours, theirs):
+            found.append(Clash(path, ours=ours, base=theirs, theirs=theirs))
+    return tuple(found)
+
+
+def texts(clashes: tuple[Clash, ...]) -> dict[str, str]:
+    """Return what stands at each leaf until a person has decided."""
+    return {
+        one.path: f"{NOTE}. Ours is {short(one.ours)}, the platform's {short(one.theirs)}."
+        " Decide whose value stands"
+        for one in clashes
+    }
+
+
+def without_unknown(path: str, value: Any) -> Any:
+    """Return a value as it is sent once a person has decided for it; None where nothing is left."""
+    if not holds_unknown(path, value):
+        return value
+    said = sendable(path, value)
+    return None if said is UNSENDABLE else said
