@@ -152,4 +152,34 @@ def test_the_charts_and_what_needs_attention_are_asked_for_once_a_minute(visit, 
     assert (window.foreign, window.errors) == ([], [])
 
 
+def test_the_tiles_move_with_the_page_and_keep_what_is_unfolded_and_focused(visit, stock):  # noqa: F811
+    ReceivedEvent.objects.filter(state="QUARANTINED").delete()
+    window = visit()
+    window.page.clock.install()
+    page = window.log_in()
+    platform = page.get_by_role("region", name="Platform", exact=True)
+    today = platform.get_by_role("link", name="Received today")
+    before = int(today.locator("strong").inner_text())
+    folded = platform.locator("details")
+    folded.locator("summary").click()
+    expect(folded.locator(".cs-tile", has_text="Failed")).to_have_count(2)  # and its attempts
+    today.focus()
+    one = ReceivedEvent.objects.earliest("pk")
+    why = {"state": "FAILED", "effect": "the disk was full", "canonical_digest": ""}
+    ReceivedEvent.objects.filter(pk=one.pk).update(**why)
+    workspace = Workspace.objects.get()
+    Workspace.objects.update(paused_until=now() + timedelta(hours=1))
+    page.clock.run_for(61_000)
+    counted = platform.locator(".cs-tiles").first
+    expect(counted.locator(".cs-tile", has_text="Failed")).to_have_count(1)
+    expect(counted.locator(".cs-tile", has_text="Failed").locator("strong")).to_have_text("1")
+    expect(folded.locator(".cs-tile", has_text="Failed")).to_have_count(1)
+    expect(folded).to_have_attribute("open", "")
+    assert page.evaluate("document.activeElement.textContent").split()[:2] == ["Received", "today"]
+    assert int(today.locator("strong").inner_text()) == before
+    row = page.locator("[data-part=connections] tr", has_text=workspace.slug)
+    expect(row).to_contain_text("Paused")
+    assert (window.foreign, window.errors) == ([], [])
+
+
 FIGURE = "document.querySelector('[data-part=inbox] dl div:last-child dd').textContent"

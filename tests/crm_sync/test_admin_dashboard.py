@@ -56,6 +56,19 @@ def test_tiles_at_zero_fold_away_under_their_names(boss):
     assert "At zero: not understood, refused callbacks, failed attempts" in folded
 
 
+@pytest.mark.parametrize("may", ["all", "crm_sync.view_receivedevent", "orders.view_order"])
+def test_all_that_is_counted_moves_with_the_page(boss, may):
+    make_workspace()
+    client = boss if may == "all" else client_of(may)
+    text = client.get("/admin/").content.decode()
+    assert 'data-follow="/admin/" data-every="60000"' in text
+    assert "crm_sync/follow.js" in text
+    before, _, after = text.partition('data-part="tiles"')
+    assert "cs-tile " in after
+    assert "cs-tile " not in before
+    assert ('data-part="connections"' in text) == (may == "all")
+
+
 def test_every_tile_leads_to_a_page_that_opens(boss):
     make_workspace()
     for _, tiles in boss.get("/admin/").context["groups"]:
