@@ -27,6 +27,7 @@ def renew(person: User, *, only_mine: bool, now: datetime) -> str:
     """
     key = secrets.token_urlsafe(32)
     columns = {"digest": _digest(key), "only_mine": only_mine, "created_at": now}
+    columns["password_digest"] = person.get_session_auth_hash()
     CalendarFeed.objects.update_or_create(person=person, defaults=columns)
     return f"{absolute('calendar_file')}?key={key}"
 
@@ -37,7 +38,9 @@ def revoke(person: User) -> bool:
 
 
 def find(key: str) -> CalendarFeed | None:
-    """Return the feed with this key, None where it has none or its person may not see it (S17).
+    """Return the feed with this key.
+
+    None where there is none, its person may not see it, or has another password since (S17).
 
     What is looked up is the digest of the key: how long that takes says nothing about a key.
     """
@@ -47,7 +50,15 @@ def find(key: str) -> CalendarFeed | None:
         return None
     person = feed.person
     may_see = person.is_staff and person.has_perm("orders.view_order")
-    return feed if may_see else None
+    return feed if may_see and _is_of_the_same_password(feed) else None
+
+
+def _is_of_the_same_password(feed: CalendarFeed) -> bool:
+    now = feed.person.get_session_auth_hash()
+    if not feed.password_digest:  # an earlier version made it: from now on it ends with this one
+        CalendarFeed.objects.filter(pk=feed.pk, password_digest="").update(password_digest=now)
+        return True
+    return constant_time_compare(feed.password_digest, now)
 
 
 def written(feed: CalendarFeed, *, now: datetime) -> bytes:

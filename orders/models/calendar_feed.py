@@ -15,6 +15,8 @@ class CalendarFeed(models.Model):
     )
     digest = models.CharField(max_length=64, unique=True, editable=False)
     only_mine = models.BooleanField(default=False, help_text="Only the orders of this person")
+    # Of the password when it was made: it ends with it. "": an earlier version made it.
+    password_digest = models.CharField(max_length=128, default="", editable=False)
     created_at = models.DateTimeField(help_text="When the address was made, or renewed")
 
     class Meta:

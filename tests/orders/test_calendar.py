@@ -291,6 +291,27 @@ def test_an_operator_takes_an_address_away(main, boss):
 
 
 @pytest.mark.django_db
+def test_an_address_ends_with_the_password_of_its_person(main):
+    address = make_address(client_of(MAY))
+    person = User.objects.get()
+    assert Client().get(address).status_code == 200
+    person.set_password("another-good-password")
+    person.save()
+    assert Client().get(address).status_code == 404
+
+
+@pytest.mark.django_db
+def test_an_address_that_an_earlier_version_made_ends_with_the_next_password(main):
+    address = make_address(client_of(MAY))
+    CalendarFeed.objects.update(password_digest="")
+    assert Client().get(address).status_code == 200
+    person = User.objects.get()
+    person.set_password("another-good-password")
+    person.save()
+    assert Client().get(address).status_code == 404
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("query", ["", "?key=", "?key=wrong", "?key=%00%ff", "?key=a&key=b"])
 def test_no_other_key_opens_it(main, query):
     make_address(client_of(MAY))
