@@ -2,7 +2,7 @@
 
 import functools
 import re
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 from urllib.parse import urljoin, urlsplit
 
 LONGEST = 500  # characters
@@ -10,8 +10,12 @@ _NOWHERE = ("test", "invalid")  # RFC 6761: no name under these leads to a machi
 _NOT_PUBLIC = tuple(
     ip_network(one)
     for one in (
-        # IPv6 that stands for an address of IPv4, which may be of our network: NAT64, 6to4, Teredo.
-        *("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "fec0::/10"),
+        # IPv6 that stands for an address of IPv4, which may be of our network: mapped, translated,
+        # NAT64, 6to4, Teredo; and the relays of 6to4.
+        *("::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16"),
+        *("2001::/32", "::/96", "192.88.99.0/24"),
+        # Site-local, for documentation, and for segment routing (RFC 3879, 9637, 9602).
+        *("fec0::/10", "3fff::/20", "5f00::/16"),
         # A cloud's own network: the metadata of Oracle Cloud are in the first, which RFC 6890
         # reserves; the second is the WireServer of each machine of Azure.
         *("192.0.0.0/24", "168.63.129.16/32"),
@@ -70,7 +74,5 @@ def is_public(ip: str) -> bool:
         ValueError: it is no IP address.
     """
     address = ip_address(ip)
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
     is_outside = not any(address in one for one in _NOT_PUBLIC)
     return is_outside and address.is_global and not address.is_multicast
