@@ -1,6 +1,6 @@
 """The tokens of the API: an operator creates one, sees it once, and revokes it (S5, S17)."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from django import forms
@@ -32,6 +32,8 @@ from crm_sync.admin.ui.scope import note
 from crm_sync.api import tokens
 from crm_sync.models import ApiToken, Workspace
 
+USUAL_LIFE = timedelta(days=365)
+
 
 class TokenForm(forms.Form):
     """For which program a token is, what it may do, and until when."""
@@ -44,8 +46,10 @@ class TokenForm(forms.Form):
     )
     valid_until = forms.DateField(
         required=False,
+        initial=lambda: timezone.localdate() + USUAL_LIFE,
         widget=UnfoldAdminTextInputWidget(attrs={"type": "date"}),
-        help_text="Its last day. Without one it is valid until somebody revokes it.",
+        help_text="Its last day. Without one it is valid until somebody revokes it. It also ends"
+        " when your account is disabled.",
     )
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
@@ -95,7 +99,10 @@ def state(token: ApiToken, now: datetime) -> SafeString:
     """Show whether a program can use it."""
     if token.revoked_at is not None:
         return badge("Revoked")
-    return badge("Valid", "good") if token.is_valid(now) else badge("Expired", "warning")
+    if token.is_valid(now):
+        return badge("Valid", "good")
+    has_maker = token.created_by is None or token.created_by.is_active
+    return badge("Expired" if has_maker else "Account disabled", "warning")
 
 
 def meanings(token: ApiToken) -> list[str]:
@@ -133,7 +140,8 @@ class ApiTokenAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiToken]:
         """Leave the digest where it is."""
-        return super().get_queryset(request).defer("token_digest")
+        rows = super().get_queryset(request).select_related("created_by")
+        return rows.defer("token_digest", "created_by__password")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Operators create them."""

@@ -48,7 +48,8 @@ def find(token: str, *, now: datetime) -> ApiToken | None:
 
     The digest is looked up, so the time of the query reveals nothing about a token.
     """
-    row = ApiToken.objects.filter(token_digest=_digest(token)).first()
+    mine = ApiToken.objects.filter(token_digest=_digest(token))
+    row = mine.select_related("created_by").first()
     if row is None or not row.is_valid(now):
         return None
     if row.last_used_at is None or row.last_used_at < now - PACE:

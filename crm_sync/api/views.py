@@ -6,6 +6,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
@@ -36,6 +37,14 @@ class View(APIView):
     def token(self) -> ApiToken:
         """The token of the call."""
         return cast("ApiToken", self.request.auth)
+
+    def check_permissions(self, request: Request) -> None:
+        """Count the call before it may be refused: who guesses at scopes is counted, too."""
+        super().check_throttles(request)
+        super().check_permissions(request)
+
+    def check_throttles(self, request: Request) -> None:
+        """Do nothing: `check_permissions` has counted the call."""
 
     def get_exception_handler(self) -> Any:
         """Answer every error in one shape."""

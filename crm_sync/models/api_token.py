@@ -36,5 +36,7 @@ class ApiToken(models.Model):
         return f"API: {self.name}"
 
     def is_valid(self, now: datetime) -> bool:
-        """Tell whether a call may use it."""
+        """Tell whether a call may use it: it ends with the account that made it (S17)."""
+        if self.created_by is not None and not self.created_by.is_active:
+            return False
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 import time_machine
 from django.conf import settings as django_settings
+from django.contrib.auth.models import User
 from django.core.cache import caches
 from django.db import connection
 from django.test import Client
@@ -141,6 +142,30 @@ def test_a_token_that_calls_too_often_waits_for_the_next_minute(main, settings):
         other.get(LIST)
         clock.shift(timedelta(seconds=30))
         one.get(LIST)
+
+
+def test_calls_that_lack_a_scope_are_counted_too(main, settings):
+    settings.API_CALLS_A_MINUTE = 2
+    with time_machine.travel("2026-03-01T12:00:30Z", tick=False):
+        one = program(main, scopes=["orders:read"])
+        codes = [one.call("GET", LIST).status_code for _ in range(3)]
+    assert codes == [403, 403, 429]
+
+
+def test_a_token_ends_with_the_account_that_made_it(main, boss):
+    maker = User.objects.create_user("maker")
+    one = program(main, created_by=maker)
+    one.get(LIST)
+    User.objects.filter(pk=maker.pk).update(is_active=False)
+    assert error(one.call("GET", LIST))[0] == 401
+    page = boss.get("/admin/crm_sync/apitoken/").content.decode()
+    assert "Account disabled" in page
+
+
+def test_a_new_token_has_an_end_unless_somebody_takes_it_out(boss):
+    page = boss.get("/admin/crm_sync/apitoken/add/").content.decode()
+    in_a_year = timezone.localdate() + timedelta(days=365)
+    assert f'value="{in_a_year.isoformat()}"' in page
 
 
 def test_a_counter_that_is_away_stops_nobody_and_is_logged(main, settings, caplog):
