@@ -12,6 +12,7 @@ from orders.statuses import ORDER_TERMINAL, AssignmentStatus
 
 # By workspace and id on the platform → our primary key, where we know it.
 Properties = dict[tuple[int, str], int | None]
+CHUNK = 500  # rows at a time
 RECENT = timedelta(days=30)  # since its end: how long an order may still bring marketing materials
 
 
@@ -35,12 +36,13 @@ def delivered(assignments: QuerySet[Assignment], *, again: bool = False, now: da
         again: also where that has happened before.
     """
     done = assignments.filter(status=AssignmentStatus.DELIVERED).select_related("order")
-    for assignment in done.order_by("pk"):
-        sets = MaterialSet.objects.filter(assignment=assignment)
-        products = {*assignment.products, *sets.values_list("product", flat=True)}
-        if not again:
-            products -= set(sets.filter(was_expected=True).values_list("product", flat=True))
-        for product in sorted(products):
+    some = done.prefetch_related("material_sets").order_by("pk")
+    for assignment in some.iterator(chunk_size=CHUNK):
+        sets = assignment.material_sets.all()
+        products = {str(product)[:100] for product in assignment.products if product}
+        products |= {one.product for one in sets}
+        asked = set() if again else {one.product for one in sets if one.was_expected}
+        for product in sorted(products - asked):
             _expect(assignment, product, now=now)
 
 
@@ -65,9 +67,9 @@ def marketing(orders: QuerySet[Order], *, now: datetime, a_minute: int | None = 
         a_minute: how many of them at most, the others minute by minute; by default all at once.
     """
     named = list(properties(orders).items())
-    size = a_minute or max(1, len(named))
-    for first in range(0, len(named), size):
-        due_at = now + timedelta(minutes=first // size)
+    size = a_minute or CHUNK
+    for number, first in enumerate(range(0, len(named), size)):
+        due_at = now + timedelta(minutes=number if a_minute else 0)
         of_properties(dict(named[first : first + size]), now=now, due_at=due_at)
 
 
@@ -126,5 +128,5 @@ def marketing_after_gap(workspace_id: int, now: datetime) -> None:
 def read_again(orders: QuerySet[Order], *, now: datetime) -> None:
     """Make due all lists of some orders, and those of the marketing materials of their property."""
     wanted.ask(MaterialSet.objects.filter(order__in=orders.values("pk")), now=now)
-    delivered(Assignment.objects.filter(order__in=orders.values("pk")), again=True, now=now)
+    delivered(Assignment.objects.filter(order__in=orders.values("pk")), now=now)
     marketing(orders, now=now)

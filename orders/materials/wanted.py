@@ -76,11 +76,11 @@ def try_again(files: QuerySet[MaterialFile], *, now: datetime) -> int:
 
 def ask(sets: QuerySet[MaterialSet], *, now: datetime) -> int:
     """Make lists due to be read; return how many."""
-    found = list(sets.values_list("pk", "workspace"))
-    rows = MaterialSet.objects.filter(pk__in=[pk for pk, _ in found])
-    rows.update(attempts=0, empty_reads=0, due_at=now)
-    doorbell.ring_each(announced.QUEUE, (workspace_id for _, workspace_id in found))
-    return len(found)
+    workspaces = list(sets.order_by().values_list("workspace", flat=True).distinct())
+    rows = MaterialSet.objects.filter(pk__in=sets.order_by().values("pk"))
+    count = rows.update(due_at=now, **announced.ANEW)
+    doorbell.ring_each(announced.QUEUE, workspaces)
+    return count
 
 
 def move(others: QuerySet[Material], into: Iterable[Material]) -> None:

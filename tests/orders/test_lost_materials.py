@@ -3,14 +3,19 @@
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from importlib import import_module
 from urllib.parse import parse_qs
 
 import pytest
 import time_machine
+from django.apps import apps
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from crm_sync import registry
 from orders import recovery
 from orders.lists import not_looked_at, note_look
+from orders.materials import expected
 from orders.materials.files import MOST_EMPTY_READS
 from orders.models import Assignment, Material, MaterialSet, Order
 from sandbox.interface.switches import turned
@@ -460,6 +465,47 @@ def test_read_again_reads_them_and_all_that_was_delivered(box, ended, boss, drai
     assert Material.objects.filter(platform_id="late-1").exists()
 
 
+def test_to_read_many_orders_again_takes_no_query_for_each(workspace):
+    counts = []
+    for number in range(3):
+        for one in range(1 if number < 2 else 1000):
+            name = f"{number}-{one}"
+            order = Order(workspace=workspace, platform_id=name, property_platform_id=name)
+            order.save()
+            row = Assignment(workspace=workspace, order=order, platform_id=name, status="DELIVERED")
+            row.products = ["GROUND_PHOTO"]
+            row.save()
+            names = {"product": "GROUND_PHOTO", "was_expected": True}
+            MaterialSet.objects.create(
+                workspace=workspace,
+                order=order,
+                assignment=row,
+                ready_at=now(),
+                due_at=now(),
+                **names,
+            )
+        MaterialSet.objects.update(due_at=None, fetched_at=now())
+        with CaptureQueriesContext(connection) as queries:
+            expected.read_again(Order.objects.all(), now=now())
+        counts.append(len(queries))
+        assert not MaterialSet.objects.filter(due_at=None).exists()
+        assert MaterialSet.objects.count() == 2 * Order.objects.count()
+    assert counts[0] == counts[1]
+    assert counts[2] < 50  # by chunks
+
+
+def test_a_product_with_a_name_without_end_keeps_no_order_from_being_read(box, place, drain_all):
+    order = place()
+    row = box.workspace.assignments[order.assignments.get().platform_id]
+    row["products"] = ["GROUND_PHOTO", "X" * 300, ""]
+    box.faults.set({"rules": [{"fault": "LOST", "event": "VISUALS_READY"}]})
+    box.set_status(row["id"], "DELIVERED")
+    box.deliver()
+    drain_all()
+    assert Assignment.objects.get().status == "DELIVERED"
+    assert "GROUND_PHOTO" in set(MaterialSet.objects.values_list("product", flat=True))
+
+
 @pytest.mark.parametrize("status", ["404 Not Found", "405 Not Allowed", "204 No Content"])
 def test_where_there_are_none_nothing_is_wrong_and_nothing_is_shown(
     place, box, between, boss, home, drain_all, status
@@ -493,3 +539,15 @@ def test_a_list_is_kept_for_all_target_platforms_that_it_names(box, home, worksp
     tell(workspace, "MARKETING_MATERIALS_READY", timestamp=now().isoformat(), **fields)
     registry.queue("materials").drain(workspace.pk, 20.0)
     assert targets() == ["INSTAGRAM", "LINKEDIN"]
+
+
+def test_an_upgrade_has_what_was_given_up_read_again(delivered, between):
+    order = delivered("GROUND_PHOTO")
+    announce(order, "POST")
+    given_up = {"due_at": None, "problem": "GET /materials/1/2: 404", "attempts": 1}
+    MaterialSet.objects.update(**given_up)
+    migration = import_module("orders.migrations.0003_materials")
+    migration.read_what_was_given_up(apps, None)
+    assert fetch(order) == {"read": 1}
+    migration.read_what_was_given_up(apps, None)
+    assert states() == {("POST", False, ""), ("POST_WEB", False, "")}
