@@ -5,7 +5,8 @@ one has to count the version up, else what is here would stay as the older rules
 
     WRITE_OUTCOMES=1 python -m pytest tests/properties/feeds/test_version.py
 
-writes what becomes of them now; look at the difference, and commit it with the change.
+writes what becomes of them now; look at the difference, and commit it with the change. Where the
+set itself is another, remove its file first.
 """
 
 import json
@@ -22,18 +23,20 @@ from properties.imports import version
 from properties.imports.engine import import_feed
 from properties.imports.last_feed import unchanged_since
 from properties.imports.report import Report
-from properties.models import Property
+from properties.models import Property, Sender
 
 FOLDER = Path(__file__).parent / "outcomes"
 KNOWN = FOLDER / "outcomes.json"
+FILES = ("swissrets.xml", "swissrets.json", "unload.txt", "properties.csv")
 NOW = datetime(2026, 5, 4, 6, tzinfo=UTC)
 ADVICE = (
     "What becomes of these records has changed: count VERSION up in properties/imports/version.py,"
     " then write the outcomes anew as the head of this file says."
 )
-TABLE_OVER = """objectReferenceId,title,address.street,numberOfRooms,localizations.de.title
-{reference},Neuer Titel,,"4,5",Über allem
-{reference}-NEW,Jörg & Söhne,Weg 1,viele,
+EDITED = {"title": "Mine", "numberOfRooms": 9, "numberOfBathrooms": 7}  # by a person, in between
+TABLE_OVER = """title;objectReferenceId;areaBwf;localizations.de.title;localizations.fr.title
+Neuer Titel;{reference};<empty>;Über allem;<empty>
+Jörg & Söhne;{reference}-NEW;"1'250.--";;Maison
 """
 
 
@@ -54,41 +57,48 @@ def load(workspace: Workspace, path: Path, **options: Any) -> dict[str, Any]:
 def later(content: dict[str, Any]) -> dict[str, Any]:
     """The same feed on another day: texts, members, values and records come, change and go."""
     first, *others = content["properties"]
-    first["localizations"][0]["title"] = "Ein anderer Titel"
+    first["localizations"][0]["title"] = "Ein anderer\0 Titel \ud800"
     first["localizations"].append({"languageCode": "it", "title": "Casa"})
     first["characteristics"] |= {"numberOfRooms": "four", "floor": 3, "pool": True}
+    first["availability"]["start"] = "2026-09-01T02:00:00+02:00"  # the same moment
     first["prices"]["currency"] = "EUR"
     first["address"].pop("geo", None)
     first.pop("seller", None)
-    return {**content, "properties": [first, {"id": "bad"}, *others[:-1]]}
+    return {**content, "properties": [first, {"id": "bad"}, *others[1:]]}
+
+
+def days(folder: Path, name: str) -> list[Path]:
+    """The files that one sender sends, one after the other."""
+    first = FOLDER / name
+    if not name.endswith("json"):
+        return [first, first]
+    other = folder / name
+    other.write_text(json.dumps(later(json.loads(first.read_text()))))
+    return [first, first, other, first]
+
+
+def outcome(folder: Path, name: str) -> dict[str, Any]:
+    """Import what a sender sends, with the edit of a person in between, and a table over it."""
+    main = Workspace.objects.create(slug=name.replace(".", "-"), base_url="http://x.test")
+    policy = {"missing": Sender.Missing.SET_STATE, "missing_state": "PRIVATE"}
+    sender = Sender.objects.create(workspace=main, name="Agency", **policy)
+    first, *others = days(folder, name)
+    steps = [load(main, first, sender=sender)]
+    row = Property.objects.filter(workspace=main).order_by("pk")[0]
+    edit(row, EDITED, origin="ADMIN", now=NOW)
+    steps += [load(main, path, sender=sender) for path in others]
+    over = folder / "over.csv"
+    over.write_text(TABLE_OVER.format(reference=row.object_reference_id))
+    steps.append(load(main, over))
+    rows = Property.objects.filter(workspace=main).order_by("object_reference_id")
+    kept = rows.values_list("object_reference_id", "desired", "fed", "leftover")
+    named = {one: {"desired": d, "fed": f, "leftover": more} for one, d, f, more in kept}
+    return {"steps": steps, "properties": named}
 
 
 def outcomes(folder: Path) -> dict[str, Any]:
-    """Import each file of the folder twice, edited in between, and tables over them."""
-    found = {}
-    for name in ("swissrets.xml", "swissrets.json", "unload.txt", "properties.csv"):
-        main = Workspace.objects.create(slug=name.replace(".", "-"), base_url="http://x.test")
-        steps = [load(main, FOLDER / name)]
-        row = Property.objects.filter(workspace=main).order_by("pk")[0]
-        edit(row, {"title": "Mine", "numberOfRooms": 9}, origin="ADMIN", now=NOW)
-        steps.append(load(main, FOLDER / name))
-        if name.endswith("json"):
-            again = folder / name
-            again.write_text(json.dumps(later(json.loads((FOLDER / name).read_text()))))
-            steps.append(load(main, again))
-        over = folder / "over.csv"
-        over.write_text(TABLE_OVER.format(reference=row.object_reference_id))
-        steps.append(load(main, over))
-        rows = Property.objects.filter(workspace=main).order_by("object_reference_id")
-        columns = ("desired", "fed", "leftover")
-        found[name] = {
-            "steps": steps,
-            "properties": {
-                str(one.object_reference_id): {column: getattr(one, column) for column in columns}
-                for one in rows
-            },
-        }
-    return found
+    """Return what becomes of the fixed set."""
+    return {name: outcome(folder, name) for name in FILES}
 
 
 @pytest.mark.django_db
