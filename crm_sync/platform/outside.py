@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 import requests
 import urllib3
 
-from crm_sync.platform import addresses
+from crm_sync.platform import addresses, names
 from crm_sync.platform.errors import RejectedError, TransientError
 from crm_sync.platform.transport import (
     CONNECT_TIMEOUT,
@@ -23,6 +23,7 @@ from crm_sync.platform.transport import (
     Call,
     HTTPPool,
     HTTPSPool,
+    time_left,
     watched,
 )
 
@@ -202,7 +203,7 @@ def _ask(
     body: bytes | None = None,
 ) -> urllib3.BaseHTTPResponse:
     """Ask the first address of the host that can be reached; with a body, by POST."""
-    found = resolve(parts.hostname or "", _port(parts), options.inside)
+    found = resolve(parts.hostname or "", _port(parts), options.inside, within=time_left())
     for number, address in enumerate(found, 1):
         try:
             return _send(address, parts, headers, options.silence, body)
@@ -212,21 +213,23 @@ def _ask(
     raise TransientError(f"{parts.hostname} has no address", unclear=False)
 
 
-def resolve(host: str, port: int, inside: Collection[str]) -> list[str]:
+def resolve(host: str, port: int, inside: Collection[str], *, within: float) -> list[str]:
     """Return the IP addresses of a host, none of which lies in our network unless `inside` says so.
 
     Args:
         inside: see `RequestOptions`.
+        within: seconds that asking for the name may take.
 
     Raises:
         RejectedError: one of them lies there.
         TransientError: the name is not known now.
     """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        ips = names.look_up(host, port, within=within)
+    except TimeoutError as error:
+        raise TransientError(str(error), unclear=False) from error
     except (OSError, UnicodeError) as error:
         raise TransientError(f"the name {host} is not known", unclear=False) from error
-    ips = list(dict.fromkeys(str(one[4][0]) for one in found))
     if not _is_named(host, port, inside) and not all(_may_be_asked(ip, inside) for ip in ips):
         raise RejectedError(f"the address leads into our own network: {host}", status=0)
     return ips
@@ -243,8 +246,8 @@ def connect(host: str, port: int, inside: Collection[str], *, timeout: float) ->
         OSError: nobody answers at any of its addresses.
     """
     problem: OSError = ConnectionError(f"{host} has no address")
-    ips = resolve(host, port, inside)
     end = time.monotonic() + timeout
+    ips = resolve(host, port, inside, within=timeout)
     for ip in ips:
         left = end - time.monotonic()
         if left <= 0:

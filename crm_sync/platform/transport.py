@@ -2,7 +2,8 @@
 
 A `requests` time-out bounds the silence between two bytes, not the call: a server that drips one
 byte a second holds it for ever. So a watchdog shuts the socket down, which a lease can trust. Until
-the first byte is sent, connecting and the TLS handshake have the time that is left, no more.
+the first byte is sent, asking for the name of the host, connecting and the TLS handshake have the
+time that is left, no more.
 """
 
 import functools
@@ -36,6 +37,7 @@ from urllib3.exceptions import (
 from urllib3.exceptions import HTTPError as Urllib3Error
 from urllib3.util import parse_url
 
+from crm_sync.platform import names
 from crm_sync.platform.deadline import watchdog
 from crm_sync.platform.errors import (
     BAD_CERTIFICATE,
@@ -134,6 +136,14 @@ def watched(deadline: float) -> Iterator[Call]:
         alarm.cancel()
 
 
+def time_left() -> float:
+    """Return the seconds that this thread's call has left; ConnectTimeoutError if there are none.
+
+    Only within `watched`.
+    """
+    return _local.call.left()
+
+
 class _Response(http.client.HTTPResponse):
     """An answer without chunks of a negative size: -1 would be read to the end of the connection.
 
@@ -177,10 +187,11 @@ class _Watched:
 
     def _addresses(self) -> list[str]:
         try:
-            found = socket.getaddrinfo(self._dns_host, self.port, type=socket.SOCK_STREAM)
+            return names.look_up(self._dns_host, self.port, within=time_left())
+        except TimeoutError as error:
+            raise ConnectTimeoutError(str(error)) from error
         except (socket.gaierror, UnicodeError) as error:
             raise NameResolutionError(self.host, self, error) from error  # type: ignore[arg-type]
-        return [str(one[4][0]) for one in found]
 
     def endheaders(self, *args: Any, **options: Any) -> None:
         """Send the head: before its first byte the socket is connected and watched."""

@@ -282,7 +282,7 @@ def test_a_network_that_is_named_may_be_asked_over_https_and_no_other():
         with pytest.raises(RejectedError, match=INSIDE):
             body_of(f"https://127.0.0.1:{server.port}/", inside=["127.1.0.0/16", "10.0.0.0/8"])
         assert server.requests == []
-    assert outside.resolve("127.0.0.1", 1, ["127.0.0.0/8", "::1/128"]) == ["127.0.0.1"]
+    assert outside.resolve("127.0.0.1", 1, ["127.0.0.0/8", "::1/128"], within=1) == ["127.0.0.1"]
 
 
 def test_what_is_private_goes_to_the_first_address_and_to_no_other_server():

@@ -5,6 +5,7 @@ import gzip
 import io
 import socket
 import struct
+import threading
 import time
 import tracemalloc
 import zlib
@@ -16,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from requests.adapters import BaseAdapter
 
-from crm_sync.platform import transport
+from crm_sync.platform import outside, transport
 from crm_sync.platform.client import Client
 from crm_sync.platform.credentials import ClientCredentials, FixedToken
 from crm_sync.platform.errors import AuthError, TransientError
@@ -178,19 +179,51 @@ def test_the_second_address_of_a_name_is_asked_where_the_first_refuses(monkeypat
         assert _headers(server)["host"] == f"cdn.test:{server.port}"
 
 
-def test_nothing_is_sent_when_asking_for_the_name_took_all_the_time(monkeypatch):
-    answer(monkeypatch, [["127.0.0.1"]])
-    quick = socket.getaddrinfo
+@pytest.mark.parametrize("takes", [DEADLINE + 0.1, 8 * DEADLINE])
+def test_a_resolver_that_does_not_answer_in_time_ends_no_call_later(monkeypatch, takes):
+    late = slow_resolver(monkeypatch, takes)
+    with serving(answering(b"{}")) as server:
+        error = fail(f"http://cdn.test:{server.port}")
+        late.wait(5)
+        assert server.requests == []
+    assert (error.unclear, str(error).endswith(": cannot connect")) == (False, True)
+
+
+def test_a_fetch_and_a_connection_do_not_wait_longer_for_a_resolver(monkeypatch):
+    late = slow_resolver(monkeypatch, 8 * DEADLINE)
+    options = outside.RequestOptions(inside=["cdn.test"])
+    started = time.monotonic()
+    with (
+        pytest.raises(TransientError, match="was not found in time"),
+        outside.get("http://cdn.test/a.jpg", options, deadline=DEADLINE),
+    ):
+        pass
+    with pytest.raises(TransientError, match="was not found in time"):
+        outside.connect("cdn.test", 80, ["cdn.test"], timeout=DEADLINE)
+    assert time.monotonic() - started < 2 * DEADLINE + GRACE
+    late.wait(5)
+
+
+def test_a_name_that_is_found_slowly_but_in_time_is_called(monkeypatch):
+    slow_resolver(monkeypatch, DEADLINE / 2)
+    with serving(answering(b"{}")) as server:
+        url = f"http://cdn.test:{server.port}/v1/users"
+        assert transport.send("GET", url, deadline=4 * DEADLINE).status == 200
+
+
+def slow_resolver(monkeypatch, seconds: float) -> threading.Event:
+    """Let the resolver of the system take so long; return what is set once it has answered."""
+    answer(monkeypatch, [["127.0.0.1"]] * 2)
+    quick, late = socket.getaddrinfo, threading.Event()
 
     def slow(host, *args, **how):
-        time.sleep(DEADLINE + 0.1)
+        if host == "cdn.test":
+            time.sleep(seconds)
+            late.set()
         return quick(host, *args, **how)
 
     monkeypatch.setattr(socket, "getaddrinfo", slow)
-    with serving(answering(b"{}")) as server:
-        error = fail(f"http://cdn.test:{server.port}")
-        assert server.requests == []
-    assert (error.unclear, str(error).endswith(": cannot connect")) == (False, True)
+    return late
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,45 @@
+"""The addresses behind the name of a host, within a time: the resolver knows none (I13)."""
+
+import socket
+import threading
+from contextlib import suppress
+from ipaddress import ip_address
+from queue import Empty, SimpleQueue
+
+Found = list[str]
+
+
+def look_up(host: str, port: int | None, *, within: float) -> Found:
+    """Return the IP addresses of a host, in the sequence in which they are to be tried.
+
+    Args:
+        within: seconds that it may take. The thread that asks then goes on, and nobody hears it.
+
+    Raises:
+        OSError, UnicodeError: the name is not known, or cannot be one.
+        TimeoutError: the resolver does not answer in time.
+    """
+    with suppress(ValueError):
+        ip_address(host)
+        return _ask(host, port)  # no name: nobody is asked
+    answers: SimpleQueue[Found | OSError | UnicodeError] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(_ask(host, port))
+        except (OSError, UnicodeError) as error:
+            answers.put(error)
+
+    threading.Thread(target=ask, name=f"the name {host}", daemon=True).start()
+    try:
+        found = answers.get(timeout=max(0.0, within))
+    except Empty:
+        raise TimeoutError(f"the name {host} was not found in time") from None
+    if isinstance(found, list):
+        return found
+    raise found
+
+
+def _ask(host: str, port: int | None) -> Found:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(one[4][0]) for one in found))
