@@ -68,24 +68,32 @@ class Report:
 def written(path: Path, properties: QuerySet[Property]) -> Iterator[Written]:
     """Write properties that have a reference, in the format that the name asks for.
 
+    Which properties they are is settled at once, however long the writing takes.
+
     Returns:
         for each, as it is written: its reference, and what the format could not say of it.
 
     Raises:
         ValueError: more properties than the format can hold.
     """
+    keys = list(properties.order_by("pk").values_list("pk", flat=True))
     if path.suffix.lower() == ".json":
-        return write_json(path, _documents(properties), now=timezone.now())
+        return write_json(path, _documents(keys), now=timezone.now())
     names = Names()
-    for document in _documents(properties):
+    for document in _documents(keys):
         names.need(document)
     write = write_csv if path.suffix.lower() == ".csv" else write_xlsx
     zone = timezone.get_default_timezone()  # as the form of a property
-    return write(path, _documents(properties), names.ordered(), zone)
+    return write(path, _documents(keys), names.ordered(), zone)
 
 
-def _documents(properties: QuerySet[Property]) -> Iterator[Document]:
-    """Yield what we want of each property, from the database as a stream."""
-    rows = properties.values_list("object_reference_id", "desired").iterator(CHUNK)
-    for reference, desired in rows:
-        yield {**desired, "objectReferenceId": reference}
+def _documents(keys: list[int]) -> Iterator[Document]:
+    """Yield what we want of each property.
+
+    Each query ends before the first of its rows is written: whoever takes the file slowly keeps no
+    cursor and no snapshot of the database open.
+    """
+    for start in range(0, len(keys), CHUNK):
+        rows = Property.objects.filter(pk__in=keys[start : start + CHUNK]).order_by("pk")
+        for reference, desired in list(rows.values_list("object_reference_id", "desired")):
+            yield {**desired, "objectReferenceId": reference}

@@ -16,6 +16,7 @@ DISPATCH = "tests/crm_sync/test_doorbell.py"
 DOWNLOAD = "tests/orders/test_download.py"
 DRAINS = "tests/journeys/test_drain_laws.py"
 DUE = "tests/crm_sync/test_due.py"
+EXPORTS = "tests/properties/test_admin_exporting.py"
 FORGET = "tests/orders/test_forget_person.py"
 FETCH = "tests/properties/sources/test_fetch.py"
 FORM = "tests/properties/test_form_meanwhile.py"
@@ -124,6 +125,24 @@ MUTANTS = (
         "edit(A, B, origin=C, now=D, revision=E)",
         "edit(A, B, origin=C, now=D)",
         (f"{JOB}::test_what_a_colleague_changes_after_a_chunk_was_read_stays",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a workbook is there only once it is whole",
+        "properties/feeds/table",
+        "WorkbookStream.__init__",
+        'path.open("wb")',
+        '__import__("tempfile").TemporaryFile()',
+        (f"{EXPORTS}::test_a_large_export_is_sent_while_it_is_written",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "what was sent of a workbook is written again",
+        "properties/feeds/table",
+        "WorkbookStream.__init__",
+        "_Forwards(A)",
+        "A",
+        (f"{EXPORTS}::test_what_a_workbook_holds_stays_while_it_grows",),
         (SQLITE,),
     ),
     Mutant(

@@ -3,17 +3,22 @@
 import csv
 import io
 import json
+import tempfile
+from secrets import token_hex
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
+from django.contrib.messages.storage.fallback import FallbackStorage
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
 from crm_sync.models import Workspace
+from properties.admin import exporting
 from properties.editing import create
 from properties.feeds import open_feed
+from properties.feeds.table.writer import write_xlsx
 from properties.models import Property
 
 LIST = "/admin/properties/property/"
@@ -105,24 +110,87 @@ def test_who_may_look_may_export_and_who_may_not_may_not(viewer, stock):
     assert export(stranger, "csv", stock).status_code == 403
 
 
-def test_a_large_export_is_sent_while_it_is_written(main, tmp_path, rf, admin_user):
-    from django.contrib.messages.storage.fallback import FallbackStorage
+@pytest.fixture
+def large(main) -> list[str]:
+    """Make more properties than one query reads, and more than one piece holds."""
+    full = {"offerType": "RENT", "availabilityState": "ACTIVE", "title": "x"}
+    references = [f"A{n:04}" for n in range(1_250)]
+    Property.objects.bulk_create(
+        Property(
+            workspace=main,
+            object_reference_id=reference,
+            desired=full
+            | {
+                "localizations": [
+                    {"languageCode": "de", "title": "x", "description": token_hex(400)}
+                ]
+            },
+        )
+        for reference in references
+    )
+    return references
 
-    from properties.admin import exporting
 
-    for n in range(60):
-        make(main, f"A{n:02}", title="x" * 250, **{"customFields": {"a": "y" * 900}})
-    request = rf.post(LIST)
-    request.user, request.session = admin_user, {}
-    request._messages = FallbackStorage(request)
-    chosen = Property.objects.with_state(timezone.now())
-    response = exporting.export(request, chosen, ".csv", patience=0.0)
-    pieces = list(response.streaming_content)
-    assert len(pieces) > 3
-    assert len(b"".join(pieces).splitlines()) == 61
-    assert [str(m) for m in request._messages] == [
+@pytest.fixture
+def large_export(rf, admin_user):
+    """Return the answer to an export that takes longer than its patience, and its messages."""
+
+    def start(suffix: str, chosen):
+        request = rf.post(LIST)
+        request.user, request.session = admin_user, {}
+        request._messages = FallbackStorage(request)
+        response = exporting.export(request, chosen, suffix, patience=0.0)
+        return response, [str(m) for m in request._messages]
+
+    return start
+
+
+SUFFIXES = pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".json"])
+
+
+@SUFFIXES
+def test_a_large_export_is_sent_while_it_is_written(large, large_export, tmp_path, suffix):
+    response, messages = large_export(suffix, Property.objects.with_state(timezone.now()))
+    assert messages == [
         "The last export was large: manage.py export_properties names what it could not hold."
     ]
+    pieces = list(response.streaming_content)
+    sent = tmp_path / f"sent{suffix}"
+    sent.write_bytes(b"".join(pieces))
+    assert max(map(len, pieces)) < sent.stat().st_size / 4
+    assert [record.reference for record in open_feed(sent)] == large
+
+
+def test_what_a_workbook_holds_stays_while_it_grows(tmp_path):
+    path, names = tmp_path / "growing.xlsx", ["objectReferenceId", "title"]
+    documents = [{"objectReferenceId": f"A{n}", "title": token_hex(120)} for n in range(800)]
+    seen = [path.read_bytes() for _ in write_xlsx(path, documents, names)][::80]
+    assert len(set(seen)) > 3
+    assert all(path.read_bytes().startswith(one) for one in seen)
+
+
+@SUFFIXES
+def test_who_takes_an_export_slowly_gets_what_was_chosen(large, large_export, tmp_path, suffix):
+    chosen = Property.objects.with_state(timezone.now()).filter(sync_state="NEVER_PUSHED")
+    response, _ = large_export(suffix, chosen)
+    pieces = iter(response.streaming_content)
+    first = next(pieces)
+    for row in Property.objects.only("pk"):  # meanwhile a worker pushes them all
+        Property.objects.filter(pk=row.pk).update(platform_id=f"P-{row.pk}", due_at=None)
+    sent = tmp_path / f"sent{suffix}"
+    sent.write_bytes(first + b"".join(pieces))
+    assert [record.reference for record in open_feed(sent)] == large
+
+
+@SUFFIXES
+def test_who_leaves_an_export_leaves_no_draft_behind(large, large_export, tmp_path, suffix):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(tmp_path))
+        response, _ = large_export(suffix, Property.objects.all())
+        next(iter(response.streaming_content))
+        assert list(tmp_path.iterdir())
+        response.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("suffix", ["csv", "xlsx", "json"])

@@ -173,29 +173,26 @@ def write_xlsx(
 ) -> Iterator[Written]:
     """Write an Excel workbook; yields after each document what could not be said of it.
 
+    The file grows with the documents, and what it holds never changes: it may be sent meanwhile.
+
     Args:
         zone: in which times are written, each with its offset.
 
     Raises:
         ValueError: more documents than a sheet has rows.
     """
-    from openpyxl import Workbook  # noqa: PLC0415 - slow to load, as in xlsx_reader
+    # Slow to load, as in xlsx_reader.
+    from properties.feeds.table.workbook_stream import WorkbookStream  # noqa: PLC0415
 
     rows = _Rows(names, cells.GUARDED_IN_XLSX, MAX_TEXT_XLSX, zone, ERRORS)
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet("properties")
-    sheet.freeze_panes = "B2"
-    sheet.append(names)
-    try:
+    with WorkbookStream(path, "properties") as stream:
+        stream.sheet.append(names)
         for number, document in enumerate(documents, start=2):
             if number > MAX_ROWS:
                 raise ValueError(f"an Excel sheet has {MAX_ROWS:,} rows: export as CSV")
             row, unsaid = rows.row(document)
-            sheet.append([_typed(sheet, content) for content in row])
+            stream.sheet.append([_typed(stream.sheet, content) for content in row])
             yield document[cells.REFERENCE], unsaid
-    finally:
-        sheet.close()
-    book.save(path)
 
 
 def _typed(sheet: Any, content: Any) -> Any:
