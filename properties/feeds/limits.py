@@ -7,6 +7,7 @@ MAX_RECORD = 4 * 1024**2  # characters of one record of SwissRETS, each value wi
 VALUE = 32  # ...this besides: a million empty lists are no small record
 MAX_MEMORY = 512 * 1024**2  # bytes of data of the process that reads a file
 MAX_SECONDS = 30  # of processor time for one record in it
+BITS = 1024  # of a whole number; a larger one is no float, and is kept as a text
 MAX_REASONS = 100  # why one record is refused; the others are counted
 
 NAME = f"has a name of more than {MAX_NAME} characters"
@@ -16,6 +17,14 @@ RECORD = f"is larger than {MAX_RECORD:,} characters, with the path of each value
 
 class TooLong(Exception):
     """A text is longer than MAX_TEXT; says which."""
+
+
+def written(number: int) -> str:
+    """Return the digits of a whole number, as far as Python writes them in a reasonable time."""
+    try:
+        return str(number)
+    except ValueError:
+        return f"a number of about {number.bit_length() * 0.30103:,.0f} digits"
 
 
 def check(path: str, text: str) -> None:

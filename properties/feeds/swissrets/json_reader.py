@@ -1,13 +1,16 @@
 """Read SwissRETS JSON 3.x as a stream: one record in memory at a time."""
 
+import math
 from collections import Counter, deque
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import ijson
 
 from properties.feeds import limits
+from properties.feeds.limits import BITS, written
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
 from properties.feeds.swissrets.glance import JSON, is_plain
@@ -18,6 +21,7 @@ CHUNK = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
 _CONTAINERS: dict[str, type[Any]] = {"start_map": dict, "start_array": list}
 _ENDS = frozenset({"end_map", "end_array"})
+Built = tuple[Any, list[str]]  # an item, and the names that one object of it has twice
 _MEMBER = 2  # a member of a property, counted from the list of properties
 
 
@@ -29,8 +33,8 @@ def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     builder = _Builder(path.name, "properties", "record")
     number = 0
     try:
-        for number, raw in enumerate(_items(path, builder), start=1):
-            yield intake.take(raw, f"record {number}")
+        for number, (raw, twice) in enumerate(_items(path, builder), start=1):
+            yield intake.take(raw, f"record {number}", twice)
     except ijson.JSONError as error:
         broken = f"{path.name}: broken JSON after record {number}: {_first_line(error)}"
         raise (Truncated if number else NotAFeed)(broken) from error
@@ -47,7 +51,7 @@ def _survey(path: Path) -> Survey:
     survey = Survey()
     surveyor = _Surveyor(path.name, "projects", "project")
     try:
-        for project in _items(path, surveyor):
+        for project, _ in _items(path, surveyor):
             survey.add_project(project)
     except ijson.JSONError:
         pass
@@ -59,9 +63,9 @@ def _survey(path: Path) -> Survey:
     return survey
 
 
-def _items(path: Path, builder: "_Builder") -> Iterator[Any]:
+def _items(path: Path, builder: "_Builder") -> Iterator[Built]:
     """Yield what a builder builds of a file; JSONError behind the items before it."""
-    parser = ijson.basic_parse_coro(builder, use_float=True)
+    parser = ijson.basic_parse_coro(builder)  # as floats, one that is too large breaks the file
     with path.open("rb") as file:
         if file.read(len(_BOM)) != _BOM:
             file.seek(0)
@@ -93,6 +97,14 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
 
 
+def _number(value: int | Decimal) -> int | float | str:
+    """Return a number as the catalog has it; as a text where no float holds it."""
+    if isinstance(value, int):
+        return value if value.bit_length() < BITS else written(value)
+    number = float(value)
+    return number if math.isfinite(number) else str(value)
+
+
 class _Builder:
     """The target of the parser: builds the items of one top-level list, within bounds.
 
@@ -115,7 +127,8 @@ class _Builder:
         self._weight = 0
         self._number = 0
         self._silence = 0
-        self._ready: deque[Any] = deque()
+        self._ready: deque[Built] = deque()
+        self._twice: list[str] = []
         self.outline: set[str] = set()  # the names of the root
 
     @property
@@ -138,7 +151,8 @@ class _Builder:
         elif kind in _CONTAINERS:
             self._start(kind, _CONTAINERS[kind]())
         elif self._in_list:
-            self._put(value, len(value) if kind == "string" else 0)
+            value = _number(value) if kind == "number" else value
+            self._put(value, len(value) if isinstance(value, str) else 0)
 
     def watch(self, size: int) -> None:
         """Count the bytes that led to nothing, before one giant text fills the memory."""
@@ -146,7 +160,7 @@ class _Builder:
         if self._silence > limits.MAX_RECORD:
             raise self._refusal(limits.RECORD)
 
-    def taken(self) -> Iterator[Any]:
+    def taken(self) -> Iterator[Built]:
         """Yield the items that are ready, and forget them."""
         while self._ready:
             yield self._ready.popleft()
@@ -171,7 +185,7 @@ class _Builder:
             item = self._holder
             self._holder, self._path = self._open.pop()
             if not self._open:
-                self._ready.append(item)
+                self._ready.append((item, self._twice))
         else:
             self._in_list = False
 
@@ -181,9 +195,12 @@ class _Builder:
         if not self._open:
             self._number += 1
             self._weight = 0
+            self._twice = []
             if not isinstance(value, dict | list):  # no record, but the reader says so
-                self._ready.append(value)
+                self._ready.append((value, []))
         elif isinstance(self._holder, dict):
+            if self._name in self._holder:
+                self._twice.append(self._name)
             self._holder[self._name] = value
             path += len(self._name)
         else:

@@ -5,7 +5,7 @@ in the property model.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any, NamedTuple
@@ -33,8 +33,11 @@ class RecordReader:
     profile: Profile = USUAL
     _seen: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
-    def take(self, raw: Any, position: str) -> Record | Refusal:
+    def take(self, raw: Any, position: str, twice: Iterable[str] = ()) -> Record | Refusal:
         """Return one record of the file, or why it is refused; `raw` is used up.
+
+        Args:
+            twice: names that one object of it has twice, of which the last counts.
 
         Refused: without what the schemas require, with a reference that came before, pointing to a
         unit that is not there, with a text that is too long for any field, or under a reference
@@ -45,7 +48,7 @@ class RecordReader:
             return Refusal(position, None, ["the record is not an object"])
         reference = raw.get("referenceId")
         try:
-            return self._take(raw, position)
+            return self._take(raw, position, twice)
         except RecursionError:
             return Refusal(position, None, ["the record is nested too deeply"])
         except limits.TooLong as error:
@@ -53,13 +56,18 @@ class RecordReader:
                 position, reference if isinstance(reference, str) else None, [str(error)]
             )
 
-    def _take(self, raw: dict[str, Any], position: str) -> Record | Refusal:
+    def _take(self, raw: dict[str, Any], position: str, twice: Iterable[str]) -> Record | Refusal:
         raw, cleaned = (raw, False) if holds_nothing_unstorable(raw) else clean(raw)
         reasons = [*_missing(raw), *self._unit_faults(raw)]
         reference, record_id = raw.get("referenceId"), raw.get("id")
         document, aside, warnings, faults = self._read(raw)
         reasons += self._identity_faults(document.get("objectReferenceId"))
         reasons += [located(fault) for fault in faults]
+        doubled = [f'"{name}" is there twice in one object' for name in dict.fromkeys(twice)]
+        if self.profile.lenient:
+            warnings += [f"{text}: the last one counts" for text in doubled]
+        else:
+            reasons += doubled
         if reasons:
             known_as = None if reference is None else str(reference)
             reasons = limits.first_reasons(list(dict.fromkeys(reasons)))

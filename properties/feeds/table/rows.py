@@ -1,5 +1,6 @@
 """A row of a table to a record."""
 
+import math
 import re
 from collections.abc import Sequence
 from datetime import date, tzinfo
@@ -168,7 +169,9 @@ def _kept(content: object) -> Any:
     """Return what a cell says, as JSON can hold it."""
     match content:
         case Formatted():
-            return content.number
+            return _kept(content.number)
+        case float() if not math.isfinite(content):
+            return str(content)  # no JSON holds it
         case Broken():
             return content.error
         case bool() | int() | float():

@@ -14,6 +14,7 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile
 
+from properties.feeds.limits import BITS, written
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.table import header, sheets
@@ -116,6 +117,8 @@ def _content(cell: Any) -> Any:
     value = cell.value
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, int) and value.bit_length() >= BITS:
+        return written(value)
     if isinstance(value, int | float) and cell.has_style and not isinstance(value, bool):
         formatted = Formatted(value, _format(cell))
         return value if formatted.is_plain else formatted

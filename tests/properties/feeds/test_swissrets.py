@@ -9,6 +9,7 @@ from properties import catalog
 from properties.feeds import NotAFeed, Profile, Record, Refusal, Truncated, limits, lines
 from properties.feeds.coerce import coerce
 from properties.feeds.formats import read_feed
+from properties.feeds.isolation import open_feed
 from properties.feeds.records import FileWarning
 from properties.feeds.swissrets import vocabulary
 from properties.imports.version import digest
@@ -580,3 +581,55 @@ def test_a_digest_depends_on_the_content_and_not_on_its_place_or_order():
     assert known({"b": {"d": "ä", "c": 2}, "a": 1}, "record 2", x="2", id="1") == expected
     assert known({"a": 2, "b": {"c": 2, "d": "ä"}}, id="1", x="2") != expected
     assert known({"a": 1, "b": {"c": 2, "d": "ä"}}, id="1", x="3") != expected
+
+
+# --- what JSON alone can hold
+
+
+def with_price(number: str, reference: str = "R-1") -> str:
+    """Return a record with a price as it is written in JSON."""
+    whole = json.dumps(one(id=reference, referenceId=reference, prices={"buy": {"price": 0}}))
+    return whole.replace('"price": 0', f'"price": {number}')
+
+
+@pytest.mark.parametrize(
+    ("number", "kept"),
+    [
+        ("1e400", "1E+400"),
+        ("-1E999", "-1E+999"),
+        ("9" * 400, "9" * 400),
+        ("9" * 5000, "9" * 5000),
+    ],
+)
+def test_a_number_that_is_too_large_costs_its_value_and_not_the_file(tmp_path, number, kept):
+    path = tmp_path / "feed"
+    path.write_text(f'{{"properties": [{with_price(number)}, {with_price("5", "R-2")}]}}')
+    first, second = open_feed(path)
+    assert first.warnings == ("prices.buy.price must be a number",)
+    assert first.leftover["prices.buy.price"] == kept
+    assert second.document["prices"] == {"buy": {"price": 5}}
+
+
+@pytest.mark.parametrize(
+    ("number", "price"), [("9223372036854775808", 2**63), ("1.5", 1.5), ("1E2", 100), ("4.0", 4)]
+)
+def test_a_number_that_a_float_holds_is_taken(feed, number, price):
+    (record,) = feed(f'{{"properties": [{with_price(number)}]}}'.encode())
+    assert record.document["prices"] == {"buy": {"price": price}}
+
+
+def test_a_name_that_an_object_has_twice_is_told_and_its_last_value_counts(tmp_path, feed):
+    text = with_price('1, "price": 2').replace('"type"', '"author": "A", "author": "B", "type"')
+    content = f'{{"properties": [{text}, {with_price("5", "R-2")}]}}'
+    first, second = feed(content.encode())
+    assert (first.document["author"], first.document["prices"]["buy"]["price"]) == ("B", 2)
+    assert first.warnings == (
+        '"author" is there twice in one object: the last one counts',
+        '"price" is there twice in one object: the last one counts',
+    )
+    assert second.warnings == ()
+    refused, _ = read_feed(tmp_path / "feed", Profile(lenient=False))
+    assert refused.reasons == [
+        '"author" is there twice in one object',
+        '"price" is there twice in one object',
+    ]

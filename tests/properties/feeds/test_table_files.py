@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import zipfile
 from datetime import date
 
 import pytest
@@ -9,6 +10,7 @@ from openpyxl import Workbook
 
 from properties.feeds import NotAFeed, Record, Refusal
 from properties.feeds.formats import read_feed, reader_of
+from properties.feeds.isolation import open_feed
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import FileWarning, Heading
 
@@ -278,6 +280,26 @@ def test_half_a_position_is_set_aside_with_its_other_half(read):
 )
 def test_a_row_without_a_good_reference_is_refused_all_the_same(read, row, reference, reason):
     assert read(f"{REF},floor\nR-0,1\n{row}\n")[1] == Refusal("line 3", reference, [reason])
+
+
+@pytest.mark.parametrize(
+    ("digits", "kept"), [("1E400", "inf"), ("9" * 400, "9" * 400), ("9" * 5000, "9" * 5000)]
+)
+def test_a_number_that_is_too_large_costs_its_cell_and_not_the_workbook(tmp_path, digits, kept):
+    book = Workbook()
+    for row in ([REF, "areaBwf", "floor"], ["M-1", 777, 3], ["M-2", 5, 4]):
+        book.active.append(row)
+    book.save(tmp_path / "plain.xlsx")
+    with (
+        zipfile.ZipFile(tmp_path / "plain.xlsx") as plain,
+        zipfile.ZipFile(tmp_path / "stock.xlsx", "w") as large,
+    ):
+        for name in plain.namelist():
+            large.writestr(name, plain.read(name).replace(b"<v>777<", f"<v>{digits}<".encode()))
+    first, second = open_feed(tmp_path / "stock.xlsx")
+    assert (first.document, first.leftover) == ({REF: "M-1", "floor": 3}, {"areaBwf": kept})
+    assert len(first.warnings) == 1
+    assert second.document == {REF: "M-2", "areaBwf": 5, "floor": 4}
 
 
 def test_what_excel_holds_is_kept_as_json_can_hold_it(read_sheets):
