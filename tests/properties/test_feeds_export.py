@@ -120,7 +120,9 @@ def test_swissrets_reads_back_all_that_has_a_place_in_it(
     tmp_path, document, category, characteristics
 ):
     flags = {name for name, _ in vocabulary.CONDITIONS}
-    texts = document["localizations"] or [{"languageCode": "de", "title": "Loft"}]
+    texts = document["localizations"]
+    if all(text.keys() <= {"languageCode"} for text in texts):  # as good as none
+        texts = [{"languageCode": "de", "title": "Loft"}]
     title = {"title": texts[0]["title"]} if "title" in texts[0] else {}
     document |= (
         REQUIRED
@@ -311,9 +313,17 @@ def test_a_property_that_is_no_record_of_swissrets_is_left_out_with_exit_code_3(
     total = Property.objects.count()
     assert (code, error) == (3, f"1 of {total} properties were left out")
     assert out.splitlines()[0] == (
-        "left out  MH-4003: type is missing; availability.state is missing;"
-        " localizations is missing"
+        "left out  MH-4003: type is missing; availability.state is missing"
     )
+
+
+def test_a_property_without_texts_is_a_record_of_swissrets(tmp_path):
+    bare, titled = REQUIRED | {REF: "A"}, REQUIRED | {REF: "B", "title": "Loft"}
+    stock = [bare, titled, REQUIRED | {REF: "C", "localizations": []}]
+    records, unsaid = through(tmp_path / "stock.json", stock)
+    changed = [differences(known, record) for known, record in zip(stock, records, strict=True)]
+    assert changed == [[], ["localizations"], []]
+    assert unsaid == {"A": [], "B": [("localizations", "is read back otherwise")], "C": []}
 
 
 def test_a_property_without_a_reference_is_left_out(workspace, capsys, tmp_path):

@@ -103,6 +103,7 @@ class RecordReader:
             faults = catalog.validate_document(document)
             bad = [fault for fault in faults if fault.path != "objectReferenceId"]
         _derive(document)
+        _drop_empty_texts(document)
         return document, aside, warnings, faults
 
     def _unit_faults(self, raw: dict[str, Any]) -> list[str]:
@@ -241,6 +242,18 @@ def _links(target: str, items: list[Any]) -> Iterator[Any]:
             yield link
         if isinstance(address, str):
             known.add(address)
+
+
+def _drop_empty_texts(document: dict[str, Any]) -> None:
+    """Drop the localizations where none of them says more than its language.
+
+    The schema asks for one, so what has no text is written with an empty one.
+    """
+    texts = document.get("localizations")
+    if isinstance(texts, list) and all(
+        isinstance(text, dict) and text.keys() <= {"languageCode"} for text in texts
+    ):
+        del document["localizations"]
 
 
 def _derive(document: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from properties import catalog, merge
 from properties.catalog import Kind, Source, values
-from properties.feeds.profile import Profile
+from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Refusal
 from properties.feeds.swissrets import vocabulary
 from properties.feeds.swissrets.record import RecordReader
@@ -63,9 +63,11 @@ def to_swissrets(document: Document) -> Document:
         known = catalog.find(path)
         if known is not None and known.source is not Source.INFERRED:
             _put(record, path, _spelled(path, flag))
-    texts = record.get("localizations")
+    # Required, and may have an empty text: read back it says nothing but the title.
+    said = {"languageCode": USUAL.language, "title": document.get("title", "")}
+    texts = record.setdefault("localizations", [said])
     for text in texts if isinstance(texts, list) else []:
-        text.setdefault("title", "")  # required, and may be empty
+        text.setdefault("title", "")
     if isinstance(texts, list) and texts and isinstance(texts[0], dict):
         links = {source: rest[target] for source, target in vocabulary.LINKS if rest.get(target)}
         _put(texts[0], "attachments", links or None)
