@@ -11,11 +11,12 @@ from properties import catalog
 from properties.catalog.numbers import Unreadable
 from properties.feeds import limits
 from properties.feeds.coerce import is_odd_phone
+from properties.feeds.idx.values import street
 from properties.feeds.overlay import Part, nested
 from properties.feeds.records import NotAFeed, Record, Refusal
 from properties.feeds.table import cells
 from properties.feeds.table.cells import REFERENCE, Broken
-from properties.feeds.table.columns import Column
+from properties.feeds.table.columns import COLUMNS, Column
 from properties.feeds.table.formatted import Formatted
 from properties.feeds.table.header import Header
 
@@ -45,6 +46,7 @@ class Table:
         if fault := header.fault():
             raise NotAFeed(f"{file_name}: {fault}")
         self._columns = list(zip(header.titles, header.columns, strict=True))
+        self._with_number = _streets_with_number(header)
         self._guarded = guarded
         self._lenient = lenient
         self._zone = zone
@@ -67,6 +69,11 @@ class Table:
             if reasons:
                 taken.refuse(title, column, reasons, content)
                 continue
+            number = self._with_number.get(title)
+            if number is not None and isinstance(value, str):
+                value, found = street(value)
+                if found:
+                    taken.good.append((title, number, found))
             taken.good.append((title, column, value))
             if is_odd_phone(column.name, value):
                 taken.leftover[title] = value
@@ -145,6 +152,19 @@ class _Row:
                 self.good.remove((title, column, value))
                 self.leftover[title] = value
                 self.warnings.append(f"{_named(title, column)} cannot stand without {bad.name}")
+
+
+def _streets_with_number(header: Header) -> dict[str, Column]:
+    """Return the titles of streets whose number stands behind them, with the column of that.
+
+    So it is in a table of others that has no column for the number; our own name means the street.
+    """
+    names = {found.name for found in header.columns if found}
+    pairs = zip(header.titles, header.columns, strict=True)
+    streets = [(t, c.name) for t, c in pairs if c and c.field.name == "street" and t != c.name]
+    return {
+        title: COLUMNS[f"{name}Number"] for title, name in streets if f"{name}Number" not in names
+    }
 
 
 def _faults(title: str, column: Column, value: Any) -> list[str]:

@@ -12,7 +12,8 @@ objectReferenceId: Objektnummer, Objekt-Nr, Objekt Nr., Objektreferenz, Referenz
     Numéro de référence, No de référence, Réf. objet, Référence objet, Numéro d'objet, No objet,
     Riferimento, Numero di riferimento, N. riferimento, Rif., Codice immobile, Codice oggetto,
     Reference, Reference number, Reference no., Reference ID, Object number, Object ID, Property ID,
-    Property reference, Listing ID
+    Property reference, Listing ID, Objektnr_extern, Objektnummer extern, Immo-Nr, ImmoNr,
+    Immobiliennummer
 displayReferenceId: Anzeigenummer, Inseratenummer, Numéro d'annonce, Numero annuncio,
     Display reference
 projectReferenceId: Projektnummer, Projekt-Nr., Numéro de projet, Numero progetto, Project number
@@ -28,7 +29,10 @@ localizations.LANGUAGE.equipment: Ausstattung, Ausbau, Équipement, Aménagement
     Equipaggiamento, Equipment
 localizations.LANGUAGE.excerpt: Kurzbeschreibung, Kurztext, Description courte, Résumé,
     Descrizione breve, Short description
-address.street: Strasse, Straße, Str., Rue, Via, Street, Street name
+address.street: Strasse, Straße, Str., Rue, Via, Street, Street name, Strasse und Hausnummer,
+    Strasse Hausnummer, Strasse und Nummer, Strasse und Nr., Strasse Nr., Adresse, Rue et numéro,
+    Rue et no, Rue et n°, Rue no, Via e numero, Via e numero civico, Indirizzo, Street and number,
+    Street and house number, Street address, Address
 address.streetNumber: Hausnummer, Haus-Nr., Hausnr., Strassennummer, Numéro de rue, No de rue,
     Numero civico, N. civico, House number, House no., Street number
 address.streetAddition: Adresszusatz, Complément d'adresse, Complemento indirizzo,
@@ -46,8 +50,9 @@ swissReferences.egid: EGID
 swissReferences.ewid: EWID
 swissReferences.egrid: EGRID
 prices.currency: Währung, Monnaie, Devise, Valuta, Moneta, Currency
-prices.buy.price: Kaufpreis, Verkaufspreis, Prix de vente, Prix d'achat, Prezzo di vendita,
-    Prezzo d'acquisto, Purchase price, Sale price, Selling price, Buying price
+prices.buy.price: Preis, Prix, Prezzo, Price, Kaufpreis, Verkaufspreis, Prix de vente,
+    Prix d'achat, Prezzo di vendita, Prezzo d'acquisto, Purchase price, Sale price,
+    Selling price, Buying price
 prices.rent.gross: Bruttomiete, Miete brutto, Mietzins brutto, Bruttomietzins, Warmmiete,
     Gesamtmiete, Loyer brut, Loyer charges comprises, Loyer CC, Pigione lorda, Affitto lordo,
     Canone lordo, Gross rent, Rent gross, Rent including charges
@@ -73,8 +78,8 @@ numberOfFloors: Anzahl Stockwerke, Geschosse, Anzahl Etagen, Nombre d'étages, N
 numberOfApartments: Anzahl Wohnungen, Nombre d'appartements, Numero di appartamenti,
     Number of apartments
 floor: Etage, Stock, Stockwerk, Geschoss, Étage, Piano, Floor
-areaBwf: Wohnfläche, Wohnfl., WF, Surface habitable, Surface d'habitation, Superficie abitabile,
-    Superficie abitativa, Living area, Living space
+areaBwf: Wohnfläche, Wohnfl., WF, Fläche, Surface, Superficie, Surface habitable,
+    Surface d'habitation, Superficie abitabile, Superficie abitativa, Living area, Living space
 areaNwf: Nettowohnfläche, Surface habitable nette, Superficie abitabile netta, Net living area
 areaUsable: Nutzfläche, Nutzfl., Surface utile, Superficie utile, Usable area, Floor space
 areaPropertyLand: Grundstückfläche, Grundstücksfläche, Landfläche, Parzellenfläche,

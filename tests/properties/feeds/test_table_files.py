@@ -224,6 +224,25 @@ def test_a_foreign_table_is_read_as_its_sender_says(read):
     assert record.leftover == {"Loyer brut": "900", "Ort": "Chur"}
 
 
+@pytest.mark.parametrize(
+    ("header", "cells", "address"),
+    [
+        ("Adresse", "Seestrasse 12a", {"street": "Seestrasse", "streetNumber": "12a"}),
+        ("Adresse", '"12, rue du Lac"', {"street": "rue du Lac", "streetNumber": "12"}),
+        ("Adresse", "Postfach 12", {"street": "Postfach 12"}),
+        ("Adresse,Nr", "Seestrasse 12,7", {"street": "Seestrasse 12", "streetNumber": "7"}),
+        ("address.street", "Seestrasse 12", {"street": "Seestrasse 12"}),
+    ],
+)
+def test_a_street_may_have_its_number_in_one_column(read, header, cells, address):
+    profile = Profile(columns={"Adresse": "address.street", "Nr": "address.streetNumber"})
+    (record,) = [
+        one for one in read(f"{REF},{header}\nM-1,{cells}\n", profile) if isinstance(one, Record)
+    ]
+    assert record.document["address"] == address
+    assert (record.leftover, record.warnings) == ({}, ())
+
+
 def test_a_foreign_table_without_its_reference_says_what_may_be_it(read):
     with pytest.raises(NotAFeed) as caught:
         read("Objekt-Nr.;PLZ\nR-1;8001\n")
