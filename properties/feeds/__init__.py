@@ -12,6 +12,7 @@ limits         how much of a file may be one thing
 lines          one item as a line of text and back
 spool          records on disk, until they are imported
 coerce         give a value of a feed the type that the catalog asks for
+streets        a street and its number
 overlay        cells over what is known
 documentation  the tables of docs/feeds.md
 

@@ -323,7 +323,8 @@ def test_a_property_without_texts_is_a_record_of_swissrets(tmp_path):
     records, unsaid = through(tmp_path / "stock.json", stock)
     changed = [differences(known, record) for known, record in zip(stock, records, strict=True)]
     assert changed == [[], ["localizations"], []]
-    assert unsaid == {"A": [], "B": [("localizations", "is read back otherwise")], "C": []}
+    otherwise = "SwissRETS would read this back as another value"
+    assert unsaid == {"A": [], "B": [("localizations", otherwise)], "C": []}
 
 
 def test_a_property_without_a_reference_is_left_out(workspace, capsys, tmp_path):

@@ -23,6 +23,7 @@ from properties.feeds.idx.offer import set_offer
 from properties.feeds.overlay import nested
 from properties.feeds.profile import Profile
 from properties.feeds.records import Record, Refusal
+from properties.feeds.streets import street
 from properties.feeds.swissrets.vocabulary import PROPERTY_TYPE_OF
 
 _REFERENCES = ("ref_property", "ref_house", "ref_object")
@@ -261,7 +262,7 @@ _FORMS: dict[As, Callable[[str], Any]] = {
     As.LINES: values.in_lines,
     As.DATE: values.day,
     As.LINK: _link,
-    As.STREET: lambda text: values.street(values.in_one_line(text)),
+    As.STREET: lambda text: street(values.in_one_line(text)),
     As.PERSON: lambda text: values.person(values.in_one_line(text)),
     As.COUNTRY: values.country,
     As.CURRENCY: values.currency,

@@ -11,9 +11,9 @@ from properties import catalog
 from properties.catalog.numbers import Unreadable
 from properties.feeds import limits
 from properties.feeds.coerce import is_odd_phone
-from properties.feeds.idx.values import street
 from properties.feeds.overlay import Part, nested
 from properties.feeds.records import NotAFeed, Record, Refusal
+from properties.feeds.streets import street
 from properties.feeds.table import cells
 from properties.feeds.table.cells import REFERENCE, Broken
 from properties.feeds.table.columns import COLUMNS, Column
