@@ -51,13 +51,16 @@ def items(document: Any, name: str) -> list[Document]:
 
 
 def identified(document: Any, name: str) -> list[Document]:
-    """Return the same list; an entry that is an id alone becomes an object with that `id`."""
+    """Return the same list; of one of ids alone each becomes an object with that `id`."""
     return documents(with_ids(_named(document, name)))
 
 
 def with_ids(value: Any) -> Any:
-    """Return a list in which an id, a text or a number (A7), is an object with that `id`."""
-    if not isinstance(value, list):
+    """Return a list of ids alone, texts or numbers (A7), as objects with that `id`.
+
+    A list with objects, and what is no list, stays as it is.
+    """
+    if not isinstance(value, list) or any(isinstance(one, dict) for one in value):
         return value
     return [{"id": one} if plain(one) and type(one) is not bool else one for one in value]
 

@@ -27,7 +27,7 @@ NAMED = {
     "numbers in assignmentIds": lambda ids: {"assignmentIds": [int(one) for one in ids]},
     "beside an empty list": lambda ids: {"assignments": [], "assignmentIds": ids},
     "objects with assignmentId": lambda ids: {"assignments": [{"assignmentId": i} for i in ids]},
-    "mixed": lambda ids: {"assignments": [{"id": ids[0]}, int(ids[1]), None, True, [], ""]},
+    "mixed": lambda ids: {"assignments": [ids[0], int(ids[1]), None, True, [], ""]},
 }
 
 
@@ -75,7 +75,9 @@ def test_an_assignment_whose_id_is_longer_than_any_is_left_out_and_not_cut(
     unknown, wire, drain_all
 ):
     order, ids = unknown
-    detail_of(wire, order, assignments=["7" * 256, {"id": "7" * 257}, ids[0]])
+    detail_of(
+        wire, order, assignments=[{"id": "7" * 256}, {"id": ids[0]}], assignmentIds=["8" * 256]
+    )
     read_again()
     drain_all()
     assert [row.platform_id for row in order.assignments.all()] == [ids[0]]
