@@ -3,7 +3,7 @@
 from datetime import date, datetime, time, timedelta
 
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from orders.models import Assignment, Look, MaterialSet, Order, Placement
@@ -30,15 +30,19 @@ def still_open() -> Q:
 
 def needs_action() -> Q:
     """Open orders for which the platform waits for somebody here (§3.2)."""
-    waiting = Assignment.objects.filter(status=AssignmentStatus.ACTION_REQUIRED)
-    return still_open() & Q(pk__in=waiting.values("order"))
+    return still_open() & Q(pk__in=waiting_assignments().values("order"))
+
+
+def waiting_assignments() -> QuerySet[Assignment]:
+    """Return the assignments for which the platform waits for somebody here (§3.2)."""
+    return Assignment.objects.filter(status=AssignmentStatus.ACTION_REQUIRED, withdrawn_at=None)
 
 
 def appointment_in_week_of(day: date) -> Q:
     """Orders with an appointment from Monday to Sunday, in our zone, that was not given up."""
     first, end = week_of(day)
     there = Assignment.objects.filter(scheduled_at__gte=first, scheduled_at__lt=end)
-    held = there.exclude(status=AssignmentStatus.CANCELLED)
+    held = there.exclude(status=AssignmentStatus.CANCELLED).filter(withdrawn_at=None)
     return Q(pk__in=held.values("order"))
 
 
@@ -55,7 +59,7 @@ def beginning(day: date) -> datetime:
 
 def overdue(today: date) -> Q:
     """Open orders of which something should have been delivered before today."""
-    late = Assignment.objects.filter(estimated_delivery_date__lt=today)
+    late = Assignment.objects.filter(estimated_delivery_date__lt=today, withdrawn_at=None)
     return still_open() & Q(pk__in=late.exclude(status__in=ASSIGNMENT_TERMINAL).values("order"))
 
 

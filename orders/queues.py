@@ -68,7 +68,7 @@ ORDERS = RowQueue(
 ASSIGNMENTS = RowQueue(
     name=rows.ASSIGNMENTS,
     rows=lambda now: _may_be_read(Assignment.objects.all(), now),
-    work=poller.one_by_one(_read_assignment, may_read=_pay),
+    work=poller.one_by_one(_read_assignment, may_read=_pay, gone=refresh.withdrawn),
     reason="problem",
 )
 MATERIALS = RowQueue(

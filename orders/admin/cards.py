@@ -45,7 +45,8 @@ MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(\.[\w-]+)+")
 
 def card(order: Order, assignment: Assignment, name: str, now: datetime) -> dict[str, object]:
     """Return what the page shows of one assignment, whose row was loaded with its order."""
-    is_waiting = assignment.status == AssignmentStatus.ACTION_REQUIRED
+    is_there = assignment.withdrawn_at is None
+    is_waiting = is_there and assignment.status == AssignmentStatus.ACTION_REQUIRED
     return {
         "key": assignment.pk,
         "title": name,
@@ -56,12 +57,15 @@ def card(order: Order, assignment: Assignment, name: str, now: datetime) -> dict
         "bring": BRING.format(order.platform_id),
         "facts": [(title, value) for title, value in _facts(order, assignment, now) if value],
         "problem": assignment.problem,
-        "can_move": order.status not in ORDER_TERMINAL
+        "can_move": is_there
+        and order.status not in ORDER_TERMINAL
         and may_reschedule(assignment.status, assignment.assignment_type),
     }
 
 
 def _meaning(assignment: Assignment) -> str:
+    if assignment.withdrawn_at is not None:
+        return "The platform has withdrawn it: its order no longer names it."
     if assignment.is_told_alone and assignment.status in ASSIGNMENT_TERMINAL:
         return "A callback reported this. A read of the platform will confirm or correct it."
     return MEANINGS.get(assignment.status, "")
@@ -103,6 +107,7 @@ def is_overdue(order: Order, assignment: Assignment, today: date) -> bool:
     """Tell whether it should have been delivered before today, and neither is nor was given up."""
     day = assignment.estimated_delivery_date
     is_open = order.status not in ORDER_TERMINAL and assignment.status not in ASSIGNMENT_TERMINAL
+    is_open = is_open and assignment.withdrawn_at is None
     return is_open and day is not None and day < today
 
 

@@ -49,7 +49,9 @@ def order_badge(order: Order) -> SafeString:
 
 
 def assignment_badge(assignment: Assignment) -> SafeString:
-    """Show the status of an assignment, and whether a callback alone says so."""
+    """Show the status of an assignment, and whether a callback alone says so, or it is over."""
+    if assignment.withdrawn_at is not None:
+        return badge("Withdrawn", "danger")
     return _status_badge(assignment, ASSIGNMENT_TONES)
 
 

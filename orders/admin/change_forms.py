@@ -125,7 +125,8 @@ class RescheduleForm(CancelForm):
 def movable_assignments(order: Order) -> list[Assignment]:
     """Return the assignments that §3.2 lets be rescheduled, in their order (A49)."""
     rows = sorted(order.assignments.all(), key=lambda one: one.pk)
-    return [one for one in rows if may_reschedule(one.status, one.assignment_type)]
+    there = (one for one in rows if one.withdrawn_at is None)
+    return [one for one in there if may_reschedule(one.status, one.assignment_type)]
 
 
 def said(error: RejectedError) -> str:

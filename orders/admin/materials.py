@@ -187,8 +187,9 @@ def _version(material: Material, now: datetime) -> dict[str, Any]:
     """Return one quality of a photo, else what kind of file it is (A39)."""
     quality = QUALITIES.get(material.visual_type) if material.product in PHOTO_PRODUCTS else ""
     stored = _file(material)
+    label = quality or _kind(material)
     return {
-        "label": quality or _kind(material),
+        "label": label if material.withdrawn_at is None else f"{label}, withdrawn",
         "size": _size(stored.size if stored else material.size),
         "address": file_address(stored, saved=True) if stored else _address(material),
         "is_ours": stored is not None,

@@ -11,6 +11,7 @@ from crm_sync.hooks.person import Person
 from crm_sync.hooks.tiles import NEWEST, Attention, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.text import counted
+from orders import lists
 from orders.models import (
     Assignment,
     MaterialFile,
@@ -20,7 +21,7 @@ from orders.models import (
     Placement,
     UserList,
 )
-from orders.statuses import ORDER_TERMINAL, AssignmentStatus
+from orders.statuses import ORDER_TERMINAL
 
 
 def tiles(person: Person) -> list[Tile]:
@@ -28,9 +29,7 @@ def tiles(person: Person) -> list[Tile]:
     orders, placements = list_of("orders.order"), list_of("orders.placement")
     mine = within(person, Order.objects.all())
     is_open = mine.exclude(status__in=ORDER_TERMINAL)
-    acting = Assignment.objects.filter(
-        status=AssignmentStatus.ACTION_REQUIRED, order__in=is_open.values("pk")
-    )
+    acting = lists.waiting_assignments().filter(order__in=is_open.values("pk"))
     sets = within(person, MaterialSet.objects.all())
     delivered = sets.exclude(fetched_at=None).exclude(order=None)
     uncertain = within(person, Placement.objects.filter(state=Placement.State.UNCERTAIN))
@@ -78,9 +77,8 @@ def attention(person: Person, now: datetime) -> list[Attention]:
 def _acting(person: Person, now: datetime) -> list[Attention]:
     is_open = within(person, Order.objects.exclude(status__in=ORDER_TERMINAL))
     waiting = (
-        Assignment.objects.filter(
-            status=AssignmentStatus.ACTION_REQUIRED, order__in=is_open.values("pk")
-        )
+        lists.waiting_assignments()
+        .filter(order__in=is_open.values("pk"))
         .select_related("order__workspace")
         .only("action_required", "status_at", *(f"order__{name}" for name in ACTING))
         .order_by("-status_at", "-pk")[:NEWEST]

@@ -24,13 +24,18 @@ class AssignmentSerializer(serializers.ModelSerializer[Assignment]):
         source="estimated_delivery_date", allow_null=True
     )
     photographer = serializers.DictField(help_text="id, name, email, phone, as far as known")
+    withdrawnAt = serializers.DateTimeField(  # noqa: N815
+        source="withdrawn_at",
+        allow_null=True,
+        help_text="Since when the platform has it no longer",
+    )
     products = serializers.ListField(child=serializers.CharField())
 
     class Meta:
         model = Assignment
         fields = (
             *("id", "type", "status", "actionRequired", "products", "scheduledAt"),
-            *("estimatedDeliveryDate", "photographer"),
+            *("estimatedDeliveryDate", "photographer", "withdrawnAt"),
         )
 
 
@@ -66,10 +71,18 @@ class MaterialSerializer(serializers.ModelSerializer[Material]):
     size = serializers.IntegerField(allow_null=True, help_text="Bytes")
     thumbnailUrl = serializers.CharField(source="thumbnail_url")  # noqa: N815
     modifiedAt = serializers.DateTimeField(source="modified_at", allow_null=True)  # noqa: N815
+    withdrawnAt = serializers.DateTimeField(  # noqa: N815
+        source="withdrawn_at",
+        allow_null=True,
+        help_text="Since when the platform lists it no longer",
+    )
 
     class Meta:
         model = Material
-        fields = ("id", "fileName", "mimeType", "size", "url", "thumbnailUrl", "modifiedAt")
+        fields = (
+            *("id", "fileName", "mimeType", "size", "url", "thumbnailUrl", "modifiedAt"),
+            "withdrawnAt",
+        )
 
 
 class MaterialSetSerializer(serializers.ModelSerializer[MaterialSet]):

@@ -59,7 +59,7 @@ def appointments(
         return []
     every = within(person, Assignment.objects.all())
     held = every.filter(scheduled_at__gte=first, scheduled_at__lt=end)
-    rows = held.exclude(status=AssignmentStatus.CANCELLED)
+    rows = held.exclude(status=AssignmentStatus.CANCELLED).filter(withdrawn_at=None)
     if workspace:
         rows = rows.filter(workspace__slug=workspace)
     if only_mine:

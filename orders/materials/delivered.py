@@ -66,7 +66,10 @@ def newest_pictures(keys: Collection[int]) -> dict[int, MaterialFile]:
         keys: primary keys of properties.
     """
     light = MaterialFile.objects.exclude(name="").filter(
-        material__product__in=PHOTO_PRODUCTS, content_type__in=PICTURES, size__lte=LIGHT
+        material__product__in=PHOTO_PRODUCTS,
+        material__withdrawn_at=None,
+        content_type__in=PICTURES,
+        size__lte=LIGHT,
     )
     mine = light.filter(material__material_set__order__real_estate_property=OuterRef("pk"))
     age = Coalesce("material__modified_at", "stored_at")

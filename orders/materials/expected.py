@@ -35,8 +35,8 @@ def delivered(assignments: QuerySet[Assignment], *, again: bool = False, now: da
     Args:
         again: also where that has happened before.
     """
-    done = assignments.filter(status=AssignmentStatus.DELIVERED).select_related("order")
-    some = done.prefetch_related("material_sets").order_by("pk")
+    done = assignments.filter(status=AssignmentStatus.DELIVERED, withdrawn_at=None)
+    some = done.select_related("order").prefetch_related("material_sets").order_by("pk")
     for assignment in some.iterator(chunk_size=CHUNK):
         sets = assignment.material_sets.all()
         products = {str(product)[:100] for product in assignment.products if product}

@@ -15,7 +15,7 @@ from crm_sync.platform.addresses import resolved
 from crm_sync.platform.client import Client
 from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.text import clean
-from orders.materials import lists, outgoing, wanted
+from orders.materials import lists, outgoing, wanted, withdrawn
 from orders.materials.lists import Reading
 from orders.models import Material, MaterialSet
 
@@ -32,6 +32,7 @@ COLUMNS = (
     "url",
     "thumbnail_url",
     "modified_at",
+    "withdrawn_at",
 )
 Kept = dict[str, dict[str, Material]]  # by the kind of their set, and by their ids
 
@@ -51,6 +52,10 @@ def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
             into = _set_of(ready, kind, materials.values(), now=now)
             is_own_new = _keep(into, materials.values(), now=now)
             is_new |= is_own_new and into == ready
+        # A list that is empty may be so for a while.
+        is_known = kind_of(ready) in kept or ready.empty_reads + 1 >= MOST_EMPTY_READS
+        if reading.is_whole and is_known:
+            withdrawn.mark(ready, {key for one in kept.values() for key in one}, now=now)
     if reading.failure is not None:
         raise reading.failure
     if kind_of(ready) not in kept and _is_announced(ready):

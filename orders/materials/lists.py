@@ -64,6 +64,11 @@ class Reading:
     failure: SyncError | None = None
     _calls: int = 0
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether each list answered: what they do not name is not there."""
+        return self.failure is None and not self.refusals
+
     def take(
         self, ask: Callable[[], list[dict[str, Any]]], kind: str, *, is_of_set: bool = True
     ) -> bool:

@@ -117,7 +117,7 @@ def _names_products(item: Item) -> bool:
 
 def _write(before: Assignment, item: Item, observation: Observation, *, is_whole: bool) -> None:
     kind = word(item, "assignmentType", 100) or before.assignment_type
-    columns: dict[str, Any] = {"assignment_type": kind}
+    columns: dict[str, Any] = {"assignment_type": kind, "withdrawn_at": None}
     if _names_products(item):
         columns["products"] = [name for one in item["products"] if (name := _product(one))]
     Assignment.objects.filter(pk=before.pk).exclude(**columns).update(**columns)

@@ -103,8 +103,10 @@ def _observe_status(order: Order, status: str, observation: Observation) -> None
 
 def _observe_assignments(before: Known, document: dict[str, Any], observation: Observation) -> None:
     """Write what is said of each, and make due for a read what the detail is silent about."""
-    items = _named_assignments(document)
-    silent = [] if items else [row.pk for row in before.assignments.values()]
+    items = named_assignments(document)
+    unnamed = (row for name, row in before.assignments.items() if name not in items)
+    # Its own read shows whether the platform has it no longer, or the detail is abridged.
+    silent = [row.pk for row in unnamed if row.withdrawn_at is None]
     for platform_id in sorted(items, key=functools.partial(_in_sequence, before)):
         row = before.assignments.get(platform_id)
         if row is None:
@@ -116,7 +118,7 @@ def _observe_assignments(before: Known, document: dict[str, Any], observation: O
         poller.ask(rows, ASSIGNMENTS, before.order.workspace_id, now=observation.now)
 
 
-def _named_assignments(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def named_assignments(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return what a detail says of each assignment, by its id; of some that is the id alone."""
     names = ("assignmentIds", "assignments")  # what an object says counts
     listed = [lists.with_ids(document.get(name)) for name in names]

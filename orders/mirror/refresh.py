@@ -1,5 +1,6 @@
 """An order or an assignment that is due is read from the platform into the mirror."""
 
+import logging
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,12 +15,14 @@ from crm_sync.models import ReceivedEvent
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError
 from orders.mirror import assignment
-from orders.mirror.detail import known, next_read, observe, observe_list
+from orders.mirror.detail import known, named_assignments, next_read, observe, observe_list
 from orders.mirror.updates import QUEUE
 from orders.models import Assignment, Order, StatusChange
 from orders.models.order import EPOCH
 from orders.reads.schedule import SOON
 from orders.statuses import ORDER_TERMINAL
+
+log = logging.getLogger(__name__)
 
 
 def read(claim: Claim[Order], client: Client) -> dict[str, Any]:
@@ -52,6 +55,19 @@ def read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]:
     now = timezone.now()
     contradicts = assignment.observe(before, answer, source=StatusChange.Source.READ, now=now)
     return {"due_at": now + SOON if contradicts else None, "read_at": now}
+
+
+def withdrawn(row: Assignment, now: datetime) -> dict[str, Any]:
+    """Return what to write of an assignment whose own reads have ended in 404, for a while.
+
+    It is withdrawn if its order no longer names it either (I28 has the same of properties).
+    """
+    observed = Order.objects.values_list("observed", flat=True).get(pk=row.order_id)
+    is_told = isinstance(observed.get("assignments"), list)
+    if row.withdrawn_at or not is_told or row.platform_id in named_assignments(observed):
+        return {}
+    log.warning("%s is withdrawn: neither its order nor its own read shows it", row)
+    return {"withdrawn_at": now}
 
 
 def _name_after_event(row: Order | Assignment, order_id: str) -> None:

@@ -29,7 +29,7 @@ TIES = ("object_reference_id", "property_platform_id", "real_estate_property")
 READ: dict[type[Order | Assignment], tuple[str, ...]] = {
     Order: ("workspace", "platform_id", *TIES, *lww.columns(lww.OF_ORDERS)),
     Assignment: (
-        *("workspace", "platform_id", "order", "assignment_type"),
+        *("workspace", "platform_id", "order", "assignment_type", "withdrawn_at"),
         *lww.columns(lww.OF_ASSIGNMENTS),
     ),
 }

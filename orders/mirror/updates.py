@@ -198,6 +198,8 @@ def assignment_of(context: EventContext) -> tuple[Order, Assignment]:
     assignment = context.rows.assignments[rows.assignment_id(context.event)]
     if assignment.order_id != order.pk:
         context.rows.ask_for(order)  # a read of that order shows whether it has moved
+    if assignment.withdrawn_at is not None:
+        context.rows.ask_for(assignment)  # is it there again?
     kind = context.word("assignmentType")
     if kind and not assignment.assignment_type:
         context.rows.set(assignment, assignment_type=kind)

@@ -37,6 +37,12 @@ class Assignment(MirroredModel):
     photographer_digest = models.CharField(max_length=64, blank=True, default="")
 
     products = models.JSONField(default=list)
+    withdrawn_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="Since when the platform has it no longer: neither its order nor its own read"
+        " shows it",
+    )
     read_at = models.DateTimeField(null=True, blank=True, help_text="By itself, by our clock")
 
     class Meta:

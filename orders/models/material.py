@@ -89,6 +89,9 @@ class Material(models.Model):
     url = models.TextField(blank=True, default="")
     thumbnail_url = models.TextField(blank=True, default="")
     modified_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when a whole list of the platform lacks it"
+    )
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

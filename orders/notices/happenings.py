@@ -10,9 +10,9 @@ from django.db.models import Case, Count, Exists, Max, OuterRef, Q, QuerySet, Va
 
 from crm_sync.access import within
 from orders import lists
-from orders.models import Assignment, ChangeRequest, Order, Placement, StatusChange
+from orders.models import ChangeRequest, Order, Placement, StatusChange
 from orders.news import News
-from orders.statuses import ORDER_TERMINAL, AssignmentStatus
+from orders.statuses import ORDER_TERMINAL
 
 Rows: TypeAlias = Iterable[tuple[Any, ...]]  # kind, at, key, order, reference, title
 ORDER, PLACEMENT = "orders.order", "orders.placement"  # whose page shows it
@@ -102,9 +102,7 @@ def _lines(wanted: NewsFilter) -> QuerySet[StatusChange]:
     if not wanted.person.has_perm("orders.view_order"):
         return StatusChange.objects.none()
     # No join: it would look up the assignment of every line.
-    waiting = Assignment.objects.filter(
-        pk=OuterRef("assignment"), status=AssignmentStatus.ACTION_REQUIRED
-    )
+    waiting = lists.waiting_assignments().filter(pk=OuterRef("assignment"))
     waits = Exists(waiting.exclude(order__status__in=ORDER_TERMINAL))
     told = Q(news__in=[*wanted.kinds]) & wanted.within("created_at")
     every = StatusChange.objects.filter(told & (~Q(news=News.ACTION) | Q(waits)))

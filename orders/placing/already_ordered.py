@@ -93,7 +93,8 @@ def _values(row: Order | Placement) -> frozenset[str]:
     """Return the values of its products; of an order, what its assignments or we say of them."""
     if isinstance(row, Placement):
         return frozenset(name_of(product) for product in row.products)
-    told = frozenset(value for one in row.assignments.all() for value in one.products)
+    there = (one for one in row.assignments.all() if one.withdrawn_at is None)
+    told = frozenset(value for one in there for value in one.products)
     ours = getattr(row, "placement", None)  # there is none where somebody else placed it
     return told or (_values(ours) if ours else frozenset())
 

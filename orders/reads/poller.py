@@ -21,6 +21,7 @@ Row = TypeVar("Row", bound=DueModel)
 # Reads one row from the platform and writes it; returns the columns of the end, with `due_at`.
 # Raises the client's errors.
 Reader = Callable[[Claim[Row], Client], dict[str, Any]]
+Gone = Callable[[Row, datetime], dict[str, Any]]  # returns columns of a row that stays away
 
 
 def ask(rows: "models.QuerySet[Row]", queue: str, workspace_id: int, *, now: datetime) -> None:
@@ -30,23 +31,27 @@ def ask(rows: "models.QuerySet[Row]", queue: str, workspace_id: int, *, now: dat
 
 
 def one_by_one(
-    read: Reader[Row], *, may_read: Callable[[int, datetime], bool] | None = None
+    read: Reader[Row],
+    *,
+    may_read: Callable[[int, datetime], bool] | None = None,
+    gone: Gone[Row] = lambda row, now: {},
 ) -> Callable[[Sequence[Claim[Row]], Drain], Sequence[str]]:
     """Return the `work` of a queue that reads its rows by this reader.
 
     Args:
         may_read: takes one read from the limit of a workspace; if none is left, rows stay due.
+        gone: what else to write of a row that stays away.
     """
 
     def work(claims: Sequence[Claim[Row]], drain: Drain) -> Sequence[str]:
         if may_read is not None and not may_read(drain.workspace_id, timezone.now()):
             raise runner.Stop
-        return [_read_one(claim, drain.workspace, read) for claim in claims]
+        return [_read_one(claim, drain.workspace, read, gone) for claim in claims]
 
     return work
 
 
-def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row]) -> str:
+def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row], gone: Gone[Row]) -> str:
     """Read one row and give it back; return the outcome."""
     try:
         with workspace.calling() as client:
@@ -55,7 +60,8 @@ def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row]) -> str
         if claim.row.attempts + 1 < NOT_THERE_YET:
             return queues.put_off(claim, problem=queues.error_text(error))
         # It waits for a person, or for the next event, which gives it as many tries.
-        claim.finish(due_at=None, attempts=0, problem=queues.error_text(error))
+        columns = gone(claim.row, timezone.now())
+        claim.finish(due_at=None, attempts=0, problem=queues.error_text(error), **columns)
         return "not there"
     except RejectedError as error:
         # Reading it again would not help.
