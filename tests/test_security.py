@@ -1,5 +1,6 @@
 """The page about threats names each rule and only tests that there are; packages are pinned."""
 
+import ast
 import json
 import re
 import subprocess
@@ -82,3 +83,39 @@ def test_the_bill_of_materials_names_every_package_that_is_installed(tmp_path):
     assert {(_plain(name), version) for name, version in named} == {
         (_plain(name), version) for name, version in pins
     }
+
+
+SECRET = re.compile(r"(^|_)(secret|token|password|signature|auth_hash)s?(_|$)")
+
+
+def names(side: ast.AST) -> set[str]:
+    """Return the names in an expression, without those that go into a call by keyword."""
+    if isinstance(side, ast.keyword):
+        return set()
+    mine = {getattr(side, "id", getattr(side, "attr", ""))}
+    return mine.union(*(names(child) for child in ast.iter_child_nodes(side)))
+
+
+def compared(source: str) -> list[str]:
+    """Return the comparisons of a secret that take longer the more of it is right (S1)."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            sides = [node.left, *node.comparators]
+            is_fixed = any(isinstance(side, ast.Constant) for side in sides)
+            if not is_fixed and any(SECRET.search(name) for side in sides for name in names(side)):
+                found.append(ast.unparse(node))
+    return found
+
+
+@pytest.mark.parametrize("app", ["config", "crm_sync", "orders", "properties"])
+def test_no_secret_is_compared_in_a_time_that_tells_how_much_of_it_is_right(app):
+    files = (ROOT / app).rglob("*.py")
+    assert [(file.name, one) for file in files for one in compared(file.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    "planted", ["given == f'Bearer {token}'", "feed.auth_hash != now", "secret == given"]
+)
+def test_a_secret_that_is_compared_with_equals_is_found(planted):
+    assert len(compared(planted)) == 1

@@ -172,9 +172,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
             rows = ApiToken.objects.filter(pk=row.pk)
             text = f"Created with {', '.join(row.scopes)}."
             note(request, rows, text, ADDITION)
-        response: HttpResponse = page(self, request, "crm_sync/new_api_token.html", context)
-        response["Cache-Control"] = "no-store"
-        return response
+        return page(self, request, "crm_sync/new_api_token.html", context)
 
     @action(description="Revoke", permissions=["act"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from crm_sync import registry
 from crm_sync.models import OutgoingMessage, Subscription
+from tests.crm_sync.admin_pages import client_of
 from tests.crm_sync.receivers import receiving, subscribe
 
 pytestmark = pytest.mark.once
@@ -34,6 +35,18 @@ def test_a_message_that_is_sent_again_begins_anew_with_its_tries(main, boss, set
     message = OutgoingMessage.objects.get()
     assert (message.attempts, message.status) == (1, 500)
     assert message.due_at - message.tried_at < timedelta(seconds=10)
+
+
+def test_who_may_only_view_messages_sends_none_again(main, boss, settings):
+    settings.OUTGOING_INTERNAL_HOSTS = ["127.0.0.1"]
+    with receiving() as receiver:
+        subscribe(main, receiver.url)
+        act(boss, Subscription.objects.get(), "send_test")
+    OutgoingMessage.objects.update(state="GIVEN_UP", due_at=None)
+    viewer = client_of("crm_sync.view_outgoingmessage")
+    assert viewer.get(SENT).status_code == 200
+    act(viewer, OutgoingMessage.objects.get(), "send_again", SENT)
+    assert OutgoingMessage.objects.get().state == "GIVEN_UP"
 
 
 def act(client, row, action: str, listed: str = LIST):

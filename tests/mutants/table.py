@@ -40,6 +40,8 @@ RUNNER = "tests/crm_sync/test_runner.py"
 SOURCES = "tests/properties/sources/test_worker.py"
 TICKER = "tests/crm_sync/test_ticker.py"
 TIES = "tests/orders/test_ties.py"
+SECURITY = "tests/test_security.py"
+LOGINS = "tests/crm_sync/test_login.py"
 SECOND_FACTOR = "tests/crm_sync/test_second_factor.py"
 VERSION = "tests/properties/feeds/test_version.py"
 WRONG_SECRETS = "tests/crm_sync/test_wrong_secrets.py"
@@ -759,6 +761,62 @@ MUTANTS = (
         "document is not None and after_restore.is_unread(row, restored_at)",
         "False",
         (f"{RESTORED}::test_after_restored_nothing_that_is_newer_on_the_platform_is_overwritten",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a secret is compared in a time that tells how much is right (S1)",
+        "crm_sync/metrics.py",
+        "metrics",
+        "constant_time_compare(A, B)",
+        "A == B",
+        (f"{SECURITY}::test_no_secret_is_compared_in_a_time_that_tells_how_much_of_it_is_right",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "calls that change something are not counted",
+        "crm_sync/api/views.py",
+        "View.check_permissions",
+        "super().check_throttles(request)",
+        "request.method == 'GET' and super().check_throttles(request)",
+        (f"{API}::test_each_method_counts_towards_the_limit_of_its_token",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "the history keeps a new token (S5)",
+        "crm_sync/admin/api_token.py",
+        "ApiTokenAdmin.add_view",
+        "f\"Created with {', '.join(row.scopes)}.\"",
+        "context['token']",
+        (f"{API}::test_a_token_is_neither_cached_nor_logged_where_it_is_made",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "who may only view messages sends them again (S17)",
+        "crm_sync/admin/outgoing.py",
+        "OutgoingMessageAdmin.send_again",
+        "['act']",
+        "['view']",
+        (
+            "tests/crm_sync/test_admin_outgoing.py::test_who_may_only_view_messages_sends_none_again",
+        ),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a file of another workspace is handed out (S12)",
+        "orders/admin/file_view.py",
+        "file_view",
+        "within(A, B)",
+        "B",
+        ("tests/orders/test_file_view.py::test_who_is_in_another_workspace_gets_no_file",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a login is hashed however many others are (S17)",
+        "crm_sync/login_limits.py",
+        "BoundedHasher.encode",
+        "hashing.acquire(blocking=False)",
+        "True",
+        (f"{LOGINS}::test_while_two_passwords_are_hashed_a_third_login_is_asked_to_come_back",),
         (SQLITE,),
     ),
     Mutant(

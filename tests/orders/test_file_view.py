@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
 from django.core.files.base import ContentFile
 from django.urls import reverse
 from django.utils import timezone
@@ -121,6 +122,16 @@ def test_who_may_not_see_orders_gets_no_file(order, photo, client):
         assert nobody.get(address).status_code == 403
         assert client.get(address).status_code == 302  # to the login
     assert client_of("orders.view_order").get(file_address(photo)).status_code == 200
+
+
+def test_who_is_in_another_workspace_gets_no_file(order, photo):
+    agent = client_of("orders.view_order")
+    person = User.objects.get(username="user-0")
+    person.user_permissions.remove(Permission.objects.get(codename="all_workspaces"))
+    addresses = [file_address(photo), zip_of(order)]
+    assert [agent.get(address).status_code for address in addresses] == [404, 404]
+    person.workspaces.add(order.workspace)
+    assert [agent.get(address).status_code for address in addresses] == [200, 200]
 
 
 def test_what_is_not_stored_is_not_there(boss, order, photo):

@@ -1,11 +1,13 @@
 """What every call of the API has in common: tokens, scopes, limits, and one shape of errors."""
 
 import logging
+import re
 from datetime import timedelta
 
 import pytest
 import time_machine
 from django.conf import settings as django_settings
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.cache import caches
 from django.db import connection
@@ -142,6 +144,27 @@ def test_a_token_that_calls_too_often_waits_for_the_next_minute(main, settings):
         other.get(LIST)
         clock.shift(timedelta(seconds=30))
         one.get(LIST)
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "POST", "DELETE"])
+def test_each_method_counts_towards_the_limit_of_its_token(main, settings, method):
+    settings.API_CALLS_A_MINUTE = 1
+    with time_machine.travel("2026-03-01T12:00:30Z", tick=False):
+        one = program(main)
+        assert one.call(method, f"{LIST}/none", {}).status_code < 429
+        assert one.call(method, f"{LIST}/none", {}).status_code == 429
+
+
+def test_a_token_is_neither_cached_nor_logged_where_it_is_made(main, boss, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    entered = {"workspace": main.pk, "name": "ERP", "properties:read": "on"}
+    made = boss.post("/admin/crm_sync/apitoken/add/", entered)
+    (token,) = set(re.findall(r"crm_[\w-]{40,}", made.content.decode()))
+    assert "no-store" in made["Cache-Control"]
+    assert tokens.find(token, now=timezone.now()) == ApiToken.objects.get()
+    written = caplog.text + "".join(capfd.readouterr())
+    assert token not in written
+    assert token not in str(list(LogEntry.objects.values()))
 
 
 def test_calls_that_lack_a_scope_are_counted_too(main, settings):
