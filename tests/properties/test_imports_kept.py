@@ -47,6 +47,7 @@ def test_where_it_is_not_there_whole_the_upload_is_read_again(main, admin_user, 
     for _ in range(3):
         assert work(row, until=0.0) == "goes on"
     lines, note = beside(row)
+    assert {path.stat().st_mode & 0o777 for path in (lines, note)} == {0o600}
     match loss:
         case "all" | "the note" | "the lines":
             for path in {"all": [lines, note], "the note": [note]}.get(loss, [lines]):
