@@ -164,6 +164,8 @@ def _enum_fault(field: Field, value: object) -> str | None:
         return None
     if value == UNKNOWN:
         return "UNKNOWN cannot be sent: leave it out"
+    if not isinstance(value, str):
+        return "Write one of its values"
     if len(field.enum) > _MANY:
         return f"{quoted(value)} is not one of its values"
     return f"{quoted(value)} is not one of its values{CHOICE}{', '.join(field.enum)}"

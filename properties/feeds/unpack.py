@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, cast
 
+from crm_sync.text import quoted
 from properties.feeds.entry import the_feed
 
 MOST_FILES = 50_000  # in a ZIP
@@ -94,7 +95,7 @@ def _opened(file: BinaryIO) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(file) as archive:
             yield archive
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
-        raise NotUnpacked(f"the ZIP is broken: {error}") from error
+        raise NotUnpacked("the ZIP is damaged: pack the feed again") from error
 
 
 def _check_list(file: BinaryIO) -> None:
@@ -124,7 +125,7 @@ def _from_zip(archive: zipfile.ZipFile, into: BinaryIO, *, limit: int) -> Unpack
     names = {one.filename for one in entries}
     for name in sorted(names):
         if name.startswith("/") or ".." in PurePosixPath(name).parts:
-            raise NotUnpacked(f"the ZIP holds a file that leads out of it: {name!r}")
+            raise NotUnpacked(f"the ZIP holds a file that leads out of it: {quoted(name)}")
     try:
         chosen = the_feed(names)
     except ValueError as error:
@@ -153,4 +154,4 @@ def _copy(source: IO[bytes], into: BinaryIO, *, packed: int, limit: int) -> None
                 raise NotUnpacked(f"unpacked it is more than {RATIO} times as large: no feed is")
             into.write(block)
     except (zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile) as error:
-        raise NotUnpacked(f"it is broken: {error}") from error
+        raise NotUnpacked("it is damaged or breaks off: pack the feed again") from error

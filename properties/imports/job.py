@@ -23,7 +23,7 @@ from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.text import clean
 from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain, RowQueue
-from properties.feeds import NotAFeed
+from properties.feeds import NotAFeed, ReaderEnded
 from properties.imports import fetched, kept, last_feed
 from properties.imports.engine import CHUNK
 from properties.imports.packed import unpack_in_place
@@ -137,10 +137,13 @@ class _Slice:
             return self._fail(reason)
         except LeaseLost:
             raise
-        except Exception as error:
+        except ReaderEnded as error:
+            log.exception("%s of workspace %s", self.row, self.row.workspace_id)
+            return self._put_off(str(error))
+        except Exception:
             # A bug of ours, or a time-out, must not stop the uploads behind it.
             log.exception("%s of workspace %s", self.row, self.row.workspace_id)
-            return self._put_off(f"{type(error).__name__}: {error}")
+            return self._put_off("An error of ours stopped it: the log says more.")
 
     def _run(self) -> str:
         row = self.row

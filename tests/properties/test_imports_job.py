@@ -196,7 +196,7 @@ def test_a_file_that_nobody_releases_is_given_up_after_a_week(main, admin_user, 
         (
             signal.SIGKILL,
             "put off",
-            "ReaderEnded: stock.csv: the process that reads it ended with -9: see the log",
+            "stock.csv: the process that reads it ended with -9: see the log",
         ),
     ],
 )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from crm_sync.text import quoted
 from properties.feeds.idx.codes import CATEGORIES, OFFER_TYPES, PRICE_UNITS
 from properties.feeds.idx.columns import COLUMNS
 from properties.feeds.records import NotAFeed
@@ -204,4 +205,5 @@ def _moved(cells: list[str], number: int, looks: Callable[[str], object]) -> str
 
 
 def _stands(name: str, text: str, place: int, number: int, why: str) -> str:
-    return f"{name} {text.strip()!r} stands in column {place} instead of {number}: {why} before it"
+    value = quoted(text.strip())
+    return f"{name} {value} stands in column {place} instead of {number}: {why} before it"

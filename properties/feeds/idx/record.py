@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from crm_sync.text import quoted
 from properties import catalog
 from properties.catalog.numbers import Unreadable, number
 from properties.feeds import limits
@@ -108,12 +109,11 @@ class RecordReader:
         """Return what makes a record useless, whatever else it holds."""
         faults = []
         if texts.get("version") != VERSION:
-            faults.append(f"version is {texts.get('version')!r} instead of {VERSION}")
+            faults.append(f"version is {quoted(texts.get('version', ''))} instead of {VERSION}")
         if not self._is_category(texts.get("object_category", "").upper()):
             known = ", ".join(PROPERTY_TYPES)
-            faults.append(
-                f"object_category is {texts.get('object_category')!r}; it is one of {known}"
-            )
+            category = quoted(texts.get("object_category", ""))
+            faults.append(f"object_category is {category}: choose one of {known}")
         faults += [
             f"{name} is longer than {limits.MAX_TEXT:,} characters"
             for name, text in texts.items()

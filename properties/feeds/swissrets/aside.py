@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+from crm_sync.text import quoted
 from properties.catalog import Fault
 from properties.feeds.swissrets import vocabulary
 
@@ -71,13 +72,13 @@ def language_variants(raw: dict[str, Any]) -> tuple[Aside, list[str]]:
             taken.add(code)
             if code != said:
                 aside[path], item["languageCode"] = said, code
-                warnings.append(f"{path}: {said!r} is read as {code!r}")
+                warnings.append(f"{path}: {quoted(said)} is read as {quoted(code)}")
         else:
             aside |= {f"localizations[{index}]": dict(item)}
             item.clear()  # and keeps its place, so the numbers of the others stay
             is_known = variant or _is_language(said)
             why = "is the language of another text" if is_known else "is no language"
-            warnings.append(f"{path}: {said!r} {why}, so its text is set aside"[:LONGEST])
+            warnings.append(f"{path}: {quoted(said)} {why}, so its text is set aside"[:LONGEST])
     return aside, warnings
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import ijson
 
-from properties.feeds import limits
+from properties.feeds import damage, limits
 from properties.feeds.limits import BITS, written
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
@@ -36,7 +36,7 @@ def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
         for number, (raw, twice) in enumerate(_items(path, builder), start=1):
             yield intake.take(raw, f"record {number}", twice)
     except ijson.JSONError as error:
-        broken = f"{path.name}: broken JSON after record {number}: {_first_line(error)}"
+        broken = f"{path.name}: broken JSON after record {number}: {damage.of_json(error)}"
         raise (Truncated if number else NotAFeed)(broken) from error
     names = builder.outline
     if not builder.is_there and ("properties" in names or "generator" not in names):
@@ -91,10 +91,6 @@ def _feed(parser: Any, chunk: bytes) -> ijson.JSONError | None:
     except UnicodeDecodeError as error:  # half a character that the library lets through
         return ijson.JSONError(str(error))
     return None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
 
 
 def _number(value: int | Decimal) -> int | float | str:

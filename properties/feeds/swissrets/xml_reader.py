@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
-from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from properties.feeds import limits
+from properties.feeds import damage, limits
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
 from properties.feeds.swissrets.glance import XML, is_plain
@@ -161,10 +160,8 @@ def _feed(parser: Any, chunk: bytes) -> _Broken | None:
             parser.feed(chunk)
         else:
             parser.close()
-    except DefusedXmlException:  # before ValueError, which it is
-        return _Broken("it declares entities or points outside, which no feed needs")
     except (ParseError, ValueError, LookupError) as error:  # the latter two: unknown encodings
-        return _Broken(str(error))
+        return _Broken(damage.of_xml(error))
     return None
 
 

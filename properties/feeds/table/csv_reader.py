@@ -9,6 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, TextIO
 
+from properties.feeds import damage
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.table import header
@@ -41,10 +42,10 @@ def read_csv(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
                 yield item
                 number += isinstance(item, Record | Refusal)
     except csv.Error as error:
-        broken = f"{path.name}: broken CSV after {number} records: {_in_words(error)}"
+        broken = f"{path.name}: broken CSV after {number} records: {damage.of_csv(error)}"
         raise (Truncated if number else NotAFeed)(broken) from error
     except UnicodeDecodeError as error:
-        broken = f"{path.name}: no text after {number} records: {error.reason}"
+        broken = f"{path.name}: no text after {number} records: {damage.of_encoding(error)}"
         raise (Truncated if number else NotAFeed)(broken) from error
 
 
@@ -124,12 +125,6 @@ def _header(rows: Any, lines: "_Lines", line: int) -> tuple[list[str], int]:
             return cells, rows.line_num
         began = rows.line_num
     raise NotAFeed(f"{lines.name}: the quotes above its header, line {line}, are not in order")
-
-
-def _in_words(error: csv.Error) -> str:
-    """Return what is wrong; the library speaks to programmers of a CR in the middle of a line."""
-    text = str(error)
-    return "a line end (CR) in a cell without quotes" if text.startswith("new-line") else text
 
 
 class _Lines:

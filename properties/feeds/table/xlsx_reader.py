@@ -11,9 +11,9 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile
 
+from properties.feeds import damage
 from properties.feeds.limits import BITS, written
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
@@ -33,9 +33,10 @@ ERRORS = frozenset({"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", 
 # ECMA-376 part 1, 22.9.2.19 (ST_Xstring): what XML cannot hold is written _xHHHH_.
 _ESCAPED = re.compile(r"_x(00[01][0-9A-Fa-f]|005[Ff]|[Ff]{3}[EeFf])_")
 
-# What openpyxl and the library below it raise for a workbook that is none, or broken.
+# What openpyxl and the libraries below it raise for a workbook that is none, or broken; those of
+# XML raise a SyntaxError.
 _BROKEN = (
-    *(BadZipFile, zlib.error, ParseError, OSError, EOFError, RuntimeError),
+    *(BadZipFile, zlib.error, SyntaxError, OSError, EOFError, RuntimeError),
     *(KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError),
 )
 
@@ -48,7 +49,7 @@ def read_xlsx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
             yield item
             number += isinstance(item, Record | Refusal)
     except _BROKEN as error:
-        broken = f"{path.name}: broken workbook after {number} records: {_root(error)}"
+        broken = f"{path.name}: broken workbook after {number} records: {damage.of_workbook(error)}"
         raise (Truncated if number else NotAFeed)(broken) from error
 
 
@@ -103,13 +104,6 @@ def _numbered(sheet: Any, first: int, last: int, width: int = MAX_COLUMNS) -> It
         contents = [None if cell is EMPTY_CELL else _content(cell) for cell in row]
         if contents != empty:  # a million of them is no rarity in sheets that were formatted
             yield number, contents
-
-
-def _root(error: BaseException) -> str:
-    """Return the first cause in one line; openpyxl wraps it into words about its own insides."""
-    while error.__context__ is not None:
-        error = error.__context__
-    return str(error).partition("\n")[0] or type(error).__name__
 
 
 def _content(cell: Any) -> Any:

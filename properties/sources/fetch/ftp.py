@@ -146,7 +146,7 @@ def _told(place: Place) -> Iterator[None]:
     except ftplib.Error as error:
         raise failed(f"the connection to {host} failed: {_said(error)}") from error
     except (EOFError, OSError, ValueError) as error:  # such as a size that is no number
-        raise failed(f"the connection to {host} failed: {error or type(error).__name__}") from error
+        raise failed(f"the connection to {host} failed: {error or 'it broke off'}") from error
 
 
 def _sent(text: str) -> str:

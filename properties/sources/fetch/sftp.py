@@ -156,5 +156,5 @@ def _told(place: Place) -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise rejected(f"a name on {host} is not in UTF-8") from error
     except (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError) as error:
-        what = str(error) or type(error).__name__
+        what = str(error) or "it broke off"
         raise failed(f"the connection to {host} failed: {what}") from error

@@ -274,11 +274,11 @@ def test_the_encodings_that_senders_use_are_told_apart(feed, raw, title):
         (
             {"object_category": "BOAT"},
             [
-                "object_category is 'BOAT'; it is one of APPT, HOUSE, PROP, INDUS, GASTRO, AGRI,"
+                "object_category is “BOAT”: choose one of APPT, HOUSE, PROP, INDUS, GASTRO, AGRI,"
                 " PARK, GARDEN, SECONDARY"
             ],
         ),
-        ({"version": "IDX3.00"}, ["version is 'IDX3.00' instead of IDX3.01"]),
+        ({"version": "IDX3.00"}, ["version is “IDX3.00” instead of IDX3.01"]),
         (
             {"ref_object": "a/b"},
             ['ref_object: The reference holds "/", which cannot travel in an address'],

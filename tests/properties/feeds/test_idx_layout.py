@@ -65,22 +65,22 @@ def test_with_as_many_lines_of_either_count_that_of_the_field_list_counts(feed):
     [
         (
             {"currency": "CHF"},
-            "currency 'CHF' stands in column 23 instead of 22: a # in a text ends a column"
+            "currency “CHF” stands in column 23 instead of 22: a # in a text ends a column"
             " before it",
         ),
         (
             {"price_unit": "MONTHLY"},
-            "price_unit 'MONTHLY' stands in column 22 instead of 21: a # in a text ends a column"
+            "price_unit “MONTHLY” stands in column 22 instead of 21: a # in a text ends a column"
             " before it",
         ),
         (
             {"agency_email": "a@b.example"},
-            "agency_email 'a@b.example' stands in column 80 instead of 79: a # in a text ends a"
+            "agency_email “a@b.example” stands in column 80 instead of 79: a # in a text ends a"
             " column before it",
         ),
         (
             {"last_modified": "01.02.2026 10:00:00"},
-            "last_modified '01.02.2026 10:00:00' stands in column 178 instead of 177: a # in a"
+            "last_modified “01.02.2026 10:00:00” stands in column 178 instead of 177: a # in a"
             " text ends a column before it",
         ),
     ],
@@ -92,7 +92,7 @@ def test_moved_columns_are_seen_by_their_values_where_every_line_has_one_more(fe
 def test_a_column_that_is_missing_is_seen_by_the_values_of_others(feed):
     lacking = line(currency="CHF", agency_name="a#b").replace("##Wohnung", "#Wohnung")
     assert references(feed(lacking)) == [
-        ["currency 'CHF' stands in column 21 instead of 22: one is missing before it"]
+        ["currency “CHF” stands in column 21 instead of 22: one is missing before it"]
     ]
 
 
@@ -222,7 +222,7 @@ def test_a_line_with_moved_columns_makes_no_second_agency(feed):
     keys = [("P", "A", "1", "MH"), ("P", "A", "3", "MH")]
     named = references(feed(*objects(*keys), spoiled))
     assert named[:2] == ["P~A~1", "P~A~3"]
-    assert named[2][0].startswith("currency 'CHF' stands in column 23 instead of 22")
+    assert named[2][0].startswith("currency “CHF” stands in column 23 instead of 22")
 
 
 @pytest.mark.parametrize(

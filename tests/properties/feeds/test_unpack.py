@@ -64,8 +64,8 @@ def test_a_workbook_is_a_zip_that_stays_as_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("packed", "told"),
     [
-        (zipped(("../../etc/passwd.txt", FEED)), "leads out of it: '../../etc/passwd.txt'"),
-        (zipped(("/etc/passwd.txt", FEED)), "leads out of it: '/etc/passwd.txt'"),
+        (zipped(("../../etc/passwd.txt", FEED)), "leads out of it: “../../etc/passwd.txt”"),
+        (zipped(("/etc/passwd.txt", FEED)), "leads out of it: “/etc/passwd.txt”"),
         (zipped(("a.jpg", b"x")), "the ZIP holds neither data/unload.txt nor another feed"),
         (zipped(("a.xml", b"x"), ("b.csv", b"x")), "the ZIP holds several feeds: a.xml, b.csv"),
         (zipped(*[(f"{n}.xml", b"") for n in range(9)]), "3.xml, 4.xml and 4 more"),
@@ -74,8 +74,8 @@ def test_a_workbook_is_a_zip_that_stays_as_it_is(tmp_path):
         (gzip.compress(bytes(LIMIT)), "more than 200 times as large: no feed is"),
         (gzip.compress(random.Random(1).randbytes(LIMIT + 1)), r"larger than 10.0.MB"),
         (zipped(("a.xml", FEED))[:-30], "the ZIP breaks off: it has no list of its files"),
-        (gzip.compress(FEED)[:-9], "it is broken"),
-        (zipped(("a.xml", FEED)).replace(b"\x00a.xml", b"\x01a.xml"), "broken|locked"),
+        (gzip.compress(FEED)[:-9], "it is damaged"),
+        (zipped(("a.xml", FEED)).replace(b"\x00a.xml", b"\x01a.xml"), "damaged|locked"),
     ],
     ids=lambda value: "zip" if isinstance(value, bytes) else value,
 )
