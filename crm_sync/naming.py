@@ -8,6 +8,7 @@ from typing import Any
 
 FORGOTTEN = "[forgotten]"
 AROUND = 30  # characters that are shown on each side of a name
+LONGEST = 100  # characters of a word that may be a name
 STATES = frozenset({"status", "state", "type", "event"})  # members of a document; nobody's name
 TITLES = frozenset({"frau", "herr", "mr", "mrs", "ms", "madame", "monsieur", "signora", "signor"})
 _MAIL = re.compile(r"[^@\s]+@[^@\s]+")
@@ -30,7 +31,7 @@ def folded(text: str) -> str:
 
 def fault(word: str) -> str:
     """Say why a word does not tell who is meant, "" when it does."""
-    if _MAIL.fullmatch(word) or (_is_phone(word) and sum(map(str.isdigit, word)) >= _DIGITS):
+    if _MAIL.fullmatch(word) or (is_phone(word) and sum(map(str.isdigit, word)) >= _DIGITS):
         return ""
     names = [one for one in word.split() if one[0].isalpha()]
     if len(names) > 1 and sum(map(str.isalpha, word)) >= _LETTERS:
@@ -38,7 +39,8 @@ def fault(word: str) -> str:
     return f"{word!r} is in too many texts: give an e-mail, a phone or a whole name"
 
 
-def _is_phone(word: str) -> bool:
+def is_phone(word: str) -> bool:
+    """Tell whether a word can be a phone: digits, and what stands between them."""
     return bool(_PHONE.fullmatch(word))
 
 
@@ -100,7 +102,7 @@ class Names:
             pairs = [self.blanked(one) for one in value]
             return [one for one, _ in pairs], [text for _, left in pairs for text in left]
         if not isinstance(value, dict):
-            return value, []
+            return value, self.shown(value)
         result, left = {}, self.shown(list(value))
         for name, member in value.items():
             result[name], more = (
@@ -117,7 +119,8 @@ class Names:
             return self.shown(list(value)) + self.shown(list(value.values()))
         if isinstance(value, list):
             return [text for one in value for text in self.shown(one)]
-        return []
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return self.shown(str(value)) if is_number else []
 
     def _in_text(self, text: str) -> tuple[str, list[str]]:
         parts, left, at = [], [], 0
@@ -170,9 +173,10 @@ def _base(text: str) -> str:
 
 def _is_certain(text: str, start: int, end: int, word: str) -> bool:
     """Tell whether no other name stands beside it, which would make it another person's."""
-    if "@" in word or _is_phone(word):
+    if "@" in word or is_phone(word):
         return True
-    before, after = _NAME_BEFORE.search(text[:start]), _NAME_AFTER.match(text[end:])
+    before = _NAME_BEFORE.search(text[max(0, start - LONGEST) : start])
+    after = _NAME_AFTER.match(text[end:])
     if after and (after[1] is None or after[1].isupper()):
         return False
     if before is None:

@@ -1,14 +1,9 @@
 """Removes a person from all that is stored here, and marks whom no read may store again (S23).
 
-Whom the words name is looked up first: among the users of the platform, the photographers and our
-own accounts; what stands there of the same person (e-mail, phone, whole name) is looked for as
-well. Then all that our apps store is searched (`crm_sync.forgetting`).
+Their contacts are blanked whole; then all that our apps store is searched (`crm_sync.forgetting`).
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -16,53 +11,10 @@ from django.db.models import QuerySet
 
 from crm_sync import forgetting, second_factor
 from crm_sync.forgetting import Column, Place
-from crm_sync.naming import FORGOTTEN, Names, fault, folded
+from crm_sync.naming import FORGOTTEN, Names
 from orders.mirror import forgotten
 from orders.models import Assignment, CalendarFeed, Look, Order, PersonSettings, PlatformUser
-
-CONTACT = ("name", "email", "phone")
-
-
-@dataclass
-class Person:
-    """Who is meant.
-
-    Attributes:
-        words: what is looked for, folded: e-mails, phones, whole names.
-        not_looked_for: what is known of them too, and stands in too many texts: single names.
-        users: keys of the users of the platform.
-        photographers: workspace and the platform's id of each.
-        accounts: keys of our own.
-    """
-
-    words: set[str]
-    not_looked_for: set[str] = field(default_factory=set)
-    users: set[int] = field(default_factory=set)
-    photographers: set[tuple[int, str]] = field(default_factory=set)
-    accounts: set[int] = field(default_factory=set)
-
-    def take(self, texts: Iterable[Any]) -> None:
-        """Look for more of the same person; a single name is in too many texts."""
-        for word in {folded(str(text or "")) for text in texts} - {""}:
-            (self.not_looked_for if fault(word) else self.words).add(word)
-
-
-def find(words: Iterable[str]) -> Person:
-    """Return who is named by an e-mail, a phone or a whole name, in any case and composition.
-
-    Raises:
-        ValueError: a word does not tell who is meant.
-    """
-    person = Person({folded(word) for word in words})
-    for problem in filter(None, map(fault, sorted(person.words))):
-        raise ValueError(problem)
-    known = -1
-    while known != len(person.words):
-        known = len(person.words)
-        _find_users(person)
-        _find_photographers(person)
-        _find_accounts(person)
-    return person
+from orders.who_is_meant import ACCOUNT, CONTACT, PHOTOGRAPHER, USER, Person
 
 
 def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Place]:
@@ -77,53 +29,27 @@ def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Place]:
     names = Names(frozenset(person.words))
     texts = list(forgetting.places(names, without=_contacts(person), write=write, now=now))
     documents = _blank_documents(person, write=write)
-    return [*contacts, *texts, *documents, *_close_accounts(person, write=write)]
-
-
-def _find_users(person: Person) -> None:
-    for row in PlatformUser.objects.exclude(name="", email="", phone=""):
-        texts = [getattr(row, name) for name in CONTACT]
-        if _is_named(person, texts):
-            person.users.add(row.pk)
-            person.take(texts)
-
-
-def _find_photographers(person: Person) -> None:
-    rows = Assignment.objects.exclude(photographer={}).values_list("workspace_id", "photographer")
-    for workspace_id, known in rows.iterator():
-        texts = [known.get(name) for name in CONTACT] if isinstance(known, dict) else []
-        if _is_named(person, texts):
-            person.photographers.add((workspace_id, str(known.get("id"))))
-            person.take(texts)
-
-
-def _find_accounts(person: Person) -> None:
-    for row in User.objects.exclude(username__startswith=FORGOTTEN):
-        texts = [row.username, row.email, row.get_full_name()]
-        if _is_named(person, texts):
-            person.accounts.add(row.pk)
-            person.take(texts)
-
-
-def _is_named(person: Person, texts: Iterable[Any]) -> bool:
-    return any(folded(str(text or "")) in person.words for text in texts)
+    others = [Place(one.what, one.key, [str(one)], is_left=True) for one in person.others]
+    return [*contacts, *texts, *documents, *_close_accounts(person, write=write), *others]
 
 
 def _mark(person: Person, now: datetime) -> None:
     """Mark them before anything is blanked: a read may come in between."""
-    for workspace_id, platform_id in person.photographers:
+    for workspace_id, platform_id in person.keys(PHOTOGRAPHER):
         forgotten.remember(workspace_id, forgotten.PHOTOGRAPHER, platform_id, now=now)
-    rows = PlatformUser.objects.filter(pk__in=person.users)
+    rows = PlatformUser.objects.filter(pk__in=person.keys(USER))
     for workspace_id, platform_id in rows.values_list("workspace_id", "platform_id"):
         forgotten.remember(workspace_id, forgotten.USER, platform_id, now=now)
 
 
 def _contacts(person: Person) -> dict[Column, list[int]]:
     """Return the rows that are blanked whole in the columns of contacts; others are searched."""
-    found: dict[Column, list[int]] = {(PlatformUser, name): list(person.users) for name in CONTACT}
+    found: dict[Column, list[int]] = {
+        (PlatformUser, name): list(person.keys(USER)) for name in CONTACT
+    }
     found[Assignment, "photographer"] = [
         key
-        for workspace_id, platform_id in person.photographers
+        for workspace_id, platform_id in person.keys(PHOTOGRAPHER)
         for key in _assignments(workspace_id, platform_id).values_list("pk", flat=True)
     ]
     return found
@@ -131,7 +57,7 @@ def _contacts(person: Person) -> dict[Column, list[int]]:
 
 def _blank_contacts(person: Person, *, write: bool) -> list[Place]:
     """Blank users and photographers whole: their language and country say who it is, too."""
-    users = PlatformUser.objects.filter(pk__in=person.users)
+    users = PlatformUser.objects.filter(pk__in=person.keys(USER))
     found = [
         Place(
             "platform user",
@@ -143,7 +69,7 @@ def _blank_contacts(person: Person, *, write: bool) -> list[Place]:
     ]
     if write:
         users.update(name="", email="", phone="", language="", country="", account=None)
-    for workspace_id, platform_id in person.photographers:
+    for workspace_id, platform_id in person.keys(PHOTOGRAPHER):
         for row in _assignments(workspace_id, platform_id).exclude(
             photographer={"id": platform_id}
         ):
@@ -165,7 +91,7 @@ def _assignments(workspace_id: int, platform_id: str) -> QuerySet[Assignment]:
 def _blank_documents(person: Person, *, write: bool) -> list[Place]:
     """Blank photographers in the documents of orders, where a single name says who it is, too."""
     found = []
-    for workspace_id, platform_id in person.photographers:
+    for workspace_id, platform_id in person.keys(PHOTOGRAPHER):
         marks = frozenset({forgotten.digest(forgotten.PHOTOGRAPHER, platform_id)})
         theirs = _assignments(workspace_id, platform_id).values_list("order", flat=True)
         for key in sorted(set(theirs)):
@@ -182,7 +108,7 @@ def _blank_documents(person: Person, *, write: bool) -> list[Place]:
 
 def _close_accounts(person: Person, *, write: bool) -> list[Place]:
     """Blank our own accounts; the log names the account by its key, which now says nothing."""
-    rows = list(User.objects.filter(pk__in=person.accounts))
+    rows = list(User.objects.filter(pk__in=person.keys(ACCOUNT)))
     if write:
         for row in rows:
             _close(row)

@@ -969,4 +969,22 @@ MUTANTS = (
         " else A.filter(platform_id=B).first() if B else None",
         (TIES,),
     ),
+    Mutant(
+        "a namesake is the same person (S23)",
+        "orders/who_is_meant.py",
+        "Record.differs",
+        "any(a and b and a.isdisjoint(b) for a, b in pairs)",
+        "False",
+        (f"{FORGET}::test_a_namesake_is_left_and_the_name_that_both_have_is_not_looked_for",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "the list's word about a type counts for nothing (I27)",
+        "orders/materials/download.py",
+        "_fetch",
+        'material.mime_type if is_file else ""',
+        '""',
+        (f"{DOWNLOAD}::test_a_type_that_differs_from_the_announced_one_is_not_kept",),
+        (SQLITE,),
+    ),
 )

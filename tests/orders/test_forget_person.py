@@ -291,6 +291,75 @@ def test_a_photographer_with_a_single_name_goes_from_the_document_of_the_order(
     assert where("Anna") == set()
 
 
+def user(workspace, key: str, **contact: str) -> PlatformUser:
+    return PlatformUser.objects.create(workspace=workspace, platform_id=key, **contact)
+
+
+def contact(row: PlatformUser) -> tuple[str, str, str]:
+    row.refresh_from_db()
+    return row.name, row.email, row.phone
+
+
+def test_a_namesake_is_left_and_the_name_that_both_have_is_not_looked_for(workspace, scheduled):
+    one = user(workspace, "1", name="Anna Schmidt", email="anna@a.example")
+    other = user(workspace, "2", name="ANNA SCHMIDT", email="anna@b.example")
+    unclear = user(workspace, "3", name="anna schmidt")
+    found = line(scheduled, "asked Anna Schmidt, anna@a.example")
+    result, code = forget("anna@a.example")
+    assert (code, result["not_looked_for"]) == (3, ["anna schmidt"])
+    assert contact(one) == ("", "", "")
+    assert contact(other) == ("ANNA SCHMIDT", "anna@b.example", "")
+    assert contact(unclear) == ("anna schmidt", "", "")
+    assert result["left"] == {"platform user": 2}
+    found.refresh_from_db()
+    assert found.new == "asked Anna Schmidt, [forgotten]"
+    # Now nobody else has the name but the one of whom no more is known, and the one that is left.
+    assert forget("anna@b.example")[0]["left"] == {}
+    assert [contact(row) for row in (other, unclear)] == [("", "", "")] * 2
+
+
+@pytest.mark.parametrize("asked", ["Anna Schmidt", "+41 44 555 01 01"])
+@pytest.mark.parametrize("first", ["", "anna@a.example"])
+def test_a_name_or_a_phone_of_several_people_is_refused(workspace, asked, first):
+    same = {"name": "Anna Schmidt", "phone": "+41 44 555 01 01"}
+    rows = [user(workspace, "1", **same, email=first)]
+    rows += [user(workspace, f"{n}", **same, email=f"anna@{n}.example") for n in (2, 3)]
+    before = [contact(row) for row in rows]
+    with pytest.raises(CommandError, match="several people may be meant") as error:
+        call_command("forget_person", asked)
+    assert error.value.returncode == 2
+    assert [contact(row) for row in rows] == before
+
+
+def test_who_shares_the_phone_of_an_office_is_somebody_else(workspace, scheduled):
+    phone = "+41 44 555 01 01"
+    one = user(workspace, "1", name="Anna Schmidt", email="anna@a.example", phone=phone)
+    other = user(workspace, "2", name="Eva Meier", email="eva@a.example", phone=phone)
+    found = line(scheduled, f"call {phone}")
+    result, _ = forget("anna@a.example")
+    assert contact(one) == ("", "", "")
+    assert contact(other) == ("Eva Meier", "eva@a.example", phone)
+    assert result["looked_for"] == ["anna schmidt", "anna@a.example"]
+    assert result["not_looked_for"] == [phone]
+    found.refresh_from_db()
+    assert found.new == f"call {phone}"
+
+
+def test_an_account_without_an_e_mail_is_theirs_by_the_name_alone(workspace):
+    row = user(workspace, "1", name="Anna Schmidt", email="anna@a.example")
+    account = User.objects.create(username="as", first_name="Anna", last_name="Schmidt")
+    assert forget("Anna Schmidt")[1] == 0
+    account.refresh_from_db()
+    assert (contact(row), account.username) == (("", "", ""), f"[forgotten] {account.pk}")
+
+
+def test_a_number_that_is_the_phone_is_told_and_not_changed(workspace, scheduled):
+    scheduled.observed = {"phone": 41445550101}
+    scheduled.save()
+    result, code = forget("41445550101")
+    assert (code, result["left"]) == (3, {"order: observed": 1})
+
+
 def test_what_only_contains_a_word_is_somebody_else(workspace, scheduled):
     order = scheduled
     StatusChange.objects.filter(order=order).update(new="Photographer Onegin, xphotographer one")

@@ -10,6 +10,7 @@ from django.utils import timezone
 from crm_sync.forgetting import Place
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from orders import forgetting
+from orders.who_is_meant import find
 
 SHOWN = 10  # places of a column
 
@@ -33,7 +34,7 @@ class Command(SyncCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         """Print what was found where: before it goes in a dry run, and always what is left."""
         try:
-            person = forgetting.find(options["who"])
+            person = find(options["who"])
         except ValueError as error:
             self.fail(str(error), USAGE)
         dry_run = options["dry_run"]
@@ -50,9 +51,8 @@ class Command(SyncCommand):
         }
         lines = [f"looked for: {', '.join(sorted(person.words))}"]
         if person.not_looked_for:
-            lines.append(
-                f"in too many texts to be looked for: {', '.join(sorted(person.not_looked_for))}"
-            )
+            said = ", ".join(sorted(person.not_looked_for))
+            lines.append(f"not looked for, too short or of others too: {said}")
         lines += _lines(shown, goes, "would be blanked" if dry_run else "blanked", is_left=False)
         lines += _lines(shown, stays, "left", is_left=True)
         self.emit(document, lines, as_json=options["json"])

@@ -1,0 +1,148 @@
+"""Finds of whom something is stored, by an e-mail, a phone or a whole name (S23).
+
+An e-mail is of one person. A name may be of several, and an office has one phone: who shares one of
+these and is otherwise different may be somebody else, so nobody is guessed.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from crm_sync.naming import FORGOTTEN, fault, folded, is_phone
+from orders.models import Assignment, PlatformUser
+
+CONTACT = ("name", "email", "phone")
+
+
+@dataclass
+class Record:
+    """One user of the platform, photographer or account of ours.
+
+    Attributes:
+        what: which of the three, in words.
+        key: of the user or the account; workspace and id of a photographer.
+        certain: e-mails and user names, folded: nobody else has them.
+        names: `phones`: folded; others may have them too.
+    """
+
+    what: str
+    key: Any
+    certain: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    phones: set[str] = field(default_factory=set)
+
+    @property
+    def mails(self) -> set[str]:
+        """The e-mails: a person has one, and a user name besides."""
+        return {one for one in self.certain if "@" in one}
+
+    @property
+    def shared(self) -> set[str]:
+        """What others may have too."""
+        return self.names | self.phones
+
+    def add(self, other: "Record") -> None:
+        """Take over all that is known of the same person."""
+        self.certain |= other.certain
+        self.names |= other.names
+        self.phones |= other.phones
+
+    def differs(self, other: "Record") -> bool:
+        """Tell whether two records show something that one person has once."""
+        pairs = ((self.mails, other.mails), (self.names, other.names))
+        return any(a and b and a.isdisjoint(b) for a, b in pairs)
+
+    def __str__(self) -> str:
+        return "; ".join([*sorted(self.names), *sorted(self.certain), *sorted(self.phones)])
+
+
+USER, PHOTOGRAPHER, ACCOUNT = "platform user", "photographer", "account"
+
+
+@dataclass
+class Person:
+    """Who is meant.
+
+    Attributes:
+        words: what is looked for, folded: e-mails, phones, whole names.
+        not_looked_for: what is known of them too, but is too short or somebody else's as well.
+        records: theirs.
+        others: those who share a name or a phone and may be somebody else.
+    """
+
+    words: set[str]
+    not_looked_for: set[str]
+    records: list[Record]
+    others: list[Record]
+
+    def keys(self, what: str) -> set[Any]:
+        """Return the keys of their records of one kind."""
+        return {one.key for one in self.records if one.what == what}
+
+
+def find(words: Iterable[str]) -> Person:
+    """Return who is named by an e-mail, a phone or a whole name, in any case and composition.
+
+    Raises:
+        ValueError: a word does not tell who is meant, or several people share it.
+    """
+    asked = {folded(word) for word in words}
+    for problem in filter(None, map(fault, sorted(asked))):
+        raise ValueError(problem)
+    records = list(_records())
+    mails = {word for word in asked if "@" in word}
+    phones = {word for word in asked if is_phone(word)}
+    whole, left = Record("", None, set(mails), asked - mails - phones, phones), records
+    # Without an e-mail the first is as good as any: those who are somebody else are refused below.
+    mine = [] if mails else [one for one in left if one.shared & asked][:1]
+    while mine or (mine := _same(left, whole)):
+        for one in mine:
+            whole.add(one)
+        left = [one for one in left if one not in mine]
+        mine = []
+    others = [one for one in left if one.shared & whole.shared]
+    if not mails and (several := [one for one in others if one.shared & asked]):
+        shown = " | ".join(map(str, (whole, *several)))
+        raise ValueError(f"several people may be meant: {shown}. Give the e-mail of one")
+    mine = [one for one in records if one not in left]
+    of_others = {word for one in others for word in one.shared}
+    known = whole.certain | whole.shared
+    telling = asked | {word for word in known - of_others if not fault(word)}
+    return Person(telling, known - telling, mine, others)
+
+
+def _same(left: list[Record], whole: Record) -> list[Record]:
+    """Return who has an e-mail of theirs, else who shares what nobody has who is somebody else."""
+    if found := [one for one in left if one.certain & whole.certain]:
+        return found
+    doubtful = set()
+    for word in whole.shared:
+        sharing = [whole, *(one for one in left if word in one.shared)]
+        if any(one.differs(other) for one, other in combinations(sharing, 2)):
+            doubtful.add(word)
+    return [one for one in left if one.shared & (whole.shared - doubtful)]
+
+
+def _records() -> Iterator[Record]:
+    for row in PlatformUser.objects.exclude(name="", email="", phone=""):
+        yield _record(USER, row.pk, {name: getattr(row, name) for name in CONTACT})
+    found: dict[tuple[int, str], Record] = {}
+    rows = Assignment.objects.exclude(photographer={}).values_list("workspace_id", "photographer")
+    for workspace_id, known in rows.iterator():
+        if isinstance(known, dict) and any(known.get(name) for name in CONTACT):
+            key = (workspace_id, str(known.get("id")))
+            found.setdefault(key, Record(PHOTOGRAPHER, key)).add(_record("", None, known))
+    yield from found.values()
+    for account in User.objects.exclude(username__startswith=FORGOTTEN):
+        contact = {"name": account.get_full_name(), "email": account.email}
+        one = _record(ACCOUNT, account.pk, contact)
+        one.certain.add(folded(account.username))
+        yield one
+
+
+def _record(what: str, key: Any, contact: dict[str, Any]) -> Record:
+    name, mail, phone = ({folded(str(contact.get(one) or ""))} - {""} for one in CONTACT)
+    return Record(what, key, mail, name, phone)

@@ -1,0 +1,65 @@
+"""Names are found in all texts, and nothing else is changed (S23)."""
+
+import json
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crm_sync.naming import FORGOTTEN, Names, fault, folded
+
+NAMES = ["Müller Jörg", "Anna Weiß", "Łukasz Żak", "İnci Öz", "Иван Петров", "joerg@example.com"]
+FORMS = [str, str.upper, str.lower, str.title]
+COMPOSED = ["NFC", "NFD"]
+BESIDE = st.text(st.sampled_from(" .,:;()<>\n\"'\\é\u0308aÄ9"), max_size=12)
+
+
+def looked_for(*words: str) -> Names:
+    return Names(frozenset(map(folded, words)))
+
+
+@given(st.text())
+def test_a_text_without_the_name_stays_as_it_is(text):
+    names = looked_for(*NAMES)
+    if not any(word in folded(text) for word in names.words):
+        assert names.blanked(text) == (text, [])
+
+
+@given(st.sampled_from(NAMES), st.sampled_from(FORMS), st.sampled_from(COMPOSED), BESIDE, BESIDE)
+def test_a_name_between_signs_is_blanked_and_what_is_beside_it_stays(
+    name, form, composed, before, after
+):
+    written = unicodedata.normalize(composed, form(name))
+    text = f"{before}({written}){after}"
+    assert looked_for(name).blanked(text) == (f"{before}({FORGOTTEN}){after}", [])
+
+
+@given(st.sampled_from(NAMES), st.sampled_from(COMPOSED), st.booleans())
+def test_a_name_is_found_in_json_however_it_is_written(name, composed, is_ascii):
+    written = unicodedata.normalize(composed, name)
+    text = json.dumps({"note": f"with {written}."}, ensure_ascii=is_ascii)
+    blanked, left = looked_for(name).blanked(text)
+    assert (json.loads(blanked), left) == ({"note": f"with {FORGOTTEN}."}, [])
+
+
+@given(st.text(), st.sampled_from(NAMES))
+def test_each_name_that_is_in_a_text_is_blanked_or_told(text, name):
+    whole = f"{text} {name} {text}"
+    blanked, left = looked_for(name).blanked(whole)
+    assert FORGOTTEN in blanked or left
+
+
+def test_each_part_that_the_database_is_asked_for_is_in_each_form():
+    for name in NAMES:
+        (piece,) = looked_for(name).pieces()
+        for composed in COMPOSED:
+            for form in FORMS:
+                written = unicodedata.normalize(composed, form(name))
+                for text in (written, json.dumps(written)):
+                    assert piece in text.lower()
+
+
+def test_only_what_tells_who_is_meant_is_looked_for():
+    assert [fault(folded(name)) for name in NAMES] == [""] * len(NAMES)
+    assert fault("+41 44 555 01 01") == ""
+    assert "give an e-mail, a phone or a whole name" in fault("anna")
