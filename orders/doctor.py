@@ -114,7 +114,7 @@ def _first_key(order: Item) -> str:
     listed_there = order.get("assignments")
     first = listed_there[0] if isinstance(listed_there, list) and listed_there else None
     key = first.get("id") if isinstance(first, dict) else first
-    return str(key) if isinstance(key, str | int) and not references.fault(str(key)) else ""
+    return str(key) if isinstance(key, str | int) and not references.path_fault(str(key)) else ""
 
 
 def _products(parts: Item) -> list[str]:
@@ -137,7 +137,7 @@ def _materials(live: Live, order: Item, key: str) -> Iterator[tuple[str, Seen]]:
 
 def _marketing(live: Live, order: Item) -> Iterator[tuple[str, Seen]]:
     owner = order.get("realEstatePropertyId")
-    if isinstance(owner, str | int) and owner and not references.fault(str(owner)):
+    if isinstance(owner, str | int) and owner and not references.path_fault(str(owner)):
         path = f"/v1/real-estate-properties/{owner}/marketing-materials"
         items = objects_in(live.document(path))
         yield "A40", names_of(items, IN_MARKETING, "a marketing material")

@@ -51,7 +51,7 @@ def findings(_: int, live: Live) -> Iterator[Finding]:
     items = objects_in(page)
     keys = [str(one["id"]) for one in items if one.get("id") is not None]
     sample = keys[:: max(1, -(-len(keys) // SAMPLE))]
-    read = [live.document(f"{LIST}/{key}") for key in sample if not references.fault(key)]
+    read = [live.document(f"{LIST}/{key}") for key in sample if not references.path_fault(key)]
     documents = [one for one in read if isinstance(one, dict)]
     yield from guarded("fields", lambda: _fields(documents))
     yield from check_assumptions("properties", ASSUMPTIONS, _seen(live, items, documents))
@@ -119,7 +119,7 @@ def _seen(
     if not items:
         return
     said = [str(one["objectReferenceId"]) for one in items if one.get("objectReferenceId")]
-    cannot = sorted(one for one in said if references.fault(one))
+    cannot = sorted(one for one in said if references.path_fault(one))
     without = len(items) - len(said)
     yield "A44", Seen(True, f"{without} of {len(items)} in the list have no reference.")
     text = f"These cannot: {listed(cannot)}; they are read by id."

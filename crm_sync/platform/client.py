@@ -283,7 +283,7 @@ def _bearer(token: str) -> str:
 
 def _segment(key: str) -> str:
     """Quote one path segment, or refuse what cannot travel safely (A14)."""
-    reason = references.fault(str(key))
+    reason = references.path_fault(str(key))
     if reason:
         raise RejectedError(f"the id {key!r} {reason}", status=400)
     return quote(str(key), safe="")

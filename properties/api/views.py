@@ -91,6 +91,7 @@ class OneProperty(PropertyView):
     def _create(self) -> bool:
         """Create it; False if somebody else has created it meanwhile."""
         reference = self.kwargs["reference"]
+        _refuse_untravelling(reference)
         if "If-Match" in self.request.headers:
             raise _outdated(f"There is no property {reference} yet.")
         changes = self._changes(replaced, {})
@@ -178,6 +179,12 @@ class PropertyHistory(PropertyView, ListAPIView[Change]):
         return Change.objects.filter(real_estate_property=self.row()).select_related("actor")
 
 
+def _refuse_untravelling(reference: str) -> None:
+    """Refuse a reference that no address of ours can hold either (S14)."""
+    if fault := references.path_fault(reference):
+        raise Refused(400, "bad_reference", f"The reference {fault}.", [("reference", fault)])
+
+
 @extend_schema(exclude=True)
 class NoReference(View):
     """An address whose reference holds a slash, which cannot stand in a path (S14)."""
@@ -186,8 +193,7 @@ class NoReference(View):
 
     def http_method_not_allowed(self, request: Any, *_: Any, **named: Any) -> Any:
         """Name the character."""
-        fault = references.fault(named["reference"])
-        raise Refused(400, "bad_reference", f"The reference {fault}.", [("reference", f"{fault}")])
+        _refuse_untravelling(named["reference"])
 
 
 LISTED = (

@@ -216,7 +216,7 @@ class PropertyForm(forms.Form):
         return touched
 
     def _check_reference(self) -> None:
-        """A14: a reference that cannot travel is refused where it is entered."""
+        """Refuse what can be no reference, and one that is there already."""
         reference = self.cleaned_data.get(REFERENCE) or ""
         workspace = self.cleaned_data.get(WORKSPACE)
         fault = references.fault(reference)

@@ -1,4 +1,4 @@
-"""A full read of one property: by reference, and by id where the reference does not name it."""
+"""A full read of one property: by reference, by id, or by the list where it has neither."""
 
 import logging
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from crm_sync.platform import references
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NOT_TAKEN, NotFoundError, RejectedError, TransientError
 from crm_sync.platform.responses import Answer
+from crm_sync.text import clean, plain
 from properties.catalog import UNKNOWN_NAMES, within_limit
 from properties.editing import REFERENCE
 from properties.models import Property
@@ -39,7 +40,7 @@ def goes_by_id(row: Property) -> bool:
     if row.platform_id is None:
         return False
     unnamed = reference is None or row.observed.get(REFERENCE) != reference
-    return unnamed or references.fault(str(reference)) is not None
+    return unnamed or references.path_fault(str(reference)) is not None
 
 
 def read(client: Client, row: Property) -> Read:
@@ -59,6 +60,9 @@ def read(client: Client, row: Property) -> Read:
 def _read(client: Client, row: Property) -> Read:
     if goes_by_id(row):
         return Read(_by_id(client, row), by_id=True)
+    if references.path_fault(str(row.object_reference_id)):
+        listed = _in_list(client, row)
+        return Read(listed, by_id=listed is not None)
     try:
         named = _document(client.get_property_by_reference(str(row.object_reference_id)))
     except NotFoundError:
@@ -75,6 +79,26 @@ def _by_id(client: Client, row: Property) -> Document | None:
         return _document(client.get_property(str(row.platform_id)))
     except NotFoundError:
         return None
+
+
+def _in_list(client: Client, row: Property) -> Document | None:
+    """Find a property that has no id here and no reference for a path (A14).
+
+    Nothing was sent of most of them: the creation says by 409 if it is there (A45), and the next
+    attempt looks for it. So an import of many costs no walk for each.
+    """
+    if row.create_sent_at is None and not row.attempts:
+        return None
+    page, before, is_last = 0, None, False
+    while not is_last:
+        items, is_last, *_ = client.property_page(page)
+        if items and items == before:
+            raise TransientError(f"page {page} of the list repeats the one before", unclear=False)
+        for item in clean(items)[0]:
+            if plain(item.get(REFERENCE)) == row.object_reference_id and plain(item.get("id")):
+                return _document(client.get_property(plain(item["id"])))
+        page, before = page + 1, items
+    return None
 
 
 def _document(answer: Answer) -> Document:

@@ -356,8 +356,8 @@ def test_what_travels_would_travel_again_unchanged(path, value):
         ("aNewField", ["\0"], "aNewField[0]: Remove the control character in this text"),
         (
             "objectReferenceId",
-            "a/b",
-            'objectReferenceId: The reference holds "/", which cannot travel in an address',
+            "..",
+            'objectReferenceId: The reference cannot be "..": that is a step in a path',
         ),
     ],
 )
@@ -402,7 +402,13 @@ def test_validation_answers_whatever_it_is_asked(path, value):
 
 @pytest.mark.parametrize("reference", ["A-1", "a b", "ä.ö", "...", "x" * 255, "A&B=C;D"])
 def test_a_reference_that_can_travel(reference):
+    assert references.path_fault(reference) is None
+
+
+@pytest.mark.parametrize("reference", ["2026/17", "a?b", "a#b", "50%", "a\\b"])
+def test_a_reference_that_is_sent_in_bodies_alone(reference):
     assert references.fault(reference) is None
+    assert references.path_fault(reference) is not None
 
 
 @pytest.mark.parametrize(
@@ -422,7 +428,7 @@ def test_a_reference_that_can_travel(reference):
     ],
 )
 def test_a_reference_that_cannot_travel(reference, reason):
-    assert references.fault(reference) == reason
+    assert references.path_fault(reference) == reason
 
 
 # --- cleaning

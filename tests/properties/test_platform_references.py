@@ -1,13 +1,19 @@
 """References that the platform's people choose: odd ones, late ones, other ones (A14, A44)."""
 
+from datetime import timedelta
+
 import pytest
+import time_machine
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from properties.editing import due_now, edit
+from properties.editing import create, due_now, edit
 from properties.imports.engine import import_feed
 from properties.models import Conflict, Property
 from properties.pull.walk import pull
+from tests.conftest import PLATFORM
+from tests.platforms import Between, lost
+from tests.properties.form_page import opened, post
 from tests.properties.test_full_feed_guard import EXAMPLES
 from tests.properties.test_pull import put
 
@@ -47,6 +53,84 @@ def test_a_property_whose_reference_cannot_travel_is_read_and_patched_by_id(
     assert box.workspace.properties[key]["title"] == "Edited"
     row.refresh_from_db()
     assert (row.problem, row.due_at) == ({}, None)
+
+
+ODD = pytest.mark.parametrize("reference", ["2026/17", "50%", "A?1#b", "a\\b"])
+
+
+def there(box, reference: str) -> list[dict]:
+    found = box.workspace.properties.values()
+    return [one for one in found if one.get("objectReferenceId") == reference]
+
+
+@ODD
+@pytest.mark.parametrize("box", ["rich", "brief"], indirect=True)
+def test_a_reference_of_ours_that_cannot_travel_is_created_by_its_body_and_patched_by_id(
+    box, workspace, drain_all, reference
+):
+    row = create(workspace, reference, {"title": "House"}, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    (remote,) = there(box, reference)
+    assert (row.platform_id, row.problem, row.due_at) == (str(remote["id"]), {}, None)
+    edit(row, {"title": "Edited"}, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"pushed": 1}}
+    assert [one["title"] for one in there(box, reference)] == ["Edited"]
+
+
+@ODD
+def test_one_that_the_platform_has_already_is_found_in_its_list_and_adopted(
+    box, workspace, drain_all, reference
+):
+    for number in range(120):  # on the second page
+        put(box, number)
+    key = put(box, 120, objectReferenceId=reference, author="Theirs")
+    row = create(workspace, reference, {"title": "Ours"}, origin="ADMIN", now=now())
+    drain_all()
+    row.refresh_from_db()
+    assert (row.platform_id, row.problem, row.due_at) == (key, {}, None)
+    (remote,) = there(box, reference)
+    assert (remote["author"], row.desired["author"]) == ("Theirs", "Theirs")
+
+
+@pytest.mark.parametrize("is_done", [True, False], ids=["it arrived", "it did not"])
+def test_a_creation_without_an_answer_is_looked_for_in_the_list_and_never_done_twice(
+    box, workspace, drain_all, is_done
+):
+    between = Between(box, PLATFORM)
+    row = create(workspace, "2026/17", {"title": "House"}, origin="ADMIN", now=now())
+    setattr(between, "after" if is_done else "before", lost("POST"))
+    drain_all()
+    row.refresh_from_db()
+    assert (row.platform_id, len(there(box, "2026/17"))) == (None, int(is_done))
+    with time_machine.travel(now() + timedelta(minutes=10), tick=True):
+        drain_all()
+    row.refresh_from_db()
+    (remote,) = there(box, "2026/17")
+    assert (row.platform_id, row.problem, row.due_at) == (str(remote["id"]), {}, None)
+
+
+def test_a_table_with_references_that_hold_a_slash_is_imported_once(
+    box, workspace, load, drain_all, tmp_path
+):
+    table = tmp_path / "table.csv"
+    table.write_text("objectReferenceId,title\n2026/17,House\n2026/18,Flat\n")
+    assert load(table).new.count == 2
+    drain_all()
+    assert [len(there(box, f"2026/{n}")) for n in (17, 18)] == [1, 1]
+    assert load(table).unchanged.count == 2
+
+
+def test_a_reference_with_a_slash_can_be_entered(admin_client, box, workspace, drain_all):
+    post(
+        admin_client,
+        None,
+        opened(admin_client),
+        workspace=workspace.pk,
+        objectReferenceId="2026/17",
+    )
+    drain_all()
+    assert len(there(box, "2026/17")) == 1
 
 
 def test_the_key_of_a_row_follows_a_reference_that_the_platform_gives_or_changes(

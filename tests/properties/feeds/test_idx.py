@@ -280,8 +280,8 @@ def test_the_encodings_that_senders_use_are_told_apart(feed, raw, title):
         ),
         ({"version": "IDX3.00"}, ["version is “IDX3.00” instead of IDX3.01"]),
         (
-            {"ref_object": "a/b"},
-            ['ref_object: The reference holds "/", which cannot travel in an address'],
+            {"ref_object": ".."},
+            ['ref_object: The reference cannot be "..": that is a step in a path'],
         ),
     ],
 )

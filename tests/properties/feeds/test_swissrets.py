@@ -264,8 +264,8 @@ def test_the_object_reference_stands_in_for_a_missing_reference(feed):
         ({"localizations": [{"title": "x"}]}, "localizations[0].languageCode is missing"),
         ({"localizations": [{"languageCode": "de"}]}, "localizations[0].title is missing"),
         (
-            {"referenceId": "a/b"},
-            'referenceId: The reference holds "/", which cannot travel in an address',
+            {"referenceId": ".."},
+            'referenceId: The reference cannot be "..": that is a step in a path',
         ),
     ],
 )

@@ -292,7 +292,7 @@ def test_half_a_position_is_set_aside_with_its_other_half(read):
 @pytest.mark.parametrize(
     ("row", "reference", "reason"),
     [
-        ("a?b,3", "a?b", f'{REF}: The reference holds "?", which cannot travel in an address'),
+        ("..,3", "..", f'{REF}: The reference cannot be "..": that is a step in a path'),
         (",3", None, f"{REF}: This value is missing"),
         ("R-0,3", "R-0", f'{REF} "R-0" is a duplicate: an earlier record has it'),
     ],
