@@ -14,9 +14,10 @@ from crm_sync.jobs.due import Claim, backoff
 from crm_sync.platform.addresses import resolved
 from crm_sync.platform.client import Client
 from crm_sync.platform.events import NotUnderstood, read_moment
-from crm_sync.text import clean
+from crm_sync.text import clean, plain
 from orders.materials import lists, outgoing, wanted, withdrawn
 from orders.materials.lists import Reading
+from orders.mirror.observation import key
 from orders.models import Material, MaterialSet
 
 LONGEST = 255  # characters of a key
@@ -160,7 +161,7 @@ def _material(item: dict[str, Any], ready: MaterialSet, kind: str, *, base_url: 
     url = _word(item, "url")
     visual_type, target = (kind, "") if ready.assignment_id else ("", kind)
     return Material(
-        platform_id=_word(item, "id")[:LONGEST] or _key(url, base_url),
+        platform_id=key(item, "id") or _key(url, base_url),
         product=(_word(item, "product") or ready.product)[:100],
         visual_type=(_word(item, "visualType") or visual_type)[:100],
         target_platform=(_word(item, "targetPlatform") or target)[:100],
@@ -181,8 +182,7 @@ def _key(url: str, base_url: str) -> str:
 
 
 def _word(item: dict[str, Any], name: str) -> str:
-    value = item.get(name)
-    return "" if value is None else str(value)
+    return plain(item.get(name))
 
 
 def _size(value: Any) -> int | None:

@@ -9,7 +9,7 @@ from crm_sync import registry
 from crm_sync.hooks.handlers import Effect, Outcome
 from crm_sync.models import ReceivedEvent
 from orders.mirror import user_list
-from orders.models import Assignment, Order, PlatformUser, StatusChange
+from orders.models import Assignment, Material, Order, PlatformUser, StatusChange
 from tests.orders.conftest import at, calls, is_due, now, set_aside, tell, timeline
 
 ANNA = {"id": "51", "name": "Anna", "email": "anna@example.com", "phone": "+41"}
@@ -154,3 +154,15 @@ def test_what_is_no_text_of_a_user_is_never_stored_as_one(box, workspace, drain_
     assert (user.name, user.phone, user.language) == ("", "41", "")
     assert not PlatformUser.objects.filter(platform_id__contains="{").exists()
     assert calls(box, "GET")
+
+
+def test_what_is_no_text_of_a_material_is_never_stored_as_one(box, workspace, home, drain_all):
+    box.marketing_ready("201", "INSTAGRAM")
+    (told,) = box.workspace.marketing["201"]
+    told |= {"fileName": {"de": "bild.png"}, "mimeType": ["image/png"], "id": {"a": 1}}
+    box.workspace.marketing["201"].append(told | {"id": "7" * 256, "url": told["url"] + "?2"})
+    box.deliver()
+    drain_all()
+    kept = Material.objects.order_by("pk")
+    assert [(one.file_name, one.mime_type) for one in kept] == [("", ""), ("", "")]
+    assert [one.platform_id.partition("/files/")[0] for one in kept] == ["http://sandbox.test"] * 2
