@@ -1,8 +1,15 @@
 """A file from a folder of this machine that a setting names; or from one below it."""
 
+import errno
 import os
+import stat
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from queue import Empty, Full, Queue
+from typing import BinaryIO, TypeAlias
 
 from properties.feeds.entry import the_feed
 from properties.sources.fetch.wanted import (
@@ -19,26 +26,102 @@ from properties.sources.fetch.wanted import (
 
 BLOCK = 1024 * 1024  # bytes
 MOST = 100_000  # files of a folder
+AHEAD = 4  # blocks that are read before they are taken
+INTERVAL = 0.5  # seconds between two looks at whether it is to end
+NO_FILE = "it is no file of bytes, but a pipe, a socket, a device or a link"
+
+Piece: TypeAlias = bytes | Fetched | Exception | None  # the last one is no bytes
+_reading: dict[str, threading.Thread] = {}  # by the path: one that hangs is not asked again
 
 
 def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
-    """See `fetch.fetch`."""
+    """See `fetch.fetch`.
+
+    It is read in a thread that can be left: a file system of the network may hang for ever, and
+    no signal ends what waits for it.
+    """
+    if (before := _reading.get(place.address.path)) and before.is_alive():
+        raise failed("does not answer: an earlier attempt still waits for it")
+    pieces: Queue[Piece] = Queue(AHEAD)
+    left = threading.Event()
+    reader = threading.Thread(target=_put, args=(place, known, sink, pieces, left), daemon=True)
+    _reading[place.address.path] = reader
+    reader.start()
+    try:
+        while True:
+            seconds = sink.check()
+            with suppress(Empty):
+                piece = pieces.get(timeout=min(seconds, INTERVAL))
+                if isinstance(piece, Exception):
+                    raise piece
+                if not isinstance(piece, bytes):
+                    return piece
+                sink.write(piece)
+    finally:
+        left.set()
+
+
+def _put(
+    place: Place,
+    known: Stamp,
+    sink: Sink,
+    pieces: Queue[Piece],
+    left: threading.Event,
+) -> None:
+    """Read it, piece by piece, until it has ended or nobody takes them any more."""
+    found = _pieces(place, known, sink)
+    while not left.is_set():
+        piece: Piece
+        try:
+            piece = next(found)
+        except Exception as error:  # noqa: BLE001 - `fetch` raises it, where somebody waits
+            piece = error
+        while not left.is_set():
+            with suppress(Full):
+                pieces.put(piece, timeout=INTERVAL)
+                break
+        if not isinstance(piece, bytes):
+            return
+
+
+def _pieces(place: Place, known: Stamp, sink: Sink) -> Iterator[bytes | Fetched | None]:
+    """Yield the bytes of the file, then what came with it; None alone where it is unchanged."""
     try:
         path, beside = _file(_allowed(place))
-        stamp = _stamp(path)
-        if known.tells and stamp == known:
-            return None
-        sink.expect(stamp.size)
-        wait_for_upload(path.name, float(stamp.modified), time.time())
-        with path.open("rb") as file:
+        with _opened(path) as file:
+            stamp = _stamp(os.fstat(file.fileno()))
+            if known.tells and stamp == known:
+                yield None
+                return
+            sink.expect(stamp.size)
+            wait_for_upload(path.name, float(stamp.modified), time.time())
             while block := file.read(BLOCK):
-                sink.write(block)
-        look_again(path.name, stamp, _stamp(path))
+                yield block
+        look_again(path.name, stamp, _stamp(path.stat()))
     except FileNotFoundError as error:
         raise rejected("there is no such file or folder") from error
     except OSError as error:
         raise failed(f"cannot be read: {error.strerror}") from error
-    return Fetched(path.name, settled(stamp, time.time()), beside=beside)
+    yield Fetched(path.name, settled(stamp, time.time()), beside=beside)
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a file of bytes, and nothing that would wait for a writer.
+
+    Raises:
+        RejectedError: it is a pipe, a socket, a device, or became a link just now.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            raise rejected(NO_FILE) from error
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise rejected(NO_FILE)
+    os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "rb")
 
 
 def _allowed(place: Place) -> Path:
@@ -67,6 +150,5 @@ def _file(path: Path) -> tuple[Path, tuple[str, ...]]:
     return found, tuple(sorted(set(names) - {name}))
 
 
-def _stamp(path: Path) -> Stamp:
-    found = path.stat()
+def _stamp(found: os.stat_result) -> Stamp:
     return Stamp(modified=f"{found.st_mtime_ns / 1e9:.6f}", size=found.st_size)

@@ -6,9 +6,10 @@ import io
 import itertools
 import os
 import re
+import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -610,3 +611,49 @@ def test_a_link_in_a_folder_leads_nowhere_else(tmp_path):
     (tmp_path / "feeds" / "link.xml").symlink_to(tmp_path / "secret.xml")
     with pytest.raises(RejectedError, match="a link that leads out of the folder"):
         got(f"{tmp_path}/feeds/", folders=[str(tmp_path)])
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "pipe in a folder"])
+def test_a_pipe_or_a_socket_is_refused_without_waiting_for_its_other_end(tmp_path, kind):
+    path = tmp_path / "unload.txt"
+    if kind == "socket":
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(path))
+    else:
+        os.mkfifo(path)
+    asked = tmp_path if kind == "pipe in a folder" else path
+    with pytest.raises(RejectedError, match="no file of bytes, but a pipe"):
+        got(str(asked), folders=[str(tmp_path)])
+
+
+@pytest.fixture
+def hanging() -> Path:
+    """Return a regular file whose read does not return, as on a file system that is away."""
+    path = Path("/proc/kmsg")
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        pytest.skip("the kernel's messages cannot be read: no file hangs here")
+    with suppress(BlockingIOError):
+        while os.read(descriptor, 65536):
+            pass
+    os.close(descriptor)
+    return path
+
+
+def test_a_file_system_that_hangs_is_left_and_other_files_come(tmp_path, hanging):
+    folders = [str(tmp_path), str(hanging.parent)]
+    put(tmp_path / "unload.txt", FEED)
+    with time_machine.travel(time.time() + 86_400):
+        left = iter([1.0, 0.3, 0.3])
+
+        def until_it_is_over() -> float:
+            for seconds in left:
+                return seconds
+            raise TransientError("not in time", unclear=False)
+
+        with pytest.raises(TransientError, match="not in time"):
+            got(str(hanging), folders=folders, check=until_it_is_over)
+        with pytest.raises(TransientError, match="an earlier attempt still waits for it"):
+            got(str(hanging), folders=folders)
+        assert got(f"{tmp_path}/unload.txt", folders=folders)[0] == FEED
