@@ -21,7 +21,8 @@ _PHONE = re.compile(r"\+?(?:[ ()./-]*\d){7,}[ ()./-]*")
 _BREAK = re.compile(r"[\r\n\t]")  # how a file was laid out is no part of a short text
 _BLANKS = re.compile(r"\s+")
 _LEADS_ON = re.compile(r"[.\[]")
-_PHONE_FIELDS = ("phone", "mobile")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
+_LOOKS = {"phone": _PHONE, "mobile": _PHONE, "email": _EMAIL, "inquiryEmail": _EMAIL}
 
 Fitted = tuple[Any, Any]  # what fits, and the rest of it; None where there is nothing
 
@@ -49,7 +50,8 @@ def coerce(path: str, value: Any, zone: tzinfo = UTC) -> Fitted:
     if isinstance(value, list) and field.kind is catalog.Kind.ENUM_LIST:
         words = [_word(field, item) for item in value]
         return list(dict.fromkeys(word for word in words if word)) or None, None
-    return _scalar(field, value, zone), None
+    good = _scalar(field, value, zone)
+    return good, good if is_odd(path, good) else None
 
 
 def constant(word: Any) -> str:
@@ -57,11 +59,13 @@ def constant(word: Any) -> str:
     return str(word).strip().replace("-", "_").upper()
 
 
-def is_odd_phone(path: str, value: Any) -> bool:
-    """Say whether a value is a phone number that nobody could dial; it is kept all the same."""
-    if not isinstance(value, str) or not path.endswith(_PHONE_FIELDS):
-        return False
-    return path.rpartition(".")[2] in _PHONE_FIELDS and not _PHONE.fullmatch(value)
+def is_odd(path: str, value: Any) -> bool:
+    """Say whether a value is a phone number that nobody could dial, or no address of mail.
+
+    It is kept all the same.
+    """
+    looks = _LOOKS.get(path.rpartition(".")[2])
+    return looks is not None and isinstance(value, str) and not looks.fullmatch(value)
 
 
 def flatten(prefix: str, rest: Any) -> Iterator[tuple[str, Any]]:
@@ -96,7 +100,7 @@ def _object(path: str, value: dict[str, Any], zone: tzinfo) -> Fitted:
             good, left = coerce(f"{path}.{name}", member, zone)
         if good is not None:
             fitted[name] = good
-            if name in _PHONE_FIELDS and is_odd_phone(name, good):
+            if is_odd(name, good):
                 left = good
         if left is not None:
             rest[name] = left

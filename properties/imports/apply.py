@@ -17,6 +17,7 @@ from properties.feeds import Line, Record, Refusal
 from properties.imports import analyze, bulk_create, missing
 from properties.imports.bulk_create import NewProperty
 from properties.imports.differences import differences
+from properties.imports.lookalikes import Lookalikes
 from properties.imports.report import Report
 from properties.imports.version import digest
 from properties.merge import Leaves, leaves
@@ -61,6 +62,7 @@ class Taking:
         self._dry_run = dry_run
         self._seen_at = seen_at
         self._unseen: dict[tuple[int, str], Change] = {}
+        self._lookalikes = Lookalikes(workspace)
 
     def take(self, lines: list[Line]) -> Iterator[Report]:
         """Apply items of different references in their order; neighbouring new ones at once."""
@@ -134,7 +136,9 @@ class Taking:
         for one in items:
             # Records without cells were validated when they were read.
             reference, is_whole = one.record.reference, not one.record.parts
-            if found := [] if is_whole else bulk_create.faults(reference, one.alone):
+            if other := self._lookalikes.other(reference):
+                self._refuse(one, [Fault("objectReferenceId", _alike(reference, other))])
+            elif found := [] if is_whole else bulk_create.faults(reference, one.alone):
                 self._refuse(one, found)
             else:
                 good.append(one)
@@ -275,3 +279,10 @@ def _check(changes: Leaves, before: Leaves) -> None:
     """Raise what `edit` would: the cells of a table may be refused only with what they stand in."""
     if found := faults(changes, before):
         raise Invalid(found)
+
+
+def _alike(reference: str, other: str) -> str:
+    return (
+        f"“{reference}” looks like “{other}”: they differ only in case, or in what nobody sees, and"
+        " would be two properties. Correct it, or create the property here first"
+    )

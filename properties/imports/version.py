@@ -10,7 +10,7 @@ import hashlib
 
 from properties.feeds import Line
 
-VERSION = 1
+VERSION = 2
 
 
 def digest(line: Line) -> str:

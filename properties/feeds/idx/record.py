@@ -7,7 +7,7 @@ from crm_sync.text import quoted
 from properties import catalog
 from properties.catalog.numbers import Unreadable, number
 from properties.feeds import limits
-from properties.feeds.coerce import coerce, is_odd_phone
+from properties.feeds.coerce import coerce, is_odd
 from properties.feeds.idx import naming, values
 from properties.feeds.idx.codes import (
     CATEGORIES,
@@ -243,7 +243,7 @@ def _leaves_out(read: As, path: str, text: str, parts: tuple[Any, ...]) -> bool:
     """Say whether a value is less than its text, or one that a person should look at."""
     match read:
         case As.TEXT:
-            return is_odd_phone(path, parts[0]) or values.loses(text)
+            return is_odd(path, parts[0]) or values.loses(text)
         case As.LINES:
             return values.loses(text)
         case As.PERSON:  # "Frau"

@@ -226,22 +226,33 @@ def _move_links(raw: dict[str, Any], document: dict[str, Any]) -> None:
         if isinstance(text, dict) and isinstance(text.get("attachments"), dict)
     ]
     for source, target in vocabulary.LINKS:
-        lists = [holder.pop(source, None) for holder in attachments]
-        items = [item for found in lists if isinstance(found, list) for item in found]
-        if links := list(_links(target, items)):
-            document[target] = links
+        links: dict[Any, Any] = {}
+        for holder in attachments:
+            items = holder.pop(source, None)
+            dropped = _take_links(target, items, links) if isinstance(items, list) else items
+            if dropped:
+                holder[source] = dropped
+        if links:
+            document[target] = list(links.values())
 
 
-def _links(target: str, items: list[Any]) -> Iterator[Any]:
-    """Yield the links that have something to say and whose address was not there before."""
-    known: set[str] = set()
+def _take_links(target: str, items: list[Any], links: dict[Any, Any]) -> list[Any]:
+    """Add the links that have something to say, each address once; returns what is dropped.
+
+    Args:
+        links: those of all languages so far, by their address.
+    """
+    dropped = []
     for item in items:
-        link, _ = coerce_item(target, item)
+        link, rest = coerce_item(target, item)
         address = link.get("url") if isinstance(link, dict) else None
-        if link and not (isinstance(address, str) and address in known):
-            yield link
-        if isinstance(address, str):
-            known.add(address)
+        key = address if isinstance(address, str) else len(links)
+        if link and key not in links:
+            links[key] = link
+            dropped += [{"url": address, **rest}] if isinstance(rest, dict) else []
+        elif item and (not link or links[key] != link):
+            dropped.append(item)
+    return dropped
 
 
 def _drop_empty_texts(document: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from crm_sync.text import clean
 from properties import catalog
 from properties.catalog.numbers import Unreadable
 from properties.feeds import limits
-from properties.feeds.coerce import is_odd_phone
+from properties.feeds.coerce import is_odd
 from properties.feeds.overlay import Part, nested
 from properties.feeds.records import NotAFeed, Record, Refusal
 from properties.feeds.streets import street
@@ -75,7 +75,7 @@ class Table:
                 if found:
                     taken.good.append((title, number, found))
             taken.good.append((title, column, value))
-            if is_odd_phone(column.name, value):
+            if is_odd(column.name, value):
                 taken.leftover[title] = value
             if removed:
                 taken.leftover["(cleaned)"] = "characters that no database can keep were removed"

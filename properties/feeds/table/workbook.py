@@ -22,6 +22,8 @@ _CHUNK = 64 * 1024
 SHEET_MAIN_NS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"  # ECMA-376 part 1
 _ROW, _TEXT = f"{SHEET_MAIN_NS} row", f"{SHEET_MAIN_NS} si"
 _FORGOTTEN = frozenset({_ROW, _TEXT})
+_CELL, _FORMULA, _VALUE = (f"{SHEET_MAIN_NS} {tag}" for tag in ("c", "f", "v"))
+_OF_A_CELL = frozenset({_CELL, _FORMULA, _VALUE})
 
 
 class Workbook(ZipFile):
@@ -31,6 +33,7 @@ class Workbook(ZipFile):
         """Look at the list of parts. zipfile unpacks no more of each than is announced there."""
         super().__init__(file)
         self._name = name
+        self._gauges: dict[str, _Gauge] = {}  # of the last reading of each part
         sizes = {part.filename: part.file_size for part in self.infolist()}
         if "xl/workbook.xml" not in sizes:
             raise NotAFeed(f"{name}: a zip file, but no Excel workbook")
@@ -44,7 +47,14 @@ class Workbook(ZipFile):
     def open(self, name: Any, *args: Any, **options: Any) -> IO[bytes]:
         """Open a part for reading."""
         part = getattr(name, "filename", name)
-        return _Part(super().open(name, *args, **options), f"{self._name}: {part}")  # type: ignore[return-value]
+        opened = _Part(super().open(name, *args, **options), f"{self._name}: {part}")
+        self._gauges[part] = opened.gauge
+        return opened  # type: ignore[return-value]
+
+    def uncomputed(self, part: str) -> tuple[int, str]:
+        """Return how many formulas of a sheet that was read have no value, and the first one."""
+        gauge = self._gauges.get(part.removeprefix("/"))
+        return (gauge.uncomputed, gauge.first_uncomputed) if gauge else (0, "")
 
 
 def _limit(part: str) -> int:
@@ -60,7 +70,7 @@ class _Part:
     def __init__(self, file: IO[bytes], place: str) -> None:
         self._file = file
         self._place = place
-        self._gauge = _Gauge(place)
+        self.gauge = _Gauge(place)
         self.close = file.close
 
     def __enter__(self) -> "_Part":
@@ -82,7 +92,7 @@ class _Part:
 
     def _next(self, size: int) -> bytes:
         piece = self._file.read(size)
-        self._gauge.feed(piece)
+        self.gauge.feed(piece)
         return piece
 
 
@@ -102,6 +112,9 @@ class _Gauge:
         self._beside = (0, 0)  # bytes and elements beside rows
         self._open = self._ended = 0  # rows; a file that wants to do harm has rows in rows
         self._texts = 0  # bytes of all shared texts: they are kept
+        self._cell: list[str] = []  # the attributes of the cell that is open
+        self._has_formula = self._has_value = False
+        self.uncomputed, self.first_uncomputed = 0, ""
 
     def feed(self, piece: bytes) -> None:
         """Count what is in the next piece, before the parser of who reads it sees it.
@@ -123,14 +136,39 @@ class _Gauge:
     def _stop(self, *_: Any) -> None:
         raise ExpatError("the other parser takes no entities")
 
-    def _start(self, tag: str, _: list[str]) -> None:
+    def _start(self, tag: str, attributes: list[str]) -> None:
         self._elements += 1
-        if tag in _FORGOTTEN:
+        if tag in _OF_A_CELL:
+            self._start_in_cell(tag, attributes)
+        elif tag in _FORGOTTEN:
             if not self._open:
                 self._beside = self._turn()
             self._open += 1
 
+    def _start_in_cell(self, tag: str, attributes: list[str]) -> None:
+        """Note a formula; its value has a character, or is an empty text."""
+        if tag == _CELL:
+            self._cell, self._has_formula, self._has_value = attributes, False, False
+        elif tag == _FORMULA:
+            self._has_formula = True
+        elif self._has_formula:
+            self._parser.CharacterDataHandler = self._found_value
+
+    def _found_value(self, _: str) -> None:
+        self._has_value = True
+
+    def _end_in_cell(self, tag: str) -> None:
+        if tag == _VALUE:
+            self._parser.CharacterDataHandler = None
+        elif tag == _CELL and self._has_formula and not self._has_value:
+            said = dict(zip(self._cell[::2], self._cell[1::2], strict=True))
+            if said.get("t") != "str":
+                self.uncomputed += 1
+                self.first_uncomputed = self.first_uncomputed or said.get("r", "")
+
     def _end(self, tag: str) -> None:
+        if tag in _OF_A_CELL:
+            self._end_in_cell(tag)
         if tag not in _FORGOTTEN:
             return
         if self._open == 1:

@@ -16,7 +16,7 @@ from zipfile import BadZipFile
 from properties.feeds import damage
 from properties.feeds.limits import BITS, written
 from properties.feeds.profile import USUAL, Profile
-from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
+from properties.feeds.records import FileWarning, Item, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.table import header, sheets
 from properties.feeds.table.cells import GUARDED_IN_XLSX, Broken
 from properties.feeds.table.columns import MAX_COLUMNS
@@ -61,7 +61,7 @@ def _rows(path: Path, profile: Profile) -> Iterator[Item]:
     with path.open("rb") as file:
         # A formula is read as the value that Excel computed last; links to other files stay unread.
         reader = ExcelReader(file, read_only=True, data_only=True, keep_links=False)
-        reader.archive = Workbook(file, path.name)
+        book = reader.archive = Workbook(file, path.name)
         reader.read()
         all_sheets = reader.wb.worksheets
         sheet, first = sheets.choose(all_sheets, profile, path.name, _first_rows)
@@ -79,6 +79,15 @@ def _rows(path: Path, profile: Profile) -> Iterator[Item]:
         for number, contents in _numbered(sheet, found.row + 1, MAX_ROWS):
             if (taken := table.take(contents, f"row {number}")) is not None:
                 yield taken
+        yield from _uncomputed(*book.uncomputed(sheet._worksheet_path))
+
+
+def _uncomputed(count: int, first: str) -> Iterator[FileWarning]:
+    """Yield what a program left for Excel to compute; their cells are empty until then."""
+    if count:
+        what = f"{count:,} formulas have" if count > 1 else "one formula has"
+        place = f", first in {first}" if first else ""
+        yield FileWarning(f"{what} no value yet{place}: open the file in Excel and save it")
 
 
 def _first_rows(sheet: Any, profile: Profile) -> list[Row]:

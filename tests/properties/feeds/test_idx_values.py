@@ -201,6 +201,12 @@ def test_the_mail_of_the_agency_is_where_inquiries_go(read):
     }
 
 
+def test_a_mail_of_the_agency_that_is_none_is_kept_and_reported(read):
+    record = read({"agency_email": "www.muster.example"})
+    assert value(record, "seller.inquiryEmail") == "www.muster.example"
+    assert record.leftover == {"agency_email": "www.muster.example"}
+
+
 def test_addresses_of_a_tour_and_a_film_become_links_and_names_of_files_do_not(read):
     tour, film = "https://tour.example/?a=1&amp;b=2", "https://film.example/1"
     texts = {"sparefield_2": tour, "movie_filename": film, "movie_title": "Rundgang"}

@@ -640,3 +640,38 @@ def test_a_name_that_an_object_has_twice_is_told_and_its_last_value_counts(tmp_p
         '"author" is there twice in one object',
         '"price" is there twice in one object',
     ]
+
+
+def test_a_link_that_is_left_out_is_kept_and_named(feed):
+    tour = {"url": "https://tour.example/1", "title": "Rundgang"}
+    texts = [
+        {"languageCode": "de", "title": "a", "attachments": {"virtualTourLinks": [tour, tour]}},
+        {
+            "languageCode": "fr",
+            "title": "b",
+            "attachments": {
+                "virtualTourLinks": [{**tour, "title": "Visite"}, {"address": "none"}],
+                "youTubeLinks": {"url": "https://film.example/1"},
+            },
+        },
+    ]
+    (record,) = feed({"properties": [one(localizations=texts)]})
+    assert record.document["virtualTourLinks"] == [tour]
+    left = str(record.leftover)
+    assert [word in left for word in ("Visite", "none", "https://film.example/1")] == [True] * 3
+    assert "Rundgang" not in left
+
+
+def test_an_address_of_mail_that_is_none_is_kept_as_it_came_and_reported(feed):
+    seller = {
+        "contactPerson": {"familyName": "Muster", "email": "muster at example"},
+        "inquiryPerson": {"email": "verkauf@example"},
+        "organization": {"id": "1", "email": "info@muster.example"},
+    }
+    (record,) = feed({"properties": [one(seller=seller)]})
+    assert record.document["seller"]["contactPerson"]["email"] == "muster at example"
+    assert record.leftover == {
+        "id": "1",
+        "seller.contactPerson.email": "muster at example",
+        "seller.inquiryPerson.email": "verkauf@example",
+    }

@@ -321,6 +321,28 @@ def test_a_number_that_is_too_large_costs_its_cell_and_not_the_workbook(tmp_path
     assert second.document == {REF: "M-2", "areaBwf": 5, "floor": 4}
 
 
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([["M-1", "=1+1"]], ["one formula has no value yet, first in B2"]),
+        ([["M-1", "=1+1"], ["M-2", "=2+2"]], ["2 formulas have no value yet, first in B2"]),
+        ([["M-1", 5]], []),
+    ],
+)
+def test_a_formula_that_nobody_has_computed_is_told(read_sheets, rows, told):
+    items = read_sheets({"A": [[REF, "areaBwf"], *rows]})
+    ending = ": open the file in Excel and save it"
+    assert warned(items) == [f"{text}{ending}" for text in told]
+    assert [one[REF] for one in documents(items)] == [row[0] for row in rows]
+
+
+def test_an_address_of_mail_that_is_none_is_kept_and_reported(read):
+    items = read(f"{REF},seller.inquiryEmail,owner.email\nM-1,info at muster,a@muster.example\n")
+    (record,) = items
+    assert record.document["seller"] == {"inquiryEmail": "info at muster"}
+    assert record.leftover == {"seller.inquiryEmail": "info at muster"}
+
+
 def test_what_excel_holds_is_kept_as_json_can_hold_it(read_sheets):
     row = ["R-1", date(2026, 1, 31), 1.5, True, "#N/A", "a\x07b"[:1]]
     record = read_sheets({"a": [[REF, "A", "B", "C", "D", "E"], row]})[-1]
