@@ -80,12 +80,20 @@ def _not_yet(ready: MaterialSet, reading: Reading, *, now: datetime) -> dict[str
     """Have the list read again later; after some times a person has to look."""
     reads = ready.empty_reads + 1
     is_over = reads >= MOST_EMPTY_READS
-    text = f"announced as ready, but the platform lists nothing{'' if is_over else ' yet'}"
     return {
         "due_at": None if is_over else now + backoff(reads),
         "empty_reads": reads,
-        "problem": "; ".join([text, *dict.fromkeys(reading.refusals)]),
+        "problem": _why(ready, reading, is_over=is_over),
     }
+
+
+def _why(ready: MaterialSet, reading: Reading, *, is_over: bool) -> str:
+    is_named = ready.visual_type or ready.target_platform
+    missing = f"{'Announced as ready' if is_named else 'Delivered'}, but the platform lists nothing"
+    said = f" ({'; '.join(dict.fromkeys(reading.refusals))})" if reading.refusals else ""
+    if is_over:
+        return f"{missing}. Read it again. If it stays so, look for it on the platform.{said}"
+    return f"{missing} yet. It is read again by itself.{said}"
 
 
 def _kept(reading: Reading, ready: MaterialSet, *, base_url: str) -> Kept:

@@ -134,7 +134,7 @@ def test_a_forged_announcement_downloads_nothing(workspace, scheduled, folder, d
     tell(workspace, "VISUALS_READY", timestamp=wire(now()), **ids, **said)
     drain_all()
     ready = MaterialSet.objects.get(assignment=assignment)
-    assert ready.problem.startswith("announced as ready, but")
+    assert ready.problem.startswith("Announced as ready, but")
     assert (Material.objects.count(), MaterialFile.objects.count()) == (0, 0)
 
 

@@ -218,7 +218,10 @@ def test_what_is_never_listed_waits_for_a_person_who_has_it_read_again(
         assert fetch_again(order) == {"read": 1}
     (ready,) = MaterialSet.objects.all()
     assert (ready.due_at, ready.fetched_at) == (None, None)
-    assert ready.problem.startswith("announced as ready, but the platform lists nothing")
+    assert ready.problem.partition(" (")[0] == (
+        "Announced as ready, but the platform lists nothing. Read it again."
+        " If it stays so, look for it on the platform."
+    )
     between.before = lambda _: None
     chosen = {"action": "read_again", "_selected_action": order.pk}
     boss.post("/admin/orders/order/", chosen)
