@@ -73,5 +73,5 @@ def place_once(
 
 def _same(known: Placement, digest: str) -> Placement:
     if known.idempotency_digest != digest:
-        raise KeyReused(f"the key was used before, for {known}")
+        raise KeyReused(f"this key was used before, for another order: {known}")
     return known

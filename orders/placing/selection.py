@@ -67,7 +67,7 @@ def begin(properties: QuerySet[Property], *, account: User, now: datetime) -> Pl
     """
     count = properties.order_by().count()
     if not 0 < count <= MOST:
-        raise NoSuchChoice(f"choose up to {MOST:,} properties at once; these are {count:,}")
+        raise NoSuchChoice(f"choose at most {MOST:,} properties at once, not {count:,}")
     if properties.order_by().values("workspace").distinct().count() > 1:
         raise NoSuchChoice("choose properties of one workspace: each has users of its own")
     drafts.forget_old(account, now=now)

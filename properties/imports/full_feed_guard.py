@@ -108,7 +108,7 @@ class FullFeedGuard:
     def fault(self) -> str:
         """Return why the feed, read to its end, is refused; "" when it is accepted."""
         if not self._seen:
-            return "it holds no property"
+            return "it holds no properties"
         known = sum(self._sizes.get(feed, 0) for feed in self.beside)
         missing, allowed = len(self.missing()), settings.FEED_MISSING_SHARE
         if missing <= allowed * known:
@@ -130,9 +130,9 @@ class FullFeedGuard:
         old, new = min(found.items())
         choice = Sender.Reference.TRIPLE if naming.JOINT in old else Sender.Reference.OBJECT
         return (
-            f"it would name {len(found):,} of {self._seen:,} properties otherwise than they are"
-            f' known here: "{old}" would be there a second time as "{new}". Set "what names a'
-            f' property" of its sender to "{choice.label}"; if it has no sender, name one'
+            f"it gives {len(found):,} of {self._seen:,} properties another reference than they have"
+            f' here, so "{old}" would be here a second time, as "{new}". Set "what names a'
+            f' property" of its sender to "{choice.label}"; if it has no sender, choose one'
         )
 
     def _other_names(self) -> dict[str, str]:
@@ -163,4 +163,4 @@ class FullFeedGuard:
             return ""
         more = self._moved.count - NAMED
         names = ", ".join(self._moved.first) + (f" and {more:,} more" if more > 0 else "")
-        return f"brought by another sender until now, and by this one from now on: {names}"
+        return f"another sender brought these before, and this one does from now on: {names}"

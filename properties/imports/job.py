@@ -175,7 +175,9 @@ class _Slice:
         """Count a worker that never gave it back: a file that kills workers is tried no more."""
         self._write(attempts=self.row.attempts + 1)
         if self.row.attempts >= MAX_ATTEMPTS:
-            raise GivenUp(f"{MAX_ATTEMPTS} workers began it and never came back.")
+            raise GivenUp(
+                f"{MAX_ATTEMPTS} workers began this import, and none of them finished it."
+            )
 
     def _begin(self) -> str:
         """Unpack the file, and note how it is read and since when a person may see what it does.

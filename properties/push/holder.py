@@ -136,7 +136,10 @@ def _duplicate_mirror(row: Property, columns: Columns) -> Property | None:
     edits = Change.objects.filter(real_estate_property=twin).exclude(origin=Origin.PLATFORM)
     if ProblemKind.DUPLICATE in twin.problem and not edits.exists():
         return twin
-    raise RejectedError(f"property {platform_id} of the platform is {twin} here", status=409)
+    raise RejectedError(
+        f"the platform says that this is its property {platform_id}, which is {twin} here",
+        status=409,
+    )
 
 
 def _with_free_key(row: Property, columns: Columns) -> Columns:

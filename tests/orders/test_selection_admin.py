@@ -205,7 +205,7 @@ def test_properties_of_two_workspaces_and_too_many_are_refused(
     other = make(make_workspace("other"), "X-1")
     for rows, limit, said in (
         ([homes[0], other], 1000, "Choose properties of one workspace"),
-        (homes[:3], 2, "Choose up to 2 properties at once; these are 3."),
+        (homes[:3], 2, "Choose at most 2 properties at once, not 3."),
     ):
         monkeypatch.setattr(selection, "MOST", limit)
         chosen = {"action": "order", "_selected_action": [str(row.pk) for row in rows]}

@@ -122,7 +122,7 @@ def test_a_property_that_returns_is_expected_again_and_keeps_what_people_wrote(l
 @pytest.mark.parametrize("kind", ["json", "xml"])
 def test_an_empty_feed_is_refused_even_where_nothing_is_known(load, kind):
     code, _, error = load([], kind=kind)
-    assert (code, error) == (1, f"feed: it holds no property; nothing was imported; {ADVICE}")
+    assert (code, error) == (1, f"feed: it holds no properties; nothing was imported; {ADVICE}")
 
 
 def test_force_imports_what_is_there_and_leaves_the_rest_as_it_is(load):

@@ -419,7 +419,7 @@ def test_a_file_that_kills_every_worker_is_given_up(main, admin_user):
             work(row, clock=dies_at(2), now=until + timedelta(seconds=1))
     until = max(fresh(row).lease_until, fresh(row).due_at)
     assert work(row, now=until + timedelta(seconds=1)) == "FAILED"
-    assert fresh(row).problem == "5 workers began it and never came back."
+    assert fresh(row).problem == "5 workers began this import, and none of them finished it."
 
 
 def test_a_worker_that_lost_the_row_stops_and_writes_nothing_more(main, admin_user):

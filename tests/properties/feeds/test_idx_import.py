@@ -82,9 +82,9 @@ def test_a_feed_that_would_double_the_properties_says_the_cause_and_is_not_impor
     code, _, error = load(ONE_HOUSE, "--sender", "Muster", *options)
     assert (code, known()) == (1, ["1", "2"])
     assert (
-        "it would name 2 of 2 properties otherwise than they are known here:"
-        ' "1" would be there a second time as "P~A~1". Set "what names a property" of its sender'
-        ' to "Its reference alone"; if it has no sender, name one'
+        "it gives 2 of 2 properties another reference than they have here,"
+        ' so "1" would be here a second time, as "P~A~1". Set "what names a property" of its sender'
+        ' to "Its reference alone"; if it has no sender, choose one'
     ) in error
     assert "--force" not in error
     Sender.objects.filter(pk=sender.pk).update(reference="OBJECT")
@@ -109,7 +109,7 @@ def test_a_setting_that_shortens_the_names_doubles_nothing_either(load, main):
     Sender.objects.create(workspace=main, name="Muster", reference="OBJECT")
     code, _, error = load(ONE_HOUSE, "--sender", "Muster", "--force")
     assert (code, known()) == (1, ["P~A~1", "P~A~2"])
-    assert '"P~A~1" would be there a second time as "1"' in error
+    assert '"P~A~1" would be here a second time, as "1"' in error
 
 
 def test_a_sender_of_triples_keeps_its_names_when_a_house_comes_or_goes(load, main):

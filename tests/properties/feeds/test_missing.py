@@ -150,7 +150,7 @@ def test_a_property_that_moves_belongs_to_whoever_brought_it_last(main, agency, 
     load(TEN)
     code, out, _ = load(["R-9", "S-1"], sender="Other")
     assert code == 0
-    told = "warning   brought by another sender until now, and by this one from now on: R-9\n"
+    told = "warning   another sender brought these before, and this one does from now on: R-9\n"
     assert told in out
     mine = Property.objects.filter(fed_by=other.feed_key)
     assert set(mine.values_list("object_reference_id", flat=True)) == {"R-9", "S-1"}
