@@ -39,7 +39,7 @@ def push(
 
     Returns:
         what happened: "created", "pushed", "in sync", "refused", "delayed", "waiting", "gone",
-        or "put back" when too little of the lease was left for a call that changes something.
+        or "put back" when no call that changes something may be begun (I11, I13).
 
     Raises:
         LeaseLost: another worker holds the row now, and nothing more was written.
@@ -89,7 +89,7 @@ class _Push:
         made = self._reconcile(found.document)
         if made.ending:
             return made.ending
-        if self._is_late():
+        if self._must_stop():
             return self._put_back()
         answer = self._send(_patch_call(client, self.row, by_id=found.by_id), made.patch)
         self._settle(client, "PATCH", answer, made.patch)
@@ -109,7 +109,7 @@ class _Push:
     def _reconcile(self, document: Document | None) -> Plan:
         """Write what the platform holds, and in the same write what we shall send (I2, I4)."""
         policy, now = self.workspace.conflict_policy, self.clock()
-        has_time = not self._is_late(MARGIN)
+        has_time = not self._must_stop(MARGIN)
         return self.holder.write_plan(
             lambda row: plan.reconcile(
                 row,
@@ -126,14 +126,14 @@ class _Push:
         """Create a property that a read has not found, and never twice (I8)."""
         if until := plan.unclear_until(self.row, now=self.clock()):
             return self.holder.end(plan.waits(until, WaitReason.CREATION))
-        if self._is_late(MARGIN):
+        if self._must_stop(MARGIN):
             return self._put_back()
         patch = smallest_patch(self.row, inflight=self.earlier.pending)
         with durable():
             self.holder.write(
                 inflight=self.earlier.inflight_with(patch.parts), create_sent_at=self.clock()
             )
-        if self._is_late():
+        if self._must_stop():
             return self._put_back()
         try:
             answer = self._send(client.create_property, patch)
@@ -171,9 +171,10 @@ class _Push:
             )
         )
 
-    def _is_late(self, needs: timedelta = DEADLINE) -> bool:
-        """Tell whether the lease might end before a call that begins now (I13)."""
-        return self.clock() + needs > self.holder.claim.until
+    def _must_stop(self, needs: timedelta = DEADLINE) -> bool:
+        """Tell whether no call may begin: in a pause (I11), or with too little lease left (I13)."""
+        now = self.clock()
+        return self.workspace.is_paused(now) or now + needs > self.holder.claim.until
 
     def _put_back(self) -> str:
         return self.holder.end(plan.put_back(self.earlier, now=self.clock()))
