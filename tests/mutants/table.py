@@ -940,8 +940,8 @@ MUTANTS = (
         "a 503 to the POST of an order says that nothing was ordered (I9)",
         "crm_sync/platform/responses.py",
         "read_answer",
-        "A != 429",
-        "A not in (429, 503)",
+        "A in (301, 302, 303, 408) or A >= 500",
+        "A in (301, 302, 303, 408) or (A >= 500 and A != 503)",
         (ANSWERS,),
     ),
     Mutant(
