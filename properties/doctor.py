@@ -70,7 +70,7 @@ def _fields(documents: list[dict[str, Any]]) -> Iterator[Finding]:
     for path, message in (pair for one in documents for pair in _faults(one)):
         field = find(path)
         is_value = field is not None and field.kind in (Kind.ENUM, Kind.ENUM_LIST)
-        (values if is_value else shapes).add(_INDEX.sub("[]", message))
+        (values if is_value else shapes).add(f"{_INDEX.sub('[]', path)}: {message}")
     shown = sum(any(name in one for one in documents) for name in TOP_LEVEL)
     seen = f"{len(documents)} properties show {shown} of {len(TOP_LEVEL)} fields"
     remedy = "They are kept. To edit them, add them to properties/catalog."

@@ -390,9 +390,8 @@ def calendar_address(username: str) -> str:
     """Make the private address of a person's calendar, without the host."""
     person = User.objects.get(username=username)
     CalendarFeed.objects.filter(person=person).delete()
-    return (
-        feed.PATH + feed.renew(person, only_mine=False, now=timezone.now()).partition(feed.PATH)[2]
-    )
+    path = reverse("calendar_file")
+    return path + feed.renew(person, only_mine=False, now=timezone.now()).partition(path)[2]
 
 
 def snapshot(but: tuple[type[models.Model], ...] = ()) -> dict[str, list[tuple[Any, ...]]]:

@@ -113,8 +113,8 @@ def test_names_values_and_shapes_that_the_catalog_lacks_are_named(box, workspace
     assert wrong(checks) == dict.fromkeys(("fields", "values", "shapes", "A9"), "warning")
     text = {name: checks["main", name]["found"] for name in ("fields", "values", "shapes", "A9")}
     assert text["fields"] == "Not in our catalog: `prices.rent.zzFee`, `zzField`."
-    assert "`propertyType has no value 'CASTLE_IN_THE_AIR'`" in text["values"]
-    assert "`conditions[] has no value 'ZZ_NEW'`" in text["values"]
+    assert "`propertyType: “CASTLE_IN_THE_AIR” is not one of its values`" in text["values"]
+    assert "`conditions[]: “ZZ_NEW” is not one of its values`" in text["values"]
     assert "`prices.rent.net must be a number`" in text["shapes"]
     assert text["A9"] == "Longer ones are in `title`."
     assert checks["main", "A50"]["found"] == "These read as UNKNOWN: `conditions[]`."
