@@ -115,7 +115,7 @@ def test_names_values_and_shapes_that_the_catalog_lacks_are_named(box, workspace
     assert text["fields"] == "Not in our catalog: `prices.rent.zzFee`, `zzField`."
     assert "`propertyType: “CASTLE_IN_THE_AIR” is not one of its values`" in text["values"]
     assert "`conditions[]: “ZZ_NEW” is not one of its values`" in text["values"]
-    assert "`prices.rent.net must be a number`" in text["shapes"]
+    assert "`prices.rent.net: Write a number`" in text["shapes"]
     assert text["A9"] == "Longer ones are in `title`."
     assert checks["main", "A50"]["found"] == "These read as UNKNOWN: `conditions[]`."
 
