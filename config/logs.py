@@ -41,6 +41,15 @@ class Line(logging.Formatter):
         return "\n".join(f"    {NOTHING.text(one_line(line))}" for line in lines)
 
 
+class WithoutTraceback(logging.Filter):
+    """Leaves out where something failed that is no failure of ours."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Keep the record, without its traceback."""
+        record.exc_info = record.exc_text = None
+        return True
+
+
 class Json(logging.Formatter):
     """One JSON object in one line, for whatever collects logs."""
 

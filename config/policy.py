@@ -16,7 +16,7 @@ POLICY = "; ".join(
         "img-src 'self' data: blob:",
         "font-src 'self' data:",
         "object-src 'none'",
-        "base-uri 'self'",
+        "base-uri 'none'",
         "form-action 'self'",
         "frame-ancestors 'none'",
     )

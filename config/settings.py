@@ -318,6 +318,9 @@ FILE_UPLOAD_HANDLERS = [
 ]
 
 HTTPS = PUBLIC_BASE_URL.startswith("https://")
+# A browser sends these names to this very host alone, and takes them from no other.
+SESSION_COOKIE_NAME = "__Host-sessionid" if HTTPS else "sessionid"
+CSRF_COOKIE_NAME = "__Host-csrftoken" if HTTPS else "csrftoken"
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
@@ -382,7 +385,10 @@ LOGGING = {
             "formatter": env.one_of("LOG_FORMAT", "line", ("line", "json")),
         }
     },
+    "filters": {"one_line": {"()": "config.logs.WithoutTraceback"}},
     "loggers": {
+        # Scanners ask for hosts that are not ours, all the time.
+        "django.security.DisallowedHost": {"filters": ["one_line"]},
         # It repeats each failure in its own words; ours are one line (crm_sync.login).
         "axes": {"level": "ERROR"},
         # It writes whole addresses, and the query of one may hold a secret (S5).

@@ -53,7 +53,7 @@ BODY_LIMIT = 5 * 1024 * 1024  # bytes
 PIECE = 64 * 1024  # bytes of a body that are read at a time
 HOSTS = 10  # to which a thread keeps its connections open
 
-HEADERS = dict(requests.utils.default_headers())
+HEADERS = dict(requests.utils.default_headers()) | {"User-Agent": "crm-sync"}
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 # An address whose path `requests` would send as it is, so without "." and ".." as a segment; user

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.test.utils import override_settings
 
+from config.logs import Line
 from config.policy import POLICY
 from crm_sync.models import Workspace
 from tests.processes import ROOT
@@ -40,6 +41,28 @@ def test_a_page_asked_for_without_https_leads_to_https(db):
     assert (answer.status_code, answer["Location"]) == (301, "https://localhost/admin/login/")
     there = Client(SERVER_NAME="localhost").get("/admin/login/", headers=SECURE)
     assert (there.status_code, there["Strict-Transport-Security"]) == (200, "max-age=3600")
+
+
+def test_behind_https_a_cookie_belongs_to_this_very_host(tmp_path):
+    names = "print(settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"from django.conf import settings; {names}"],
+        cwd=ROOT,
+        env=os.environ
+        | {"DATA_DIR": str(tmp_path / "d"), "PUBLIC_BASE_URL": "https://x.test"}
+        | {"DJANGO_SETTINGS_MODULE": "config.settings"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["__Host-sessionid", "__Host-csrftoken"]
+
+
+def test_a_foreign_host_is_one_line_of_the_log(db, caplog):
+    answer = Client(SERVER_NAME="evil.test", raise_request_exception=False).get("/admin/login/")
+    assert answer.status_code == 400
+    (record,) = [one for one in caplog.records if "evil.test" in one.getMessage()]
+    assert "\n" not in Line().format(record)
 
 
 @BEHIND_HTTPS

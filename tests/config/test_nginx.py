@@ -182,7 +182,7 @@ def test_a_browser_behind_it_is_known_to_come_by_https(front):
     browser.trust_env, browser.verify = False, str(front.certificate)
     page = browser.get(address, timeout=5, headers={"X-Forwarded-Proto": "http"})
     assert page.headers["Strict-Transport-Security"] == "max-age=60"  # said over https alone
-    (token,) = [one for one in browser.cookies if one.name == "csrftoken"]
+    (token,) = [one for one in browser.cookies if one.name == "__Host-csrftoken"]
     assert token.secure
     form = {"username": "a", "password": "b", "csrfmiddlewaretoken": token.value}
     origin = {"Origin": f"https://localhost:{front.port}", "Referer": address}
@@ -194,8 +194,12 @@ def test_callbacks_have_a_process_of_their_own_and_the_web_takes_them_while_it_i
     front.installation.freeze("web")
     assert front.call(query, b'{"n": 1}').status_code == 200
     front.installation.thaw("web")
+    front.installation.freeze("callbacks")
+    body = b'{"n": 2}'
+    url = f"https://localhost:{front.port}{query}"
+    assert requests.post(url, body, verify=front.certificate, timeout=25).status_code == 200
     front.installation.kill("callbacks")
-    assert front.call(query, b'{"n": 2}').status_code == 200
+    assert front.call(query, b'{"n": 3}').status_code == 200
 
 
 def test_a_loop_of_logins_ends_at_nginx_and_other_pages_open(front):
