@@ -136,7 +136,7 @@ def wait_for_upload(name: str, modified: float, now: float) -> None:
     age = now - modified
     if -AHEAD < age < UPLOADING:
         when = f"{age:.0f} seconds ago" if age >= 0 else "a moment ago"
-        raise StillUploaded(f"{name} was changed {when}")
+        raise StillUploaded(f"the file {name} was changed {when}")
 
 
 def look_again(name: str, before: Stamp, after: Stamp) -> None:
@@ -146,7 +146,7 @@ def look_again(name: str, before: Stamp, after: Stamp) -> None:
         StillUploaded: it does.
     """
     if before != after:
-        raise StillUploaded(f"{name} was changed while it was read")
+        raise StillUploaded(f"the file {name} was changed while it was read")
 
 
 def settled(stamp: Stamp, now: float) -> Stamp:
