@@ -80,7 +80,7 @@ HOSTILE = {
     ),
     "links in many languages": (
         links(MANY // 20),
-        "localizations[1].languageCode: 'de' is the language of another text,"
+        "localizations[1].languageCode: “de” is the language of another text,"
         " so its text is set aside",
     ),
     "digits": (

@@ -55,6 +55,7 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
                 if isinstance(piece, Exception):
                     raise piece
                 if not isinstance(piece, bytes):
+                    reader.join(INTERVAL)  # it has ended, and is no earlier attempt for the next
                     return piece
                 sink.write(piece)
     finally:

@@ -288,7 +288,8 @@ def test_a_file_that_may_still_be_uploaded_waits_for_its_end(agency, admin_user,
     assert (history(row), states(row), left()) == (["WAITS"], [], [])
     assert fresh(row).due_at - NOON <= timedelta(minutes=2)
     assert fresh(row).problem == (
-        "the file out.zip was changed 10 seconds ago: it may still be uploaded, so it is taken later"
+        "the file out.zip was changed 10 seconds ago: it may still be uploaded, so it is taken"
+        " later"
     )
     clock.shift(timedelta(minutes=2))
     put(folder / "out.zip", content, at=NOON.timestamp() + 20)
