@@ -65,6 +65,7 @@ def test_the_command_takes_a_gzip_file(main, tmp_path, capsys):
         (zipped("data/unload.txt")[:60], "the ZIP breaks off: it has no list of its files"),
         (gzip.compress(FEED)[:-20], "it is damaged or breaks off"),
     ],
+    ids=["no feed", "several", "cut ZIP", "cut gzip"],
 )
 def test_what_holds_no_feed_is_named_and_not_imported(main, tmp_path, capsys, content, reason):
     path = tmp_path / "out.zip"
