@@ -98,10 +98,13 @@ def test_a_creation_is_one_row_of_history_however_many_fields_it_has(load):
         assert {part.path: part.new for part in change.parts()} == leaves(row.desired)
 
 
+LONG = "C" * 255  # with a number behind it, no reference
+
+
 def test_the_report_of_a_large_feed_is_bounded_and_counts_exactly(load):
     odd = [f"A{n}" for n in range(250)]
     load(as_table(odd, "Old"))
-    content = as_table([*odd, *(f"B{n}" for n in range(250)), *(f"C{n}/" for n in range(1100))])
+    content = as_table([*odd, *(f"B{n}" for n in range(250)), *(f"{LONG}{n}" for n in range(1100))])
     report = load(content)
     lists = (report.new, report.changed, report.unchanged, report.refused)
     assert [listed.count for listed in lists] == [250, 250, 0, 1100]
