@@ -17,7 +17,7 @@ from tests.conftest import PLATFORM
 from tests.journeys.test_kinds import placed
 from tests.platforms import Between
 
-GONE = object()
+GONE = "it is left out"
 SHAPES = [GONE, None, 5, True, "", "text", [], [1, None, "x", [1]], {}, {"x": {"y": [1]}}]
 MEMBERS = 10  # of an object that are changed, one after the other
 ASSUMED = {**assumptions.ASSUMPTIONS, **of_properties.ASSUMPTIONS, **of_orders.ASSUMPTIONS}
