@@ -176,6 +176,7 @@ def test_a_source_that_is_fetched_has_one_schedule_and_is_due(workspace):
     for columns in ({"every_minutes": None}, {"daily_at": time(6)}):
         assert "source_has_one_schedule" in refused(row, columns)
     assert "source_on_a_schedule_is_due" in refused(row, {"due_at": None})
+    assert "source_signs_in_in_a_known_way" in refused(row, {"sign_in": "SMILE"})
 
 
 def test_a_fetch_has_a_known_outcome_and_no_half_lease(workspace):
