@@ -213,6 +213,7 @@ def test_each_constraint_of_the_database_is_tried(db):
     tried |= {"material_file_has_no_half_lease"}
     tried |= {"stored_file_has_a_name_and_a_digest", "wanted_files_are_stored_or_say_why_not"}
     tried |= {"source_has_no_half_lease", "source_has_one_schedule", "source_on_a_schedule_is_due"}
+    tried |= {"source_signs_in_in_a_known_way"}
     tried |= {"fetch_has_a_known_outcome", "fetch_has_no_half_lease"}
     tried |= {"subscription_has_no_half_lease", "enabled_subscription_is_due"}
     tried |= {"outgoing_has_a_known_state", "outgoing_is_due_as_long_as_it_is_pending"}
