@@ -34,7 +34,7 @@ def stock(transactional_db, box, drain_all) -> Workspace:
     for _ in range(2):
         box.step()
         box.deliver()
-    body = json.dumps({"event": "SOMETHING_NEW", "orderId": "1"}).encode()
+    body = json.dumps({"event": "SOMETHING_NEW"}).encode()
     how = {"headers": {}, "method": "POST", "source": ReceivedEvent.Source.CALLBACK}
     store.store(workspace.pk, body, **how, now=now())
     drain_all()
@@ -88,7 +88,7 @@ def test_a_value_that_cannot_be_is_refused_at_its_input_and_nothing_changes(visi
     page.fill("[name='localizations[1].title']", "Again")
     page.click("button[name=_continue]")
     page.wait_for_selector(".ps-error")
-    assert page.inner_text(".ps-error") == 'Repeats "de": one localization per language'
+    assert page.inner_text(".ps-error") == "“de” is there already: a language has one text"
     fresh = Property.objects.get(pk=row.pk)
     assert (fresh.revision, fresh.desired) == (row.revision, row.desired)
 
@@ -172,7 +172,7 @@ def test_the_counter_counts_like_the_server(visit, stock):
     page.fill("[name=title]", "\N{HOUSE BUILDING}" * 256)
     page.click("button[name=_continue]")
     page.wait_for_selector(".ps-error")
-    assert page.inner_text(".ps-error") == "Is longer than 255 characters (256)"
+    assert page.inner_text(".ps-error") == "Use at most 255 characters, not 256"
 
 
 def every_page() -> list[str]:
