@@ -58,10 +58,12 @@ TOO_LONG = re.compile(r"\d{19}")  # for a column of numbers
 if not TYPE_CHECKING:
 
     class ModelAdmin(unfold.ModelAdmin):
-        """Refuses a number in an address that no database takes, and that would be a 500."""
+        """Refuses what stands in an address and no database takes; it would be a 500."""
 
         def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
             """Tell whether a list may be narrowed so; where it may not, Django answers 400."""
+            if "\x00" in str(value):  # no text of PostgreSQL holds one
+                return False
             columns = {"pk", *(field.name for field in self.opts.get_fields())}
             if lookup.partition("__")[0] in columns and TOO_LONG.search(str(value)):
                 return False  # a filter of ours reads its parameter by itself
