@@ -1,6 +1,6 @@
 """Pure: merges what the platform holds into a row, and never copies it over the row (I4)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -9,7 +9,7 @@ from typing import Any
 from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.text import plain
-from properties import merge
+from properties import merge, unsayable
 from properties.catalog import equal, holds_unknown, is_empty, sendable
 from properties.difference import short
 from properties.editing import REFERENCE
@@ -24,6 +24,7 @@ class Observation:
 
     Attributes:
         policy: which side won when both had changed a field.
+        asked: the leaves of clashes that a person decides, whatever the policy.
         at: when it was read or answered.
         columns: what to write, if the row still has the revision that was merged.
         adopted: leaves of theirs that become ours.
@@ -31,6 +32,7 @@ class Observation:
     """
 
     policy: str
+    asked: set[str]
     at: datetime
     columns: dict[str, Any]
     adopted: Leaves
@@ -66,22 +68,21 @@ def observe(
     worded = _worded_by_them(row.desired, shown) | _kept_beside(row.desired, shown, took)
     ours = merge.changed(row.desired, worded) if worded else row.desired
     # A person who decides sees what is there now, even if an earlier call of ours has set it.
-    asked = row.problem.get(ProblemKind.CONFLICT, {})
-    pending = {path: values for path, values in inflight.items() if path not in asked}
+    waiting = row.problem.get(ProblemKind.CONFLICT, {}).keys()
+    pending = {path: values for path, values in inflight.items() if path not in waiting}
     if row.fed_by and shown.get(REFERENCE):
         # A feed names it each time it comes, so a change of theirs is no word against none.
         pending[REFERENCE] = [row.object_reference_id]
     merged = merge.three_way(
         base=row.observed, ours=ours, theirs=shown, inflight=pending, equal=equal
     )
-    if asked.keys() & {clash.path for clash in merged.clashes}:
-        policy = Workspace.ConflictPolicy.ASK  # who was asked decides, also after a newer value
-    if policy == Workspace.ConflictPolicy.CRM_WINS and any(map(_is_erased, merged.clashes)):
-        policy = Workspace.ConflictPolicy.ASK  # no rule erases what no PATCH can hold
+    asked = [clash for clash in merged.clashes if _must_ask(clash, policy, waiting)]
     theirs_win = policy == Workspace.ConflictPolicy.PLATFORM_WINS
-    lost = {clash.path: clash.theirs for clash in merged.clashes if theirs_win}
+    lost = {c.path: c.theirs for c in merged.clashes if theirs_win and c not in asked}
     adopted = worded | merged.adopted | lost
     agreed = _agreed(row.blocked, ours, shown)
+    # If their side changed, or both agree now, the leaf no longer waits for a person.
+    over = agreed | adopted.keys() | {clash.path for clash in merged.clashes}
     told = plain(shown.get("id"))  # A7
     platform_id = told if 0 < len(told) <= references.LIMIT else row.platform_id
     columns: dict[str, Any] = {
@@ -89,12 +90,13 @@ def observe(
         "platform_id": platform_id,
         "read_at": now,
         "create_sent_at": None,
-        "problem": _problem(row, agreed, merged.clashes, adopted, policy, shown.get(REFERENCE)),
+        "problem": _problem(row, over, asked, shown.get(REFERENCE)),
     }
     if adopted:
         columns["desired"] = merge.changed(row.desired, adopted)
     columns |= _new_key(row, columns)
-    return Observation(policy, now, columns, adopted, merged.clashes, agreed)
+    paths = {clash.path for clash in asked}
+    return Observation(policy, paths, now, columns, adopted, merged.clashes, agreed)
 
 
 def _new_key(row: Property, columns: dict[str, Any]) -> dict[str, Any]:
@@ -119,8 +121,14 @@ def _worded_by_them(ours: Document, theirs: Document) -> Leaves:
     }
 
 
-def _is_erased(clash: Clash) -> bool:
-    return holds_unknown(clash.path, clash.theirs)
+def _must_ask(clash: Clash, policy: str, waiting: Collection[str]) -> bool:
+    """Tell whether a person decides, by the policy or in spite of it; each leaf by itself.
+
+    Who was asked decides, also after a newer value. No rule erases what no PATCH can hold.
+    """
+    if policy == Workspace.ConflictPolicy.ASK or clash.path in waiting:
+        return True
+    return policy == Workspace.ConflictPolicy.CRM_WINS and holds_unknown(clash.path, clash.theirs)
 
 
 def _kept_beside(ours: Document, shown: Document, took: Mapping[str, Any]) -> Leaves:
@@ -153,17 +161,13 @@ def _agreed(blocked: set[str], desired: Document, shown: Document) -> set[str]:
     return {path for path in blocked if equal(path, ours.get(path), theirs.get(path))}
 
 
-def _problem(
-    row: Property,
-    agreed: set[str],
-    clashes: tuple[Clash, ...],
-    adopted: Leaves,
-    policy: str,
-    reference: Any,
-) -> dict[str, Any]:
-    """Return what waits for a person after the merge; `reference` is the platform's."""
-    # If their side changed, or both agree now, the leaf no longer waits for a person.
-    over = agreed | adopted.keys() | {clash.path for clash in clashes}
+def _problem(row: Property, over: set[str], asked: list[Clash], reference: Any) -> dict[str, Any]:
+    """Return what waits for a person after the merge.
+
+    Args:
+        over: the leaves that no longer wait for what they waited for.
+        reference: the platform's.
+    """
     problem = without_problems(row.problem, over) if over else row.problem
     if twin := row.problem.get(ProblemKind.DUPLICATE):
         problem = {kind: texts for kind, texts in problem.items() if kind != ProblemKind.DUPLICATE}
@@ -171,11 +175,10 @@ def _problem(
         # one with another reference than the other, or with none, is no duplicate any more.
         if reference not in (None, "", row.object_reference_id):
             problem[ProblemKind.DUPLICATE.value] = twin
-    if policy != Workspace.ConflictPolicy.ASK:
-        return problem
     texts = {
         clash.path: f"Both sides changed it: ours is {short(clash.ours)}, the platform's"
         f" {short(clash.theirs)}. Decide whose value stands"
-        for clash in clashes
+        for clash in asked
     }
-    return with_problem(problem, ProblemKind.CONFLICT, texts)
+    erased = tuple(clash for clash in asked if holds_unknown(clash.path, clash.theirs))
+    return with_problem(problem, ProblemKind.CONFLICT, texts | unsayable.texts(erased))

@@ -13,6 +13,7 @@ from django.db import transaction
 
 from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.jobs.durability import durable
+from crm_sync.models import Workspace
 from crm_sync.platform.errors import RejectedError
 from properties import history, merge
 from properties.catalog import READ_ONLY
@@ -117,7 +118,9 @@ def _keep(seen: Observation, row: Property) -> None:
     ours = merge.leaves(seen.columns.get("desired", row.desired))
     agreed = {path: ours.get(path) for path in seen.agreed}
     history.close_conflicts(row, agreed, origin=Origin.PLATFORM, now=seen.at)
-    history.note_conflicts(row, seen.clashes, seen.policy, now=seen.at)
+    for clash in seen.clashes:
+        policy = Workspace.ConflictPolicy.ASK if clash.path in seen.asked else seen.policy
+        history.note_conflicts(row, [clash], policy, now=seen.at)
 
 
 def _duplicate_mirror(row: Property, columns: Columns) -> Property | None:

@@ -191,3 +191,23 @@ def test_a_property_that_is_created_again_says_what_it_lacks(box, row, drain_all
     assert remote(box)[CATEGORIES] == ["LOFT"]
     text = 'UNKNOWN cannot be sent, so the platform holds ["LOFT"] without it'
     assert row.problem == {"DIFFERS": {CATEGORIES: text}}
+
+
+def test_a_person_is_asked_about_that_leaf_alone_and_the_rule_holds_for_the_others(
+    box, row, drain_all
+):
+    Workspace.objects.update(conflict_policy="crm_wins")
+    newer(box, propertyCategories=["UNKNOWN", "ATTIC_FLAT"], title="Theirs")
+    wanted = row.desired | {CATEGORIES: ["VILLA"], "title": "Ours"}
+    Property.objects.update(desired=wanted, due_at=now())
+    drain_all()
+    row.refresh_from_db()
+    text = (
+        "The platform holds a value here that this app does not know, and no PATCH can hold it."
+        ' If ours is sent, that value is erased there. Ours is ["VILLA"], the platform\'s'
+        ' ["UNKNOWN", "ATTIC_FLAT"]. Decide whose value stands'
+    )
+    assert row.problem == {"CONFLICT": {CATEGORIES: text}}
+    assert bodies(box) == [{"title": "Ours"}]
+    decisions = Conflict.objects.order_by("path").values_list("path", "decision")
+    assert list(decisions) == [(CATEGORIES, ""), ("title", OURS)]
