@@ -86,12 +86,14 @@ def read_answer(
         raise NotFoundError(message)
     # No word about what was sent: the address is wrong, or a proxy stands before the platform. A
     # list that is not offered may answer 405 alone.
-    is_elsewhere = 300 <= status < 400 or (status in NOT_TAKEN and not call.startswith("GET "))
+    is_redirect = 300 <= status < 400
+    is_elsewhere = is_redirect or (status in NOT_TAKEN and not call.startswith("GET "))
     if is_elsewhere or status in (408, 412, 423, 429) or status >= 500:
         raise TransientError(
             message,
-            # Many servers redirect after a change that they have carried out (RFC 9110, 15.4).
-            unclear=status in (301, 302, 303, 408) or status >= 500,
+            # Many servers redirect after a change that they have carried out. Only 307 and 308 ask
+            # for the same call at another address (RFC 9110, 15.4).
+            unclear=(is_redirect and status not in (307, 308)) or status == 408 or status >= 500,
             pauses=is_elsewhere or status in (429, 503),
             retry_after=_retry_after(headers.get("Retry-After", ""), now),
         )

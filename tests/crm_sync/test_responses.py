@@ -78,7 +78,8 @@ def test_each_status_means_one_reaction(status, kind):
 @pytest.mark.parametrize(
     ("status", "unclear", "pauses"),
     [
-        *((301, True, True), (307, False, True), (405, False, True), (408, True, False)),
+        *((300, True, True), (301, True, True), (304, True, True), (307, False, True)),
+        *((308, False, True), (405, False, True), (408, True, False)),
         *((412, False, False), (415, False, True), (423, False, False), (429, False, True)),
         *((500, True, False), (503, True, True)),
     ],

@@ -80,7 +80,7 @@ def test_an_order_that_only_the_header_names_is_known_by_it(
     assert Order.objects.get().status == "PLACED"
 
 
-@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other"])
+@pytest.mark.parametrize("status", ["300 Multiple", "301 Moved", "302 Found", "303 See Other"])
 def test_a_redirect_to_what_may_be_the_order_is_uncertain_until_it_is_heard_of(
     box, workspace, between, drain_all, status
 ):
