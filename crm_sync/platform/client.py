@@ -127,7 +127,8 @@ class Client:
     ) -> list[Document]:
         """List the materials of a product; `visualQuality` HD or WEB, `modifiedSince` (A38).
 
-        Also 204, null and {} say that there are none yet; so for the other two lists of materials.
+        Also 204, null and an object without a list say that there are none yet; so for the other
+        two lists of materials.
         """
         path = f"/v1/orders/{_segment(order_id)}/assignments/{_segment(assignment_id)}/materials"
         answer = self._request("GET", path, params={"product": product, **query})

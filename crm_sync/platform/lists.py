@@ -66,14 +66,22 @@ def with_ids(value: Any) -> Any:
 
 
 def items_or_none(document: Any, name: str) -> list[Document]:
-    """Return the list under `name`; also 204, null and {} say that nothing is listed.
+    """Return the list under `name`; 204, null and an object without any list say that it is empty.
 
     Only for lists that may be empty, and of which an empty one says nothing for good.
 
     Raises:
         TransientError: there is something else than a list.
     """
-    return [] if document in (None, {}) else items(document, name)
+    if document is None or (isinstance(document, dict) and _leaves_out(document, name)):
+        return []
+    return items(document, name)
+
+
+def _leaves_out(document: Document, name: str) -> bool:
+    """Tell whether an object has no such list: left out or null, as an empty member may be (§2)."""
+    has_list = any(isinstance(value, list) for value in document.values())
+    return document.get(name) is None and not has_list
 
 
 def documents(value: Any) -> list[Document]:

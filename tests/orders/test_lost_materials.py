@@ -188,6 +188,8 @@ NOT_YET = [
     refuse("200 OK", body=b"{}"),
     refuse("200 OK", body=b"[]"),
     refuse("200 OK", body=b'{"materials": []}'),
+    refuse("200 OK", body=b'{"materials": null}'),
+    refuse("200 OK", body=b'{"orderId": "7", "product": "GROUND_PHOTO"}'),
     refuse("400 Bad Request"),
 ]
 
