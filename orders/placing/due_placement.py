@@ -77,8 +77,11 @@ def _place(claim: Claim[Placement]) -> str:
         columns |= {"revision": placement.revision + 1, "problem": problem, "attempts": 0}
         unconfirmed = {"confirmed_at": None, "confirmed_by": None}
         return _end(claim, "to be reviewed again", **unconfirmed, **columns)
-    now = timezone.now()
-    if claim.until - now < timedelta(seconds=settings.CALL_DEADLINE):  # I13
+    now, workspace = timezone.now(), placement.workspace
+    # The call of another worker may have begun a pause since (I11): a 503 would leave us uncertain.
+    workspace.refresh_from_db(fields=["paused_until"])
+    has_no_time = claim.until - now < timedelta(seconds=settings.CALL_DEADLINE)  # I13
+    if has_no_time or workspace.is_paused(now):
         return _end(claim, "put off", due_at=now + backoff(0), **columns)
     if not claim.write(columns, revision=placement.revision):
         raise AlreadySent(f"{placement} was changed meanwhile")

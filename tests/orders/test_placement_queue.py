@@ -6,6 +6,7 @@ import uuid
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.contrib.auth.models import User
 
 from crm_sync import registry
@@ -236,6 +237,21 @@ def test_no_order_is_begun_with_less_lease_than_its_call_may_take(box, workspace
     assert drain(workspace) == {"put off": 1}
     assert (state(ready), sent(box)) == (State.READY, 0)
     assert ready.due_at > now()
+
+
+def test_no_order_is_begun_in_a_pause_that_began_while_its_session_was_read(
+    box, workspace, ready, wire
+):
+    confirm(ready)
+    until = now() + timedelta(minutes=1)
+    wire.before["/instructions"] = lambda: Workspace.objects.update(paused_until=until, pauses=1)
+    assert drain(workspace) == {"put off": 1}
+    assert (state(ready), sent(box), drain(workspace)) == (State.READY, 0, {})
+    workspace.refresh_from_db()
+    assert (workspace.paused_until, workspace.pauses) == (until, 1)
+    with time_machine.travel(until + timedelta(seconds=10), tick=True):
+        assert drain(workspace) == {"sent": 1}
+    assert (state(ready), sent(box)) == (State.PLACED, 1)
 
 
 # --- sessions, prices, refusals ---
