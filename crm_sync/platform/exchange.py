@@ -64,9 +64,9 @@ class Exchange:
 
     @property
     def document(self) -> Any:
-        """The JSON of the answer; None where it holds none."""
+        """The JSON of the answer, in texts that can be shown and sent; None where it holds none."""
         try:
-            return json.loads(self.body)
+            return clean(json.loads(self.body))[0]
         except (ValueError, RecursionError):
             return None
 
