@@ -12,6 +12,7 @@ from properties.merge import Leaves, Patch
 from properties.models import Property
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\[\d*\]|\.\w+)*")  # of a field, in a text
+_CAPITAL = re.compile(r"(?:^|(?<=\.))[A-Z]")
 
 
 def planned(row: Property) -> tuple[str, Leaves]:
@@ -48,10 +49,14 @@ def _sendable(row: Property, path: str, value: Any) -> Any:
 
 
 def refused_leaf(path: str, row: Property) -> str:
-    """Return the leaf that holds a refused path; "" if neither catalog nor row have such a leaf."""
-    leaf = leaf_of(path)
-    known = "." in leaf or find(leaf) is not None or leaf in merge.leaves(row.desired)
-    return leaf if known else ""
+    """Return the leaf that holds a refused path; "" if neither catalog nor row have such a leaf.
+
+    ASP.NET writes `Prices.Rent.Gross` for prices.rent.gross.
+    """
+    for leaf in map(leaf_of, (path, _CAPITAL.sub(lambda one: one[0].lower(), path))):
+        if "." in leaf or find(leaf) is not None or leaf in merge.leaves(row.desired):
+            return leaf
+    return ""
 
 
 def leaves_in_text(text: str, leaves: Collection[str]) -> list[str]:

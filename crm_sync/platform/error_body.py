@@ -15,8 +15,12 @@ from crm_sync.text import clean, plain
 
 WORDS = ("message", "error", "detail")  # what an error says for people
 FIELD = ("field", "attr", "path", "property")  # how it names one field
-# How an item of a list does: Symfony, FluentValidation, RFC 7807, FastAPI, RFC 9457, JSON:API.
-ITEM_FIELD = (*FIELD, "propertyPath", "propertyName", "name", "loc", "pointer", "source")
+# How an item of a list does: Symfony, FluentValidation, Ajv, express-validator, RFC 7807, FastAPI,
+# RFC 9457, JSON:API.
+ITEM_FIELD = (
+    *(*FIELD, "propertyPath", "propertyName", "instancePath", "param"),
+    *("name", "loc", "pointer", "source"),
+)
 ITEM_WORDS = (
     *("message", "defaultMessage", "errorMessage"),
     *("detail", "reason", "msg", "description", "title"),
@@ -24,6 +28,7 @@ ITEM_WORDS = (
 # Where a body has such items; written without hyphens and capitals.
 LISTS = {
     *("errors", "violations", "fielderrors", "fieldviolations", "invalidparams"),
+    *("validationerrors", "suberrors", "issues"),
     *("details", "detail", "message"),
 }
 # In a body with one of these, the others are no names of fields either.
@@ -51,7 +56,7 @@ def read(body: bytes, hide: Redactor, *, status: int) -> tuple[str, tuple[FieldE
     except (ValueError, RecursionError):
         document, named = {}, []
     parts = _said(document) + [": ".join(filter(None, one)) for one in named]
-    text = "; ".join(dict.fromkeys(parts[:5])) or body.decode("utf-8", "replace")
+    text = "; ".join(dict.fromkeys(parts[:5])) or body.decode("utf-8-sig", "replace")
     if text.lstrip().startswith("<"):
         text = _words_of(text) if status < 500 else ""
         text = text or "a web page, no answer of the platform"
@@ -94,7 +99,8 @@ def _named(document: dict[str, Any]) -> Iterator[Named]:
     """Find the fields in a list or an object such as `errors`, in the body, or as its names."""
     lists = [value for name, value in document.items() if _is_list(name, value)]
     for value in lists:
-        yield from _items(value) if isinstance(value, list) else _by_names("", value)
+        items = [value] if isinstance(value, dict) and _is_item(value) else value
+        yield from _items(items) if isinstance(items, list) else _by_names("", items)
     if field := _field(document):
         yield field, next(iter(_said(document)), "refused")
     elif not lists and not PARTS & document.keys():
@@ -106,6 +112,12 @@ def _is_list(name: str, value: Any) -> bool:
         return False
     is_named_so = re.sub("[-_]", "", name).lower() in LISTS
     return is_named_so and isinstance(value, list | dict) and bool(value)
+
+
+def _is_item(value: dict[str, Any]) -> bool:
+    """Tell whether an object is one error, which names its field and says what is wrong."""
+    texts = [[value.get(name) for name in names] for names in (FIELD, ITEM_WORDS)]
+    return all(any(isinstance(one, str) for one in some) for some in texts)
 
 
 def _items(items: list[Any]) -> Iterator[Named]:
@@ -155,4 +167,4 @@ def _by_names(path: str, value: Any) -> Iterator[Named]:
         yield path, value["message"]
     elif isinstance(value, dict):
         for name, inner in value.items():
-            yield from _by_names(f"{path}.{name}" if path else name, inner)
+            yield from _by_names(f"{path}.{name}" if path else _path(name), inner)

@@ -146,9 +146,24 @@ def test_the_parts_of_an_error_body_are_no_fields(body):
     assert refusal(400, body).fields == ()
 
 
-# As Spring, JHipster, RFC 7807, RFC 9457, JSON:API, Symfony, FluentValidation, FastAPI, NestJS and
-# Google write that a field is wrong.
+# As Spring, JHipster, RFC 7807, RFC 9457, JSON:API, Symfony, FluentValidation, ASP.NET, FastAPI,
+# NestJS, Ajv, express-validator, Zod and Google write that a field is wrong.
 FRAMEWORKS = {
+    "ASP.NET": {
+        "type": "https://example.net/validation-error",
+        "title": "One or more validation errors occurred.",
+        "status": 400,
+        "errors": {"$.prices.rent.gross": ["too high"]},
+    },
+    "Ajv": {"errors": [{"instancePath": "/prices/rent/gross", "message": "too high"}]},
+    "express-validator": {
+        "errors": [{"param": "prices.rent.gross", "msg": "too high", "location": "body"}]
+    },
+    "Zod": {"issues": [{"path": ["prices", "rent", "gross"], "message": "too high"}]},
+    "validationErrors": {
+        "validationErrors": [{"field": "prices.rent.gross", "message": "too high"}]
+    },
+    "one error": {"detail": {"field": "prices.rent.gross", "message": "too high"}},
     "Spring": {
         "timestamp": "t",
         "status": 400,
@@ -280,6 +295,7 @@ def test_a_refusal_in_html_keeps_its_words():
     error = refusal(400, page)
     assert error.words == "Error Bad Request The title is too long & odd."
     assert error.fields == ()
+    assert refusal(400, b"\xef\xbb\xbf<p>too long</p>").words == "too long"
     assert refusal(400, b"<html></html>").words == "a web page, no answer of the platform"
 
 

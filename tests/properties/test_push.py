@@ -476,6 +476,20 @@ def test_a_refusal_stands_at_the_fields_of_its_text_and_the_others_go_out(
     assert all(text in told for told in row.problem["REFUSED"].values())
 
 
+@pytest.mark.parametrize(
+    ("name", "leaf"),
+    [("Title", "title"), ("Prices.Rent.Gross", "prices.rent"), ("$.prices.rent", "prices.rent")],
+)
+def test_a_refusal_stands_at_the_field_that_it_names_in_capitals_or_as_a_path_of_json(
+    row, between, drain_all, name, leaf
+):
+    refuse_with(between, json.dumps({"title": "Refused.", "errors": {name: ["Odd"]}}).encode())
+    edit(row, FOUR_CHANGES, origin="ADMIN", now=now())
+    assert drain_all() == {"properties": {"refused": 1, "pushed": 1}}
+    row.refresh_from_db()
+    assert row.problem["REFUSED"] == {leaf: "Odd"}
+
+
 @pytest.mark.parametrize("text", ["localizations[0].title is odd", "subtitle, Title", "no"])
 def test_a_refusal_whose_text_names_nothing_that_was_sent_is_about_the_whole_property(
     row, between, drain_all, text
