@@ -2,7 +2,7 @@
 
 import functools
 import re
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import urljoin, urlsplit
 
 LONGEST = 500  # characters
@@ -56,11 +56,16 @@ def is_local(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether this host is the machine that asks, whichever that is."""
+    """Tell whether this host is the machine that asks, whichever that is.
+
+    A connection to 0.0.0.0 or :: goes there too.
+    """
     try:
-        return ip_address(host).is_loopback
+        ip = ip_address(host)
     except ValueError:
         return _last_label(host) == "localhost"
+    inner = ip.ipv4_mapped if isinstance(ip, IPv6Address) else None
+    return (inner or ip).is_loopback or (inner or ip).is_unspecified
 
 
 def _last_label(host: str) -> str:

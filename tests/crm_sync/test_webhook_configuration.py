@@ -43,7 +43,11 @@ def state(workspace: Workspace) -> dict:
 
 
 @pytest.mark.parametrize(
-    "host", ["127.0.0.1:8000", "127.0.0.2", "[::1]", "localhost.", "LOCALHOST", "crm.localhost"]
+    "host",
+    [
+        *("127.0.0.1:8000", "127.0.0.2", "0.0.0.0", "[::1]", "[::]", "[::ffff:127.0.0.1]"),
+        *("localhost.", "LOCALHOST", "crm.localhost"),
+    ],
 )
 def test_an_address_of_this_machine_is_told_to_no_platform_elsewhere(settings, db, host):
     settings.PUBLIC_BASE_URL = f"http://{host}"
