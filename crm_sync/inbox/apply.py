@@ -78,8 +78,11 @@ def _parsed(claim: Claim[ReceivedEvent], now: datetime) -> Parsed:
 
 
 def _early(row: ReceivedEvent, event: Event, now: datetime) -> Columns:
-    """Return the columns of an event that must wait, since it is dated ahead (S11); else none."""
-    if event.at - now <= clock.LIMIT:
+    """Return the columns of an event that must wait, since it is dated ahead (S11); else none.
+
+    One of a kind that we do not know sets nothing that an older one could not replace.
+    """
+    if not event.is_known or event.at - now <= clock.LIMIT:
         return {}
     mine = Workspace.objects.filter(pk=row.workspace_id)
     ahead = mine.values_list("clock_ahead", flat=True).get()

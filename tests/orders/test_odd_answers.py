@@ -7,6 +7,7 @@ import pytest
 
 from crm_sync import registry
 from crm_sync.hooks.handlers import Effect, Outcome
+from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
 from orders.mirror import user_list
 from orders.models import Assignment, Material, Order, PlatformUser, StatusChange
@@ -51,6 +52,16 @@ def test_an_order_that_only_a_newer_kind_names_becomes_known(workspace):
     assert (order.platform_id, order.property_platform_id) == ("77", "201")
     assert is_due(order)
     assert StatusChange.objects.count() == 0
+
+
+def test_a_newer_kind_that_is_dated_ahead_does_not_wait_for_its_day(workspace, drain_all):
+    told = {"event": "INVOICE_READY", "orderId": "77", "occurredAt": "2099-01-01T00:00:00Z"}
+    source = ReceivedEvent.Source.CALLBACK
+    body = json.dumps(told).encode()
+    store.store(workspace.pk, body, headers={}, method="POST", source=source, now=now())
+    drain_all()
+    assert ReceivedEvent.objects.get().state == "APPLIED"
+    assert Order.objects.get().platform_id == "77"
 
 
 # --- what is told of an event that changes nothing
