@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from crm_sync.models import Workspace
-from properties.editing import edit
+from properties.editing import Outdated, edit
 from properties.models import Change, Property, Sender
 
 STATE = "availabilityState"
@@ -33,10 +33,18 @@ def exempt(workspace: Workspace, references: Sequence[str]) -> list[str]:
 
 
 def set_state(rows: Iterable[Property], state: str, *, now: datetime) -> None:
-    """Set the state of those that are not exempt; doing it twice changes nothing (I1)."""
+    """Set the state of those that are not exempt; doing it twice changes nothing (I1).
+
+    Nor of one that somebody exempts at this very moment.
+    """
     for row in rows:
-        if row.desired.get(STATE) != EXEMPT:
-            edit(row, {STATE: state}, origin=Change.Origin.MISSING, now=now)
+        while row.desired.get(STATE) != EXEMPT:
+            changes, by = {STATE: state}, Change.Origin.MISSING
+            try:
+                edit(row, changes, origin=by, now=now, revision=row.revision)
+            except Outdated:
+                continue  # the row is now as it is
+            break
 
 
 def state_before(row: Property) -> str | None:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from crm_sync.jobs import due
 from properties.editing import edit
-from properties.imports import job
+from properties.imports import job, missing
 from properties.models import Change, Import, Property, Sender
 from tests.properties.test_commands import run
 from tests.properties.test_full_feed_guard import FORMATS, TEN
@@ -78,6 +78,14 @@ def test_a_reference_is_exempt(agency, load):
     set_by_hand("R-9", "REFERENCE")
     document = json.loads(load(TEN[:8], "--json")[1])
     assert (document["missing"], document["exempt"]) == (["R-8", "R-9"], ["R-9"])
+    assert (states()["R-8"], states()["R-9"]) == ("PRIVATE", "REFERENCE")
+
+
+def test_one_that_somebody_exempts_at_this_very_moment_stays_so(agency, load):
+    load(TEN)
+    read_before = list(Property.objects.order_by("pk")[8:])
+    set_by_hand("R-9", "REFERENCE")
+    missing.set_state(read_before, "PRIVATE", now=timezone.now())
     assert (states()["R-8"], states()["R-9"]) == ("PRIVATE", "REFERENCE")
 
 
