@@ -81,6 +81,8 @@ def number(
     if _QUICK.fullmatch(plain):
         return whole(float(plain)) if "." in plain else int(plain)
     if len(plain) > LONGEST:
+        if plain.lstrip("+-").isdecimal():
+            raise Unreadable(f"{quoted(text)} is too large")
         _refuse_number(text)
     if field.name == "floor" and (floor := _floor(plain.upper())) is not None:
         return floor
@@ -94,7 +96,7 @@ def number(
     beside = _words_beside(field, currency)
     unit = behind.strip(" .").lower().replace("²", "2").replace("³", "3")
     if (before and before.lower() not in beside) or (unit and unit not in {*beside, PERCENT}):
-        _refuse_number(text, field)
+        _refuse_number(text, f" in {currency}" if field.unit == MONEY else _in(field))
     minus = -1 if sign in _MINUS else 1
     value = _unsigned(text, digits or "0", bool(rounded), decimal_point, _fits(field, minus))
     if half:
@@ -191,6 +193,5 @@ def _in(field: Field) -> str:
     return f" in {_NAMES[field.unit]}" if field.unit in _NAMES else ""
 
 
-def _refuse_number(text: str, field: Field | None = None) -> NoReturn:
-    unit = _in(field) if field else ""
+def _refuse_number(text: str, unit: str = "") -> NoReturn:
     raise Unreadable(f"{quoted(text)} is not a number{unit or ' such as 1200 or 4.5'}")

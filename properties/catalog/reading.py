@@ -10,7 +10,7 @@ from typing import Any
 
 from crm_sync.text import quoted
 from properties.catalog.field import Field, Kind
-from properties.catalog.numbers import LONGEST, Unreadable, number
+from properties.catalog.numbers import FRANCS, LONGEST, Unreadable, number
 
 # What Excel makes of true and false in the languages of Switzerland, and what people write.
 _WORDS = {
@@ -26,18 +26,19 @@ _DAY = re.compile(
 )
 
 
-def read(field: Field, text: str, zone: tzinfo) -> Any:
+def read(field: Field, text: str, zone: tzinfo, currency: str = FRANCS) -> Any:
     """Return the value that a text stands for in a field; unchanged where the field holds texts.
 
     Args:
         zone: that of a time without an offset.
+        currency: the one that may stand beside an amount.
 
     Raises:
         Unreadable: it can be no number, date, time, yes or no of the field.
     """
     match field.kind:
         case Kind.INTEGER | Kind.DECIMAL:
-            return number(field, text)
+            return number(field, text, currency=currency)
         case Kind.BOOLEAN:
             return yes_or_no(text)
         case Kind.DATE:

@@ -12,7 +12,7 @@ from typing import Any
 from crm_sync.json_values import read_json
 from properties.catalog import Field, Kind, reading
 from properties.catalog.instants import read_date, read_datetime
-from properties.catalog.numbers import FRANCS, MONEY, Unreadable, number
+from properties.catalog.numbers import FRANCS, MONEY, Unreadable
 
 _BREAK = re.compile(r"\r\n|\r")
 _JSON = frozenset({Kind.OBJECT_LIST, Kind.OBJECT, Kind.MAP})
@@ -61,9 +61,7 @@ def read(field: Field, text: str, zone: tzinfo, currency: str = "") -> Any:
         return None
     if field.kind in _JSON:
         return _json(text)
-    if field.unit == MONEY:
-        return number(field, text, currency=currency or FRANCS)
-    return reading.read(field, text, zone)
+    return reading.read(field, text, zone, currency or FRANCS)
 
 
 def is_moment(kind: Kind, text: str) -> bool:

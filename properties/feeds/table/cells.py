@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from crm_sync.json_values import read_json
 from properties.catalog import Field, Kind, instants, reading
-from properties.catalog.numbers import Unreadable, of_percentage, say_number, whole
+from properties.catalog.numbers import FRANCS, Unreadable, of_percentage, say_number, whole
 from properties.feeds.table.formatted import Formatted, from_percentage
 
 EMPTY = "<empty>"  # clears the field; a cell that is empty says nothing
@@ -73,7 +73,7 @@ def says_nothing(content: object) -> bool:
     return content is None or (isinstance(content, str) and not content.strip())
 
 
-def read(field: Field, content: object, zone: tzinfo) -> Any:
+def read(field: Field, content: object, zone: tzinfo, currency: str = FRANCS) -> Any:
     """Return the value that a cell with something in it stands for.
 
     A text that is no value of an enum or too long comes back as it is: the catalog refuses it with
@@ -81,6 +81,7 @@ def read(field: Field, content: object, zone: tzinfo) -> Any:
 
     Args:
         zone: that of a time without an offset; Excel knows no offsets.
+        currency: that of the row, which may stand beside an amount.
 
     Raises:
         Unreadable: it can be no value of the field.
@@ -90,7 +91,7 @@ def read(field: Field, content: object, zone: tzinfo) -> Any:
     if reader := _READERS.get(field.kind):
         return reader(field, content)
     if isinstance(content, str):
-        return reading.read(field, content.strip(), zone)
+        return reading.read(field, content.strip(), zone, currency)
     if field.kind in _NUMBERS:
         return _number(field, content)
     if isinstance(content, Formatted):

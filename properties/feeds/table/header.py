@@ -62,6 +62,11 @@ class Header:
         if len(aside) > _WARNED:
             yield FileWarning(f"{len(aside) - _WARNED} more columns are set aside")
 
+    def place(self, name: str) -> int | None:
+        """Return which column, from 0, is read as one of ours; None where none is."""
+        names = (found.name if found else None for found in self.columns)
+        return next((at for at, one in enumerate(names) if one == name), None)
+
     def fault(self) -> str:
         """Say why nothing can be read below it; empty where something can."""
         if any(found and found.name == REFERENCE for found in self.columns):

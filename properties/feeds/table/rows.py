@@ -8,7 +8,7 @@ from typing import Any
 
 from crm_sync.text import clean
 from properties import catalog
-from properties.catalog.numbers import Unreadable
+from properties.catalog.numbers import FRANCS, MONEY, Unreadable
 from properties.feeds import limits
 from properties.feeds.coerce import is_odd
 from properties.feeds.overlay import Part, nested
@@ -47,6 +47,7 @@ class Table:
             raise NotAFeed(f"{file_name}: {fault}")
         self._columns = list(zip(header.titles, header.columns, strict=True))
         self._with_number = _streets_with_number(header)
+        self._currency = header.place(MONEY)
         self._guarded = guarded
         self._lenient = lenient
         self._zone = zone
@@ -55,6 +56,7 @@ class Table:
     def take(self, row: Sequence[object], position: str) -> Record | Refusal | None:
         """Return the record of a row, or why it is refused; None for an empty row."""
         taken = _Row()
+        currency = self._currency_of(row)
         for (title, column), content in zip(self._columns, row, strict=False):
             if cells.says_nothing(content):
                 continue
@@ -62,7 +64,7 @@ class Table:
                 taken.leftover[title] = _kept(content)
                 continue
             try:
-                value, removed = clean(self._value(column, content))
+                value, removed = clean(self._value(column, content, currency))
                 reasons = _faults(title, column, value)
             except Unreadable as error:
                 reasons, value, removed = [f"{_named(title, column)}: {error}"], None, False
@@ -84,7 +86,14 @@ class Table:
             taken.reasons.append(f"has {len(extra)} cells more than the header")
         return self._record(taken, position) if taken else None
 
-    def _value(self, column: Column, content: object) -> Any:
+    def _currency_of(self, row: Sequence[object]) -> str:
+        """Return the currency of the amounts of a row; francs where it names none."""
+        at = self._currency
+        content = row[at] if at is not None and at < len(row) else None
+        code = content.strip().upper() if isinstance(content, str) else ""
+        return code if code and not catalog.validate(MONEY, code) else FRANCS
+
+    def _value(self, column: Column, content: object, currency: str) -> Any:
         """Return the value of a cell; None when it clears."""
         if isinstance(content, str):
             if len(content) > limits.MAX_TEXT:
@@ -92,7 +101,7 @@ class Table:
             if cells.clears(content):
                 return None
             content = cells.unguard(content, self._guarded)
-        return cells.read(column.field, content, self._zone)
+        return cells.read(column.field, content, self._zone, currency)
 
     def _record(self, taken: "_Row", position: str) -> Record | Refusal:
         """Return the record that the cells make, unless its reference is wrong."""

@@ -184,3 +184,29 @@ def test_a_text_of_a_table_is_read_in_the_unit_of_its_column(tmp_path, column, t
     assert [r.document for r in read_feed(path, STRICT)] == [
         {"objectReferenceId": "R-1", **document}
     ]
+
+
+@pytest.mark.parametrize(
+    ("currency", "amount", "value"),
+    [
+        ("EUR", "EUR 450'000.-", 450000),
+        ("eur", "450000 €", 450000),
+        ("EUR", "450000", 450000),
+        ("", "CHF 450000", 450000),
+        ("Fr.", "CHF 450000", 450000),
+        ("<empty>", "450000 Fr.", 450000),
+        ("EUR", "CHF 450000", "“CHF 450000” is not a number in EUR"),
+        ("", "EUR 450000", "“EUR 450000” is not a number in CHF"),
+        ("CHF", "450000 €", "“450000 €” is not a number in CHF"),
+    ],
+)
+def test_an_amount_has_the_currency_of_its_row_or_is_told(tmp_path, currency, amount, value):
+    path = tmp_path / "stock.csv"
+    names = "objectReferenceId;prices.buy.price;prices.currency"
+    path.write_text(f'{names}\nR-1;"{amount}";{currency}\n', encoding="utf-8")
+    (record,) = read_feed(path)
+    if isinstance(value, int):
+        assert record.document["prices"]["buy"] == {"price": value}
+    else:
+        assert "buy" not in record.document.get("prices", {})
+        assert record.warnings[0] == f"prices.buy.price: {value}"
