@@ -43,6 +43,7 @@ class Taking:
     Args:
         feed: whose full feed it is, as `Property.fed_by` holds it; None for a table.
         seen_at: when the preview began that a person has released; None where there was none.
+        earlier: the references of the records that earlier slices of a dry run have handled.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Taking:
         now: datetime,
         dry_run: bool,
         seen_at: datetime | None = None,
+        earlier: Iterable[str] = (),
     ) -> None:
         self._workspace = workspace
         self._feed = feed
@@ -62,7 +64,7 @@ class Taking:
         self._dry_run = dry_run
         self._seen_at = seen_at
         self._unseen: dict[tuple[int, str], Change] = {}
-        self._lookalikes = Lookalikes(workspace)
+        self._lookalikes = Lookalikes(workspace, earlier)
 
     def take(self, lines: list[Line]) -> Iterator[Report]:
         """Apply items of different references in their order; neighbouring new ones at once."""

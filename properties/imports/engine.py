@@ -8,6 +8,7 @@ import that was interrupted goes on where it stopped.
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain, islice
 from pathlib import Path
 
 from django.db import transaction
@@ -93,7 +94,15 @@ def import_feed(
         if feed and not dry_run:
             last_feed.forget(workspace, feed)
         fed_by = feed.fed_by if feed else None
-        taking = Taking(workspace, fed_by, report, now=now, dry_run=dry_run, seen_at=seen_at)
+        taking = Taking(
+            workspace,
+            fed_by,
+            report,
+            now=now,
+            dry_run=dry_run,
+            seen_at=seen_at,
+            earlier=_first_references(store, skip) if dry_run else (),
+        )
         for lines in store.spool.chunks(batch_size, skip=skip):
             yield from taking.take(lines)
     if comparison is not None and not dry_run:
@@ -132,6 +141,13 @@ def _is_still(feed: Feed, path: Path, sender: Sender | None) -> bool:
 def _key(profile: Profile, sender: Sender | None) -> str:
     """Return what decides how a file is read, and whose feed it is."""
     return f"{version.VERSION} {sender.pk if sender else ''} {profile.to_json()}"
+
+
+def _first_references(store: Kept, count: int) -> Iterator[str]:
+    """Yield the references of the records among the first lines of a feed."""
+    for line in islice(chain.from_iterable(store.spool.chunks(CHUNK)), count):
+        if line.kind == "record" and line.reference is not None:
+            yield line.reference
 
 
 def _compare(workspace: Workspace, feed: Feed, store: Kept, *, dry_run: bool) -> Comparison:

@@ -5,6 +5,7 @@ Such a reference would become a second property beside the first, and nobody wou
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from crm_sync.models import Workspace
 from properties.models import Property
@@ -21,10 +22,16 @@ def folded(reference: str) -> str:
 
 
 class Lookalikes:
-    """The references of a workspace, and those that an import adds; read when one is asked for."""
+    """The references of a workspace, and those that an import adds; read when one is asked for.
 
-    def __init__(self, workspace: Workspace) -> None:
+    Args:
+        earlier: the references of the records that a dry run has handled before. It has created
+            none of them, and the import itself will.
+    """
+
+    def __init__(self, workspace: Workspace, earlier: Iterable[str] = ()) -> None:
         self._workspace = workspace
+        self._earlier = earlier
         self._known: dict[str, str] | None = None
 
     def other(self, reference: str) -> str | None:
@@ -34,5 +41,7 @@ class Lookalikes:
             names = rows.exclude(object_reference_id=None)
             found = names.values_list("object_reference_id", flat=True).iterator()
             self._known = {folded(str(name)): str(name) for name in found}
+            for name in self._earlier:
+                self._known.setdefault(folded(name), name)
         other = self._known.setdefault(folded(reference), reference)
         return None if other == reference else other

@@ -3,10 +3,14 @@
 import unicodedata
 
 import pytest
+from django.utils import timezone
 
 from properties.imports.lookalikes import folded
+from properties.imports.upload import release
 from properties.models import Property
+from properties.models.import_ import ImportState as State
 from tests.properties.test_commands import run
+from tests.properties.uploaded import counts, fresh, rows, table, upload, work
 
 ZURICH = "Zürich-1"
 
@@ -59,6 +63,20 @@ def test_two_of_one_file_are_named_and_the_first_is_taken(load):
     code, out = load("MH-1", "B-1", "mh-1")
     assert (code, known()) == (3, ["B-1", "MH-1"])
     assert "line 4, mh-1" in out
+
+
+@pytest.mark.parametrize("until", [0.0, float("inf")], ids=["in many slices", "in one"])
+def test_a_preview_names_what_its_import_will_refuse(main, admin_user, data_dir, until):
+    row = upload(main, admin_user, table(["MH-1", "B-1", "mh-1"]))
+    while fresh(row).state == State.PREVIEWING:
+        work(row, until=until)
+    seen = fresh(row).preview
+    release(rows(row), actor=admin_user, now=timezone.now())
+    while fresh(row).state == State.RUNNING:
+        work(row, until=until)
+    done = fresh(row).report
+    assert counts(seen) == counts(done) == (2, 0, 0, 1)
+    assert seen["refused"] == done["refused"]
 
 
 def test_what_is_there_already_in_both_ways_is_changed_as_it_is(load, main):
