@@ -181,7 +181,7 @@ def _parts(summary: Summary) -> list[dict[str, Any]]:
         ),
         (
             "warned",
-            "Set aside: the value is not one that the platform takes",
+            "Warnings: a bad value is set aside, an odd one is imported",
             [(ref, "", "; ".join(texts)) for ref, texts in summary.get("warned", [])],
         ),
     ]

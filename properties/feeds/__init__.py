@@ -13,6 +13,7 @@ lines          one item as a line of text and back
 spool          records on disk, until they are imported
 coerce         give a value of a feed the type that the catalog asks for
 streets        a street and its number
+contacts       phone numbers and mail addresses that nobody could use
 overlay        cells over what is known
 documentation  the tables of docs/feeds.md
 

@@ -16,13 +16,9 @@ from properties.catalog import reading
 from properties.catalog.numbers import Unreadable, number, whole
 from properties.feeds import limits
 
-# Anything with at least seven digits and the usual separators; feeds spell phones in all ways.
-_PHONE = re.compile(r"\+?(?:[ ()./-]*\d){7,}[ ()./-]*")
 _BREAK = re.compile(r"[\r\n\t]")  # how a file was laid out is no part of a short text
 _BLANKS = re.compile(r"\s+")
 _LEADS_ON = re.compile(r"[.\[]")
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
-_LOOKS = {"phone": _PHONE, "mobile": _PHONE, "email": _EMAIL, "inquiryEmail": _EMAIL}
 
 Fitted = tuple[Any, Any]  # what fits, and the rest of it; None where there is nothing
 
@@ -50,22 +46,12 @@ def coerce(path: str, value: Any, zone: tzinfo = UTC) -> Fitted:
     if isinstance(value, list) and field.kind is catalog.Kind.ENUM_LIST:
         words = [_word(field, item) for item in value]
         return list(dict.fromkeys(word for word in words if word)) or None, None
-    good = _scalar(field, value, zone)
-    return good, good if is_odd(path, good) else None
+    return _scalar(field, value, zone), None
 
 
 def constant(word: Any) -> str:
     """Return a SwissRETS word as the platform writes it: `Minergie-P-Eco` is MINERGIE_P_ECO."""
     return str(word).strip().replace("-", "_").upper()
-
-
-def is_odd(path: str, value: Any) -> bool:
-    """Say whether a value is a phone number that nobody could dial, or no address of mail.
-
-    It is kept all the same.
-    """
-    looks = _LOOKS.get(path.rpartition(".")[2])
-    return looks is not None and isinstance(value, str) and not looks.fullmatch(value)
 
 
 def flatten(prefix: str, rest: Any) -> Iterator[tuple[str, Any]]:
@@ -100,8 +86,6 @@ def _object(path: str, value: dict[str, Any], zone: tzinfo) -> Fitted:
             good, left = coerce(f"{path}.{name}", member, zone)
         if good is not None:
             fitted[name] = good
-            if is_odd(name, good):
-                left = good
         if left is not None:
             rest[name] = left
     return fitted or None, rest or None

@@ -17,9 +17,10 @@ class Record:
     """One property as it is in a feed.
 
     `document` has the platform's names and the catalog's types. `leftover` is what has no home in
-    it, by the path in the feed, and phone numbers that are odd (those are in the document as well).
+    it, by the path in the feed.
     `parts` are the cells of a table, which says less than a whole record: see `changes`.
-    `warnings` say which values were set aside because they are bad, and why.
+    `warnings` say which values were set aside because they are bad, and why, and which contacts are
+    odd (`contacts`).
     """
 
     reference: str

@@ -37,7 +37,8 @@ class Report:
     """Records by outcome, and the values that have no field.
 
     `changed` and `aside` hold a reference and names: of the fields that changed, or of the values
-    that have no field. `warned` holds a reference, and why values of it were set aside as bad;
+    that have no field. `warned` holds a reference, and why values of it were set aside as bad or
+    are odd;
     `warnings` are those about the file, and `heading` is that of a foreign table. `differences` are
     those of the first changed records. `stopped` says why the feed as a whole is refused, `renamed`
     the same where that is because its properties have other names, `missing` lists all properties

@@ -10,7 +10,7 @@ import hashlib
 
 from properties.feeds import Line
 
-VERSION = 2
+VERSION = 3
 
 
 def digest(line: Line) -> str:

@@ -7,7 +7,8 @@ from crm_sync.text import quoted
 from properties import catalog
 from properties.catalog.numbers import Unreadable, number
 from properties.feeds import limits
-from properties.feeds.coerce import coerce, is_odd
+from properties.feeds.coerce import coerce
+from properties.feeds.contacts import odd_contacts
 from properties.feeds.idx import naming, values
 from properties.feeds.idx.codes import (
     CATEGORIES,
@@ -67,7 +68,8 @@ class RecordReader:
             reasons += [warning.removeprefix("column ") for warning in draft.warnings]
         if reasons:
             return Refusal(position, key or None, limits.first_reasons(reasons))
-        return Record(key, document, draft.leftover, position, warnings=tuple(draft.warnings))
+        warnings = (*draft.warnings, *odd_contacts(document))
+        return Record(key, document, draft.leftover, position, warnings=warnings)
 
     def name_of(self, cells: list[str]) -> str | None:
         """Return what names the property of a line that is refused for its columns.
@@ -186,7 +188,7 @@ class RecordReader:
         for path, part in zip(paths, parts, strict=True):
             if part is not None and part != "":
                 draft.values[path] = part
-        if read in _LOSSY and _leaves_out(read, paths[0], text, parts):
+        if read in _LOSSY and _leaves_out(read, text, parts):
             draft.set_aside(column.name, text)
 
     def _value(self, read: As, path: str, text: str) -> Any:
@@ -239,16 +241,11 @@ _AS_LISTED = frozenset(mapping({}).columns)
 _LOSSY = frozenset({As.TEXT, As.LINES, As.PERSON})
 
 
-def _leaves_out(read: As, path: str, text: str, parts: tuple[Any, ...]) -> bool:
-    """Say whether a value is less than its text, or one that a person should look at."""
-    match read:
-        case As.TEXT:
-            return is_odd(path, parts[0]) or values.loses(text)
-        case As.LINES:
-            return values.loses(text)
-        case As.PERSON:  # "Frau"
-            return " ".join(filter(None, parts)) != text
-    return False
+def _leaves_out(read: As, text: str, parts: tuple[Any, ...]) -> bool:
+    """Say whether a value is less than its text."""
+    if read is As.PERSON:  # "Frau"
+        return " ".join(filter(None, parts)) != text
+    return values.loses(text)
 
 
 def _link(text: str) -> list[dict[str, str]]:

@@ -15,6 +15,7 @@ from properties import catalog
 from properties.catalog import Fault
 from properties.feeds import limits
 from properties.feeds.coerce import coerce, coerce_item, flatten
+from properties.feeds.contacts import odd_contacts
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Record, Refusal
 from properties.feeds.swissrets import vocabulary
@@ -72,7 +73,7 @@ class RecordReader:
             known_as = None if reference is None else str(reference)
             reasons = limits.first_reasons(list(dict.fromkeys(reasons)))
             return Refusal(position, known_as, reasons)
-        warnings += self._repeated_id(record_id)
+        warnings += [*self._repeated_id(record_id), *odd_contacts(document)]
         leftover = dict(flatten("", raw)) | aside
         if cleaned:
             leftover["(cleaned)"] = "characters that no database can keep were removed"

@@ -10,7 +10,7 @@ from crm_sync.text import clean
 from properties import catalog
 from properties.catalog.numbers import FRANCS, MONEY, Unreadable
 from properties.feeds import limits
-from properties.feeds.coerce import is_odd
+from properties.feeds.contacts import odd_contacts
 from properties.feeds.overlay import Part, nested
 from properties.feeds.records import NotAFeed, Record, Refusal
 from properties.feeds.streets import street
@@ -77,8 +77,6 @@ class Table:
                 if found:
                     taken.good.append((title, number, found))
             taken.good.append((title, column, value))
-            if is_odd(column.name, value):
-                taken.leftover[title] = value
             if removed:
                 taken.leftover["(cleaned)"] = "characters that no database can keep were removed"
         extra = [c for c in row[len(self._columns) :] if not cells.says_nothing(c)]
@@ -119,7 +117,7 @@ class Table:
         if reasons or not isinstance(reference, str):
             return Refusal(position, reference, limits.first_reasons(reasons))
         self._seen.add(reference)
-        warnings = tuple(limits.first_reasons(taken.warnings))
+        warnings = tuple(limits.first_reasons([*taken.warnings, *odd_contacts(document)]))
         return Record(reference, document, taken.leftover, position, parts, warnings)
 
 

@@ -244,7 +244,9 @@ def test_a_zero_says_nothing_except_for_the_ground_floor(feed):
 def test_what_is_otherwise_but_harmless_is_left_over(feed):
     odd = {"available_from": "sofort", "number_of_apartments": "7.5", "object_type": "99"}
     record = feed(line(**odd, agency_phone="-"))[0]
-    assert record.leftover == {**odd, "agency_phone": "-"}
+    assert record.leftover == odd
+    told = "is no phone number; it is imported all the same"
+    assert record.warnings == (f"seller.organization.phone: “-” {told}",)
     assert record.document["seller"] == {"organization": {"phone": "-"}}
     assert "propertyCategories" not in record.document
 

@@ -204,7 +204,11 @@ def test_the_mail_of_the_agency_is_where_inquiries_go(read):
 def test_a_mail_of_the_agency_that_is_none_is_kept_and_reported(read):
     record = read({"agency_email": "www.muster.example"})
     assert value(record, "seller.inquiryEmail") == "www.muster.example"
-    assert record.leftover == {"agency_email": "www.muster.example"}
+    assert record.leftover == {}
+    told = "is no mail address; it is imported all the same"
+    assert [warning.partition(": ")[2] for warning in record.warnings] == [
+        f"“www.muster.example” {told}"
+    ]
 
 
 def test_addresses_of_a_tour_and_a_film_become_links_and_names_of_files_do_not(read):

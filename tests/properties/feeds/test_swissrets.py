@@ -157,7 +157,10 @@ def test_an_odd_phone_is_kept_as_it_came_and_reported(feed):
     person = {"phone": "ask Pat", "mobile": "044 000 00 00"}
     record = feed({"properties": [one(seller={"contactPerson": person})]})[0]
     assert record.document["seller"]["contactPerson"] == person
-    assert record.leftover == {"id": "1", "seller.contactPerson.phone": "ask Pat"}
+    assert record.leftover == {"id": "1"}
+    assert record.warnings == (
+        "seller.contactPerson.phone: “ask Pat” is no phone number; it is imported all the same",
+    )
 
 
 def test_unstorable_characters_are_removed_and_reported(feed):
@@ -670,8 +673,10 @@ def test_an_address_of_mail_that_is_none_is_kept_as_it_came_and_reported(feed):
     }
     (record,) = feed({"properties": [one(seller=seller)]})
     assert record.document["seller"]["contactPerson"]["email"] == "muster at example"
-    assert record.leftover == {
-        "id": "1",
-        "seller.contactPerson.email": "muster at example",
-        "seller.inquiryPerson.email": "verkauf@example",
-    }
+    assert record.document["seller"]["inquiryEmail"] == "verkauf@example"
+    assert record.leftover == {"id": "1"}
+    told = "is no mail address; it is imported all the same"
+    assert sorted(record.warnings) == [
+        f"seller.contactPerson.email: “muster at example” {told}",
+        f"seller.inquiryEmail: “verkauf@example” {told}",
+    ]

@@ -340,7 +340,8 @@ def test_an_address_of_mail_that_is_none_is_kept_and_reported(read):
     items = read(f"{REF},seller.inquiryEmail,owner.email\nM-1,info at muster,a@muster.example\n")
     (record,) = items
     assert record.document["seller"] == {"inquiryEmail": "info at muster"}
-    assert record.leftover == {"seller.inquiryEmail": "info at muster"}
+    told = "is no mail address; it is imported all the same"
+    assert record.warnings == (f"seller.inquiryEmail: “info at muster” {told}",)
 
 
 def test_what_excel_holds_is_kept_as_json_can_hold_it(read_sheets):
@@ -348,3 +349,11 @@ def test_what_excel_holds_is_kept_as_json_can_hold_it(read_sheets):
     record = read_sheets({"a": [[REF, "A", "B", "C", "D", "E"], row]})[-1]
     kept = {"A": "2026-01-31T00:00:00", "B": 1.5, "C": True, "D": "#N/A", "E": "a"}
     assert record.leftover == kept
+
+
+def test_an_odd_contact_refuses_no_row_of_a_strict_sender(tmp_path):
+    path = tmp_path / "stock.csv"
+    path.write_text(f"{REF},owner.email\nM-1,info at muster\n")
+    (record,) = read_feed(path, Profile(lenient=False))
+    assert record.document["owner"] == {"email": "info at muster"}
+    assert len(record.warnings) == 1
