@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 import requests
 import urllib3
 
-from crm_sync.platform import addresses, names
+from crm_sync.platform import addresses, broken, names
 from crm_sync.platform.errors import RejectedError, TransientError
 from crm_sync.platform.transport import (
     CONNECT_TIMEOUT,
@@ -140,7 +140,7 @@ def _told(call: Call) -> Iterator[None]:
     try:
         yield
     except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-        text = LATE if call.expired else f"the connection failed ({type(error).__name__})"
+        text = LATE if call.expired else f"the connection failed: {broken.why(error)}"
         raise TransientError(text, unclear=False) from error
 
 

@@ -216,12 +216,12 @@ def test_what_does_not_end_is_cut_at_the_deadline(talk):
 
 def test_what_breaks_off_before_its_length_is_no_file():
     talk = saying(OK + b"Content-Length: 9\r\n\r\nhalf", close=True)
-    with serving(talk) as server, pytest.raises(TransientError, match="the connection failed"):
+    with serving(talk) as server, pytest.raises(TransientError, match=r"failed: it broke off$"):
         body_of(server.url)
 
 
 def test_nobody_there_is_an_error_to_try_again():
-    with pytest.raises(TransientError, match="the connection failed"):
+    with pytest.raises(TransientError, match=r"^the connection failed: nobody answers there$"):
         body_of(f"http://127.0.0.1:{free_port()}/")
     with pytest.raises(TransientError, match=r"the name nowhere\.invalid is not known"):
         body_of("https://nowhere.invalid/")
@@ -271,7 +271,7 @@ def test_the_certificate_must_be_that_of_the_name_that_was_asked(
         if arrives:
             assert body_of(url, inside=["localhost"]) == b"whole"
         else:
-            with pytest.raises(TransientError, match=r"the connection failed \(SSLError\)"):
+            with pytest.raises(TransientError, match="failed: its certificate is not accepted"):
                 body_of(url, inside=["localhost"])
     finally:
         server.close()
@@ -304,7 +304,7 @@ def test_a_server_that_falls_silent_is_given_up_before_the_deadline():
     with serving(saying(OK + b"Content-Length: 9\r\n\r\nhalf")) as server:
         started = time.monotonic()
         with (
-            pytest.raises(TransientError, match="the connection failed"),
+            pytest.raises(TransientError, match=r"failed: no answer came in time$"),
             outside.get(server.url, options, deadline=30.0) as answer,
         ):
             list(answer.chunks())

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
 
-from crm_sync.platform import outside, transport
+from crm_sync.platform import broken, outside, transport
 from properties.sources.address import IMPLICIT_TLS
 from properties.sources.fetch.remote import Names, in_time, path_of, shown
 from properties.sources.fetch.wanted import (
@@ -145,8 +145,10 @@ def _told(place: Place) -> Iterator[None]:
         raise rejected(f"{host} refuses: {_said(error)}") from error
     except ftplib.Error as error:
         raise failed(f"the connection to {host} failed: {_said(error)}") from error
-    except (EOFError, OSError, ValueError) as error:  # such as a size that is no number
-        raise failed(f"the connection to {host} failed: {error or 'it broke off'}") from error
+    except (EOFError, OSError) as error:
+        raise failed(f"the connection to {host} failed: {broken.why(error)}") from error
+    except ValueError as error:  # such as a size that is no number
+        raise failed(f"{host} answers what no FTP server should") from error
 
 
 def _sent(text: str) -> str:

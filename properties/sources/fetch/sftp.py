@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import io
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import IO, cast
 import paramiko
 from paramiko.ssh_exception import IncompatiblePeer
 
-from crm_sync.platform import outside
+from crm_sync.platform import broken, outside
 from crm_sync.platform.transport import Call
 from properties.sources.fetch.remote import Names, in_time, path_of
 from properties.sources.fetch.wanted import (
@@ -29,6 +30,7 @@ from properties.sources.fetch.wanted import (
     wait_for_upload,
 )
 
+_SYSTEM = re.compile(r"\[Errno.*", re.DOTALL)  # what the library adds of the system's words
 _KEYS = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
 
 
@@ -155,6 +157,8 @@ def _told(place: Place) -> Iterator[None]:
         raise rejected(f"{host} does not let the user read {place.address.path}") from error
     except UnicodeDecodeError as error:
         raise rejected(f"a name on {host} is not in UTF-8") from error
-    except (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError) as error:
-        what = str(error) or "it broke off"
-        raise failed(f"the connection to {host} failed: {what}") from error
+    except (paramiko.SSHException, paramiko.SFTPError) as error:
+        said = _SYSTEM.sub("", str(error)).strip()
+        raise failed(f"the connection to {host} failed: {said or broken.why(error)}") from error
+    except (EOFError, OSError) as error:
+        raise failed(f"the connection to {host} failed: {broken.why(error)}") from error

@@ -344,7 +344,8 @@ def test_our_own_network_is_refused_unless_it_is_named(folder, served: Served):
 
 @pytest.mark.parametrize("scheme", ["http", "ftp", "ftps", "sftp"])
 def test_nobody_there_is_an_error_to_try_again(scheme):
-    with pytest.raises(TransientError, match=r"connection failed|connection to 127.0.0.1 failed"):
+    told = r"^the connection( to 127\.0\.0\.1)? failed: nobody answers there$"
+    with pytest.raises(TransientError, match=told):
         got(f"{scheme}://127.0.0.1:{free_port()}/a.xml")
 
 
@@ -353,9 +354,11 @@ def test_nobody_there_is_an_error_to_try_again(scheme):
 def test_a_server_that_breaks_off_in_the_middle_is_an_error_to_try_again(folder, server, cut_after):
     scheme = server.__name__.partition("_")[0]
     # The second: what had come was read before the end of the connection was seen.
-    told = r"the connection to 127.0.0.1 failed|[\d,]+ bytes came, 300,008 were announced"
-    with server(folder, cut_after=cut_after) as port, pytest.raises(TransientError, match=told):
+    told = r"the connection to 127.0.0.1 failed: |[\d,]+ bytes came, 300,008 were announced"
+    with server(folder, cut_after=cut_after) as port, pytest.raises(TransientError) as error:
         got(f"{scheme}://127.0.0.1:{port}/out/unload.txt")
+    assert re.match(told, str(error.value))
+    assert not re.search(r"Errno|Error\b|Exception|\(\)|None", str(error.value))
 
 
 @pytest.mark.parametrize("path", ["out/unload.txt", "out/"])
@@ -414,7 +417,7 @@ def test_a_greeting_without_an_end_is_an_error_to_try_again():
 def test_a_size_that_is_no_number_is_an_error_to_try_again(folder):
     with (
         ftp_server(folder, ftp_SIZE=lambda self, path: self.respond("213 plenty")) as port,
-        pytest.raises(TransientError, match=r"^the connection to 127.0.0.1 failed: .*'plenty'$"),
+        pytest.raises(TransientError, match=r"^127.0.0.1 answers what no FTP server should$"),
     ):
         got(f"ftp://127.0.0.1:{port}/out/unload.txt")
 
