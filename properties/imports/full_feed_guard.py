@@ -1,7 +1,7 @@
 """Refuses a full feed that is empty or lacks too many properties of the last one."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -11,6 +11,7 @@ from crm_sync.models import Workspace
 from properties.feeds.idx import naming
 from properties.imports.report import Listed
 from properties.models import Property, Sender
+from properties.models.sender import Reference
 
 NAMED = 5  # references in one sentence
 RENAMED = 0.1  # of the records of a feed: so many may have a name that leads to another property
@@ -128,12 +129,34 @@ class FullFeedGuard:
         if len(found) <= RENAMED * self._seen:
             return ""
         old, new = min(found.items())
-        choice = Sender.Reference.TRIPLE if naming.JOINT in old else Sender.Reference.OBJECT
+        choice = self._choice_that_keeps(found)
         return (
             f"it gives {len(found):,} of {self._seen:,} properties another reference than they have"
             f' here, so "{old}" would be here a second time, as "{new}". Set "what names a'
             f' property" of its sender to "{choice.label}"; if it has no sender, choose one'
         )
+
+    def _choice_that_keeps(self, names: Collection[str]) -> Reference:
+        """Return the choice of a sender that names properties as they are here.
+
+        Args:
+            names: what properties are called here that the feed would call otherwise.
+        """
+        if not any(naming.JOINT in name for name in names):
+            return Reference.OBJECT
+        # AUTO goes on with the names that came by feeds: some hold the agency, and some objects
+        # have only their own. What was read from the platform it may name otherwise.
+        is_padded = any(name.startswith(2 * naming.JOINT) for name in names)
+        is_auto = self._reference() == Reference.AUTO
+        return Reference.TRIPLE if is_padded or is_auto else Reference.AUTO
+
+    def _reference(self) -> str:
+        """Return what names a property for the sender of this feed."""
+        if not Sender.is_key(self._feed):
+            return Reference.AUTO
+        senders = Sender.objects.filter(workspace=self._workspace)
+        mine = (str(one.reference) for one in senders if one.feed_key == self._feed)
+        return next(mine, Reference.AUTO)
 
     def _other_names(self) -> dict[str, str]:
         """Return known references to those that this feed has for the same objects."""

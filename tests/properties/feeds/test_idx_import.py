@@ -91,6 +91,28 @@ def test_a_feed_that_would_double_the_properties_says_the_cause_and_is_not_impor
     assert load(ONE_HOUSE, "--sender", "Muster")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("objects", "wrong"),
+    [
+        ([("P", "A", "1", "MH"), ("P", "A", "2", "ZH")], "TRIPLE"),
+        ([("P", "A", "1", "MH"), ("P", "A", "2", "ZH")], "OBJECT"),
+        ([("P", "A", "1"), ("P", "A", "2"), ("", "", "3")], "OBJECT"),
+    ],
+    ids=["the agency is left out", "all but the object", "one object has no other"],
+)
+def test_what_a_stop_advises_keeps_the_names_and_doubles_nothing(load, main, objects, wrong):
+    sender = Sender.objects.create(workspace=main, name="Muster")
+    assert load(objects, "--sender", "Muster")[0] == 0
+    before = known()
+    Sender.objects.filter(pk=sender.pk).update(reference=wrong)
+    code, _, error = load(objects, "--sender", "Muster", "--force")
+    assert (code, known()) == (1, before)
+    (advised,) = [choice for choice in Sender.Reference if f'to "{choice.label}"' in error]
+    Sender.objects.filter(pk=sender.pk).update(reference=advised)
+    assert load(objects, "--sender", "Muster", "--force")[0] == 0
+    assert known() == before
+
+
 def test_a_first_feed_does_not_double_what_was_read_from_the_platform(load, main):
     for reference in ("1", "2"):
         Property.objects.create(workspace=main, object_reference_id=reference)
