@@ -620,6 +620,14 @@ def test_a_number_that_is_too_large_costs_its_value_and_not_the_file(tmp_path, n
     assert second.document["prices"] == {"buy": {"price": 5}}
 
 
+def test_a_number_longer_than_any_text_costs_its_record_and_not_the_file(tmp_path):
+    path = tmp_path / "feed"
+    path.write_text(f'{{"properties": [{with_price("9" * 200_000)}, {with_price("5", "R-2")}]}}')
+    first, second = open_feed(path)
+    assert first.reasons == ["prices.buy.price is longer than 131,072 characters"]
+    assert second.document["prices"] == {"buy": {"price": 5}}
+
+
 @pytest.mark.parametrize(
     ("number", "price"), [("9223372036854775808", 2**63), ("1.5", 1.5), ("1E2", 100), ("4.0", 4)]
 )
