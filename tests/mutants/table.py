@@ -5,6 +5,7 @@ from dataclasses import dataclass
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 TEXT = ""
 
+AMOUNTS = "tests/properties/feeds/test_table_numbers.py"
 ANSWERS = "tests/orders/test_order_answers.py"
 API = "tests/crm_sync/api/test_api.py"
 API_ORDERS = "tests/orders/api/test_orders.py"
@@ -21,6 +22,7 @@ FORGET = "tests/orders/test_forget_person.py"
 FETCH = "tests/properties/sources/test_fetch.py"
 FORM = "tests/properties/test_form_meanwhile.py"
 GONE = "tests/orders/test_retention.py"
+IDX = "tests/properties/feeds/test_idx_import.py"
 IMPORTS = "tests/properties/test_retention.py"
 JOB = "tests/properties/test_imports_job.py"
 KEPT = "tests/properties/test_imports_kept.py"
@@ -41,6 +43,7 @@ SOURCES = "tests/properties/sources/test_worker.py"
 TICKER = "tests/crm_sync/test_ticker.py"
 TIES = "tests/orders/test_ties.py"
 SECURITY = "tests/test_security.py"
+LOOKALIKES = "tests/properties/feeds/test_lookalikes.py"
 LOGINS = "tests/crm_sync/test_login.py"
 SECOND_FACTOR = "tests/crm_sync/test_second_factor.py"
 VERSION = "tests/properties/feeds/test_version.py"
@@ -743,6 +746,33 @@ MUTANTS = (
         "(VERSION, line.body)",
         "(0, line.body)",
         (f"{VERSION}::test_what_an_older_version_made_of_a_record_is_mended_by_the_same_feed",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a preview in slices forgets the references of its earlier slices",
+        "properties/imports/engine.py",
+        "import_feed",
+        "_first_references(store, skip) if dry_run else ()",
+        "()",
+        (f"{LOOKALIKES}::test_a_preview_names_what_its_import_will_refuse",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "an amount in francs is taken for one in the currency of its row",
+        "properties/feeds/table/rows.py",
+        "Table._currency_of",
+        "code if A else FRANCS",
+        "FRANCS",
+        (f"{AMOUNTS}::test_an_amount_has_the_currency_of_its_row_or_is_told",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a stop of IDX advises a choice that would name all objects anew",
+        "properties/imports/full_feed_guard.py",
+        "FullFeedGuard._choice_that_keeps",
+        "is_padded or is_auto",
+        "True",
+        (f"{IDX}::test_what_a_stop_advises_keeps_the_names_and_doubles_nothing",),
         (SQLITE,),
     ),
     Mutant(
