@@ -89,7 +89,8 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
     }
     factor = {"title": "Second factor", "icon": "security", "link": reverse(second_factor.MINE)}
     asked = [factor] if second_factor.concerns(request.user) else []
-    groups[0]["items"] = [overview, *groups[0]["items"], mine, *asked]
+    logins = {"title": "Sessions", "icon": "devices", "link": reverse("admin:auth_user_sessions")}
+    groups[0]["items"] = [overview, *groups[0]["items"], mine, logins, *asked]
     _mark(request.path, [item for group in groups for item in group["items"]])
     return groups
 

@@ -191,6 +191,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
+    "crm_sync.sessions.keep",
     "crm_sync.second_factor.gate",
     "orders.zone.in_own_zone",
     "properties.imports.upload_limit.known_people_only",
@@ -266,18 +267,23 @@ AXES_FAILURE_LIMIT = env.int("LOGIN_FAILURES", default=5)
 AXES_COOLOFF_TIME = timedelta(minutes=env.int("LOGIN_LOCKED_MINUTES", default=15))
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_CALLABLE = "crm_sync.login.locked_out"
+AXES_USERNAME_CALLABLE = "crm_sync.login.name_kept"
 AXES_CLIENT_IP_CALLABLE = "crm_sync.login.address"
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # who keeps trying waits no longer
 AXES_ENABLE_ADMIN = False  # crm_sync.admin.login_failures has our look
 AXES_DISABLE_ACCESS_LOG = True  # who came when is nobody's business (S23)
 AXES_VERBOSE = False
-AXES_SENSITIVE_PARAMETERS = ["code", "token", "secret", "address"]  # not kept with a failure
+AXES_SENSITIVE_PARAMETERS = [  # not kept with a failure
+    *("username", "own_password", "code", "token", "secret", "address"),
+]
 # A code beside the password: of those who have an app, or of everybody (docs/operations.md).
 ADMIN_SECOND_FACTOR = env.one_of("ADMIN_SECOND_FACTOR", "off", ("off", "optional", "required"))
 OTP_TOTP_ISSUER = f"CRM sync {urlsplit(PUBLIC_BASE_URL).hostname}"  # what the app calls it
-# Seconds from a login until the next one is asked for, whatever was done meanwhile.
+# Seconds from a login until the next one is asked for, whatever was done meanwhile; and seconds
+# without use, after which a session ends before that (0: never).
 SESSION_COOKIE_AGE = env.int("SESSION_AGE", default=8 * 3600)
+SESSION_IDLE = env.int("SESSION_IDLE", default=3600)
 LANGUAGE_CODE = "en"
 FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = env.one_of("TIME_ZONE", "UTC", available_timezones())

@@ -1,4 +1,4 @@
-"""Logins: a log line for each failure, a lock against guessing, the password asked again (S17)."""
+"""Logins: a log line for each, a lock against guessing, the password asked again (S17)."""
 
 import logging
 import time
@@ -10,18 +10,20 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import AbstractBaseUser, User
-from django.contrib.auth.signals import user_logged_in, user_login_failed
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
-from crm_sync import login_limits
+from crm_sync import login_limits, second_factor, sessions
 from crm_sync.platform import callers
 
 log = logging.getLogger(__name__)
 
 CONFIRMED = "confirmed_at"  # in the session
 LASTS = timedelta(minutes=10)
+UNKNOWN, DIGEST = "unknown", 12  # how a name without an account is kept
 WRONG = "This is not your password."
 
 
@@ -31,6 +33,20 @@ def address(request: HttpRequest) -> str | None:
         return str(ip_address(callers.source(request)))
     except ValueError:
         return None
+
+
+def name_kept(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
+    """Return by which name a failed login is counted and kept.
+
+    One that no account has is replaced by a keyed digest, since it may be a password.
+    """
+    name = str((credentials or {}).get("username") or request.POST.get("username") or "")
+    known: dict[str, str] = request.__dict__.setdefault("_names_kept", {})
+    if name not in known:
+        has_account = User.objects.filter(username=name).exists()
+        digest = salted_hmac("crm_sync.login", name).hexdigest()[:DIGEST]
+        known[name] = name if has_account else f"{UNKNOWN} {digest}"
+    return known[name]
 
 
 def locked_out(
@@ -74,9 +90,22 @@ def is_confirmed(request: HttpRequest, password: str, now: datetime) -> bool:
     return True
 
 
-def _in(sender: Any, request: HttpRequest, user: AbstractBaseUser, **_: Any) -> None:
-    """Count a login as a confirmation."""
-    request.session[CONFIRMED] = timezone.now().isoformat()
+def _in(sender: Any, request: HttpRequest, user: User, **_: Any) -> None:
+    """Count a login as a confirmation, and write one log line.
+
+    An app that waited for its first code waits no longer: whoever had begun it may be another one.
+    """
+    now, where = timezone.now(), address(request)
+    request.session[CONFIRMED] = now.isoformat()
+    sessions.begin(request, where, now)
+    second_factor.give_up(user)
+    log.info("login: %s from %s", user.get_username(), where)
+
+
+def _out(sender: Any, request: HttpRequest, user: AbstractBaseUser | None, **_: Any) -> None:
+    """Write one log line."""
+    if user is not None:
+        log.info("logout: %s from %s", user.get_username(), address(request))
 
 
 def _failed(
@@ -98,4 +127,5 @@ def _failed(
 def listen() -> None:
     """Connect the signals of logins; after `axes`, which says who is locked out."""
     user_logged_in.connect(_in, dispatch_uid="crm_sync.login.in")
+    user_logged_out.connect(_out, dispatch_uid="crm_sync.login.out")
     user_login_failed.connect(_failed, dispatch_uid="crm_sync.login.failed")

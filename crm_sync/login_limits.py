@@ -4,6 +4,7 @@ Without these limits a few loops of logins take every processor of the machine (
 counts for itself, in bounded memory.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ AT_ONCE = 2  # hashes in one process
 FAILURES = 30  # of one address in a minute
 SOON = 2  # seconds of `Retry-After` while others are logging in
 
+log = logging.getLogger(__name__)
 hashing = threading.BoundedSemaphore(AT_ONCE)
 
 
@@ -50,6 +52,7 @@ class BoundedHasher(PBKDF2PasswordHasher):
 
 
 failures = PerMinute()
+refusals = PerMinute()  # of which the first of an address is logged
 
 
 class AddressLimit:
@@ -83,6 +86,9 @@ class Refusals:
         """Answer 429, and say when to try again."""
         if not isinstance(error, TooManyLogins):
             return None
+        where = callers.source(request)
+        if refusals.add(where, time.monotonic()) == 1:
+            log.warning("login refused: %s: %s", where, error)
         context = admin.site.each_context(request) | {
             "title": "Log in",
             "text": str(error),

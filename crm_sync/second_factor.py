@@ -8,6 +8,7 @@ doubles each time, are those of django-otp.
 import secrets
 from base64 import b32encode
 from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
@@ -29,6 +30,7 @@ OFF, OPTIONAL, REQUIRED = "off", "optional", "required"
 DIGITS = 6  # of a code of an app; a recovery code is longer
 RECOVERY_CODES, BITS = 10, 80  # so many that nobody finds a code by its digest
 LENGTH = BITS // 5  # of a recovery code and of its digest, in base 32
+WAITS = timedelta(minutes=10)  # a new app for its first code
 MINE = "admin:crm_sync_authenticatorapp_mine"
 OPEN = (MINE, "admin:logout")  # to whoever has yet to set it up
 
@@ -96,13 +98,19 @@ def _span(seconds: float) -> str:
 # --- setting up, and taking away ---
 def begin(person: User) -> Any:
     """Make a device with a new secret, which is asked for after its first code alone."""
-    AuthenticatorApp.objects.devices_for_user(person, confirmed=False).delete()
+    give_up(person)
     return AuthenticatorApp.objects.create(user=person, name="App", confirmed=False)
 
 
-def begun(person: User) -> Any:
-    """Return the device that waits for its first code."""
-    return AuthenticatorApp.objects.devices_for_user(person, confirmed=False).first()
+def give_up(person: User) -> None:
+    """Forget a device whose first code never came."""
+    AuthenticatorApp.objects.devices_for_user(person, confirmed=False).delete()
+
+
+def begun(person: User, now: datetime) -> Any:
+    """Return the device that waits for its first code; None where it has waited for too long."""
+    waiting = AuthenticatorApp.objects.devices_for_user(person, confirmed=False)
+    return waiting.filter(created_at__gt=now - WAITS).first()
 
 
 @transaction.atomic

@@ -62,6 +62,10 @@ CONNECTED = (
     "test_a_workspace_is_connected_after_the_platform_was_asked",
 )
 ELSEWHERE = {
+    "/admin/auth/user/sessions/": (
+        "crm_sync/test_sessions.py",
+        "test_a_person_ends_one_of_their_sessions_and_the_history_says_so",
+    ),
     "/admin/crm_sync/workspace/add/": CONNECTED,
     "/admin/properties/import/hand_in/": RELEASED,
     "crm_sync_workspace_webhook": (

@@ -21,6 +21,7 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from crm_sync import login, second_factor
+from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.cells import exact_moment
 from crm_sync.admin.ui.columns import column, moment_column
@@ -29,6 +30,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage, note
 from crm_sync.models import AuthenticatorApp
 from crm_sync.second_factor import MINE
+from crm_sync.text import counted
 
 admin.site.unregister(TOTPDevice)  # ours takes its place (S5)
 admin.site.unregister(StaticDevice)  # its screens show the codes
@@ -42,8 +44,7 @@ def mine_page(screen: "SecondFactorAdmin", request: HttpRequest) -> HttpResponse
         raise Http404
     shown: Context = {}
     if request.method == "POST":
-        is_code = request.POST.get("step") == "confirm"
-        shown = (_confirm if is_code else _after_password)(request, person)
+        shown = _after_password(request, person)
         if not shown:
             return HttpResponseRedirect(reverse(MINE))
     now = timezone.now()
@@ -64,13 +65,13 @@ def mine_page(screen: "SecondFactorAdmin", request: HttpRequest) -> HttpResponse
 
 def _confirm(request: HttpRequest, person: User) -> Context:
     """Take the first code of an app; from then on it is asked for."""
-    device = second_factor.begun(person)
+    device = second_factor.begun(person, timezone.now())
     if device is None:
-        messages.error(request, "Scan the code again: no app waits for its first code.")
+        messages.error(request, "Begin again: no app waits for its first code any more.")
         return {}
     code = second_factor.without_blanks(request.POST.get("code", ""))
     if fault := second_factor.refusal(person, device, code):
-        return _to_scan(device) | {"fault": fault}
+        return {"asks_code": True, "fault": fault}  # the key was shown once
     codes = second_factor.finish(person, device)
     django_otp.login(request, device)
     _note(request, person, "Second factor: set up.")
@@ -79,10 +80,13 @@ def _confirm(request: HttpRequest, person: User) -> Context:
 
 def _after_password(request: HttpRequest, person: User) -> Context:
     """Do what a thief of the session would do, too."""
+    chosen = request.POST.get("step", "")
     if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
+        if chosen == "confirm" and second_factor.begun(person, timezone.now()):
+            return {"asks_code": True, "fault": f"{login.WRONG} Nothing was changed."}
         messages.error(request, f"{login.WRONG} Nothing was changed.")
         return {}
-    step = STEPS.get(request.POST.get("step", ""))
+    step = STEPS.get(chosen)
     return step(request, person) if step else {}
 
 
@@ -109,6 +113,7 @@ def _remove(request: HttpRequest, person: User) -> Context:
 
 STEPS: dict[str, Callable[[HttpRequest, User], Context]] = {
     "begin": _begin,
+    "confirm": _confirm,
     "codes": _renew,
     "remove": _remove,
 }
@@ -120,6 +125,7 @@ def _to_scan(device: Any) -> Context:
     code = segno.make(device.config_url, error="m")
     return {
         "picture": SafeString(code.svg_inline(scale=4, dark="#000", light="#fff")),
+        "asks_code": True,
         "secret": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
     }
 
@@ -168,6 +174,14 @@ class SecondFactorAdmin(ReadOnlyAdmin):
     @action(description="Remove: the phone is lost", permissions=["act"])
     def remove(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Take app and recovery codes from them (POST only)."""
+        if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
+            return own_password.ask_first(
+                self,
+                request,
+                title="Remove the second factor",
+                text=f"Of {counted(queryset.count(), 'account')}: at the next login a password is"
+                " enough, unless a second factor is required.",
+            )
         people = list(queryset.values_list("user", flat=True))
         note(request, User.objects.filter(pk__in=people), "Second factor: removed.")
         second_factor.remove(people)

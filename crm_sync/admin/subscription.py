@@ -185,7 +185,13 @@ class SubscriptionAdmin(ScopedAdmin):
             messages.warning(request, "Change the secret of one subscription at a time.")
             return None
         if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
-            return self._ask(request, rows[0])
+            return own_password.ask_first(
+                self,
+                request,
+                title="Change the secret",
+                text=f"Messages to {shown(rows[0].address)} will be signed with a new secret.",
+                back=page_of(rows[0]),
+            )
         with transaction.atomic():
             row = Subscription.objects.select_for_update().get(pk=rows[0].pk)
             row.previous_secret = row.secret
@@ -227,17 +233,6 @@ class SubscriptionAdmin(ScopedAdmin):
     def _noted(self, request: HttpRequest, rows: list[Subscription], text: str) -> None:
         mine = Subscription.objects.filter(pk__in=[row.pk for row in rows])
         self.note(request, mine.defer("secret", "previous_secret"), text)
-
-    def _ask(self, request: HttpRequest, row: Subscription) -> HttpResponse:
-        context = {
-            "title": "Change the secret",
-            "text": f"Messages to {shown(row.address)} will be signed with a new secret.",
-            "wrong": login.WRONG if "password" in request.POST else "",
-            "action": "rotate",
-            "original": row,
-            "back": page_of(row),
-        }
-        return page(self, request, "crm_sync/ask_password.html", context)
 
     def _shown_once(self, request: HttpRequest, row: Subscription, text: str) -> HttpResponse:
         context = {"title": "The new secret", "secret": str(row.secret), "text": text}

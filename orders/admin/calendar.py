@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
+from crm_sync import login
 from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin, action
 from crm_sync.admin.ui.cells import exact_moment, local_day, local_time, page_at
@@ -70,6 +71,7 @@ def calendar_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
         "zone": timezone.get_current_timezone_name(),
         "usual_zone": timezone.get_default_timezone_name(),
         "feed": _feed(person, now),
+        "asks_password": login.needs_password(request, now),
     }
     return page(orders, request, "orders/calendar.html", context)
 
@@ -82,6 +84,9 @@ def address_page(orders: ModelAdmin, request: HttpRequest) -> HttpResponse:
     if request.POST.get("do") == "revoke":
         if feed.revoke(person):
             messages.success(request, "The address leads nowhere any more.")
+        return HttpResponseRedirect(back)
+    if not login.is_confirmed(request, request.POST.get("password", ""), timezone.now()):
+        messages.error(request, f"{login.WRONG} The address is as it was.")
         return HttpResponseRedirect(back)
     only_mine = request.POST.get("only_mine") == "on"
     address = feed.renew(person, only_mine=only_mine, now=timezone.now())

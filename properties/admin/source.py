@@ -11,6 +11,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.views.decorators.debug import sensitive_post_parameters
 
+from crm_sync import login
 from crm_sync.access import within
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.cells import badge, exact_moment, link, page_of, two_lines
@@ -89,12 +90,15 @@ class SourceAdmin(ScopedAdmin):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        made = super().get_form(request, obj, change, **kwargs)
+        made: Any = super().get_form(request, obj, change, **kwargs)
+        made.request = request
         return partial_form(made, within(request.user, Sender.objects.order_by("name")))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is not None and not self.has_change_permission(request, obj):
             return [(None, {"fields": ()})]  # its address may hold a key: the page shows the rest
+        asks = login.needs_password(request, timezone.now())
+        own = [("Before you save", {"fields": ("password",)})] if asks else []
         return [
             ("Where", {"fields": ("sender", "address")}),
             (
@@ -103,9 +107,10 @@ class SourceAdmin(ScopedAdmin):
             ),
             ("When", {"fields": ("is_enabled", "every_minutes", "daily_at")}),
             ("Notifications", {"fields": ("expect_hours", "mail_to")}),
+            *own,
         ]
 
-    @method_decorator(sensitive_post_parameters("new_secret"))
+    @method_decorator(sensitive_post_parameters("new_secret", "password"))
     def changeform_view(self, *args: Any, **kwargs: Any) -> Any:
         """Keep what is typed out of reports of errors."""
         return super().changeform_view(*args, **kwargs)

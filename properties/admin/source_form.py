@@ -6,14 +6,17 @@ from typing import Any, cast
 
 from django import forms
 from django.core.validators import EmailValidator
+from django.http import HttpRequest
 from django.utils import timezone
 
+from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
     ModelForm,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanWidget,
 )
+from crm_sync.admin.ui.own_password import OwnPasswordField
 from properties.models import Sender, Source
 from properties.models.source import SignIn
 from properties.sources.address import Address, parsed
@@ -53,6 +56,8 @@ class SourceForm(ModelForm):
     without_secret = forms.BooleanField(
         label="Remove what is stored", required=False, widget=UnfoldBooleanWidget
     )
+    password = OwnPasswordField()
+    request: HttpRequest
 
     class Meta:
         model = Source
@@ -69,6 +74,7 @@ class SourceForm(ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        own_password.ask(self, self.request)
         if "daily_at" in self.fields:  # a viewer gets none of them
             zone = timezone.get_default_timezone_name()
             self.fields["daily_at"].help_text = f"By the clock of the installation: {zone}."
@@ -90,7 +96,10 @@ class SourceForm(ModelForm):
         return "\n".join(filter(None, found))
 
     def clean(self) -> dict[str, Any]:
-        """Demand one schedule, one way to sign in, and no stored password for another server."""
+        """Demand one schedule, one way to sign in, and no stored password for another server.
+
+        One's own password comes last: whoever may change a source decides where its secret goes.
+        """
         data = super().clean() or {}
         for name, text in _sign_in_faults(data):
             self.add_error(name, text)
@@ -102,6 +111,7 @@ class SourceForm(ModelForm):
         if is_kept and _server(parsed(self.initial["address"])) != _server(parsed(data["address"])):
             text = "The address leads to another server: enter its password or key again."
             self.add_error("new_secret", text)
+        own_password.check(self, self.request)
         return data
 
     def changed_columns(self) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def test_the_sidebar_offers_only_what_may_be_opened():
         .context["sidebar_navigation"]
         for item in group["items"]
     ]
-    assert items == ["Overview", "My settings", "Received events"]
+    assert items == ["Overview", "My settings", "Sessions", "Received events"]
 
 
 def test_every_entry_of_the_sidebar_opens(boss):

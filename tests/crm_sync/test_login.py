@@ -55,11 +55,54 @@ def test_five_wrong_passwords_lock_a_name_at_an_address_for_fifteen_minutes(ada,
     assert lines == [
         *["login failed: ada from 192.0.2.1"] * 4,
         *["login failed: ada from 192.0.2.1, and is locked out"] * 2,
+        "login: ada from 192.0.2.2",
         "login failed: an unknown name from 192.0.2.1",
+        "login: ada from 192.0.2.1",
     ]
     assert "wrong" not in caplog.text
     assert GOOD not in caplog.text
     assert not AccessAttempt.objects.filter(post_data__contains="wrong-").exists()
+
+
+def test_a_password_that_was_typed_as_a_name_is_kept_nowhere(ada, caplog):
+    caplog.set_level(logging.INFO)
+    for n in range(4):
+        assert enter("wrong", name=GOOD, browser=str(n)).status_code == 200
+    kept = AccessAttempt.objects.values()
+    assert GOOD not in repr(list(kept)) + caplog.text
+    assert {row["username"][:8] for row in kept} == {"unknown "}
+    # It is counted all the same, and by itself.
+    assert enter("wrong", name=f"{GOOD}.").status_code == 200
+    assert enter("wrong", name=GOOD).status_code == 429
+    assert enter("wrong", name=f"{GOOD}.").status_code == 200
+
+
+def test_a_login_a_logout_and_a_refusal_are_logged_with_the_person(ada, caplog):
+    caplog.set_level(logging.INFO)
+    User.objects.create_user("eve", password=GOOD, is_staff=True)
+    browser = Client(REMOTE_ADDR="192.0.2.7")
+    browser.post(LOGIN, {"username": "eve", "password": GOOD})
+    assert browser.get("/admin/auth/user/").status_code == 403
+    assert browser.post("/admin/auth/group/add/").status_code == 403
+    browser.post("/admin/logout/")
+    lines = [one.getMessage() for one in caplog.records if one.name.startswith("crm_sync.")]
+    assert lines == [
+        "login: eve from 192.0.2.7",
+        "refused: eve from 192.0.2.7, GET /admin/auth/user/",
+        "refused: eve from 192.0.2.7, POST /admin/auth/group/add/",
+        "logout: eve from 192.0.2.7",
+    ]
+
+
+def test_an_address_that_has_to_wait_is_logged_once_a_minute(ada, caplog):
+    for n in range(login_limits.FAILURES):
+        enter("wrong", name=f"nobody-{n}")
+    caplog.clear()
+    assert [enter(GOOD).status_code for _ in range(5)] == [429] * 5
+    lines = [one.getMessage() for one in caplog.records if one.name == "crm_sync.login_limits"]
+    assert lines == [
+        "login refused: 192.0.2.1: 30 failed logins within a minute came from your address."
+    ]
 
 
 def test_thirty_failures_from_one_address_close_it_to_every_name_for_a_minute(ada):
@@ -125,7 +168,8 @@ def test_a_superuser_sees_failures_and_lets_somebody_in_again(ada, boss):
     assert enter(GOOD).status_code == 302
 
 
-def test_a_session_ends_after_eight_hours_and_old_ones_are_removed(ada):
+def test_a_session_ends_after_eight_hours_and_old_ones_are_removed(ada, settings):
+    settings.SESSION_IDLE = 0
     browser = Client()
     with time_machine.travel(timezone.now(), tick=False) as clock:
         browser.post(LOGIN, {"username": "ada", "password": GOOD})

@@ -130,6 +130,48 @@ def test_nothing_is_asked_for_before_the_first_code_was_right(browser, ada):
     assert not StaticToken.objects.exists()
 
 
+def test_a_wrong_code_does_not_show_the_key_again(browser):
+    begun = browser.post(MINE, {"step": "begin"}).content.decode()
+    (shown,) = re.findall(r"<pre[^>]*>([A-Z2-7 ]+)</pre>", begun)
+    wrong = browser.post(MINE, {"step": "confirm", "code": "000000"}).content.decode()
+    assert "This code is wrong" in wrong
+    assert [
+        one for one in (shown, shown.replace(" ", ""), "<svg role", "cs-qr") if one in wrong
+    ] == []
+    assert ASKED in wrong
+
+
+def test_the_first_code_is_taken_only_after_the_password_that_began_it(browser, clock):
+    clock.shift(timedelta(minutes=8))
+    text = browser.post(MINE, {"step": "begin"}).content.decode()
+    secret = re.findall(r"<pre[^>]*>([A-Z2-7 ]+)</pre>", text)[0].replace(" ", "")
+    clock.shift(timedelta(minutes=3))
+    for password in ({}, {"password": "wrong"}):
+        entered = {"step": "confirm", "code": code(secret)} | password
+        page = browser.post(MINE, entered).content.decode()
+        assert f"{login.WRONG} Nothing was changed." in page
+        assert (ASKED in page, 'name="password"' in page) == (True, True)
+        assert not AuthenticatorApp.objects.filter(confirmed=True).exists()
+    browser.post(MINE, {"step": "confirm", "code": code(secret), "password": GOOD})
+    assert AuthenticatorApp.objects.get().confirmed
+
+
+def test_an_app_waits_ten_minutes_for_its_first_code(browser, clock):
+    text = browser.post(MINE, {"step": "begin"}).content.decode()
+    secret = re.findall(r"<pre[^>]*>([A-Z2-7 ]+)</pre>", text)[0].replace(" ", "")
+    clock.shift(timedelta(minutes=10))
+    entered = {"step": "confirm", "code": code(secret), "password": GOOD}
+    page = browser.post(MINE, entered, follow=True).content.decode()
+    assert "Begin again: no app waits for its first code any more." in page
+    assert not AuthenticatorApp.objects.filter(confirmed=True).exists()
+
+
+def test_an_app_that_waits_for_its_first_code_ends_at_the_next_login(browser, clock):
+    browser.post(MINE, {"step": "begin"})
+    enter()
+    assert not AuthenticatorApp.objects.exists()
+
+
 def test_secret_and_recovery_codes_are_shown_once_and_kept_in_no_cache(browser):
     secret, codes = set_up(browser)
     assert len(set(codes)) == 10

@@ -45,6 +45,7 @@ TIES = "tests/orders/test_ties.py"
 SECURITY = "tests/test_security.py"
 LOOKALIKES = "tests/properties/feeds/test_lookalikes.py"
 LOGINS = "tests/crm_sync/test_login.py"
+OWN_PASSWORD = "tests/crm_sync/test_own_password.py"
 SECOND_FACTOR = "tests/crm_sync/test_second_factor.py"
 VERSION = "tests/properties/feeds/test_version.py"
 WRONG_SECRETS = "tests/crm_sync/test_wrong_secrets.py"
@@ -847,6 +848,33 @@ MUTANTS = (
         "hashing.acquire(blocking=False)",
         "True",
         (f"{LOGINS}::test_while_two_passwords_are_hashed_a_third_login_is_asked_to_come_back",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "an account is changed by a session alone (S17)",
+        "crm_sync/admin/accounts.py",
+        "AsksPassword.clean",
+        "own_password.check(A, B, OWN)",
+        "None",
+        (f"{OWN_PASSWORD}::test_nobody_becomes_a_superuser_before_the_password",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a session lasts although nobody uses it (S17)",
+        "crm_sync/sessions.py",
+        "_is_unused",
+        "now - used >= idle",
+        "False",
+        ("tests/crm_sync/test_sessions.py::test_a_session_ends_after_an_hour_without_use",),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a wrong code shows the key again (S17)",
+        "crm_sync/admin/second_factor.py",
+        "_confirm",
+        '{"asks_code": True, "fault": fault}',
+        '_to_scan(device) | {"fault": fault}',
+        (f"{SECOND_FACTOR}::test_a_wrong_code_does_not_show_the_key_again",),
         (SQLITE,),
     ),
     Mutant(

@@ -3,11 +3,17 @@
 from typing import Any
 
 from django import forms
+from django.contrib.admin import helpers
 from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync import login
-from crm_sync.admin.ui.base import UnfoldAdminTextInputWidget
+from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminTextInputWidget
+from crm_sync.admin.ui.page import page
+
+NAME = "password"  # of the input
 
 
 class SecretField(forms.CharField):
@@ -38,19 +44,41 @@ class OwnPasswordField(SecretField):
         return False
 
 
-def ask(form: forms.BaseForm, request: HttpRequest) -> None:
+def ask(form: forms.BaseForm, request: HttpRequest, name: str = NAME) -> None:
     """Let a form end with the password, where it has to be asked."""
-    form.fields.pop("password", None)
+    form.fields.pop(name, None)
     if login.needs_password(request, timezone.now()):
-        form.fields["password"] = OwnPasswordField()
+        form.fields[name] = OwnPasswordField()
 
 
-def check(form: forms.BaseForm, request: HttpRequest) -> None:
+def check(form: forms.BaseForm, request: HttpRequest, name: str = NAME) -> None:
     """Refuse a form, in its `clean`, whose password is wrong; a wrong one counts as at the login.
 
     It is not looked at before the other inputs are as they must be.
     """
-    if form.errors or "password" not in form.fields:
+    if form.errors or name not in form.fields:
         return
-    if not login.is_confirmed(request, form.cleaned_data.get("password", ""), timezone.now()):
-        form.add_error("password", login.WRONG)
+    if not login.is_confirmed(request, form.cleaned_data.get(name, ""), timezone.now()):
+        form.add_error(name, login.WRONG)
+
+
+def ask_first(
+    screen: ModelAdmin, request: HttpRequest, *, title: str, text: str, back: str = ""
+) -> TemplateResponse:
+    """Ask for the password on a page of its own, which posts the same action once more.
+
+    Args:
+        title: what the action does; its button says so.
+        text: what follows from it.
+        back: where else to go; "" for the list.
+    """
+    kept = ("action", "select_across", helpers.ACTION_CHECKBOX_NAME)
+    listed = reverse(f"admin:{screen.opts.app_label}_{screen.opts.model_name}_changelist")
+    context = {
+        "title": title,
+        "text": text,
+        "wrong": login.WRONG if NAME in request.POST else "",
+        "posted": [(name, one) for name in kept for one in request.POST.getlist(name)],
+        "back": back or listed,
+    }
+    return page(screen, request, "crm_sync/ask_password.html", context)
