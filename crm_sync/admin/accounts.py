@@ -60,6 +60,14 @@ class AsksPassword:
         return cleaned
 
 
+class OwnPasswordForm(AsksPassword, forms.Form):
+    """Nothing but the password, for a form that Django makes."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self.request = request
+        super().__init__()
+
+
 class AfterPassword(_Screen):
     """Adds, changes and deletes after the password alone, and one row at a time."""
 
@@ -110,7 +118,8 @@ def is_confirmed(request: HttpRequest) -> bool:
 def _asking(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
     """Tell a page of Django's whether to ask for the password."""
     if isinstance(answer, TemplateResponse) and answer.context_data is not None:
-        answer.context_data["asks_password"] = login.needs_password(request, timezone.now())
+        form = OwnPasswordForm(request=request)
+        answer.context_data["own_password"] = form[OWN] if OWN in form.fields else None
     return answer
 
 
