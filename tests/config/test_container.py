@@ -104,7 +104,8 @@ def _answers(url: str) -> bool:
 
 
 def test_the_image_is_built_from_locked_packages_and_runs_as_nobody():
-    assert of("FROM") == ["python:3.11-slim AS build", "python:3.11-slim"]
+    assert of("ARG") == ["PYTHON_IMAGE=python:3.11-slim"]
+    assert of("FROM") == ["${PYTHON_IMAGE} AS build", "${PYTHON_IMAGE}"]
     assert "pip install --require-hashes" in CONTAINERFILE
     assert of("USER") == ["crm-sync"]
     assert steps().index(("USER", "crm-sync")) < len(steps()) - len(of("CMD"))
@@ -134,12 +135,70 @@ def test_each_service_of_compose_is_limited_watched_and_started_again():
             "migrate": {"condition": "service_completed_successfully"}
         }
         assert "ports" not in found[kind]  # only the proxy is reached from outside
-        assert "subnet" in COMPOSE.read_text().split("networks:")[1]
+        assert "subnet" in COMPOSE.read_text().split("\nnetworks:")[1]
         assert "172.30.77.0/24" in found[kind]["environment"]["TRUSTED_PROXIES"]
     assert found["proxy"]["ports"] == ["443:443"]
-    broker = found["broker"]["command"].split()
+    broker = found["broker"]["command"][-1].split()
     assert broker[broker.index("--appendonly") + 1] == "yes"
     assert broker[broker.index("--maxmemory-policy") + 1] == "noeviction"
+
+
+def test_the_proxy_of_compose_reaches_neither_database_nor_broker():
+    of = {name: set(one["networks"]) for name, one in services().items()}
+    assert of["proxy"] == {"front"}
+    assert {name for name, mine in of.items() if "front" in mine} == {"proxy", "web", "callbacks"}
+    assert of["database"] == of["broker"] == {"back"}
+    assert {"front", "back"} == of["web"] == of["callbacks"]
+    assert "out" in of["worker"]
+    assert re.search(r"^  back:.*\n    internal: true$", COMPOSE.read_text(), re.MULTILINE)
+
+
+def test_each_image_of_compose_can_be_named_by_its_digest():
+    named = {name: one["image"] for name, one in services().items() if name not in KINDS}
+    assert named == {
+        "migrate": "${CRM_SYNC_IMAGE:-crm-sync}",
+        "proxy": "${NGINX_IMAGE:-nginx:1}",
+        "database": "${POSTGRES_IMAGE:-postgres:15}",
+        "broker": "${REDIS_IMAGE:-redis:7}",
+    }
+    assert services()["migrate"]["build"]["args"] == {
+        "PYTHON_IMAGE": "${PYTHON_IMAGE:-python:3.11-slim}"
+    }
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(shutil.which("redis-server") is None, reason="there is no Redis")
+def test_the_broker_of_compose_takes_nobody_without_the_password(tmp_path):
+    one = services()["broker"]
+    assert services()["worker"]["environment"]["CELERY_BROKER_URL"] == (
+        "redis://:${REDIS_PASSWORD:?}@broker:6379/0"
+    )
+    port, password = free_port(), "a-password-of-the-broker"
+    command = [word.replace("$$", "$") for word in one["command"]]
+    command[-1] = command[-1].replace("--dir /data", f"--dir {tmp_path} --port {port}")
+    environment = {"PATH": os.environ["PATH"], "REDISCLI_AUTH": password}
+
+    def ping(**extra: str) -> str:
+        probe = [*one["healthcheck"]["test"][1:], "-p", str(port)]
+        probe.remove("ping")
+        done = subprocess.run(
+            [*probe, "ping"],
+            env={"PATH": os.environ["PATH"], **extra},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return f"{done.returncode} {done.stdout.strip()}{done.stderr.strip()}"
+
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as broker:
+        try:
+            wait_until("Redis answers", lambda: ping(REDISCLI_AUTH=password) == "0 PONG", limit=20)
+            assert "NOAUTH" in ping()
+            assert ping()[0] == "1"
+            arguments = Path(f"/proc/{broker.pid}/cmdline").read_bytes()
+            assert password.encode() not in arguments
+        finally:
+            broker.terminate()
 
 
 def test_each_name_that_compose_asks_for_is_told_in_its_head_or_in_the_docs():

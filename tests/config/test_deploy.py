@@ -87,6 +87,33 @@ def test_systemd_understands_the_units(tmp_path: Path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd")
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_a_unit_is_exposed_below_three(unit: Path):
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=29", str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_each_unit_is_kept_from_the_machine_in_the_same_way():
+    names = ("StateDirectory", "Protect", "Private", "Restrict", "SystemCall", "Capability")
+    kept = {
+        tuple(line for line in unit.read_text().splitlines() if line.startswith(names))
+        for unit in UNITS
+    }
+    (lines,) = kept
+    assert {"ProtectSystem=strict", "StateDirectory=crm-sync", "PrivateTmp=true"} <= set(lines)
+
+
+def test_the_page_keeps_a_backup_and_its_keys_apart():
+    page = (ROOT / "docs" / "operations.md").read_text()
+    part = page.split("\n## Backup and restore\n")[1].split("\n## ")[0]
+    keys = set(re.findall(r"(/\S+)/\S*\.key\b", part)) - {"/data"}
+    database = set(re.findall(r"(/backup\S*)/(?:crm-sync\.dump|db\.sqlite3)", part))
+    assert (keys & {"/backup-keys"}, database) == ({"/backup-keys"}, {"/backup"})
+    assert not [one for one in keys if one.startswith("/backup/")]
+
+
 def services() -> dict[str, dict]:
     """Read the compose file with the YAML of whichever Python has one."""
     reading = "import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)))"
