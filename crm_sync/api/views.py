@@ -1,10 +1,11 @@
 """What all views of the API share: the workspace of the token, pages, unknown addresses."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from django.db.models import QuerySet
 from django.http import Http404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,6 +17,7 @@ from crm_sync.api.body import JsonObject
 from crm_sync.api.throttling import TokenRate
 from crm_sync.models import ApiToken
 
+WITHOUT_READ = OpenApiResponse(description="Done; the token may not read what it wrote")
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
@@ -37,6 +39,21 @@ class View(APIView):
     def token(self) -> ApiToken:
         """The token of the call."""
         return cast("ApiToken", self.request.auth)
+
+    def written(
+        self, read: str, whole: Callable[[], Response], headers: dict[str, str] | None = None
+    ) -> Response:
+        """Answer a write: all of the row for a token that may read it, else 204 (S12).
+
+        Args:
+            read: the scope that reads the row.
+            whole: makes the answer with all of it.
+            headers: what was written, of both answers: its revision or its address.
+        """
+        response = whole() if read in self.token.scopes else Response(status=204)
+        for name, value in (headers or {}).items():
+            response.headers[name] = value
+        return response
 
     def check_permissions(self, request: Request) -> None:
         """Count the call before it may be refused: who guesses at scopes is counted, too."""

@@ -7,6 +7,7 @@ from threading import BoundedSemaphore
 from typing import Any
 from uuid import uuid4, uuid5
 
+from django.urls import reverse
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.generics import ListAPIView, get_object_or_404
@@ -15,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from crm_sync.api.errors import Refused
-from crm_sync.api.views import NewestFirst, View
+from crm_sync.api.views import WITHOUT_READ, NewestFirst, View
 from orders.api.serializers import (
     CancelSerializer,
     MaterialSetSerializer,
@@ -114,7 +115,7 @@ class Placements(OrderView):
     @extend_schema(
         operation_id="placements_post",
         request=PlaceSerializer,
-        responses={200: PlacementSerializer, 202: PlacementSerializer},
+        responses={200: PlacementSerializer, 202: PlacementSerializer, 204: WITHOUT_READ},
         parameters=[KEY_OF_A_PLACEMENT],
     )
     def post(self, request: Request, reference: str) -> Response:
@@ -135,7 +136,13 @@ class Placements(OrderView):
                 instructions=given.get("instructions", {}),
                 now=timezone.now(),
             )
-        return Response(PlacementSerializer(placement).data, status=202 if is_new else 200)
+        status = 202 if is_new else 200
+        address = reverse("api_placement", kwargs={"placement_id": placement.pk})
+        return self.written(
+            READ,
+            lambda: Response(PlacementSerializer(placement).data, status=status),
+            {"Location": address},
+        )
 
 
 class OnePlacement(OrderView):
@@ -191,7 +198,7 @@ class Change(OrderView):
             done = ChangeRequest.objects.filter(token=token, outcome=ChangeRequest.Outcome.DONE)
             if refused.get_codes() != "already_sent" or not done.exists():
                 raise
-        return Response(OrderSerializer(self.order(order_id)).data)
+        return self.written(READ, lambda: Response(OrderSerializer(self.order(order_id)).data))
 
 
 class Reschedule(Change):
@@ -200,7 +207,7 @@ class Reschedule(Change):
     @extend_schema(
         operation_id="orders_reschedule",
         request=RescheduleSerializer,
-        responses=OrderSerializer,
+        responses={200: OrderSerializer, 204: WITHOUT_READ},
         parameters=[KEY_OF_A_CHANGE],
     )
     def post(self, request: Request, order_id: str) -> Response:
@@ -215,7 +222,7 @@ class Cancel(Change):
     @extend_schema(
         operation_id="orders_cancel",
         request=CancelSerializer,
-        responses=OrderSerializer,
+        responses={200: OrderSerializer, 204: WITHOUT_READ},
         parameters=[KEY_OF_A_CHANGE],
     )
     def post(self, request: Request, order_id: str) -> Response:

@@ -19,7 +19,7 @@ from rest_framework.response import Response
 
 from crm_sync.api.body import Strict
 from crm_sync.api.errors import Refused
-from crm_sync.api.views import NewestFirst, Pages, View
+from crm_sync.api.views import WITHOUT_READ, NewestFirst, Pages, View
 from crm_sync.platform import references
 from properties.api.changes import Misshapen, patched, replaced
 from properties.api.schema import BODY
@@ -66,27 +66,31 @@ class OneProperty(PropertyView):
     @extend_schema(
         operation_id="properties_put",
         request={"application/json": BODY},
-        responses={200: PropertySerializer, 201: PropertySerializer},
+        responses={200: PropertySerializer, 201: PropertySerializer, 204: WITHOUT_READ},
         parameters=[IF_MATCH],
     )
     def put(self, request: Request, reference: str) -> Response:
         """Create or replace a property; what the body leaves out is cleared."""
         row = self.found()
         if row is None and self._create():
-            return _answer(self.row(), status=201)
+            return self._written(status=201)
         self._edit(row or self.row(), replaced)
-        return _answer(self.row())
+        return self._written()
 
     @extend_schema(
         operation_id="properties_patch",
         request={"application/json": BODY},
-        responses=PropertySerializer,
+        responses={200: PropertySerializer, 204: WITHOUT_READ},
         parameters=[IF_MATCH],
     )
     def patch(self, request: Request, reference: str) -> Response:
         """Change the fields that the body names; null clears one."""
         self._edit(self.row(), patched)
-        return _answer(self.row())
+        return self._written()
+
+    def _written(self, status: int = 200) -> Response:
+        row = self.row()
+        return self.written(READ, lambda: _answer(row, status), {"ETag": _etag(row)})
 
     def _create(self) -> bool:
         """Create it; False if somebody else has created it meanwhile."""

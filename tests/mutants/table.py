@@ -804,6 +804,18 @@ MUTANTS = (
         (SQLITE,),
     ),
     Mutant(
+        "a program that may only write reads by its writes (S12)",
+        "crm_sync/api/views.py",
+        "View.written",
+        "read in self.token.scopes",
+        "True",
+        (
+            "tests/properties/api/test_properties.py"
+            "::test_who_may_only_write_properties_is_answered_with_the_revision_alone",
+        ),
+        (SQLITE,),
+    ),
+    Mutant(
         "calls that change something are not counted",
         "crm_sync/api/views.py",
         "View.check_permissions",

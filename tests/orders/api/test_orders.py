@@ -60,6 +60,23 @@ def test_an_order_is_placed_once_for_a_key_and_followed_to_what_is_delivered(
     assert "API: ERP placed the order" in page
 
 
+def test_who_may_only_write_orders_is_answered_with_no_more_than_an_address(
+    workspace, home, box, drain_all
+):
+    writer, reader = (program(workspace, [f"orders:{may}"], name=may) for may in ("write", "read"))
+    begun = writer.call("POST", PATH, WISH, Idempotency_Key="wish-1")
+    assert (begun.status_code, begun["Location"][:-1]) == (204, "/api/v1/placements/")
+    again = writer.call("POST", PATH, WISH, Idempotency_Key="wish-1")
+    assert (again.status_code, again["Location"]) == (204, begun["Location"])
+    drain_all()
+    placed = reader.get(begun["Location"].removeprefix("/api/v1"))
+    assert placed["state"] == "PLACED"
+    cancelled = writer.call("POST", f"/orders/{placed['order']}/cancel", {"user": "AGENT-1"})
+    assert cancelled.status_code == 204
+    assert reader.get(f"/orders/{placed['order']}")["status"] == "CANCELLED"
+    assert error(writer.call("GET", f"/orders/{placed['order']}"))[0] == 403
+
+
 def test_a_key_that_names_another_wish_is_refused_and_one_is_required(erp, home):
     assert error(erp.call("POST", PATH, WISH)) == (400, "key_missing", ["Idempotency-Key"])
     for bad in ("a b", "x" * 256, "ü"):

@@ -52,6 +52,20 @@ def test_a_property_that_is_put_is_pushed_like_any_other_and_its_answer_follows_
     assert "address" not in said["observed"] or said["observed"]["address"] == {}
 
 
+def test_who_may_only_write_properties_is_answered_with_the_revision_alone(main):
+    create(main, "MH-1", {"title": "Old"}, origin=Origin.ADMIN, now=timezone.now())
+    writer = program(main, ["properties:write"])
+    for method, path, body, revision in (
+        ("PATCH", "/properties/MH-1", {"propertyType": "HOUSE"}, '"2"'),
+        ("PUT", "/properties/MH-1", HOME, '"3"'),
+        ("PUT", "/properties/MH-2", HOME, '"1"'),
+    ):
+        answer = writer.call(method, path, body)
+        assert (answer.status_code, answer["ETag"]) == (204, revision)
+    assert Property.objects.get(object_reference_id="MH-1").desired["title"] == "A home"
+    assert error(writer.call("GET", "/properties/MH-1"))[0] == 403
+
+
 def test_a_patch_sets_what_it_names_and_null_clears(erp, main):
     create(
         main,
