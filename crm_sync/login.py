@@ -98,7 +98,8 @@ def _in(sender: Any, request: HttpRequest, user: User, **_: Any) -> None:
     now, where = timezone.now(), address(request)
     request.session[CONFIRMED] = now.isoformat()
     sessions.begin(request, where, now)
-    second_factor.give_up(user)
+    if second_factor.is_on():
+        second_factor.give_up(user)
     log.info("login: %s from %s", user.get_username(), where)
 
 

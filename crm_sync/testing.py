@@ -38,7 +38,7 @@ def platform_workspace(db: None) -> Workspace:
     """Return the workspace that events go to: the first one, made where there is none."""
     first = Workspace.objects.order_by("pk").first()
     return first or Workspace.objects.create(
-        slug="test", base_url="http://platform.invalid", auth_secret=SECRET
+        slug="test", base_url="https://platform.invalid", auth_secret=SECRET
     )
 
 
