@@ -100,10 +100,18 @@ def compared(source: str) -> list[str]:
     """Return the comparisons of a secret that take longer the more of it is right (S1)."""
     found = []
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq):
-            sides = [node.left, *node.comparators]
-            is_fixed = any(isinstance(side, ast.Constant) for side in sides)
-            if not is_fixed and any(SECRET.search(name) for side in sides for name in names(side)):
+        if not isinstance(node, ast.Compare):
+            continue
+        sides = [node.left, *node.comparators]
+        for op, left, right in zip(node.ops, sides, sides[1:], strict=False):
+            both = [left, right]
+            is_equal = isinstance(op, ast.Eq | ast.NotEq)
+            # Among several; `secret in text` looks for what is to be masked.
+            several = ast.Tuple | ast.List | ast.Set
+            is_among = isinstance(op, ast.In | ast.NotIn) and isinstance(right, several)
+            is_fixed = any(isinstance(side, ast.Constant) for side in both)
+            is_secret = any(SECRET.search(name) for side in both for name in names(side))
+            if (is_equal or is_among) and is_secret and not is_fixed:
                 found.append(ast.unparse(node))
     return found
 
@@ -115,7 +123,14 @@ def test_no_secret_is_compared_in_a_time_that_tells_how_much_of_it_is_right(app)
 
 
 @pytest.mark.parametrize(
-    "planted", ["given == f'Bearer {token}'", "feed.auth_hash != now", "secret == given"]
+    "planted",
+    [
+        "given == f'Bearer {token}'",
+        "feed.auth_hash != now",
+        "secret == given",
+        "given_secret in (row.one, row.other)",
+        "a is b == token",
+    ],
 )
 def test_a_secret_that_is_compared_with_equals_is_found(planted):
     assert len(compared(planted)) == 1
