@@ -7,6 +7,8 @@ import itertools
 import os
 import re
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -38,6 +40,9 @@ HERE = ["127.0.0.1", "localhost"]
 FEED = b"IDX3.01#" + b"x" * 300_000
 LONG_AGO = time.time() - 86_400
 NOTHING = Stamp()
+
+
+ROOT = Path(__file__).parents[3]
 
 
 def got(
@@ -643,6 +648,31 @@ def hanging() -> Path:
             pass
     os.close(descriptor)
     return path
+
+
+WAITS_FOR_EVER = """
+import io, signal, sys
+from tests.properties.sources.test_fetch import got
+def end(*_): sys.exit(7)
+signal.signal(signal.SIGTERM, end)
+def check():
+    print("waits", flush=True)
+    return 60.0
+got(sys.argv[1], folders=[sys.argv[2]], check=check)
+"""
+
+
+def test_a_process_whose_file_system_hangs_ends_by_its_signal(hanging):
+    command = [sys.executable, "-c", WAITS_FOR_EVER, str(hanging), str(hanging.parent)]
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == [b"waits\n"] * 2
+        process.terminate()
+        try:
+            assert process.wait(5) == 7
+        finally:
+            process.kill()
 
 
 def test_a_file_system_that_hangs_is_left_and_other_files_come(tmp_path, hanging):
