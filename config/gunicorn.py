@@ -8,8 +8,11 @@ from config import orphan
 from config.logs import one_line
 from crm_sync import tracing
 
-worker_class = "config.worker.Worker"
+worker_class = "gthread"
 threads = 8
+# Each answer closes its connection. On one that is kept, a callback may arrive while the server
+# closes it, and is lost (decision 21).
+keepalive = 0
 control_socket_disable = True  # it lies in the user's home, where two installations share it
 worker_connections = 900  # most systems give a process 1024 open files
 # The path without its query, which may carry the secret of the webhook (S3).

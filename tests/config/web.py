@@ -11,8 +11,6 @@ from pathlib import Path
 
 from tests.processes import ROOT, Installation
 
-PROCFILES = ("Procfile", "examples/Procfile")
-
 
 def web_line(procfile: str) -> str:
     lines = (ROOT / procfile).read_text().splitlines()
