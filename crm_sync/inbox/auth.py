@@ -1,10 +1,9 @@
-"""Who may call a workspace, cached in each process and checked again by the INSERT (§5.2, S1).
+"""Who may call a workspace, remembered in each process and checked by the INSERT (§5.2, S1).
 
 A callback needs the workspace only to authenticate, and its columns hardly ever change. So each
-process caches them, and the INSERT stores nothing if they have changed since.
+process remembers them, and the INSERT stores nothing if they have changed since (decision 9).
 """
 
-import functools
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,79 +27,26 @@ PLAIN = (
     *("auth_type", "auth_header_name", "auth_parameter_name", "previous_auth_secret_until"),
     *("previous_auth_names", "previous_auth_names_until", "callback_sources"),
 )
-COMPARED = ("id", *SECRETS, *PLAIN)
 REMEMBERED = 100  # workspaces
-
-cache: dict[UUID, "CachedAuth"] = {}
 
 
 @dataclass(frozen=True)
-class CachedAuth:
+class Known:
     """A workspace as it was read.
 
     Attributes:
-        columns: the values, as the database holds them, that must be unchanged at the INSERT.
+        unchanged: a FROM clause that yields one row as long as it is still so, and its values.
     """
 
     workspace: Workspace
-    columns: Mapping[str, Any]
-
-    def lets_in(self, request: HttpRequest, now: datetime) -> bool:
-        """Compare on bytes in constant time, never against an empty secret (§5.2, S1).
-
-        The secret is accepted in each of the three places (decision 5): while another authType is
-        being set, nobody knows which one the platform uses, and a refused event never comes again.
-        """
-        workspace = self.workspace
-        if workspace.auth_type == Workspace.AuthType.NONE and settings.CALLBACK_ALLOW_NONE:
-            return True
-        scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
-        names = workspace.valid_auth_names(now)
-        given = (
-            *(request.headers.get(name, "").encode("latin-1", "replace") for name in names),
-            *(_in_query(request, name).encode("utf-8", "replace") for name in names),
-            # Blanks of HTTP alone: bytes of UTF-8 may look like others in Latin-1.
-            bearer.strip(" \t").encode("latin-1", "replace") if scheme.lower() == "bearer" else b"",
-        )
-        valid = [secret.encode() for secret in workspace.valid_auth_secrets(now)]
-        # Each is compared with each, so that the time says nothing about which one was near.
-        return sum(hmac.compare_digest(one, secret) for one in given for secret in valid) > 0
-
-    @functools.cached_property
-    def unchanged(self) -> tuple[str, list[Any]]:
-        """A FROM clause that yields one row as long as nothing has changed, and its values."""
-        names = tuple(name for name in COMPARED if self.columns[name] is not None)
-        return _unchanged(names), [self.columns[name] for name in names]
-
-    def is_unchanged(self) -> bool:
-        """Tell whether the workspace is still as it was read."""
-        clause, values = self.unchanged
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT 1 {clause}", values)
-            return cursor.fetchone() is not None
+    unchanged: tuple[str, list[Any]]
 
 
-def _in_query(request: HttpRequest, name: str) -> str:
-    # Reading a query that is not there takes as long as all the rest of the comparison.
-    return str(request.GET.get(name, "")) if request.META.get("QUERY_STRING") else ""
+remembered: dict[UUID, Known] = {}
 
 
-@functools.cache
-def _unchanged(names: tuple[str, ...]) -> str:
-    quoted = connection.ops.quote_name
-    conditions = [
-        f"{quoted(name)} = %s" if name in names else f"{quoted(name)} IS NULL" for name in COMPARED
-    ]
-    return f"FROM {fast_sql.table(Workspace)} WHERE {' AND '.join(conditions)}"
-
-
-def remembered(uuid: UUID) -> CachedAuth | None:
-    """Return it from the cache; None if this process has not read it."""
-    return cache.get(uuid)
-
-
-def read(uuid: UUID) -> CachedAuth | None:
-    """Read it from the database; None if no workspace has this callback address.
+def read(uuid: UUID) -> Workspace | None:
+    """Read and remember the workspace with this callback address; None if there is none.
 
     Raises:
         SecretUnreadable: no key decrypts its secrets.
@@ -109,7 +55,7 @@ def read(uuid: UUID) -> CachedAuth | None:
     raw = {f"raw_{name}": Cast(name, TextField()) for name in SECRETS}
     found = Workspace.objects.filter(uuid=uuid).annotate(**raw).defer(*NOT_NEEDED)
     workspace = next(iter(found), None)
-    cache.pop(uuid, None)
+    remembered.pop(uuid, None)
     if workspace is None:
         return None
     columns = {"id": workspace.pk, **{name: getattr(workspace, f"raw_{name}") for name in SECRETS}}
@@ -117,7 +63,43 @@ def read(uuid: UUID) -> CachedAuth | None:
     columns |= {
         one.name: one.get_db_prep_value(getattr(workspace, one.name), connection) for one in fields
     }
-    if len(cache) >= REMEMBERED:
-        cache.clear()
-    cache[uuid] = auth = CachedAuth(workspace, columns)
-    return auth
+    if len(remembered) >= REMEMBERED:
+        remembered.clear()
+    remembered[uuid] = Known(workspace, _unchanged(columns))
+    return workspace
+
+
+def _unchanged(columns: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    quoted = connection.ops.quote_name
+    conditions = [
+        f"{quoted(name)} IS NULL" if value is None else f"{quoted(name)} = %s"
+        for name, value in columns.items()
+    ]
+    values = [value for value in columns.values() if value is not None]
+    return f"FROM {fast_sql.table(Workspace)} WHERE {' AND '.join(conditions)}", values
+
+
+def lets_in(workspace: Workspace, request: HttpRequest, now: datetime) -> bool:
+    """Compare on bytes in constant time, never against an empty secret (§5.2, S1).
+
+    The secret is accepted in each of the three places (decision 5): while another authType is
+    being set, nobody knows which one the platform uses, and a refused event never comes again.
+    """
+    if workspace.auth_type == Workspace.AuthType.NONE and settings.CALLBACK_ALLOW_NONE:
+        return True
+    scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
+    names = workspace.valid_auth_names(now)
+    given = (
+        *(request.headers.get(name, "").encode("latin-1", "replace") for name in names),
+        *(_in_query(request, name).encode("utf-8", "replace") for name in names),
+        # Blanks of HTTP alone: bytes of UTF-8 may look like others in Latin-1.
+        bearer.strip(" \t").encode("latin-1", "replace") if scheme.lower() == "bearer" else b"",
+    )
+    valid = [secret.encode() for secret in workspace.valid_auth_secrets(now)]
+    # Each is compared with each, so that the time says nothing about which one was near.
+    return sum(hmac.compare_digest(one, secret) for one in given for secret in valid) > 0
+
+
+def _in_query(request: HttpRequest, name: str) -> str:
+    # Reading a query that is not there takes as long as all the rest of the comparison.
+    return str(request.GET.get(name, "")) if request.META.get("QUERY_STRING") else ""

@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from crm_sync import registry, tracing
 from crm_sync.inbox import apply
-from crm_sync.inbox.auth import CachedAuth
 from crm_sync.jobs import due, fast_sql
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim
@@ -26,10 +25,6 @@ UNDIGESTED = 100  # of the newest rows without a digest, so many are parsed to c
 STUCK = ReceivedEvent.STUCK
 
 
-class AuthChanged(Exception):
-    """Who may call the workspace has changed since it was read: nothing is stored."""
-
-
 def store(
     workspace_id: int,
     body: bytes,
@@ -38,14 +33,15 @@ def store(
     method: str,
     source: ReceivedEvent.Source,
     now: datetime,
-    auth: CachedAuth | None = None,
+    given: tuple[str, list[Any]] = fast_sql.NOWHERE,
 ) -> bool:
     """Store one received callback and ring for the worker.
 
     Args:
         body: the raw bytes, not parsed.
         headers: with every secret masked already.
-        auth: what has let the caller in; nothing is stored if that has changed since.
+        given: a FROM clause with its values (`auth.Known.unchanged`). It is stored only if that
+            yields a row and it is new; else nothing is done, and False returned.
 
     Returns:
         True when it is new. False when the same bytes wait already, for a worker or for a person;
@@ -53,7 +49,6 @@ def store(
 
     Raises:
         DatabaseError: it could not be stored; the platform must not get a 2xx (I15).
-        AuthChanged: nothing was stored either.
     """
     digest = hashlib.sha256(body).hexdigest()
     tracing.rename(tracing.of_digest(digest))
@@ -68,11 +63,11 @@ def store(
         "due_at": now,
     }
     for _ in range(2):  # the row with the same bytes may have been settled in between
-        if _insert(columns, auth):
+        if _insert(columns, given):
             doorbell.ring(QUEUE, workspace_id)
             return True
-        if auth is not None and not auth.is_unchanged():
-            raise AuthChanged
+        if given is not fast_sql.NOWHERE:
+            return False
         # Decision 11: a copy of what is settled is a row of its own; the worker recognises it.
         known = ReceivedEvent.objects.filter(
             workspace_id=workspace_id, digest=digest, replay_of=None, canonical_digest=""
@@ -82,13 +77,12 @@ def store(
     raise DatabaseError("the received event that was there is gone")
 
 
-def _insert(columns: Mapping[str, Any], auth: CachedAuth | None) -> bool:
+def _insert(columns: Mapping[str, Any], given: tuple[str, list[Any]]) -> bool:
     # If the caller has a transaction, a refused INSERT must not break it.
     mine: AbstractContextManager[Any] = (
         transaction.atomic() if connection.in_atomic_block else nullcontext()
     )
     with mine:
-        given = fast_sql.NOWHERE if auth is None else auth.unchanged
         return fast_sql.insert(ReceivedEvent, columns, source=given)
 
 

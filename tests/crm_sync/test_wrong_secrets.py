@@ -58,10 +58,10 @@ def test_a_new_secret_is_taken_at_once_from_an_address_over_the_limit(hook, sett
     settings.CALLBACK_WRONG_A_MINUTE = 1
     assert [call(hook, "new") for _ in range(3)] == [REFUSED, TOO_MANY, TOO_MANY]
     # Another process has written it; this one still has the old one in its memory.
-    known = auth.remembered(hook.uuid)
+    known = auth.remembered[hook.uuid]
     hook.auth_secret = "new"
     hook.save()
-    auth.cache[hook.uuid] = known
+    auth.remembered[hook.uuid] = known
     assert call(hook, "new") == STORED
 
 
@@ -125,14 +125,14 @@ def test_only_allowed_addresses_are_taken_and_others_are_shown(hook):
     assert call(hook, "wrong", REMOTE_ADDR="203.0.113.5") == REFUSED
     assert ReceivedEvent.objects.count() == 2
     # Another process has opened it: the memory of this one refuses nobody.
-    known = auth.remembered(hook.uuid)
+    known = auth.remembered[hook.uuid]
     Workspace.objects.update(callback_sources="")
-    auth.cache[hook.uuid] = known
+    auth.remembered[hook.uuid] = known
     assert call(hook, body=body(3), REMOTE_ADDR="203.0.113.5") == STORED
     # And has closed it.
-    known = auth.remembered(hook.uuid)
+    known = auth.remembered[hook.uuid]
     Workspace.objects.update(callback_sources="192.0.2.1")
-    auth.cache[hook.uuid] = known
+    auth.remembered[hook.uuid] = known
     assert call(hook, body=body(4), REMOTE_ADDR="203.0.113.5") == ELSEWHERE
 
 

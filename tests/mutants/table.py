@@ -540,7 +540,7 @@ MUTANTS = (
     Mutant(
         "a callback under the name from before is refused (§2.1)",
         "crm_sync/inbox",
-        "CachedAuth.lets_in",
+        "lets_in",
         "workspace.valid_auth_names(now)",
         "workspace.valid_auth_names(now)[:2]",
         ("tests/crm_sync/test_webhook_configuration.py",),
@@ -548,9 +548,9 @@ MUTANTS = (
     Mutant(
         "a callback that was not stored is acknowledged (I15)",
         "crm_sync/inbox",
-        "take",
-        '_error(503, "cannot store it now")',
-        'HttpResponse(STORED, content_type="application/json")',
+        "handle_exception",
+        'Refusal(503, "cannot store it now")',
+        'Refusal(200, "cannot store it now")',
         ("tests/crm_sync/test_inbox_view.py",),
     ),
     Mutant(
@@ -564,9 +564,9 @@ MUTANTS = (
     Mutant(
         "who may call is remembered, and not looked at again (S6)",
         "crm_sync/inbox",
-        "_store",
-        "store.store(A, B, headers=C, method=D, source=E, now=F, auth=G)",
-        "store.store(A, B, headers=C, method=D, source=E, now=F, auth=None)",
+        "_is_stored",
+        "known.unchanged",
+        '("", [])',
         ("tests/crm_sync/test_inbox_auth.py",),
     ),
     Mutant(
