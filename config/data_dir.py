@@ -14,7 +14,7 @@ PRIVATE = 0o077  # the rights that nobody else shall have
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder, or take from it and from all in it the rights of other users.
+    """Make the folder, or take from it the rights of other users, who then reach nothing in it.
 
     From here on the process makes no file that another user may read.
 
@@ -37,13 +37,11 @@ def prepare(folder: Path) -> None:
     if found.st_uid != os.geteuid():
         _check_owner(folder, found.st_uid)
     elif found.st_mode & PRIVATE:
-        count = sum(_tighten(path) for path in [folder, *folder.rglob("*")])
+        folder.chmod(stat.S_IMODE(found.st_mode) & ~PRIVATE)
         log.warning(
-            "DATA_DIR %s was open to other users of this machine (%s): now %s files and folders"
-            " are for %s alone",
+            "DATA_DIR %s was open to other users of this machine (%s): now it is for %s alone",
             folder,
             stat.filemode(found.st_mode),
-            count,
             _name(os.geteuid()),
         )
 
@@ -61,18 +59,6 @@ def _check_owner(folder: Path, owner: int) -> None:
         folder,
         *(_name(owner),) * 3,
     )
-
-
-def _tighten(path: Path) -> bool:
-    """Take the rights of others from one path; return whether there were any."""
-    try:
-        mode = path.lstat().st_mode
-        if stat.S_ISLNK(mode) or not mode & PRIVATE:
-            return False
-        path.chmod(stat.S_IMODE(mode) & ~PRIVATE)
-    except FileNotFoundError:  # a message of the broker that was taken meanwhile
-        return False
-    return True
 
 
 def _name(user: int) -> str:

@@ -25,14 +25,15 @@ async def main(url: str, rate: float) -> None:
     slots = iter(range(count))
 
     async def line() -> None:
-        reader, writer = await asyncio.open_connection(address.hostname, address.port)
         for number in slots:
             moment = began + number / rate
             await asyncio.sleep(moment - time.monotonic())
+            # The web keeps no connection (decision 21).
+            reader, writer = await asyncio.open_connection(address.hostname, address.port)
             writer.write(request(address.netloc, address.path, event(f"{run}-{number}")))
             await answer(reader)
+            writer.close()
             took.append(time.monotonic() - moment)
-        writer.close()
 
     await asyncio.gather(*(line() for _ in range(CONNECTIONS)))
     took.sort()
