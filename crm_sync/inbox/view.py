@@ -92,10 +92,6 @@ class WebhookView(APIView):
         answer._has_been_logged = True  # type: ignore[attr-defined]
         return answer
 
-    @functools.cached_property
-    def _body(self) -> bytes:
-        return _read_body(self.request)
-
     def _is_stored(self, known: auth.Known, now: datetime) -> bool:
         """Store it with one statement by what is remembered of who may call.
 
@@ -119,45 +115,41 @@ class WebhookView(APIView):
         store.store(workspace.pk, **received)
 
     def _received(self, workspace: Workspace, now: datetime) -> dict[str, Any]:
-        _check(workspace, self.request, now)
+        """Return what `store` takes, or raise Refusal: of a stranger, or without a proper body."""
+        request = self.request
+        if not auth.lets_in(workspace, request, now):
+            raise Refusal(WRONG_SECRET, "not authenticated")
+        allowed = workspace.callback_networks
+        if allowed and not callers.is_among(callers.source(request), allowed):
+            raise Refusal(NOT_FROM_HERE, "address not allowed")
         if not self._body.strip():
-            is_get = self.request.method == "GET"
+            is_get = request.method == "GET"
             raise Refusal(405, "a body is needed") if is_get else Refusal(400, "empty body")
         return {
             "body": self._body,
-            "headers": masked_headers(self.request.headers, workspace),
-            "method": str(self.request.method),
+            "headers": masked_headers(request.headers, workspace),
+            "method": str(request.method),
             "source": ReceivedEvent.Source.CALLBACK,
             "now": now,
         }
 
+    @functools.cached_property
+    def _body(self) -> bytes:
+        """The raw bytes, bounded; without a proper length it raises Refusal.
 
-def _check(workspace: Workspace, request: Request, now: datetime) -> None:
-    """Raise Refusal unless the caller has the secret and comes from an allowed address."""
-    if not auth.lets_in(workspace, request, now):
-        raise Refusal(WRONG_SECRET, "not authenticated")
-    allowed = workspace.callback_networks
-    if allowed and not callers.is_among(callers.source(request), allowed):
-        raise Refusal(NOT_FROM_HERE, "address not allowed")
-
-
-def _read_body(request: Request) -> bytes:
-    """Read the raw bytes, bounded, or raise Refusal.
-
-    A chunked body is whole when it gets here: `config.wsgi` gave it its length. Where the server
-    does not decode chunks (Django's development server) the body would read as empty.
-    """
-    limit = settings.CALLBACK_BODY_LIMIT
-    try:
-        length = int(request.META.get("CONTENT_LENGTH") or 0)
-    except ValueError:
-        raise Refusal(400, "bad content length") from None
-    if length > limit:
-        raise Refusal(413, "body too large")
-    body = request.read(length) if length > 0 else b""
-    if len(body) < length:
-        raise Refusal(400, "body cut off")
-    return body
+        A chunked body is whole when it gets here: `config.wsgi` gave it its length. Where the
+        server does not decode chunks (Django's development server) it reads as empty.
+        """
+        try:
+            length = int(self.request.META.get("CONTENT_LENGTH") or 0)
+        except ValueError:
+            raise Refusal(400, "bad content length") from None
+        if length > settings.CALLBACK_BODY_LIMIT:
+            raise Refusal(413, "body too large")
+        body = self.request.read(length) if length > 0 else b""
+        if len(body) < length:
+            raise Refusal(400, "body cut off")
+        return body
 
 
 def _ask_for_missed() -> None:
