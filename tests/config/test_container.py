@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import requests
 
+from tests.config.conftest import documented_block
 from tests.config.test_deploy import COMPOSE, KINDS, services
-from tests.config.test_nginx import documented_block
 from tests.processes import ROOT, free_port, wait_until
 
 pytestmark = [pytest.mark.once]

@@ -578,6 +578,17 @@ MUTANTS = (
         ("tests/crm_sync/test_inbox_view_ring.py",),
     ),
     Mutant(
+        "a callback comes on a connection that the web may close (I17)",
+        "config/gunicorn.py",
+        TEXT,
+        "keepalive = 0",
+        "keepalive = 2",
+        (
+            "tests/config/test_slow_callers.py::test_no_callback_arrives_on_a_connection_that_was_kept",
+        ),
+        (SQLITE,),
+    ),
+    Mutant(
         "a frozen broker keeps the ring waiting (I25)",
         "config/settings.py",
         TEXT,
