@@ -116,15 +116,12 @@ def database_url(new_database: NewDatabase, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test its own transports; the doorbell stays silent unless a test connects it."""
     from crm_sync.jobs.doorbell import doorbell
 
     monkeypatch.setattr(transport, "MOUNTS", {})
     doorbell.connect(None)
-    transport._local.adapter = None
-    yield
-    transport._local.adapter = None
 
 
 @pytest.fixture(autouse=True)

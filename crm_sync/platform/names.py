@@ -16,18 +16,17 @@ def look_up(host: str, port: int | None, *, within: float) -> Found:
         within: seconds that it may take. The thread that asks then goes on, and nobody hears it.
 
     Raises:
-        OSError, UnicodeError: the name is not known, or cannot be one.
-        TimeoutError: the resolver does not answer in time.
+        OSError: the name is not known, or cannot be one; TimeoutError where nobody says in time.
     """
     with suppress(ValueError):
         ip_address(host)
         return _ask(host, port)  # no name: nobody is asked
-    answers: SimpleQueue[Found | OSError | UnicodeError] = SimpleQueue()
+    answers: SimpleQueue[Found | OSError] = SimpleQueue()
 
     def ask() -> None:
         try:
             answers.put(_ask(host, port))
-        except (OSError, UnicodeError) as error:
+        except OSError as error:
             answers.put(error)
 
     threading.Thread(target=ask, name=f"the name {host}", daemon=True).start()
@@ -41,5 +40,8 @@ def look_up(host: str, port: int | None, *, within: float) -> Found:
 
 
 def _ask(host: str, port: int | None) -> Found:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        raise socket.gaierror(f"{host} cannot be a name") from error
     return list(dict.fromkeys(str(one[4][0]) for one in found))

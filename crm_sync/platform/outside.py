@@ -4,28 +4,20 @@ Each address, also that of a redirect, is resolved once; what it resolves to is 
 that is connected to. So a name that answers differently the second time leads nowhere (S13).
 """
 
-import socket
+import math
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 import requests
-import urllib3
 
-from crm_sync.platform import addresses, broken, names
+from crm_sync.platform import addresses, broken, names, sockets, transport
 from crm_sync.platform.errors import RejectedError, TransientError
-from crm_sync.platform.transport import (
-    CONNECT_TIMEOUT,
-    HEADERS,
-    Call,
-    HTTPPool,
-    HTTPSPool,
-    time_left,
-    watched,
-)
+from crm_sync.platform.transport import FAILURES, HEADERS, Adapter, Call
 
 REDIRECTS = 3
 CHUNK = 64 * 1024  # bytes
@@ -40,7 +32,7 @@ class Answer:
 
     status: int
     headers: Mapping[str, str]
-    _response: urllib3.BaseHTTPResponse
+    _response: requests.Response
     _call: Call
 
     def chunks(self) -> Iterator[bytes]:
@@ -51,9 +43,7 @@ class Answer:
         """
         while True:
             with _told(self._call):
-                piece = self._response.read1(CHUNK)
-            if self._call.expired:  # a body without a length ends like a whole one
-                raise TransientError(LATE, unclear=False)
+                piece = self._response.raw.read1(CHUNK)
             if not piece:
                 return
             yield piece
@@ -86,11 +76,18 @@ def get(url: str, options: RequestOptions, *, deadline: float) -> Iterator[Answe
         RejectedError: the address, or one that it leads to, is none that we may ask.
         TransientError: no answer, or none in time.
     """
-    with watched(deadline) as call:
-        with _told(call):
-            response = _follow(url, options)
-        with closing(response):
-            yield Answer(response.status, response.headers, response, call)
+    call = _call(options, deadline)
+    first = _origin(_checked(url, options))
+    for _ in range(REDIRECTS + 1):
+        parts = _checked(url, options)
+        private = options.private if _origin(parts) == first else {}
+        with _asked("GET", parts, {**options.headers, **private}, options, call) as answer:
+            location = answer.headers.get("Location")
+            if answer.status not in _REDIRECT or not location:
+                yield answer
+                return
+        url = _led_to(url, location)
+    raise RejectedError(f"the address leads on more than {REDIRECTS} times", status=0)
 
 
 @contextmanager
@@ -103,13 +100,9 @@ def post(url: str, body: bytes, options: RequestOptions, *, deadline: float) -> 
         RejectedError: the address is none that we may call.
         TransientError: no answer, or none in time; it may have arrived all the same.
     """
-    with watched(deadline) as call:
-        with _told(call):
-            response = _ask(
-                _checked(url, options), {**options.headers, **options.private}, options, body
-            )
-        with closing(response):
-            yield Answer(response.status, response.headers, response, call)
+    parts, headers = _checked(url, options), {**options.headers, **options.private}
+    with _asked("POST", parts, headers, options, _call(options, deadline), body) as answer:
+        yield answer
 
 
 def check(url: str, options: RequestOptions) -> None:
@@ -127,11 +120,30 @@ def target(url: str, options: RequestOptions) -> str:
     Raises:
         RejectedError: as `check` does.
     """
-    return _target(_checked(url, options))
+    return requests.Request("GET", _checked(url, options).geturl()).prepare().path_url
 
 
-def _target(parts: SplitResult) -> str:
-    return parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+def _call(options: RequestOptions, deadline: float) -> Call:
+    return Call(time.monotonic() + deadline, partial(resolve, inside=options.inside))
+
+
+@contextmanager
+def _asked(
+    method: str,
+    parts: SplitResult,
+    headers: Mapping[str, str],
+    options: RequestOptions,
+    call: Call,
+    body: bytes | None = None,
+) -> Iterator[Answer]:
+    """Send one request by a connection of its own, and yield the answer."""
+    mine = {"User-Agent": HEADERS["User-Agent"], "Accept-Encoding": "identity", **headers}
+    with closing(Adapter()) as adapter:
+        with _told(call):
+            request = requests.Request(method, parts.geturl(), headers=mine, data=body).prepare()
+            response = transport.ask(request, call, adapter, silence=options.silence)
+        with response:
+            yield Answer(response.status_code, response.headers, response, call)
 
 
 @contextmanager
@@ -139,24 +151,9 @@ def _told(call: Call) -> Iterator[None]:
     """Say what failed on the way in the words of our own errors."""
     try:
         yield
-    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-        text = LATE if call.expired else f"the connection failed: {broken.why(error)}"
+    except FAILURES as error:
+        text = LATE if call.is_late else f"the connection failed: {broken.why(error)}"
         raise TransientError(text, unclear=False) from error
-
-
-def _follow(url: str, options: RequestOptions) -> urllib3.BaseHTTPResponse:
-    """Return the first answer that is no redirect."""
-    first = _origin(_checked(url, options))
-    for _ in range(REDIRECTS + 1):
-        parts = _checked(url, options)
-        private = options.private if _origin(parts) == first else {}
-        response = _ask(parts, {**options.headers, **private}, options)
-        location = response.headers.get("Location")
-        if response.status not in _REDIRECT or not location:
-            return response
-        response.close()
-        url = _led_to(url, location)
-    raise RejectedError(f"the address leads on more than {REDIRECTS} times", status=0)
 
 
 def _led_to(url: str, location: str) -> str:
@@ -170,12 +167,13 @@ def _led_to(url: str, location: str) -> str:
 
 
 def _checked(url: str, options: RequestOptions) -> SplitResult:
-    """Return the parts of an address that may be asked, its host in ASCII."""
+    """Return the parts of an address that may be asked, its host in ASCII, without a user."""
     try:
         parts = urlsplit(str(requests.Request("GET", url).prepare().url))
         port = parts.port  # noqa: F841 - raises where it is none
     except (requests.RequestException, ValueError) as error:
         raise RejectedError(NO_ADDRESS, status=0) from error
+    parts = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     may_be_plain = options.may_be_plain or _is_named(
         parts.hostname or "", _port(parts), options.inside
     )
@@ -196,23 +194,6 @@ def _port(parts: SplitResult) -> int:
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _ask(
-    parts: SplitResult,
-    headers: Mapping[str, str],
-    options: RequestOptions,
-    body: bytes | None = None,
-) -> urllib3.BaseHTTPResponse:
-    """Ask the first address of the host that can be reached; with a body, by POST."""
-    found = resolve(parts.hostname or "", _port(parts), options.inside, within=time_left())
-    for number, address in enumerate(found, 1):
-        try:
-            return _send(address, parts, headers, options.silence, body)
-        except (urllib3.exceptions.ConnectTimeoutError, urllib3.exceptions.NewConnectionError):
-            if number == len(found):
-                raise
-    raise TransientError(f"{parts.hostname} has no address", unclear=False)
-
-
 def resolve(host: str, port: int, inside: Collection[str], *, within: float) -> list[str]:
     """Return the IP addresses of a host, none of which lies in our network unless `inside` says so.
 
@@ -228,73 +209,32 @@ def resolve(host: str, port: int, inside: Collection[str], *, within: float) -> 
         ips = names.look_up(host, port, within=within)
     except TimeoutError as error:
         raise TransientError(str(error), unclear=False) from error
-    except (OSError, UnicodeError) as error:
+    except OSError as error:
         raise TransientError(f"the name {host} is not known", unclear=False) from error
     if not _is_named(host, port, inside) and not all(_may_be_asked(ip, inside) for ip in ips):
         raise RejectedError(f"the address leads into our own network: {host}", status=0)
     return ips
 
 
-def connect(host: str, port: int, inside: Collection[str], *, timeout: float) -> socket.socket:
+def connect(
+    host: str, port: int, inside: Collection[str], *, timeout: float, end: float = math.inf
+) -> sockets.TimedSocket:
     """Connect to the first address of a host that can be reached, as `resolve` allows it.
 
     Args:
         timeout: seconds that connecting, to all of them, and later each read may take.
+        end: when all must have ended, on the monotonic clock.
 
     Raises:
         RejectedError, TransientError: as `resolve` does.
         OSError: nobody answers at any of its addresses.
     """
-    problem: OSError = ConnectionError(f"{host} has no address")
-    end = time.monotonic() + timeout
-    ips = resolve(host, port, inside, within=timeout)
-    for ip in ips:
-        left = end - time.monotonic()
-        if left <= 0:
-            break
-        try:
-            connection = socket.create_connection((ip, port), left)
-        except OSError as error:
-            problem = error
-        else:
-            connection.settimeout(timeout)
-            return connection
-    raise problem
+    look_up, connected = partial(resolve, inside=inside), min(end, time.monotonic() + timeout)
+    connection = sockets.connect(host, port, look_up, end=connected, silence=timeout)
+    connection.end = end
+    return connection
 
 
 def _may_be_asked(ip: str, inside: Collection[str]) -> bool:
     networks = (ip_network(one, strict=False) for one in inside if "/" in one)
     return addresses.is_public(ip) or any(ip_address(ip) in one for one in networks)
-
-
-def _send(
-    ip: str,
-    parts: SplitResult,
-    headers: Mapping[str, str],
-    silence: float | None,
-    body: bytes | None,
-) -> urllib3.BaseHTTPResponse:
-    # Without a silence the watchdog ends it.
-    timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=silence)
-    pool: urllib3.HTTPConnectionPool
-    if parts.scheme == "https":
-        pool = HTTPSPool(
-            ip,
-            _port(parts),
-            timeout=timeout,
-            server_hostname=parts.hostname,
-            assert_hostname=parts.hostname,
-        )
-    else:
-        pool = HTTPPool(ip, _port(parts), timeout=timeout)
-    mine = {"User-Agent": HEADERS["User-Agent"], "Accept-Encoding": "identity", **headers}
-    return pool.urlopen(
-        "GET" if body is None else "POST",
-        _target(parts),
-        body=body,
-        headers={**mine, "Host": parts.netloc.rpartition("@")[2]},
-        redirect=False,
-        retries=False,
-        preload_content=False,
-        decode_content=False,
-    )

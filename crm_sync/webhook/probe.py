@@ -10,8 +10,6 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from urllib3.exceptions import SSLError
-
 from crm_sync.inbox.masking import masked_text
 from crm_sync.inbox.test_mark import TEST_HEADER, sign
 from crm_sync.models import Workspace
@@ -65,11 +63,8 @@ def _call(workspace: Workspace, secret: str) -> tuple[int, str] | Step:
 
 
 def _unreachable(error: TransientError) -> str:
-    cause = error.__cause__
-    if isinstance(cause, SSLError):
-        why = transport.certificate_fault(cause) or type(cause).__name__
-        return f"The certificate is not accepted: {why}"
-    return f"{error}"
+    fault = transport.certificate_fault(error.__cause__)
+    return f"The certificate is not accepted: {fault}" if fault else f"{error}"
 
 
 def _seen(raw: RawAnswer, workspace: Workspace) -> tuple[int, str] | Step:

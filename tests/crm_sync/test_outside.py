@@ -242,12 +242,12 @@ def certificate(folder: Path, name: str) -> Path:
     return path
 
 
-def secure(talk: Talk, pem: Path) -> Server:
-    """Return a server that speaks TLS with that certificate."""
+def secure(talk: Talk, pem: Path, base: type[Server] = Server) -> Server:
+    """Return a server that speaks TLS with that certificate, and otherwise does as `base` does."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
 
-    class Secure(Server):
+    class Secure(base):
         def _serve(self, connection: socket.socket) -> None:
             with contextlib.suppress(OSError):
                 super()._serve(context.wrap_socket(connection, server_side=True))

@@ -21,18 +21,27 @@ from crm_sync.platform import outside, transport
 from crm_sync.platform.client import Client
 from crm_sync.platform.credentials import ClientCredentials, FixedToken
 from crm_sync.platform.errors import AuthError, TransientError
-from tests.crm_sync.sockets import OK, Server, answering, free_port, full_port, saying, serving
+from tests.crm_sync.sockets import (
+    OK,
+    Server,
+    Talk,
+    answering,
+    free_port,
+    full_port,
+    saying,
+    serving,
+)
 from tests.crm_sync.test_outside import answer, certificate, secure
 
 DEADLINE = 0.5
 GRACE = 0.5  # a bound on behaviour: the longest that a call may outlive its deadline
 
 
-def fail(server_url: str, *, deadline: float = DEADLINE) -> TransientError:
+def fail(server_url: str, *, deadline: float = DEADLINE, json: object = None) -> TransientError:
     """Return what the call raises, after a check that it ended in time."""
     started = time.monotonic()
     with pytest.raises(TransientError) as caught:
-        transport.send("GET", f"{server_url}/v1/users", deadline=deadline)
+        transport.send("GET", f"{server_url}/v1/users", deadline=deadline, json=json)
     assert time.monotonic() - started < deadline + GRACE
     return caught.value
 
@@ -64,6 +73,32 @@ def test_an_answer_that_does_not_end_is_cut_at_the_deadline(talk):
         error = fail(server.url)
     assert (error.unclear, error.pauses) == (True, False)
     assert str(error) == f"GET {server.url}/v1/users: no whole answer within 0.5 s"
+
+
+def taking(pause: float) -> Talk:
+    """Take a part of what is sent, and after a pause the next one; nothing at all without one."""
+
+    def talk(connection: socket.socket) -> None:
+        while pause and connection.recv(256 * 1024):
+            time.sleep(pause)
+        time.sleep(4 * DEADLINE)
+
+    return talk
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.1])
+@pytest.mark.parametrize("is_encrypted", [False, True])
+def test_a_server_that_takes_no_whole_request_is_left_at_the_deadline(
+    tmp_path, settings, is_encrypted, pause
+):
+    settings.CA_BUNDLE = str(pem := certificate(tmp_path, "localhost"))
+    server = secure(taking(pause), pem, Raw) if is_encrypted else Raw(taking(pause))
+    scheme = "https" if is_encrypted else "http"
+    try:
+        error = fail(f"{scheme}://localhost:{server.port}", json={"a": "b" * 20_000_000})
+    finally:
+        server.close()
+    assert (error.unclear, "no whole answer within 0.5 s" in str(error)) == (True, True)
 
 
 def test_the_next_call_of_the_thread_has_a_deadline_of_its_own():

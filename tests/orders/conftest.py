@@ -193,7 +193,6 @@ def wire(box: Sandbox) -> Wire:
     """Return the wire to the sandbox, for faults."""
     between = Wire(box)
     transport.MOUNTS[PLATFORM] = WsgiAdapter(between)
-    transport._local.adapter = None
     return between
 
 

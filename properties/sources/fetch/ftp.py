@@ -14,7 +14,9 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
 
-from crm_sync.platform import broken, outside, transport
+from crm_sync.platform import broken, outside
+from crm_sync.platform.sockets import timed, tls
+from crm_sync.platform.transport import ca_bundle
 from properties.sources.address import IMPLICIT_TLS
 from properties.sources.fetch.remote import Names, in_time, path_of, shown
 from properties.sources.fetch.wanted import (
@@ -39,7 +41,7 @@ _NO_LOGIN = ("430", "530", "332", "532")
 
 def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
-    with in_time(sink) as call, _told(place), closing(_connection(place, call)) as server:
+    with in_time(sink) as end, _told(place), closing(_connection(place, end)) as server:
         try:
             server.login(_sent(place.user or "anonymous"), _sent(place.secret))
         except ftplib.error_perm as error:
@@ -67,9 +69,8 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
 
 
 class _Plain(ftplib.FTP):
-    """FTP whose call watches the connection that is being read, and whose answers have an end."""
+    """FTP whose data connections end with the first, and whose answers have an end."""
 
-    call: transport.Call
     lines = 0  # of the answer that is being read
 
     def putline(self, line: str) -> None:
@@ -82,39 +83,35 @@ class _Plain(ftplib.FTP):
         self.lines += 1
         if self.lines > ANSWER:
             raise failed(f"an answer of {self.host} has more than {ANSWER:,} lines")
-        if self.sock is not None:
-            self.call.begin(self.sock)
         return super().getline()
 
     def ntransfercmd(self, cmd: str, rest: Any = None) -> Any:
         """Open a data connection."""
-        connection, size = self._opened(cmd, rest)
-        self.call.begin(connection)
-        return connection, size
-
-    def _opened(self, cmd: str, rest: Any) -> Any:
-        return super().ntransfercmd(cmd, rest)
+        control: Any = self.sock
+        self.timeout = control.limit()
+        connection, size = ftplib.FTP.ntransfercmd(self, cmd, rest)  # noqa: S321 - not that of FTP_TLS
+        return timed(connection, end=control.end, silence=SILENCE), size
 
 
 class _Secure(_Plain, ftplib.FTP_TLS):
     """FTPS whose data connections go on in the session of the first, as many servers demand."""
 
-    def _opened(self, cmd: str, rest: Any) -> Any:
-        connection, size = super(ftplib.FTP_TLS, self).ntransfercmd(cmd, rest)
+    def ntransfercmd(self, cmd: str, rest: Any = None) -> Any:
+        """Open a data connection, and encrypt it."""
+        connection, size = super().ntransfercmd(cmd, rest)
         session = self.sock.session if isinstance(self.sock, ssl.SSLSocket) else None
-        # All of a handshake has the time of one silence.
         secured = self.context.wrap_socket(connection, server_hostname=self.host, session=session)
         return secured, size
 
 
-def _connection(place: Place, call: transport.Call) -> ftplib.FTP:
+def _connection(place: Place, end: float) -> ftplib.FTP:
     """Connect to an address that was checked, and to no other (S13)."""
     one = place.address
-    context = ssl.create_default_context(cafile=transport.ca_bundle())
+    context = tls()
+    context.load_verify_locations(ca_bundle())
     is_secure = one.scheme == "ftps"
     server = _Secure(context=context, encoding=BYTES) if is_secure else _Plain(encoding=BYTES)
-    server.call = call
-    connection = outside.connect(one.host, one.port, place.inside, timeout=SILENCE)
+    connection: Any = outside.connect(one.host, one.port, place.inside, timeout=SILENCE, end=end)
     if is_secure and one.port == IMPLICIT_TLS:
         connection = context.wrap_socket(connection, server_hostname=one.host)
     server.host, server.port, server.timeout = one.host, one.port, SILENCE

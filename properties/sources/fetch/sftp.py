@@ -15,7 +15,6 @@ import paramiko
 from paramiko.ssh_exception import IncompatiblePeer
 
 from crm_sync.platform import broken, outside
-from crm_sync.platform.transport import Call
 from properties.sources.fetch.remote import Names, in_time, path_of
 from properties.sources.fetch.wanted import (
     SILENCE,
@@ -36,7 +35,7 @@ _KEYS = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
 
 def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
-    with in_time(sink) as call, _told(place), closing(_transport(place, call)) as transport:
+    with in_time(sink) as end, _told(place), closing(_transport(place, end)) as transport:
         host_key = _checked_key(transport, place)
         _log_in(transport, place)
         client = _client(transport)
@@ -63,11 +62,10 @@ def fingerprint(host_key: str) -> str:
     return f"{kind} SHA256:{base64.b64encode(digest).decode('ascii').rstrip('=')}"
 
 
-def _transport(place: Place, call: Call) -> paramiko.Transport:
+def _transport(place: Place, end: float) -> paramiko.Transport:
     """Connect to an address that was checked, and to no other (S13)."""
     one = place.address
-    connection = outside.connect(one.host, one.port, place.inside, timeout=SILENCE)
-    call.begin(connection)
+    connection = outside.connect(one.host, one.port, place.inside, timeout=SILENCE, end=end)
     transport = paramiko.Transport(connection)
     transport.banner_timeout = transport.auth_timeout = transport.channel_timeout = SILENCE
     if place.host_key:  # a server has several keys: ask for the one that is known
