@@ -196,11 +196,11 @@ class Adapter(BaseAdapter):
 
 
 def _pool(scheme: str, netloc: str, cas: str) -> HTTPConnectionPool:
-    parts = parse_url(f"//{netloc}")
+    parts = parse_url(f"//{netloc}")  # of an IPv6 address without a port, http.client makes another
     if scheme == "https":
-        return _HTTPSPool(str(parts.host), parts.port, ca_certs=cas)
+        return _HTTPSPool(str(parts.host), parts.port or 443, ca_certs=cas)
     if scheme == "http":
-        return _HTTPPool(str(parts.host), parts.port)
+        return _HTTPPool(str(parts.host), parts.port or 80)
     raise InvalidSchema(f"{scheme} is not an address of the web")
 
 

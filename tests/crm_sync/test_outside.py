@@ -1,6 +1,7 @@
 """A file is asked for outside of our own network alone, however its address is written (S13)."""
 
 import contextlib
+import re
 import socket
 import ssl
 import time
@@ -72,6 +73,12 @@ def test_no_way_to_write_the_loopback_leads_to_it(host):
         with pytest.raises(RejectedError, match=INSIDE):
             body_of(f"https://{host}:{server.port}/", inside=[])
         assert server.requests == []
+
+
+@pytest.mark.parametrize("host", ["[::1]", "127.0.0.1", "localhost"])
+def test_an_address_without_a_port_is_checked_as_it_is_written(host):
+    with pytest.raises(RejectedError, match=f"{INSIDE}: {re.escape(host.strip('[]'))}$"):
+        body_of(f"https://{host}/", inside=[])
 
 
 def test_one_private_address_among_several_is_enough_to_refuse(monkeypatch):
