@@ -506,6 +506,22 @@ MUTANTS = (
         ("tests/crm_sync/test_outside.py",),
     ),
     Mutant(
+        "each read and write has the whole deadline anew (I13)",
+        "crm_sync/platform/sockets.py",
+        "Timed.limit",
+        "self.end - time.monotonic()",
+        "1.0",
+        ("tests/crm_sync/test_transport.py",),
+    ),
+    Mutant(
+        "the thread of an SFTP library reads on after the deadline (I13)",
+        "crm_sync/platform/sockets.py",
+        "Timed.recv",
+        "self.limit()",
+        "None",
+        (FETCH,),
+    ),
+    Mutant(
         "a file of another size than announced is stored (I27)",
         "orders/materials",
         "_fetch",
