@@ -8,7 +8,7 @@ from django.db.models import Case, Q, Value, When
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, due_index, no_half_lease
+from crm_sync.jobs.due import DueModel, due_index, leased, no_half_lease
 from properties.models.documents import are_objects
 
 
@@ -52,30 +52,41 @@ class WaitReason(models.TextChoices):
 OUT_OF_STEP = ~Q(problem={}) | Q(due_at__isnull=False) | Q(platform_id__isnull=True)
 
 
+# A row that only waits for its verifying read (I3) has nothing to send. No part of it is ever NULL,
+# so that its negation says the same in SQL and in Python.
+TO_SEND = Q(due_at__isnull=False) & ~Q(verify_at__isnull=False, due_at=models.F("verify_at"))
+
+
+def _states(now: datetime) -> tuple[tuple[Q, SyncState], ...]:
+    """Return the states in their order with their conditions; in sync is where none holds.
+
+    Problems come first, since they are what a person must act on. `PropertyQuerySet.with_state` and
+    `Property.state_at` are both made from this.
+    """
+    is_due, is_new = Q(due_at__isnull=False), Q(platform_id__isnull=True)
+    return (
+        (Q(problem__has_key=ProblemKind.GONE.value), SyncState.GONE),
+        (Q(problem__has_key=ProblemKind.DUPLICATE.value), SyncState.DUPLICATE),
+        (Q(problem__has_key=ProblemKind.CONFLICT.value), SyncState.CONFLICT),
+        (Q(problem__has_key=ProblemKind.REFUSED.value), SyncState.REFUSED),
+        (is_due & leased(now), SyncState.PUSHING),
+        (is_due & is_new, SyncState.NEVER_PUSHED),
+        (TO_SEND, SyncState.PENDING),
+        (Q(problem__has_key=ProblemKind.DIFFERS.value), SyncState.DIFFERS),
+        (Q(problem__has_key=ProblemKind.CANNOT_CLEAR.value), SyncState.CANNOT_CLEAR),
+        (is_new, SyncState.NEVER_PUSHED),
+    )
+
+
 class PropertyQuerySet(models.QuerySet["Property"]):
     """Questions that the screens and the tasks ask."""
 
     def with_state(self, now: datetime) -> Self:
-        """Annotate `sync_state`: problems first, since they are what a person must act on."""
-        has = {kind: Q(problem__has_key=kind.value) for kind in ProblemKind}
-        due = Q(due_at__isnull=False)
+        """Annotate `sync_state`."""
+        cases = [When(condition, then=Value(state)) for condition, state in _states(now)]
+        default = Value(SyncState.IN_SYNC)
         return self.annotate(
-            sync_state=Case(
-                When(has[ProblemKind.GONE], then=Value(SyncState.GONE)),
-                When(has[ProblemKind.DUPLICATE], then=Value(SyncState.DUPLICATE)),
-                When(has[ProblemKind.CONFLICT], then=Value(SyncState.CONFLICT)),
-                When(has[ProblemKind.REFUSED], then=Value(SyncState.REFUSED)),
-                When(due & Q(lease_until__gt=now), then=Value(SyncState.PUSHING)),
-                # A row that only waits for its verifying read has nothing to send.
-                When(due & Q(platform_id=None), then=Value(SyncState.NEVER_PUSHED)),
-                When(due & ~Q(due_at=models.F("verify_at")), then=Value(SyncState.PENDING)),
-                When(due & Q(verify_at=None), then=Value(SyncState.PENDING)),
-                When(has[ProblemKind.DIFFERS], then=Value(SyncState.DIFFERS)),
-                When(has[ProblemKind.CANNOT_CLEAR], then=Value(SyncState.CANNOT_CLEAR)),
-                When(Q(platform_id=None), then=Value(SyncState.NEVER_PUSHED)),
-                default=Value(SyncState.IN_SYNC),
-                output_field=models.CharField(),
-            )
+            sync_state=Case(*cases, default=default, output_field=models.CharField())
         )
 
 
@@ -187,6 +198,11 @@ class Property(DueModel):
     def __str__(self) -> str:
         return self.object_reference_id or f"platform id {self.platform_id}"
 
+    def state_at(self, now: datetime) -> SyncState:
+        """Return the state by the columns of this instance, saved or not."""
+        found = (state for condition, state in _states(now) if _holds(condition, self))
+        return next(found, SyncState.IN_SYNC)
+
     def waits_because(self, now: datetime) -> str:
         """Say in words why the row is left alone for now; "" when it is not due later."""
         is_later = self.due_at is not None and self.due_at > now and not self.lease_token
@@ -200,6 +216,33 @@ class Property(DueModel):
     def problems_at(self, path: str) -> list[str]:
         """Return the messages that stand at one leaf ("" for the property as a whole)."""
         return [fields[path] for fields in self.problem.values() if path in fields]
+
+
+def _holds(condition: Q, row: Property) -> bool:
+    """Evaluate a condition of the table of states for one instance."""
+    children: list[Any] = list(condition.children)
+    parts = [
+        _holds(part, row) if isinstance(part, Q) else _compares(row, *part) for part in children
+    ]
+    found = any(parts) if condition.connector == Q.OR else all(parts)
+    return found is not condition.negated
+
+
+def _compares(row: Property, lookup: str, wanted: Any) -> bool:
+    name, _, comparison = lookup.partition("__")
+    value = getattr(row, name)
+    if isinstance(wanted, models.F):
+        wanted = getattr(row, wanted.name)  # type: ignore[attr-defined] # the stubs have none
+    match comparison:
+        case "":
+            return bool(value == wanted)
+        case "isnull":
+            return (value is None) is wanted
+        case "gt":
+            return value is not None and bool(value > wanted)
+        case "has_key":
+            return wanted in value
+    raise ValueError(f"the table of states has a lookup that is not known here: {lookup}")
 
 
 def without_problems(problem: dict[str, Any], paths: set[str]) -> dict[str, Any]:

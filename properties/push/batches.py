@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from crm_sync.jobs import due
 from crm_sync.models import Workspace
@@ -15,7 +15,7 @@ from properties.difference import planned
 from properties.editing import due_now
 from properties.merge import Leaves
 from properties.models import Batch, Property
-from properties.models.property import ProblemKind
+from properties.models.property import TO_SEND, ProblemKind
 
 FIRST = 20  # properties that a plan shows field by field
 COUNTED = 5_000  # properties that a plan goes through: about half a millisecond each
@@ -25,9 +25,6 @@ KEPT = timedelta(days=30)  # who pushed what, when
 COLUMNS = ("object_reference_id", "platform_id", "desired", "observed", "inflight", "problem")
 
 GONE = Q(problem__has_key=ProblemKind.GONE.value)
-# A row that only waits for its verifying read is done: see `PropertyQuerySet.with_state`.
-OPEN = Q(due_at__isnull=False) & (Q(verify_at=None) | ~Q(due_at=F("verify_at")))
-CLOSED = Q(due_at=None) | Q(due_at=F("verify_at"))
 
 
 @dataclass(frozen=True)
@@ -164,10 +161,10 @@ def progress(batch: Batch, *, now: datetime) -> Progress:
     """Count where the rows stand, in one query."""
     counts = batch.properties.aggregate(
         total=Count("pk"),
-        waiting=Count("pk", filter=OPEN & due.unleased(now)),
-        delayed=Count("pk", filter=OPEN & due.unleased(now) & Q(attempts__gt=0)),
-        under_way=Count("pk", filter=OPEN & due.leased(now)),
-        person=Count("pk", filter=CLOSED & ~Q(problem={})),
+        waiting=Count("pk", filter=TO_SEND & due.unleased(now)),
+        delayed=Count("pk", filter=TO_SEND & due.unleased(now) & Q(attempts__gt=0)),
+        under_way=Count("pk", filter=TO_SEND & due.leased(now)),
+        person=Count("pk", filter=~TO_SEND & ~Q(problem={})),
     )
     done = counts["total"] - counts["waiting"] - counts["under_way"] - counts["person"]
     return Progress(done=done, **counts)
@@ -175,7 +172,7 @@ def progress(batch: Batch, *, now: datetime) -> Progress:
 
 def need_a_person(batch: Batch) -> QuerySet[Property]:
     """Return the rows of a batch that were handled, and that a person has to look at."""
-    return batch.properties.filter(CLOSED).exclude(problem={})
+    return batch.properties.filter(~TO_SEND).exclude(problem={})
 
 
 def _steps(batch: Batch) -> Iterable[Step]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import transaction
 
-from crm_sync.jobs.due import Claim, LeaseLost
+from crm_sync.jobs.due import RELEASED, Claim, LeaseLost
 from crm_sync.jobs.durability import durable
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import RejectedError
@@ -96,7 +96,7 @@ class Holder:
 
     def _finish(self, columns: Columns, revision: int) -> bool:
         """End the push of the revision that was read, and tell of it in the same transaction."""
-        now, row = self.clock(), with_columns(self.row, columns)
+        now, row = self.clock(), with_columns(self.row, columns | RELEASED)
         message = outgoing.message(row, self.wanted, now=now)
         with ExitStack() as around:
             if message:

@@ -20,27 +20,13 @@ KINDS = (
     MessageKind(CONFLICT, "Both sides changed a field of a property, and a person decides"),
 )
 PROBLEMS = 50  # that a message names
-# As in `PropertyQuerySet.with_state`: these count even while something else is to be sent.
-_AT_ONCE = (ProblemKind.GONE, ProblemKind.DUPLICATE, ProblemKind.CONFLICT, ProblemKind.REFUSED)
-_AT_THE_END = (ProblemKind.DIFFERS, ProblemKind.CANNOT_CLEAR)
-
-
-def state_of(row: Property) -> SyncState | None:
-    """Return the state to report of a row that is not leased; None while a push is due."""
-    found = next((kind for kind in _AT_ONCE if kind in row.problem), None)
-    if found is None:
-        if row.due_at is not None and row.due_at != row.verify_at:
-            return None
-        found = next((kind for kind in _AT_THE_END if kind in row.problem), None)
-    if found is not None:
-        return SyncState(found.value)
-    return SyncState.IN_SYNC if row.platform_id is not None else None
+# Not reported: the push has not ended, or nothing of the property is on the platform.
+_UNDER_WAY = (SyncState.PENDING, SyncState.PUSHING, SyncState.NEVER_PUSHED)
 
 
 def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message | None:
     """Return the message about a row as it will be; None if it is not wanted or was sent."""
-    state = state_of(row) if wanted else None
-    if state is None:
+    if not wanted or (state := row.state_at(now)) in _UNDER_WAY:
         return None
     kind = {SyncState.IN_SYNC: IN_SYNC, SyncState.CONFLICT: CONFLICT}.get(state, REFUSED)
     if kind not in wanted or row.told == mark(state, row):
