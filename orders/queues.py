@@ -24,6 +24,7 @@ from orders.models import (
 from orders.notices import worker
 from orders.placing import confirmation, due_placement, settlement
 from orders.reads import poller, rate_limit
+from orders.reads.poller import ReadOutcome
 
 
 def _may_be_read(rows: QuerySet[Row], now: datetime) -> QuerySet[Row]:
@@ -53,9 +54,9 @@ def _read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]
     return columns
 
 
-def _settle(workspace_id: int) -> list[str]:
+def _settle(workspace_id: int) -> list[ReadOutcome]:
     """Settle uncertain placements: an order that was read may be theirs."""
-    return ["settled a placement"] * settlement.settle_all(workspace_id)
+    return [ReadOutcome.SETTLED] * settlement.settle_all(workspace_id)
 
 
 ORDERS = RowQueue(

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
@@ -47,6 +48,14 @@ AWAY = (
 )
 
 
+class SendingOutcome(StrEnum):
+    """What became of the messages to an address."""
+
+    SENT = "sent"
+    PUT_OFF = "put off"  # the address took nothing
+    DISABLED = "disabled"
+
+
 def _is_due(now: datetime) -> Q:
     """Select messages to be sent; a moment beyond any delay was written by a wrong clock (I29)."""
     return Q(due_at__lte=now) | Q(due_at__gt=now + LATEST)
@@ -58,11 +67,8 @@ def rows(now: datetime) -> QuerySet[Subscription]:
     return Subscription.objects.filter(Exists(mine), is_enabled=True)
 
 
-def work(claims: Sequence[Claim[Subscription]], drain: Drain) -> list[str]:
+def work(claims: Sequence[Claim[Subscription]], drain: Drain) -> list[SendingOutcome]:
     """Send what is due to some subscriptions; the `work` of the queue.
-
-    Returns:
-        "sent", "put off" where the address took nothing, "disabled".
 
     Raises:
         LeaseLost: another worker holds the row now.
@@ -94,7 +100,7 @@ OUTGOING = RowQueue(
 )
 
 
-def _send_all(claim: Claim[Subscription], drain: Drain) -> str:
+def _send_all(claim: Claim[Subscription], drain: Drain) -> SendingOutcome:
     row, started = claim.row, time.monotonic()
     try:
         receiver = _receiver(row.pk, timezone.now())
@@ -116,7 +122,7 @@ def _send_all(claim: Claim[Subscription], drain: Drain) -> str:
         if drain.is_over() or time.monotonic() - started > settings.CALL_DEADLINE:
             break
     claim.finish(due_at=timezone.now())
-    return "sent"
+    return SendingOutcome.SENT
 
 
 def _receiver(key: int, now: datetime) -> Receiver:
@@ -145,7 +151,7 @@ def _send(receiver: Receiver, messages: Sequence[OutgoingMessage]) -> list[Attem
 
 def _write(
     claim: Claim[Subscription], done: Sequence[tuple[OutgoingMessage, Attempt]], *, now: datetime
-) -> str:
+) -> SendingOutcome | None:
     """Write the results of attempts; return an outcome if the work on the address ends."""
     row = claim.row
     gone = next((one for _, one in done if one.status == schedule.GONE), None)
@@ -158,7 +164,7 @@ def _write(
     if gone is not None:
         return _disable(claim, GONE, now=now)
     if any(attempt.is_delivered for _, attempt in done):
-        return ""
+        return None
     last = done[-1][1]
     if row.failing_since is not None and now - row.failing_since >= schedule.GIVE_UP_AFTER:
         return _disable(claim, AWAY + last.text, now=now)
@@ -198,7 +204,7 @@ def _note_success(claim: Claim[Subscription], *, now: datetime) -> None:
         row.attempts, row.failing_since, row.problem = 0, None, ""
 
 
-def _pause(claim: Claim[Subscription], attempt: Attempt, *, now: datetime) -> str:
+def _pause(claim: Claim[Subscription], attempt: Attempt, *, now: datetime) -> SendingOutcome:
     """Pause an address that takes nothing, longer each time (I11)."""
     attempts = claim.row.attempts + 1
     claim.finish(
@@ -207,12 +213,12 @@ def _pause(claim: Claim[Subscription], attempt: Attempt, *, now: datetime) -> st
         failing_since=claim.row.failing_since or now,
         problem=attempt.text,
     )
-    return "put off"
+    return SendingOutcome.PUT_OFF
 
 
-def _disable(claim: Claim[Subscription], problem: str, *, now: datetime) -> str:
+def _disable(claim: Claim[Subscription], problem: str, *, now: datetime) -> SendingOutcome:
     with transaction.atomic():
         failing_since = claim.row.failing_since or now
         claim.finish(due_at=now, is_enabled=False, problem=problem, failing_since=failing_since)
         outbox.note_kinds(claim.row.workspace_id)
-    return "disabled"
+    return SendingOutcome.DISABLED

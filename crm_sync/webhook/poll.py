@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from django.db import transaction
@@ -34,6 +35,15 @@ SILENCE = timedelta(seconds=35)  # a callback has 30 seconds (§6.1 rule 3), and
 UNAUTHORIZED = 401  # what our own address answers to another secret
 
 
+class PollOutcome(StrEnum):
+    """What became of a poll."""
+
+    AS_BEFORE = "as before"
+    POLLED = "polled"  # the history was read, too
+    GAP = "gap"
+    PUT_OFF = "put off"
+
+
 @dataclass(frozen=True)
 class PollResult:
     """What a poll has read.
@@ -54,11 +64,8 @@ class PollResult:
         return history.moment((self.configuration or {}).get("lastTriggeredAt"))
 
 
-def poll(claim: Claim[WebhookMonitor], *, now: datetime) -> str:
+def poll(claim: Claim[WebhookMonitor], *, now: datetime) -> PollOutcome:
     """Poll the webhook of one workspace and write the result.
-
-    Returns:
-        "as before", "polled" (the history was read too), "gap", or "put off" after an error.
 
     Raises:
         LeaseLost: another worker holds the row now.
@@ -75,7 +82,7 @@ def poll(claim: Claim[WebhookMonitor], *, now: datetime) -> str:
         return _put_off(claim, error, now=now)
 
 
-def _poll(claim: Claim[WebhookMonitor], workspace: Workspace, *, now: datetime) -> str:
+def _poll(claim: Claim[WebhookMonitor], workspace: Workspace, *, now: datetime) -> PollOutcome:
     with workspace.calling() as client:
         result = _read(client, claim.row, now=now)
     return _apply(claim, workspace, result, now=now)
@@ -97,7 +104,7 @@ def _read(client: Client, known: WebhookMonitor, *, now: datetime) -> PollResult
 
 def _apply(
     claim: Claim[WebhookMonitor], workspace: Workspace, result: PollResult, *, now: datetime
-) -> str:
+) -> PollOutcome:
     """Store the missed events, then have the gaps read again, then remember how far we have polled.
 
     If the process dies in between, nothing is lost: the next poll finds the same again.
@@ -136,8 +143,8 @@ def _apply(
         claim.fenced.update(recovered=F("recovered") + recovered, failed=F("failed") + len(failed))
         claim.finish(due_at=now + schedule.pause(workspace.pk, now=now), **columns)
     if gaps:
-        return "gap"
-    return "as before" if result.records is None else "polled"
+        return PollOutcome.GAP
+    return PollOutcome.AS_BEFORE if result.records is None else PollOutcome.POLLED
 
 
 def _store(workspace: Workspace, records: list[Record], *, now: datetime) -> int:
@@ -235,15 +242,15 @@ def _last_failure(workspace: Workspace, failed: list[Record]) -> dict[str, Any]:
     }
 
 
-def _put_off(claim: Claim[WebhookMonitor], error: Exception, *, now: datetime) -> str:
+def _put_off(claim: Claim[WebhookMonitor], error: Exception, *, now: datetime) -> PollOutcome:
     """Poll again between 15 and 60 seconds from now."""
     attempts = claim.row.attempts + 1
     wait = min(max(due.backoff(attempts), schedule.SOONEST), schedule.LATEST)
     claim.finish(due_at=now + wait, attempts=attempts, problem=error_text(error))
-    return "put off"
+    return PollOutcome.PUT_OFF
 
 
-def _poll_each(claims: Sequence[Claim[WebhookMonitor]], _: Drain) -> list[str]:
+def _poll_each(claims: Sequence[Claim[WebhookMonitor]], _: Drain) -> list[PollOutcome]:
     return [poll(claim, now=timezone.now()) for claim in claims]
 
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,17 @@ class Mismatch(TransientError):
     """What arrived is not what was announced: perhaps it was cut off, perhaps it is another."""
 
 
-def work(claims: Sequence[Claim[MaterialFile]], drain: Drain) -> Sequence[str]:
+class DownloadOutcome(StrEnum):
+    """What became of a slice of a download."""
+
+    STORED = "stored"
+    GOES_ON = "goes on"
+    PUT_OFF = "put off"
+    REFUSED = "refused"
+    BUSY = "busy"
+
+
+def work(claims: Sequence[Claim[MaterialFile]], drain: Drain) -> Sequence[DownloadOutcome]:
     """Download the files of some rows; the `work` of a queue."""
     return [_download(claim, drain.workspace) for claim in claims]
 
@@ -47,7 +58,7 @@ def storage() -> Storage:
     return storages[STORAGE]
 
 
-def _download(claim: Claim[MaterialFile], workspace: Workspace) -> str:
+def _download(claim: Claim[MaterialFile], workspace: Workspace) -> DownloadOutcome:
     part = Part(Path(settings.DATA_DIR) / "downloads", claim.row.pk)
     try:
         with part.held():
@@ -56,10 +67,10 @@ def _download(claim: Claim[MaterialFile], workspace: Workspace) -> str:
             return _slice(claim, workspace, part)
     except Busy:
         claim.finish(due_at=timezone.now() + timedelta(seconds=settings.CALL_DEADLINE))
-        return "busy"
+        return DownloadOutcome.BUSY
 
 
-def _slice(claim: Claim[MaterialFile], workspace: Workspace, part: Part) -> str:
+def _slice(claim: Claim[MaterialFile], workspace: Workspace, part: Part) -> DownloadOutcome:
     """Get as much of a file as comes within the deadline of one call; return the outcome."""
     before = part.size
     try:
@@ -67,27 +78,27 @@ def _slice(claim: Claim[MaterialFile], workspace: Workspace, part: Part) -> str:
     except (RejectedError, NotKept) as error:
         part.remove()
         claim.finish(due_at=None, problem=error_text(error))
-        return "refused"
+        return DownloadOutcome.REFUSED
     except TransientError as error:
         return _later(claim, error, moved=part.size - before)
     claim.finish(**columns)
     part.remove()  # a storage elsewhere has copied it
     if claim.row.name and claim.row.name != columns["name"]:
         delete(claim.row.name)
-    return "stored"
+    return DownloadOutcome.STORED
 
 
-def _later(claim: Claim[MaterialFile], error: TransientError, *, moved: int) -> str:
+def _later(claim: Claim[MaterialFile], error: TransientError, *, moved: int) -> DownloadOutcome:
     """Go on at once after a slice in which much has arrived, else later each time."""
     now = timezone.now()
     if moved >= PROGRESS and not isinstance(error, Mismatch):
         claim.finish(due_at=now, attempts=0, problem="")
-        return "goes on"
+        return DownloadOutcome.GOES_ON
     attempts = claim.row.attempts + 1
     is_over = isinstance(error, Mismatch) and attempts >= MAX_MISMATCHES
     due_at = None if is_over else now + backoff(attempts)
     claim.finish(due_at=due_at, attempts=attempts, problem=error_text(error))
-    return "refused" if is_over else "put off"
+    return DownloadOutcome.REFUSED if is_over else DownloadOutcome.PUT_OFF
 
 
 def _fetch(row: MaterialFile, workspace: Workspace, part: Part) -> dict[str, Any]:

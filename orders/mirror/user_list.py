@@ -8,6 +8,7 @@ is missing in two complete walks (I32).
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
@@ -31,6 +32,15 @@ LONGEST_WAIT = max(EVERY, timedelta(seconds=due.BACKOFF_LIMIT)) + due.LEASE
 FIRST_PAGE: dict[str, Any] = {"page": 0, "begun_at": None}
 
 
+class PageOutcome(StrEnum):
+    """What became of the read of a page of users."""
+
+    MORE = "page read"  # and others follow
+    READ = "read"  # the last page of a complete walk
+    INCOMPLETE = "incomplete"  # the last page of another one
+    PUT_OFF = "put off"
+
+
 def ask(workspace_id: int, now: datetime) -> None:
     """Have all users read at once, from now on again and again; a `hooks.after_connected`.
 
@@ -43,12 +53,8 @@ def ask(workspace_id: int, now: datetime) -> None:
     doorbell.ring(QUEUE, workspace_id)
 
 
-def read_pages(claims: Sequence[Claim[UserList]], drain: Drain) -> list[str]:
+def read_pages(claims: Sequence[Claim[UserList]], drain: Drain) -> list[PageOutcome]:
     """Read the next page of each; the `work` of the queue.
-
-    Returns:
-        "page read" while more follow, "read" at the end of a complete walk, "incomplete" at the end
-        of another one, "put off" after an error.
 
     Raises:
         LeaseLost: another worker holds the row now.
@@ -56,21 +62,23 @@ def read_pages(claims: Sequence[Claim[UserList]], drain: Drain) -> list[str]:
     return [_read_page(claim, drain.workspace) for claim in claims]
 
 
-def _read_page(claim: Claim[UserList], workspace: Workspace) -> str:
+def _read_page(claim: Claim[UserList], workspace: Workspace) -> PageOutcome:
     begun_at = claim.row.begun_at or timezone.now()
     try:
         with workspace.calling() as client:
             page = client.user_page(claim.row.page)
     except SyncError as error:
-        return queues.put_off(claim, problem=queues.error_text(error))
+        queues.put_off(claim, problem=queues.error_text(error))
+        return PageOutcome.PUT_OFF
     try:
         with transaction.atomic():
             return _take(claim, page, begun_at=begun_at, now=timezone.now())
     except TransientError as error:  # nothing of this page is written
-        return queues.put_off(claim, problem=queues.error_text(error))
+        queues.put_off(claim, problem=queues.error_text(error))
+        return PageOutcome.PUT_OFF
 
 
-def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: datetime) -> str:
+def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: datetime) -> PageOutcome:
     """Write one page and how far the walk is, in one transaction."""
     row = claim.row
     kept = users.keep(row.workspace_id, page.items, walk=row.walk, now=now)
@@ -85,16 +93,16 @@ def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: dateti
     if not page.is_last:
         columns = {"page": row.page + 1, "begun_at": begun_at, **counts}
         claim.finish(due_at=now, attempts=0, problem="", **columns)
-        return "page read"
+        return PageOutcome.MORE
     shown = sum(counts.values())
     if page.total is not None and shown < page.total:
         text = f"the platform says that it has {page.total} users, and its pages showed {shown}"
         queues.put_off(claim, problem=text, walk=row.walk + 1, **FIRST_PAGE, **counts)
-        return "incomplete"
+        return PageOutcome.INCOMPLETE
     due_at = now if _is_due_again(row, begun_at=begun_at, now=now) else now + EVERY
     ended = {"read_at": now, "walk": row.walk + 1, "complete": row.walk}
     claim.finish(due_at=due_at, attempts=0, problem="", **ended, **FIRST_PAGE, **counts)
-    return "read"
+    return PageOutcome.READ
 
 
 def _is_due_again(row: UserList, *, begun_at: datetime, now: datetime) -> bool:

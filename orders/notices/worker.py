@@ -14,6 +14,7 @@ what is `SETTLES` old or older: longer than a transaction of ours takes, and clo
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from enum import StrEnum
 from smtplib import SMTPException
 
 from django.contrib.auth.models import User
@@ -42,6 +43,15 @@ THREADS = 4  # mails at the same time, of one worker
 LINES = 50  # of a mail; the rest is a number
 
 
+class NoticeOutcome(StrEnum):
+    """What became of the mail to a person."""
+
+    SENT = "sent"
+    NO_NEWS = "no news"  # for this person
+    CHANGED = "changed meanwhile"
+    PUT_OFF = "put off"  # the mail server took nothing
+
+
 def rows(now: datetime) -> QuerySet[PersonSettings]:
     """Return the settings of those for whom something was learned that was not told yet."""
     if not mails_are_sent():
@@ -58,11 +68,8 @@ def people() -> QuerySet[PersonSettings]:
     return PersonSettings.objects.annotate(workspace_id=Subquery(first))
 
 
-def tell(claims: Sequence[Claim[PersonSettings]], drain: Drain) -> list[str]:
+def tell(claims: Sequence[Claim[PersonSettings]], drain: Drain) -> list[NoticeOutcome]:
     """Send each person what she wants to know; the `work` of the queue.
-
-    Returns:
-        "sent", "no news" where nothing was for her, "put off" where the mail server took nothing.
 
     Raises:
         LeaseLost: another worker holds the row now.
@@ -70,7 +77,7 @@ def tell(claims: Sequence[Claim[PersonSettings]], drain: Drain) -> list[str]:
     return [_tell(claim, now=timezone.now()) for claim in claims]
 
 
-def _tell(claim: Claim[PersonSettings], *, now: datetime) -> str:
+def _tell(claim: Claim[PersonSettings], *, now: datetime) -> NoticeOutcome:
     row = claim.row
     person = User.objects.get(pk=row.person_id)
     after, until = _window(row, now)
@@ -78,19 +85,20 @@ def _tell(claim: Claim[PersonSettings], *, now: datetime) -> str:
     numbers = counts(wanted) if _can_be_told(person) else {}
     if not numbers:
         _told(claim, until, due_at=now + LOOK_AGAIN)
-        return "no news"
+        return NoticeOutcome.NO_NEWS
     found = happenings(wanted, limit=LINES)
     mail = written(found, numbers, to=person.email, since=after, zone=row.zone)
     if not claim.write({"telling_until": until}, told_until=row.told_until):
         _told(claim, until, due_at=now)
-        return "changed meanwhile"
+        return NoticeOutcome.CHANGED
     try:
         mail.send()
     except (OSError, SMTPException) as error:
         # The next try tells what happened meanwhile, too.
-        return queues.put_off(claim, problem=queues.error_text(error), telling_until=None)
+        queues.put_off(claim, problem=queues.error_text(error), telling_until=None)
+        return NoticeOutcome.PUT_OFF
     _told(claim, until, due_at=now + EVERY, mailed_at=now)
-    return "sent"
+    return NoticeOutcome.SENT
 
 
 def _told(claim: Claim[PersonSettings], until: datetime, **columns: datetime) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
@@ -29,41 +30,62 @@ PUSH_TIME = timedelta(seconds=2)  # until a look whether a property is on the pl
 CLOSED = {State.DRAFT: State.DRAFT, State.READY: State.FAILED}  # what nobody can go on with
 
 
-def work(claims: Sequence[Claim[Placement]], drain: Drain) -> list[str]:
+class PlacingOutcome(StrEnum):
+    """What became of a placement."""
+
+    PREPARED = "prepared"
+    SENT = "sent"
+    WAITS = "waits for its push"
+    REVIEW = "to be reviewed again"
+    NOT_POSSIBLE = "not possible"
+    FAILED = "failed"
+    UNCERTAIN = "uncertain"
+    PUT_OFF = "put off"
+    TAKEN_BACK = "taken back"
+    CHANGED = "changed meanwhile"
+    NOTHING = "nothing to do"
+
+
+def work(claims: Sequence[Claim[Placement]], drain: Drain) -> list[PlacingOutcome]:
     """Work on claimed placements; return the outcome of each."""
     return [_work(claim, drain.workspace) for claim in claims]
 
 
-def _work(claim: Claim[Placement], workspace: Workspace) -> str:
+def _work(claim: Claim[Placement], workspace: Workspace) -> PlacingOutcome:
     placement = claim.row
     placement.workspace = workspace
     try:
         return STEPS.get(State(placement.state), _nothing)(claim)
     except AlreadySent:
         claim.finish(due_at=None)
-        return "taken back"
+        return PlacingOutcome.TAKEN_BACK
     except (NoSuchChoice, RejectedError, NotFoundError) as error:
         state = CLOSED[State(placement.state)]
-        return _end(claim, "not possible", state=state, problem=queues.error_text(error))
+        return _end(
+            claim, PlacingOutcome.NOT_POSSIBLE, state=state, problem=queues.error_text(error)
+        )
     except (TransientError, AuthError) as error:
-        return queues.put_off(claim, problem=queues.error_text(error))
+        queues.put_off(claim, problem=queues.error_text(error))
+        return PlacingOutcome.PUT_OFF
 
 
-def _prepare(claim: Claim[Placement]) -> str:
+def _prepare(claim: Claim[Placement]) -> PlacingOutcome:
     """Open the session of a draft and find in it what was chosen for all of its selection."""
     placement, now = claim.row, timezone.now()
     if has_to_be_pushed(placement.real_estate_property, now=now):
         problem = "It is not on the platform yet, and is pushed first."
-        return _end(claim, "waits for its push", due_at=now + PUSH_TIME, problem=problem)
+        return _end(claim, PlacingOutcome.WAITS, due_at=now + PUSH_TIME, problem=problem)
     with placement.workspace.calling():
         missing = session.renew(placement)
     if missing:
         raise NoSuchChoice("; ".join(missing))
     columns = session.renewed(placement) | {"revision": placement.revision + 1}
-    return _end(claim, "prepared", attempts=0, state=State.READY, problem="", **columns)
+    return _end(
+        claim, PlacingOutcome.PREPARED, attempts=0, state=State.READY, problem="", **columns
+    )
 
 
-def _place(claim: Claim[Placement]) -> str:
+def _place(claim: Claim[Placement]) -> PlacingOutcome:
     """Send what was reviewed, as long as session and prices still are what was reviewed."""
     placement = claim.row
     reviewed, session_id = placement.products, placement.session_id
@@ -76,55 +98,57 @@ def _place(claim: Claim[Placement]) -> str:
         problem = f"Nothing was ordered yet: the price has changed. {'; '.join(changes)}."
         columns |= {"revision": placement.revision + 1, "problem": problem, "attempts": 0}
         unconfirmed = {"confirmed_at": None, "confirmed_by": None}
-        return _end(claim, "to be reviewed again", **unconfirmed, **columns)
+        return _end(claim, PlacingOutcome.REVIEW, **unconfirmed, **columns)
     now, workspace = timezone.now(), placement.workspace
     # The call of another worker may have begun a pause since (I11): a 503 would leave us uncertain.
     workspace.refresh_from_db(fields=["paused_until"])
     has_no_time = claim.until - now < timedelta(seconds=settings.CALL_DEADLINE)  # I13
     if has_no_time or workspace.is_paused(now):
-        return _end(claim, "put off", due_at=now + backoff(0), **columns)
+        return _end(claim, PlacingOutcome.PUT_OFF, due_at=now + backoff(0), **columns)
     if not claim.write(columns, revision=placement.revision):
         raise AlreadySent(f"{placement} was changed meanwhile")
     error = sending.send_claimed(claim, now=now)
     if error is not None:
         return _not_ordered(claim, error, is_new_session=placement.session_id != session_id)
     claim.finish(due_at=None, attempts=0)
-    return "sent"
+    return PlacingOutcome.SENT
 
 
-def _not_ordered(claim: Claim[Placement], error: SyncError, *, is_new_session: bool) -> str:
+def _not_ordered(
+    claim: Claim[Placement], error: SyncError, *, is_new_session: bool
+) -> PlacingOutcome:
     """Say what becomes of a placement of which surely nothing was ordered."""
     text, now = queues.error_text(error), timezone.now()
     if isinstance(error, NotFoundError) and not is_new_session:
         # The session has expired since it was looked at: the next try opens another one.
         again = {"due_at": now, "state": State.READY, "sent_at": None, "session_id": ""}
-        return _end(claim, "put off", **again)
+        return _end(claim, PlacingOutcome.PUT_OFF, **again)
     if isinstance(error, TransientError | AuthError):
         attempts = claim.row.attempts + 1
         later = {"due_at": now + backoff(attempts), "attempts": attempts, "problem": text}
-        return _end(claim, "put off", state=State.READY, sent_at=None, **later)
-    return _end(claim, "failed", state=State.FAILED, problem=text)
+        return _end(claim, PlacingOutcome.PUT_OFF, state=State.READY, sent_at=None, **later)
+    return _end(claim, PlacingOutcome.FAILED, state=State.FAILED, problem=text)
 
 
-def _give_up(claim: Claim[Placement]) -> str:
+def _give_up(claim: Claim[Placement]) -> PlacingOutcome:
     """Call a placement uncertain that was being sent when its process died."""
     settlement.uncertain(claim.row, "The process that sent it never came back.")
     claim.finish(due_at=None)
-    return "uncertain"
+    return PlacingOutcome.UNCERTAIN
 
 
-def _nothing(claim: Claim[Placement]) -> str:
+def _nothing(claim: Claim[Placement]) -> PlacingOutcome:
     """Take a placement off the queue that has ended."""
     claim.finish(due_at=None)
-    return "nothing to do"
+    return PlacingOutcome.NOTHING
 
 
-def _end(claim: Claim[Placement], outcome: str, **columns: Any) -> str:
+def _end(claim: Claim[Placement], outcome: PlacingOutcome, **columns: Any) -> PlacingOutcome:
     """Write what came of it, unless somebody has changed the choices meanwhile."""
     if claim.finish_if({"due_at": None, **columns}, revision=claim.row.revision):
         return outcome
     claim.finish(due_at=None)  # what was made due by the change stays due
-    return "changed meanwhile"
+    return PlacingOutcome.CHANGED
 
 
 STEPS = {State.DRAFT: _prepare, State.READY: _place, State.SENDING: _give_up}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from django.db import models
@@ -24,6 +25,16 @@ Reader = Callable[[Claim[Row], Client], dict[str, Any]]
 Gone = Callable[[Row, datetime], dict[str, Any]]  # returns columns of a row that stays away
 
 
+class ReadOutcome(StrEnum):
+    """What became of a read."""
+
+    READ = "read"
+    NOT_THERE = "not there"
+    REFUSED = "refused"
+    PUT_OFF = "put off"
+    SETTLED = "settled a placement"  # what was read showed that it is an order
+
+
 def ask(rows: "models.QuerySet[Row]", queue: str, workspace_id: int, *, now: datetime) -> None:
     """Make the rows due for a read now, even if one is in progress, and ring for a worker."""
     rows.update(due_at=now)
@@ -35,7 +46,7 @@ def one_by_one(
     *,
     may_read: Callable[[int, datetime], bool] | None = None,
     gone: Gone[Row] = lambda row, now: {},
-) -> Callable[[Sequence[Claim[Row]], Drain], Sequence[str]]:
+) -> Callable[[Sequence[Claim[Row]], Drain], Sequence[ReadOutcome]]:
     """Return the `work` of a queue that reads its rows by this reader.
 
     Args:
@@ -43,7 +54,7 @@ def one_by_one(
         gone: what else to write of a row that stays away.
     """
 
-    def work(claims: Sequence[Claim[Row]], drain: Drain) -> Sequence[str]:
+    def work(claims: Sequence[Claim[Row]], drain: Drain) -> Sequence[ReadOutcome]:
         if may_read is not None and not may_read(drain.workspace_id, timezone.now()):
             raise runner.Stop
         return [_read_one(claim, drain.workspace, read, gone) for claim in claims]
@@ -51,23 +62,27 @@ def one_by_one(
     return work
 
 
-def _read_one(claim: Claim[Row], workspace: Workspace, read: Reader[Row], gone: Gone[Row]) -> str:
+def _read_one(
+    claim: Claim[Row], workspace: Workspace, read: Reader[Row], gone: Gone[Row]
+) -> ReadOutcome:
     """Read one row and give it back; return the outcome."""
     try:
         with workspace.calling() as client:
             columns = read(claim, client)
     except NotFoundError as error:
         if claim.row.attempts + 1 < NOT_THERE_YET:
-            return queues.put_off(claim, problem=queues.error_text(error))
+            queues.put_off(claim, problem=queues.error_text(error))
+            return ReadOutcome.PUT_OFF
         # It waits for a person, or for the next event, which gives it as many tries.
         columns = gone(claim.row, timezone.now())
         claim.finish(due_at=None, attempts=0, problem=queues.error_text(error), **columns)
-        return "not there"
+        return ReadOutcome.NOT_THERE
     except RejectedError as error:
         # Reading it again would not help.
         claim.finish(due_at=None, problem=queues.error_text(error))
-        return "refused"
+        return ReadOutcome.REFUSED
     except (TransientError, AuthError) as error:
-        return queues.put_off(claim, problem=queues.error_text(error))
+        queues.put_off(claim, problem=queues.error_text(error))
+        return ReadOutcome.PUT_OFF
     claim.finish(**{"attempts": 0, "problem": "", **columns})
-    return "read"
+    return ReadOutcome.READ

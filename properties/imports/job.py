@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -40,6 +41,14 @@ log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 5
 SAME = "The same feed was imported on"
 KEPT = timedelta(days=7)  # how long a file waits for a person
+
+
+class SliceOutcome(StrEnum):
+    """What became of a slice of an import that did not end it."""
+
+    GOES_ON = "goes on"
+    PUT_OFF = "put off"
+    FILE_REMOVED = "file removed"
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,7 @@ def ready() -> QuerySet[Import]:
     return Import.objects.filter(~Q(state=State.RUNNING) | ~Exists(earlier))
 
 
-def _slices(claims: Sequence[Claim[Import]], drain: Drain) -> list[str]:
+def _slices(claims: Sequence[Claim[Import]], drain: Drain) -> list[State | SliceOutcome]:
     return [work(claim, until=drain.ends_at) for claim in claims]
 
 
@@ -92,14 +101,14 @@ def work(
     until: float,
     limits: SliceLimits = SliceLimits(),
     clock: Callable[[], datetime] = timezone.now,
-) -> str:
+) -> State | SliceOutcome:
     """Do the next slice of one upload.
 
     Args:
         until: when to give it back unfinished, by the monotonic clock.
 
     Returns:
-        what happened: the state that it came to, "goes on", "put off" or "file removed".
+        the state that it came to, or why it has come to none.
 
     Raises:
         LeaseLost: another worker or a person has it now, and nothing more was written.
@@ -123,7 +132,7 @@ class _Slice:
         self.column = "preview" if self.row.state == State.PREVIEWING else "report"
         self.before: Summary = getattr(self.row, self.column)
 
-    def run(self) -> str:
+    def run(self) -> State | SliceOutcome:
         """Do what the state asks for, and write the ending whatever it is."""
         try:
             return self._run()
@@ -145,13 +154,13 @@ class _Slice:
             log.exception("%s of workspace %s", self.row, self.row.workspace_id)
             return self._put_off("An error of ours stopped it: the log says more.")
 
-    def _run(self) -> str:
+    def _run(self) -> State | SliceOutcome:
         row = self.row
         if row.state not in Import.OPEN:
             kept.forget(row.path)
             row.path.unlink(missing_ok=True)
             self._leave(due_at=None)
-            return "file removed"
+            return SliceOutcome.FILE_REMOVED
         if row.cancel_asked:
             return self._end(State.CANCELLED)
         if row.state == State.PREVIEWED:
@@ -164,7 +173,7 @@ class _Slice:
             return self._end(State.UNCHANGED, problem=told)
         return self._go_on()
 
-    def _ask(self, **columns: Any) -> str:
+    def _ask(self, **columns: Any) -> State:
         """Leave a preview to a person."""
         now = self.clock()
         self._leave(state=State.PREVIEWED, due_at=now + KEPT, attempts=0, **columns)
@@ -195,7 +204,7 @@ class _Slice:
         self._write(preview=seen | ({"beside": beside} if beside else {}))
         return ""
 
-    def _go_on(self) -> str:
+    def _go_on(self) -> State | SliceOutcome:
         worked = False
         for report in steps(self.row, self.clock(), self.limits.batch_size):
             if report.total is None:
@@ -226,11 +235,11 @@ class _Slice:
         if self._is_time():
             self._write(**({"done": report.read} if self.row.total is None else {}))
 
-    def _goes_on(self, **columns: Any) -> str:
+    def _goes_on(self, **columns: Any) -> SliceOutcome:
         """Give the row back, and ring for whoever goes on with it."""
         self._leave(due_at=self.clock(), **columns)
         doorbell.ring(QUEUE, self.row.workspace_id)
-        return "goes on"
+        return SliceOutcome.GOES_ON
 
     def _progress(self) -> dict[str, Any]:
         """Return the columns with the progress."""
@@ -268,7 +277,7 @@ class _Slice:
             return _Cancelled({k: v for k, v in columns.items() if k in {self.column, "done"}})
         return LeaseLost()
 
-    def _end(self, state: State, **columns: Any) -> str:
+    def _end(self, state: State, **columns: Any) -> State:
         now = self.clock()
         # It is due, because its file has to be removed.
         ending = {"state": state, "ended_at": now, "due_at": now, **columns}
@@ -277,11 +286,11 @@ class _Slice:
         fetched.let_mail_go(self.row, now)
         return state
 
-    def _fail(self, reason: str) -> str:
+    def _fail(self, reason: str) -> State:
         """End the import as failed; what was imported until then stays."""
         return self._end(State.FAILED, **self._progress(), problem=self._worded(reason))
 
-    def _put_off(self, reason: str) -> str:
+    def _put_off(self, reason: str) -> State | SliceOutcome:
         """Reschedule the rest of the import, at most `MAX_ATTEMPTS` times."""
         attempts = self.row.attempts + 1
         if attempts >= MAX_ATTEMPTS:
@@ -290,7 +299,7 @@ class _Slice:
         later |= self._progress() | {"problem": self._worded(reason)}
         if not self.claim.finish_if(later, state=self.row.state):
             raise LeaseLost
-        return "put off"
+        return SliceOutcome.PUT_OFF
 
     def _worded(self, reason: str) -> str:
         """Return a reason with the name of the file as people know it, fit for the database."""

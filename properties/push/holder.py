@@ -22,7 +22,7 @@ from properties.models.change import Origin
 from properties.models.property import ProblemKind, taken_reference, with_problem
 from properties.pull.observation import Observation
 from properties.push import outgoing
-from properties.push.plan import Columns, Plan, changed, with_columns
+from properties.push.plan import Columns, Plan, PushOutcome, changed, with_columns
 
 
 class Holder:
@@ -67,8 +67,10 @@ class Holder:
             raise LeaseLost
         self.row = with_columns(self.row, columns)
 
-    def end(self, plan: Plan) -> str:
+    def end(self, plan: Plan) -> PushOutcome:
         """Write the end of a push, release the row, return the outcome; an edited row stays due."""
+        if plan.ending is None:
+            raise ValueError("the patch of this plan is still to be sent")
         columns = _with_revision(self.row, plan.columns)
         if not self._finish(columns, revision=self.row.revision):
             edited = {"due_at": self.claim.row.due_at}

@@ -7,7 +7,7 @@ the columns of a plan.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any
 
 from django.conf import settings
@@ -93,6 +93,20 @@ def foreseen(row: Property) -> Columns:
     return {"inflight": earlier.inflight_with(patch.parts)} if patch.parts else {}
 
 
+class PushOutcome(StrEnum):
+    """What became of a push."""
+
+    CREATED = "created"
+    PUSHED = "pushed"
+    IN_SYNC = "in sync"
+    SETTLED = "settled"
+    REFUSED = "refused"
+    DELAYED = "delayed"
+    WAITING = "waiting"
+    GONE = "gone"
+    PUT_BACK = "put back"
+
+
 class Call(Enum):
     """How far the call has come that changes the platform."""
 
@@ -109,13 +123,13 @@ class Plan:
         columns: what to write. At the end of a push they contain `due_at`; before a PATCH,
             `inflight` with what is about to be sent (I2).
         patch: what to send; empty at the end of a push.
-        ending: the outcome, such as "in sync"; "" when the patch is to be sent.
+        ending: the outcome; None when the patch is to be sent.
         seen: the result of the merge, with changes and conflicts to store (I4).
     """
 
     columns: Columns
     patch: Patch = field(default_factory=Patch)
-    ending: str = ""
+    ending: PushOutcome | None = None
     seen: Observation | None = None
 
     def is_written_in(self, row: Property) -> bool:
@@ -168,8 +182,8 @@ def reconcile(
         restored_at: when the database was restored from a backup, if it ever was.
 
     Returns:
-        a plan with the PATCH and its record in flight. Or one with an ending: "in sync", or "put
-        back" when there is something to send but too little time.
+        a plan with the PATCH and its record in flight. Or one with the ending `IN_SYNC`, or
+        `PUT_BACK` when there is something to send but too little time.
     """
     seen = None
     if document is not None and after_restore.is_unread(row, restored_at):
@@ -184,10 +198,10 @@ def reconcile(
     patch = smallest_patch(merged, inflight=earlier.pending)
     if not patch.parts:
         columns |= _settled(merged, earlier, now=now) | {"last_answer": "in sync"}
-        return Plan(columns, ending="in sync", seen=seen)
+        return Plan(columns, ending=PushOutcome.IN_SYNC, seen=seen)
     if not has_time:
         columns |= put_back(earlier, now=now).columns
-        return Plan(columns, ending="put back", seen=seen)
+        return Plan(columns, ending=PushOutcome.PUT_BACK, seen=seen)
     return Plan(columns | {"inflight": earlier.inflight_with(patch.parts)}, patch, seen=seen)
 
 
@@ -208,7 +222,7 @@ def settle(
         is_answer: it is the answer, in which an absent leaf means nothing.
 
     Returns:
-        a plan with the ending "settled". A value that reads back different waits for a person;
+        a plan with the ending `SETTLED`. A value that reads back different waits for a person;
         it is not sent again and again.
     """
     about = sent.parts if is_answer else None
@@ -218,7 +232,7 @@ def settle(
     merged = with_columns(row, columns)
     differs = reads_back_different(merged, sent.parts, sent.wanted)
     columns |= _settled(merged, earlier, now=now, differs=differs) | sent.columns
-    return Plan(columns, ending="settled", seen=seen)
+    return Plan(columns, ending=PushOutcome.SETTLED, seen=seen)
 
 
 def _settled(
@@ -244,7 +258,7 @@ def _settled(
 def put_back(earlier: EarlierCalls, *, now: datetime) -> Plan:
     """Leave the row due, with nothing sent; what a verifying read has shown stays settled."""
     columns = {"inflight": earlier.pending, "create_sent_at": None}
-    return Plan(columns | _due(earlier, now), ending="put back")
+    return Plan(columns | _due(earlier, now), ending=PushOutcome.PUT_BACK)
 
 
 def refused(
@@ -259,7 +273,7 @@ def refused(
         "problem": with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(row, rest)),
         "last_answer": str(error)[:500],
     }
-    return Plan(columns | _taken_back(earlier, call), ending="refused")
+    return Plan(columns | _taken_back(earlier, call), ending=PushOutcome.REFUSED)
 
 
 def _named(row: Property, error: RejectedError, call: Call) -> dict[str, str]:
@@ -303,7 +317,7 @@ def delayed(
             due_at = max(due_at, row.create_sent_at + CREATE_WAIT)
             reason = WaitReason.CREATION.value
     columns |= {"due_at": due_at, "wait_reason": reason, "attempts": attempts}
-    return Plan(columns | {"last_answer": str(error)[:500]}, ending="delayed")
+    return Plan(columns | {"last_answer": str(error)[:500]}, ending=PushOutcome.DELAYED)
 
 
 def created_meanwhile(
@@ -319,12 +333,12 @@ def created_meanwhile(
         "attempts": row.attempts + 1,
         "last_answer": str(error)[:500],
     }
-    return Plan(columns | _taken_back(earlier, Call.OUT), ending="waiting")
+    return Plan(columns | _taken_back(earlier, Call.OUT), ending=PushOutcome.WAITING)
 
 
 def waits(until: datetime, why: WaitReason) -> Plan:
     """Return a plan that leaves the row for later, with nothing sent."""
-    return Plan({"due_at": until, "wait_reason": why.value}, ending="waiting")
+    return Plan({"due_at": until, "wait_reason": why.value}, ending=PushOutcome.WAITING)
 
 
 def unclear_until(row: Property, *, now: datetime) -> datetime | None:
@@ -341,7 +355,7 @@ def gone(row: Property) -> Plan:
         **{"observed": {}, "platform_id": None, "inflight": {}},
         "problem": with_problem(row.problem, ProblemKind.GONE, {"": text}),
     }
-    return Plan(columns, ending="gone")
+    return Plan(columns, ending=PushOutcome.GONE)
 
 
 def _due(earlier: EarlierCalls, at: datetime | None) -> Columns:

@@ -29,17 +29,25 @@ from properties.push import plan
 from properties.push.after_restore import is_unread
 from properties.push.holder import Holder
 from properties.push.parents import waits_for_parent
-from properties.push.plan import DEADLINE, MARGIN, PARENT_WAIT, Call, EarlierCalls, Plan, Sent
+from properties.push.plan import (
+    DEADLINE,
+    MARGIN,
+    PARENT_WAIT,
+    Call,
+    EarlierCalls,
+    Plan,
+    PushOutcome,
+    Sent,
+)
 
 
 def push(
     claim: Claim[Property], workspace: Workspace, *, clock: Callable[[], datetime] = timezone.now
-) -> str:
+) -> PushOutcome:
     """Read, merge, record, PATCH and settle one claimed property.
 
     Returns:
-        what happened: "created", "pushed", "in sync", "refused", "delayed", "waiting", "gone",
-        or "put back" when no call that changes something may be begun (I11, I13).
+        what happened; `PUT_BACK` when no call that changes something may be begun (I11, I13).
 
     Raises:
         LeaseLost: another worker holds the row now, and nothing more was written.
@@ -77,7 +85,7 @@ class _Push:
         """The row as it was last read or written."""
         return self.holder.row
 
-    def run(self, client: Client) -> str:
+    def run(self, client: Client) -> PushOutcome:
         """Push the row to its end; errors of a call are raised."""
         if self._must_read():
             found = read(client, self.row)
@@ -93,7 +101,7 @@ class _Push:
             return self._put_back()
         answer = self._send(_patch_call(client, self.row, by_id=found.by_id), made.patch)
         self._settle(client, "PATCH", answer, made.patch)
-        return "pushed"
+        return PushOutcome.PUSHED
 
     def _must_read(self) -> bool:
         row = self.row
@@ -122,7 +130,7 @@ class _Push:
             )
         )
 
-    def _create(self, client: Client) -> str:
+    def _create(self, client: Client) -> PushOutcome:
         """Create a property that a read has not found, and never twice (I8)."""
         if until := plan.unclear_until(self.row, now=self.clock()):
             return self.holder.end(plan.waits(until, WaitReason.CREATION))
@@ -145,7 +153,7 @@ class _Push:
                 plan.created_meanwhile(self.row, error, earlier=self.earlier, now=now, wait=wait)
             )
         self._settle(client, "POST", answer, patch)
-        return "created"
+        return PushOutcome.CREATED
 
     def _send(self, call: Callable[[Document], Answer], patch: Patch) -> Answer:
         self.call = Call.OUT
@@ -176,17 +184,17 @@ class _Push:
         now = self.clock()
         return self.workspace.is_paused(now) or now + needs > self.holder.claim.until
 
-    def _put_back(self) -> str:
+    def _put_back(self) -> PushOutcome:
         return self.holder.end(plan.put_back(self.earlier, now=self.clock()))
 
-    def refused(self, error: RejectedError) -> str:
+    def refused(self, error: RejectedError) -> PushOutcome:
         """End a row that the platform refused."""
         now = self.clock()
         return self.holder.end(
             plan.refused(self.row, error, earlier=self.earlier, call=self.call, now=now)
         )
 
-    def delayed(self, error: TransientError | AuthError | NotFoundError) -> str:
+    def delayed(self, error: TransientError | AuthError | NotFoundError) -> PushOutcome:
         """End a row at which a call failed that may succeed later."""
         now, workspace = self.clock(), self.workspace
         return self.holder.end(

@@ -9,7 +9,7 @@ from crm_sync.workers.queues import Drain, RowQueue
 from properties.editing import QUEUE
 from properties.models import Property
 from properties.models.property import WaitReason
-from properties.push.plan import foreseen
+from properties.push.plan import PushOutcome, foreseen
 from properties.push.push import push
 
 NEEDED = (
@@ -19,7 +19,7 @@ NEEDED = (
 )
 
 
-def _push(claims: Sequence[Claim[Property]], drain: Drain) -> list[str]:
+def _push(claims: Sequence[Claim[Property]], drain: Drain) -> list[PushOutcome]:
     return [push(claim, drain.workspace) for claim in claims]
 
 

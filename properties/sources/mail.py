@@ -1,6 +1,7 @@
 """The mail about a source: the report of an import, or why something did not come."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from smtplib import SMTPException
 
 from django.core.mail import EmailMessage
@@ -35,11 +36,16 @@ _ALARMS = {
 }
 
 
-def work(claims: Sequence[Claim[Fetch]], drain: Drain) -> list[str]:
-    """Send the mail of each look that is due; the `work` of the queue.
+class MailOutcome(StrEnum):
+    """What became of a mail."""
 
-    Returns:
-        "sent", "nobody" where no address is left, "put off" where the mail server took nothing.
+    SENT = "sent"
+    NOBODY = "nobody"  # no address is left
+    PUT_OFF = "put off"  # the mail server took nothing
+
+
+def work(claims: Sequence[Claim[Fetch]], drain: Drain) -> list[MailOutcome]:
+    """Send the mail of each look that is due; the `work` of the queue.
 
     Raises:
         LeaseLost: another worker holds the row now.
@@ -61,18 +67,19 @@ def recipients(source: Source) -> list[str]:
     return source.mail_to.replace(",", " ").split()
 
 
-def _send(claim: Claim[Fetch]) -> str:
+def _send(claim: Claim[Fetch]) -> MailOutcome:
     row = claim.row
     to = recipients(row.source)
     if not to:
         claim.finish(due_at=None)
-        return "nobody"
+        return MailOutcome.NOBODY
     try:
         written(row, to).send()
     except (OSError, SMTPException) as error:
-        return queues.put_off(claim, problem=queues.error_text(error))
+        queues.put_off(claim, problem=queues.error_text(error))
+        return MailOutcome.PUT_OFF
     claim.finish(due_at=None, told_at=timezone.now(), attempts=0, problem="")
-    return "sent"
+    return MailOutcome.SENT
 
 
 def written(row: Fetch, to: Sequence[str]) -> EmailMessage:

@@ -9,6 +9,7 @@ rings for this queue.
 import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
@@ -24,6 +25,7 @@ from crm_sync.workers import queues
 from crm_sync.workers.queues import Drain, RowQueue, error_text
 from properties.imports import last_feed, upload
 from properties.models import Fetch, Import, Source
+from properties.models.source import FetchOutcome
 from properties.sources import alarms, history
 from properties.sources.address import parsed
 from properties.sources.fetch.wanted import Fetched, Place, Stamp, StillUploaded
@@ -38,11 +40,19 @@ KNOWN = (Import.State.RUNNING, Import.State.DONE, Import.State.PARTLY)
 WELL = (Import.State.DONE, Import.State.UNCHANGED, *Import.OPEN)
 
 
-def work(claims: Sequence[Claim[Source]], drain: Drain) -> list[str]:
-    """Look at some sources; the `work` of the queue.
+class LookOutcome(StrEnum):
+    """What came of a look at a source."""
 
-    Returns:
-        "unchanged", "new", "waits" for the end of an upload, "did not come", "refused", "off".
+    UNCHANGED = "unchanged"
+    NEW = "new"
+    WAITS = "waits"  # for the end of an upload
+    FAILED = "did not come"
+    REFUSED = "refused"
+    OFF = "off"
+
+
+def work(claims: Sequence[Claim[Source]], drain: Drain) -> list[LookOutcome]:
+    """Look at some sources; the `work` of the queue.
 
     Raises:
         LeaseLost: another worker holds the row now; nothing was written.
@@ -71,11 +81,11 @@ class _Look:
         self.started = self.renewed = time.monotonic()
         self.read_as = last_feed.read_as(self.row.sender)
 
-    def run(self) -> str:
+    def run(self) -> LookOutcome:
         """Fetch, and write what came of it."""
         if not (self.row.is_enabled or self.row.is_asked):
             self.claim.finish(due_at=None)
-            return "off"
+            return LookOutcome.OFF
         desk = Desk(self.row.pk)
         try:
             arrived = desk.take(self._place(), self._known(), self._check)
@@ -85,7 +95,7 @@ class _Look:
         except (RejectedError, SecretUnreadable) as error:
             return self._refused(error)
         except StillUploaded as error:
-            return self._failed(error, Fetch.Outcome.WAITS, "waits")
+            return self._failed(error, FetchOutcome.WAITS, LookOutcome.WAITS)
         except TransientError as error:
             return self._failed(error)
         finally:
@@ -139,13 +149,13 @@ class _Look:
         return not row.is_asked or (last is not None and last.state in WELL)
 
     # --- what came of it ---
-    def _unchanged(self, arrived: Arrived | None) -> str:
+    def _unchanged(self, arrived: Arrived | None) -> LookOutcome:
         came = _came(arrived) if arrived else {}
         stamp = _remembered(arrived.fetched) if arrived else {}
         self._end(Fetch.Outcome.UNCHANGED, came, {"attempts": 0, "problem": "", **stamp})
-        return "unchanged"
+        return LookOutcome.UNCHANGED
 
-    def _import(self, arrived: Arrived) -> str:
+    def _import(self, arrived: Arrived) -> LookOutcome:
         row, now = self.row, timezone.now()
         new = Import(
             workspace_id=row.workspace_id,
@@ -166,22 +176,25 @@ class _Look:
             except BaseException:
                 new.path.unlink()
                 raise
-        return "new"
+        return LookOutcome.NEW
 
     def _is_known(self) -> bool:
         """Tell whether a person has released an import since the source is what it is."""
         mine = Import.objects.filter(source=self.row, uploaded_at__gte=self.row.set_at)
         return mine.filter(released_at__isnull=False, state__in=KNOWN).exists()
 
-    def _refused(self, error: Exception) -> str:
+    def _refused(self, error: Exception) -> LookOutcome:
         attempts = max(self.row.attempts + 1, alarms.TRIES)
         columns = {"attempts": attempts, "problem": error_text(error)}
         self._end(Fetch.Outcome.REFUSED, {"text": error_text(error)}, columns)
-        return "refused"
+        return LookOutcome.REFUSED
 
     def _failed(
-        self, error: SyncError, outcome: str = Fetch.Outcome.FAILED, told: str = "did not come"
-    ) -> str:
+        self,
+        error: SyncError,
+        outcome: FetchOutcome = FetchOutcome.FAILED,
+        told: LookOutcome = LookOutcome.FAILED,
+    ) -> LookOutcome:
         attempts, now = self.row.attempts + 1, timezone.now()
         columns: dict[str, Any] = {"attempts": attempts, "problem": error_text(error)}
         if (planned := self._next(now)) is not None:

@@ -153,7 +153,7 @@ def test_a_plan_changes_nothing_that_it_is_given_and_is_the_same_each_time(
 
 def test_an_edit_goes_out_with_the_record_of_it():
     first = reconcile(row(THERE | {"title": "House"}, THERE), THERE)
-    assert (first.patch.body, first.ending) == ({"title": "House"}, "")
+    assert (first.patch.body, first.ending) == ({"title": "House"}, None)
     assert first.columns["inflight"] == {"title": ["House"]}
     assert "due_at" not in first.columns
 

@@ -14,11 +14,12 @@ from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError
 from properties.models import Walk
 from properties.pull.walk import pull
+from properties.push.plan import PushOutcome
 from properties.push.queue import PROPERTIES
 
 SLICE = 5.0  # seconds between two looks at the progress bar
 WHILE_BUSY = 0.5  # seconds until it is asked again whether a worker is still at it
-GOOD = {"created", "pushed", "in sync"}
+GOOD = {PushOutcome.CREATED, PushOutcome.PUSHED, PushOutcome.IN_SYNC}
 STOPPED = "the pull stopped, and the next one goes on at the same page"
 
 

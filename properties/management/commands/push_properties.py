@@ -17,12 +17,14 @@ from crm_sync.models import Workspace
 from properties.difference import planned
 from properties.merge import document
 from properties.models import Property
+from properties.push.plan import PushOutcome
 from properties.push.push import push
 from properties.push.queue import PROPERTIES
 
 Row = dict[str, Any]
 SHOWN = 20
-GOOD = {"created", "pushed", "in sync", "by a worker"}
+BY_A_WORKER = "by a worker"
+GOOD = {PushOutcome.CREATED, PushOutcome.PUSHED, PushOutcome.IN_SYNC, BY_A_WORKER}
 
 
 class Command(SyncCommand):
@@ -77,7 +79,7 @@ class Command(SyncCommand):
             row = Property.objects.get(pk=pk)
             yield {
                 "reference": str(row),
-                "outcome": outcomes.get(pk) or ("by a worker" if row.due_at is None else "busy"),
+                "outcome": outcomes.get(pk) or (BY_A_WORKER if row.due_at is None else "busy"),
                 "answer": row.last_answer,
                 "waits": row.waits_because(timezone.now()),
                 "problem": row.problem,
@@ -142,4 +144,4 @@ def _lines(done: list[Row]) -> list[str]:
 
 
 def _why(row: Row) -> str:
-    return str(row["waits"] if row["outcome"] == "waiting" else row["answer"])
+    return str(row["waits"] if row["outcome"] == PushOutcome.WAITING else row["answer"])
