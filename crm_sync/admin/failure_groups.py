@@ -10,11 +10,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
+from crm_sync.admin.inbox_filters import choice
 from crm_sync.admin.states import named_badge
 from crm_sync.admin.ui.cells import list_of, moment, page_at
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
 from crm_sync.inbox import store
+from crm_sync.inbox.failure_groups import worded
 from crm_sync.models import ReceivedEvent
 
 MOST = 100  # groups on the page, the largest first
@@ -41,10 +43,10 @@ def failure_groups_page(admin: ReadOnlyAdmin, request: HttpRequest) -> HttpRespo
 
 
 def _groups(rows: QuerySet[ReceivedEvent]) -> list[dict[str, Any]]:
-    now, inbox_list = timezone.now(), list_of("crm_sync.receivedevent")
+    now = timezone.now()
     groups = (
         rows.filter(state__in=store.STUCK)
-        .values("state", "cause")
+        .values("state", "problem_kind", "cause")
         .annotate(
             count=Count("pk"),
             workspaces=Count("workspace", distinct=True),
@@ -52,7 +54,7 @@ def _groups(rows: QuerySet[ReceivedEvent]) -> list[dict[str, Any]]:
             last=Max("received_at"),
             example=Max("pk"),
         )
-        .order_by("-count", "state", "cause")
+        .order_by("-count", "state", "problem_kind", "cause")
     )
     found = list(groups[:MOST])
     examples = dict(
@@ -68,10 +70,16 @@ def _groups(rows: QuerySet[ReceivedEvent]) -> list[dict[str, Any]]:
             "last": moment(one["last"], now),
             "text": examples.get(one["example"], ""),
             "page": page_at("crm_sync.receivedevent", one["example"]),
-            "list": f"{inbox_list}?{urlencode({'cause': one['cause']})}",
+            "why": worded(one["problem_kind"], one["cause"]),
+            "list": _listed(one["problem_kind"], one["cause"]),
         }
         for one in found
     ]
+
+
+def _listed(kind: str, about: str) -> str:
+    """Return the address of the list of a group."""
+    return f"{list_of('crm_sync.receivedevent')}?{urlencode({'cause': choice(kind, about)})}"
 
 
 def act_on_stuck(
@@ -94,6 +102,7 @@ def _act(admin: ReadOnlyAdmin, request: HttpRequest) -> None:
     group = (
         admin.narrowed(request, ReceivedEvent.objects.all())
         .filter(state=request.POST.get("state"), cause=request.POST.get("cause", ""))
+        .filter(problem_kind=request.POST.get("problem_kind", ""))
         .filter(state__in=store.STUCK)
     )
     keys = list(group.order_by("received_at", "pk").values_list("pk", flat=True)[:AT_ONCE])

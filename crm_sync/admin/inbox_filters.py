@@ -10,11 +10,13 @@ from django.utils import timezone
 from crm_sync.access import within
 from crm_sync.admin.ui.base import DropdownFilter
 from crm_sync.admin.ui.filters import OTHER, ValueFilter
+from crm_sync.inbox.failure_groups import worded
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import REQUIRED
 
 MOST_CAUSES = 50
+BETWEEN = ":"
 
 
 class EventFilter(ValueFilter):
@@ -56,6 +58,11 @@ class AgeFilter(DropdownFilter):
         return queryset
 
 
+def choice(kind: str, about: str) -> str:
+    """Return the parameter of the filter by cause."""
+    return f"{kind}{BETWEEN}{about}"
+
+
 class CauseFilter(DropdownFilter):
     """By why it is stuck; offered only while something is."""
 
@@ -64,11 +71,14 @@ class CauseFilter(DropdownFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Offer the causes of what is stuck now."""
-        every = ReceivedEvent.objects.filter(state__in=STUCK).exclude(cause="")
-        stuck = within(request.user, every)
-        causes = stuck.order_by("cause").values_list("cause", flat=True).distinct()
-        return [(cause, cause) for cause in causes[:MOST_CAUSES]]
+        every = ReceivedEvent.objects.filter(state__in=STUCK).exclude(problem_kind="")
+        stuck = within(request.user, every).order_by("problem_kind", "cause")
+        causes = stuck.values_list("problem_kind", "cause").distinct()
+        return [(choice(*one), worded(*one)) for one in causes[:MOST_CAUSES]]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         chosen = self.value()
-        return queryset.filter(state__in=STUCK, cause=chosen) if chosen else queryset
+        if not chosen:
+            return queryset
+        kind, _, about = chosen.partition(BETWEEN)
+        return queryset.filter(state__in=STUCK, problem_kind=kind, cause=about)

@@ -101,7 +101,7 @@ class ReceivedEventAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         """Show the list, and above it the way to what is stuck."""
         stuck = self.narrowed(request, ReceivedEvent.objects.filter(state__in=store.STUCK))
-        causes = stuck.order_by().values("state", "cause").distinct()[:100].count()
+        causes = stuck.order_by().values("state", "problem_kind", "cause").distinct()[:100].count()
         return super().changelist_view(request, (extra_context or {}) | {"causes": causes})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ReceivedEvent]:

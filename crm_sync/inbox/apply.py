@@ -15,7 +15,7 @@ from django.db.models import Min
 
 from crm_sync import registry, tracing
 from crm_sync.hooks.handlers import Batch
-from crm_sync.inbox.failure_groups import cause_of
+from crm_sync.inbox import failure_groups
 from crm_sync.jobs import due, durability, fast_sql, runner
 from crm_sync.jobs.due import Claim
 from crm_sync.models import ReceivedEvent, Workspace
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 8  # after that the received event waits for a person, with its reason
 State = ReceivedEvent.State
 Columns = dict[str, Any]
+NO_PROBLEM = {"problem_kind": "", "cause": ""}
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def _parsed(claim: Claim[ReceivedEvent], now: datetime) -> Parsed:
     try:
         event = parse(bytes(claim.row.body))
     except NotUnderstood as reason:
-        columns = _with_cause(clean(str(reason))[0][:2000])
+        columns = _stuck(reason.fault, reason.about, str(reason))
         return Parsed(claim, None, {"state": State.QUARANTINED, "applied_at": now, **columns})
     return Parsed(claim, event, _early(claim.row, event, now))
 
@@ -89,7 +90,8 @@ def _early(row: ReceivedEvent, event: Event, now: datetime) -> Columns:
     until = clock.too_early(event.at, now=now, ahead=ahead)
     if until is None:
         return {}
-    columns = _with_cause(clock.waiting(event.at, now=now, ahead=ahead, until=until))
+    text = clock.waiting(event.at, now=now, ahead=ahead, until=until)
+    columns = _stuck(failure_groups.EARLY, "", text)
     return {"state": State.EARLY, "due_at": until, **columns, **_about(event)}
 
 
@@ -118,7 +120,7 @@ def _together(parsed: Sequence[Parsed], now: datetime) -> dict[int, str]:
             state, text = State.DUPLICATE.value, f"the same as received event {original}"
         else:
             state, text = _apply(batch, event, one.pk)
-        columns = {"state": state, "effect": text, "cause": "", "applied_at": now}
+        columns = {"state": state, "effect": text, "applied_at": now, **NO_PROBLEM}
         # From now on its digest makes a copy a duplicate.
         ends[one.pk] = columns | _about(event) | {"canonical_digest": event.digest}
     batch.write()
@@ -174,13 +176,13 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
         with tracing.under(_key(one)):
             log.error("received event %s failed", one.pk, exc_info=error)
     attempts = one.claim.row.attempts + 1
-    text = f"{type(error).__name__}: {clean(str(error))[0]}"[:2000]
+    text, place = f"{type(error).__name__}: {error}", failure_groups.place_of(error)
     # Its digest is not written: a copy that comes later is no duplicate of a failed event.
     columns = {
         "due_at": now + due.backoff(attempts) if attempts < MAX_ATTEMPTS else None,
         "attempts": attempts,
         "state": State.FAILED,
-        **_with_cause(text),
+        **_stuck(failure_groups.ERROR, place, text),
         **(_about(one.event) if one.event is not None else {}),
     }
     return State.FAILED.value if one.claim.finish_if(columns) else runner.LOST
@@ -198,5 +200,5 @@ def _about(event: Event) -> Columns:
     return {"kind": kind, "occurred_at": at, "order_platform_id": order_id}
 
 
-def _with_cause(text: str) -> Columns:
-    return {"effect": text, "cause": cause_of(text)}
+def _stuck(kind: str, about: str, text: str) -> Columns:
+    return {"effect": clean(text)[0][:2000], "problem_kind": kind, "cause": clean(about)[0]}

@@ -1,21 +1,54 @@
-"""Pure: the cause of a stuck received event, the same text for all with the same cause."""
+"""Pure: why a received event is stuck, as a kind and what it is about, alike for all alike.
 
-import re
+Both are columns of the event (`problem_kind`, `cause`), by which the admin groups. They are worded
+here, where they are shown; no text is read back.
+"""
 
-LENGTH = 200
-# What differs between two received events of one cause.
-_QUOTED = re.compile(r"'[^']*'?|\"[^\"]*\"?")
-_NAME = re.compile(r"'[A-Z][A-Z_]+'")  # of an event: that is what the cause is about
-_KEY = re.compile(r"\b[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
-# No part is tried again shorter, else a long word of hexadecimal letters takes minutes.
-_NUMBER = re.compile(r"\b(?:0x)?+(?=[a-fA-F]*+\d)[0-9a-fA-F]++\b(?:[-:.,T]\d++)*+Z?")
+from collections.abc import Iterator
+from traceback import walk_tb
+from types import FrameType
+
+from crm_sync.platform.events import Fault
+
+LENGTH = 200  # characters of a cause
+EARLY = "EARLY"  # dated ahead of the clock (S11)
+ERROR = "ERROR"  # one of ours; it is about the class of the exception and the function
+OTHER = "OTHER"  # stored by an older version: the cause is the text itself
+WORDS: dict[str, str] = {
+    Fault.NOT_JSON: "It is not JSON.",
+    Fault.NOT_UTF8: "It is not JSON: the bytes are not UTF-8.",
+    Fault.NOT_AN_OBJECT: "It is a JSON {about}, not an object.",
+    Fault.TOO_DEEP: "Its JSON is nested too deeply.",
+    Fault.UNKNOWN_EVENT: "The event {about} is unknown.",
+    Fault.MISSING: "A required field is missing: {about}.",
+    Fault.TOO_LONG: "{about} is too long.",
+    Fault.NOT_A_TEXT: "{about} is not a text.",
+    Fault.NOT_A_TIMESTAMP: "{about} is not a timestamp.",
+    Fault.NOT_A_DATE: "{about} is not a date.",
+    Fault.NOT_A_PERSON: "{about} is not a person.",
+    EARLY: "It is dated ahead of the clock.",
+    ERROR: "An error of ours: {about}.",
+    OTHER: "{about}",
+}
+OURS = ("crm_sync.", "properties.", "orders.")
 
 
-def cause_of(effect: str) -> str:
-    """Return the first line of why a received event is stuck without what belongs to it alone.
+def worded(kind: str, about: str) -> str:
+    """Return the cause of a group in one sentence, "" without a kind."""
+    if kind == Fault.UNKNOWN_EVENT and not about:
+        return "The event has no name that we can read."
+    return WORDS[kind].format(about=about) if kind else ""
 
-    "ValueError: order 5000 has no 'x'" and the same of order 5001 are one cause.
-    """
-    text = " ".join(effect.partition("\n")[0].split())
-    text = _QUOTED.sub(lambda found: found[0] if _NAME.fullmatch(found[0]) else "'…'", text)
-    return _NUMBER.sub("…", _KEY.sub("…", text))[:LENGTH]
+
+def place_of(error: BaseException) -> str:
+    """Return what an error of ours is about: its class, and our innermost function in it."""
+    inner = [frame for frame in _frames(error) if frame.f_globals["__name__"].startswith(OURS)]
+    name = type(error).__name__
+    if not inner:
+        return name[:LENGTH]
+    code = inner[-1]
+    return f"{name} in {code.f_globals['__name__']}.{code.f_code.co_qualname}"[:LENGTH]
+
+
+def _frames(error: BaseException) -> Iterator[FrameType]:
+    return (frame for frame, _ in walk_tb(error.__traceback__))

@@ -64,12 +64,14 @@ class ReceivedEvent(DueModel):
     effect = models.TextField(
         blank=True, default="", db_default="", help_text="What it did, or why it did nothing"
     )
+    # Why it is stuck, the same for all with the same cause; `inbox.failure_groups` words both.
+    problem_kind = models.CharField(max_length=20, blank=True, default="", db_default="")
     cause = models.CharField(
         max_length=200,
         blank=True,
         default="",
         db_default="",
-        help_text="Why it is stuck, alike for all alike",
+        help_text="What the problem is about, such as a field",
     )
     attempts = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     # What was settled and is played again is a row of its own: the first one's outcome stands.
@@ -127,7 +129,7 @@ class ReceivedEvent(DueModel):
             ),
             models.Index(fields=["state", "received_at"], name="received_event_state"),
             models.Index(
-                fields=["state", "cause"],
+                fields=["state", "problem_kind", "cause"],
                 name="received_event_cause",
                 condition=models.Q(state__in=STUCK),
             ),

@@ -59,7 +59,6 @@ def too_early(at: datetime, *, now: datetime, ahead: timedelta | None) -> dateti
 
 def waiting(at: datetime, *, now: datetime, ahead: timedelta | None, until: datetime) -> str:
     """Say in words what `too_early` found."""
-    # Without an apostrophe, which `cause_of` takes for a quotation.
     whose = "the clock of the platform"
     if ahead is None:
         whose = "our clock (that of the platform is not known yet)"

@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from enum import StrEnum
 from typing import Any
 
 from crm_sync.platform import references
@@ -39,6 +40,7 @@ OTHER = "*"
 OF_OTHERS = ("orderId",)
 UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 IDS = frozenset({"orderId", "assignmentId", "propertyId", "photographerId"})
+ABOUT = 200  # characters of what a fault is about
 DEPTH_LIMIT = 100  # levels; deeper, and whoever prints or digests the value breaks
 JSON_NAMES = {
     list: "array",
@@ -55,8 +57,33 @@ MAY_BE_EMPTY = frozenset(
 )
 
 
+class Fault(StrEnum):
+    """Why bytes are no event that we know, or a value is none that it should be."""
+
+    NOT_JSON = "NOT_JSON"
+    NOT_UTF8 = "NOT_UTF8"
+    NOT_AN_OBJECT = "NOT_AN_OBJECT"
+    TOO_DEEP = "TOO_DEEP"
+    UNKNOWN_EVENT = "UNKNOWN_EVENT"
+    MISSING = "MISSING"
+    TOO_LONG = "TOO_LONG"
+    NOT_A_TEXT = "NOT_A_TEXT"
+    NOT_A_TIMESTAMP = "NOT_A_TIMESTAMP"
+    NOT_A_DATE = "NOT_A_DATE"
+    NOT_A_PERSON = "NOT_A_PERSON"
+
+
 class NotUnderstood(Exception):
-    """The bytes are no event that we know; the message says why, for a person to read."""
+    """The bytes are no event that we know; the message says why, for a person to read.
+
+    Attributes:
+        fault, about: the same of all with the same cause; `about` names an event or a field, and
+            is "" where the fault says all.
+    """
+
+    def __init__(self, text: str, fault: Fault, about: str = "") -> None:
+        super().__init__(text[:200])
+        self.fault, self.about = fault, about
 
 
 @dataclass(frozen=True)
@@ -112,7 +139,8 @@ def parse(body: bytes) -> Event:
     fields = parse_document(body)
     kind = fields.get("event")
     if not isinstance(kind, str) or not (kind in REQUIRED or plain(fields.get("orderId"))):
-        raise NotUnderstood(f"unknown event {kind!r}"[:200])
+        name = kind if isinstance(kind, str) and _is_name(kind) else ""
+        raise NotUnderstood(f"unknown event {kind!r}", Fault.UNKNOWN_EVENT, name[:ABOUT])
     for name in REQUIRED.get(kind, OF_OTHERS):
         _check(kind, name, fields)
     if kind not in REQUIRED:
@@ -124,6 +152,11 @@ def parse(body: bytes) -> Event:
     event.moment("scheduledAt")
     event.day("estimatedDeliveryAt")
     return event
+
+
+def _is_name(text: str) -> bool:
+    """Tell whether a text looks like the name of an event, and not like anything else."""
+    return text.isascii() and text.isupper() and text.replace("_", "").isalpha()
 
 
 def _of_other(fields: dict[str, Any]) -> datetime:
@@ -145,12 +178,13 @@ def _check(kind: str, name: str, fields: dict[str, Any]) -> None:
     if name in NULLABLE and name in fields and value is None:
         return
     if isinstance(value, dict | list):
-        raise NotUnderstood(f"{name} is not a text: {value!r}"[:200])
+        raise NotUnderstood(f"{name} is not a text: {value!r}", Fault.NOT_A_TEXT, name)
     text = clean(plain(value))[0].strip()
     if value is None or not (text or name in MAY_BE_EMPTY):
-        raise NotUnderstood(f"{kind} without {name}"[:200])
+        raise NotUnderstood(f"{kind} without {name}", Fault.MISSING, f"{kind} {name}"[:ABOUT])
     if name in IDS and len(text) > references.LIMIT:
-        raise NotUnderstood(f"{name} is longer than {references.LIMIT} characters: {text:.40}…")
+        said = f"{name} is longer than {references.LIMIT} characters: {text:.40}…"
+        raise NotUnderstood(said, Fault.TOO_LONG, name)
 
 
 def parse_document(body: bytes) -> dict[str, Any]:
@@ -158,15 +192,17 @@ def parse_document(body: bytes) -> dict[str, Any]:
     try:
         document = json.loads(body)
     except RecursionError:
-        raise NotUnderstood("the JSON is nested too deeply") from None
+        raise NotUnderstood("the JSON is nested too deeply", Fault.TOO_DEEP) from None
     except UnicodeDecodeError:
-        raise NotUnderstood("not JSON: the bytes are not UTF-8") from None
+        raise NotUnderstood("not JSON: the bytes are not UTF-8", Fault.NOT_UTF8) from None
     except ValueError as error:
-        raise NotUnderstood(f"not JSON: {error}"[:200]) from None
+        raise NotUnderstood(f"not JSON: {error}", Fault.NOT_JSON) from None
     if not isinstance(document, dict):
-        raise NotUnderstood(f"a JSON {JSON_NAMES[type(document)]} where an object belongs")
+        name = JSON_NAMES[type(document)]
+        said = f"a JSON {name} where an object belongs"
+        raise NotUnderstood(said, Fault.NOT_AN_OBJECT, name)
     if _is_deeper(document, DEPTH_LIMIT):
-        raise NotUnderstood("the JSON is nested too deeply")
+        raise NotUnderstood("the JSON is nested too deeply", Fault.TOO_DEEP)
     return document
 
 
@@ -198,7 +234,8 @@ def read_moment(name: str, value: Any) -> datetime:
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return aware.astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
-        raise NotUnderstood(f"{name} is not a timestamp: {value!r}"[:200]) from None
+        said = f"{name} is not a timestamp: {value!r}"
+        raise NotUnderstood(said, Fault.NOT_A_TIMESTAMP, name) from None
 
 
 def read_day(name: str, value: Any) -> date:
@@ -206,4 +243,5 @@ def read_day(name: str, value: Any) -> date:
     try:
         return date.fromisoformat(plain(value)[:10])
     except ValueError:
-        raise NotUnderstood(f"{name} is not a date: {value!r}"[:200]) from None
+        said = f"{name} is not a date: {value!r}"
+        raise NotUnderstood(said, Fault.NOT_A_DATE, name) from None

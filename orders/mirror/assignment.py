@@ -13,7 +13,7 @@ from typing import Any
 from django.db import transaction
 
 from crm_sync.platform.errors import TransientError
-from crm_sync.platform.events import NotUnderstood, read_day, read_moment
+from crm_sync.platform.events import Fault, NotUnderstood, read_day, read_moment
 from crm_sync.platform.responses import Answer
 from crm_sync.text import plain
 from orders import statuses
@@ -149,7 +149,7 @@ def _value(before: Assignment, lww_field: LwwField, value: Any) -> Any:
     name = MEMBERS[lww_field]
     if lww_field is lww.ACTION:
         if isinstance(value, dict | list):
-            raise NotUnderstood(f"{name} is not a text")
+            raise NotUnderstood(f"{name} is not a text", Fault.NOT_A_TEXT, name)
         return plain(value)[:100]
     if value is None:
         return None
@@ -176,6 +176,6 @@ def _photographer(known: Item, value: Any) -> Item:
     elif text := plain(value):
         person = {"id" if known.get("id") == text or not isinstance(value, str) else "name": text}
     else:
-        raise NotUnderstood("photographer is not a person")
+        raise NotUnderstood("photographer is not a person", Fault.NOT_A_PERSON, "photographer")
     is_same = len(person) == 1 and person.items() <= known.items()
     return known if is_same else person

@@ -164,7 +164,8 @@ def test_the_payload_is_shown_pretty_and_as_it_came(main, boss):
         ("age=odd", [4, 3, 2, 1, 0]),
         ("q=5002", [2]),
         ("kind=VISUALS_READY", [4, 3]),
-        ("cause=a+…", [1]),
+        ("cause=OTHER:a+…", [1]),
+        ("cause=a+…", []),
     ],
 )
 def test_the_list_is_narrowed_by_age_cause_and_event_and_searched_by_order(
@@ -178,6 +179,7 @@ def test_the_list_is_narrowed_by_age_cause_and_event_and_searched_by_order(
             kind="VISUALS_READY" if n > 2 else "ORDER_STATUS_UPDATED",
             received_at=timezone.now() - timedelta(days=age),
             state=State.FAILED if n == 1 else State.APPLIED,
+            problem_kind="OTHER" if n < 2 else "",
             cause="a …" if n < 2 else "",
         )
         for n, age in enumerate(ages)
@@ -187,35 +189,39 @@ def test_the_list_is_narrowed_by_age_cause_and_event_and_searched_by_order(
 
 
 # --- causes ---
+GROUP = {"problem_kind": "ERROR", "cause": "KeyError in orders.x"}
+
+
 @pytest.fixture
 def stuck(main) -> list[ReceivedEvent]:
     other = make_workspace("other")
     now = timezone.now()
     causes = [
-        (main, State.FAILED, "KeyError: '…'", 3),
-        (main, State.FAILED, "KeyError: '…'", 1),
-        (other, State.FAILED, "KeyError: '…'", 2),
-        (main, State.QUARANTINED, "unknown event 'NEW'", 1),
-        (main, State.APPLIED, "", 1),
-        (main, State.IGNORED, "unknown event 'NEW'", 1),
+        (main, State.FAILED, "ERROR", "KeyError in orders.x", 3),
+        (main, State.FAILED, "ERROR", "KeyError in orders.x", 1),
+        (other, State.FAILED, "ERROR", "KeyError in orders.x", 2),
+        (main, State.QUARANTINED, "UNKNOWN_EVENT", "NEW", 1),
+        (main, State.APPLIED, "", "", 1),
+        (main, State.IGNORED, "UNKNOWN_EVENT", "NEW", 1),
     ]
     return [
         make_received_event(
             workspace,
             state=state,
+            problem_kind=kind,
             cause=cause,
             effect=f"effect {n}",
             received_at=now - timedelta(hours=hours),
         )
-        for n, (workspace, state, cause, hours) in enumerate(causes)
+        for n, (workspace, state, kind, cause, hours) in enumerate(causes)
     ]
 
 
 def test_what_is_stuck_is_grouped_by_cause_the_largest_first(stuck, boss):
     groups = boss.get(CAUSES).context["groups"]
-    assert [(one["cause"], one["state"], one["count"], one["workspaces"]) for one in groups] == [
-        ("KeyError: '…'", "FAILED", 3, 2),
-        ("unknown event 'NEW'", "QUARANTINED", 1, 1),
+    assert [(one["why"], one["state"], one["count"], one["workspaces"]) for one in groups] == [
+        ("An error of ours: KeyError in orders.x.", "FAILED", 3, 2),
+        ("The event NEW is unknown.", "QUARANTINED", 1, 1),
     ]
     first = groups[0]
     assert (first["text"], first["page"]) == ("effect 2", page(stuck[2]))
@@ -230,7 +236,7 @@ def test_what_is_stuck_is_grouped_by_cause_the_largest_first(stuck, boss):
     [("apply_again", "RECEIVED", "Applied again."), ("set_aside", "IGNORED", "Set aside.")],
 )
 def test_one_click_acts_on_all_of_a_group_and_on_nothing_else(stuck, boss, action, state, text):
-    data = {"action": action, "state": "FAILED", "cause": "KeyError: '…'"}
+    data = {"action": action, "state": "FAILED", **GROUP}
     assert boss.post(CAUSES, data)["Location"] == CAUSES
     states = [ReceivedEvent.objects.get(pk=row.pk).state for row in stuck]
     assert states == [state] * 3 + ["QUARANTINED", "APPLIED", "IGNORED"]
@@ -241,15 +247,15 @@ def test_one_click_acts_on_all_of_a_group_and_on_nothing_else(stuck, boss, actio
 def test_no_click_acts_on_what_is_not_stuck(stuck, boss):
     before = rows()
     for state in ("APPLIED", "IGNORED", "RECEIVED"):
-        boss.post(CAUSES, {"action": "set_aside", "state": state, "cause": ""})
-    boss.post(CAUSES, {"action": "delete", "state": "FAILED", "cause": "KeyError: '…'"})
+        boss.post(CAUSES, {"action": "set_aside", "state": state, "problem_kind": "", "cause": ""})
+    boss.post(CAUSES, {"action": "delete", "state": "FAILED", **GROUP})
     assert (rows(), LogEntry.objects.count()) == (before, 0)
 
 
 def test_who_may_only_view_sees_the_causes_and_changes_nothing(stuck, viewer):
     before = rows()
     assert "Try again" not in viewer.get(CAUSES).content.decode()
-    data = {"action": "apply_again", "state": "FAILED", "cause": "KeyError: '…'"}
+    data = {"action": "apply_again", "state": "FAILED", **GROUP}
     assert viewer.post(CAUSES, data).status_code == 403
     assert rows() == before
     stranger = client_of("crm_sync.view_workspace")

@@ -1,56 +1,80 @@
-"""What is stuck for the same reason is named in the same words."""
+"""What is stuck for the same reason has the same kind and the same cause."""
+
+import json
 
 import pytest
 
-from crm_sync.inbox.failure_groups import LENGTH, cause_of
+from crm_sync.inbox.failure_groups import ERROR, LENGTH, OTHER, WORDS, place_of, worded
+from crm_sync.platform.events import Fault, NotUnderstood, parse, read_moment
+
+STATUS = {"event": "ORDER_STATUS_UPDATED", "occurredAt": "2026-01-31T10:00:00Z", "orderId": "1"}
+STATUS |= {"previousStatus": "PLACED", "newStatus": "IN_PROGRESS"}
+
+
+def why(body):
+    with pytest.raises(NotUnderstood) as caught:
+        parse(body if isinstance(body, bytes) else json.dumps(body).encode())
+    return caught.value.fault, caught.value.about
 
 
 @pytest.mark.parametrize(
-    ("effects", "cause"),
+    ("bodies", "fault", "about", "sentence"),
     [
+        ([b"", b"{\n\n", b"x"], Fault.NOT_JSON, "", "It is not JSON."),
+        ([b"\xff\xfe\xff"], Fault.NOT_UTF8, "", "It is not JSON: the bytes are not UTF-8."),
+        ([[], [1]], Fault.NOT_AN_OBJECT, "array", "It is a JSON array, not an object."),
+        ([b"[" * 9_999], Fault.TOO_DEEP, "", "Its JSON is nested too deeply."),
         (
-            ["ValueError: order 5000 has no 'x'", "ValueError: order 71 has no 'long name'"],
-            "ValueError: order … has no '…'",
-        ),
-        (["unknown event 'ORDER_ARCHIVED'"], "unknown event 'ORDER_ARCHIVED'"),
-        (
-            [
-                "dated 26,338 days ahead of our clock: applied at 2098-12-31 23:50:00 UTC",
-                "dated 12 days ahead of our clock: applied at 2026-03-13 12:10:59 UTC",
-            ],
-            "dated … days ahead of our clock: applied at … … UTC",
+            [{"event": "ORDER_ARCHIVED"}, {"event": "ORDER_ARCHIVED", "n": 2}],
+            *(Fault.UNKNOWN_EVENT, "ORDER_ARCHIVED", "The event ORDER_ARCHIVED is unknown."),
         ),
         (
-            [
-                "not JSON: Expecting value: line 1 column 1 (char 0)",
-                "not JSON: Expecting value: line 12 column 3 (char 99)",
-            ],
-            "not JSON: Expecting value: line … column … (char …)",
+            [{}, {"event": 7}, {"event": "x" * 300}, {"event": "<b>'7'</b>"}],
+            *(Fault.UNKNOWN_EVENT, "", "The event has no name that we can read."),
         ),
         (
-            [
-                "IntegrityError: 3f2b8a10-1111-4222-8333-444455556666 twice\nDETAIL: 1",
-                "IntegrityError: 00000000000000000000000000000000 twice\nDETAIL: 2",
-            ],
-            "IntegrityError: … twice",
+            [STATUS | {"newStatus": ""}, STATUS | {"newStatus": None, "orderId": "2"}],
+            Fault.MISSING,
+            "ORDER_STATUS_UPDATED newStatus",
+            "A required field is missing: ORDER_STATUS_UPDATED newStatus.",
         ),
-        (["occurredAt is not a timestamp: 'cut o"], "occurredAt is not a timestamp: '…'"),
-        (["KeyError: 'its'", 'KeyError: "it\'s"'], "KeyError: '…'"),
-        (["x" * 300], "x" * 200),
-        ([""], ""),
+        (
+            [STATUS | {"orderId": "5" * 300}, STATUS | {"orderId": "6" * 256}],
+            *(Fault.TOO_LONG, "orderId", "orderId is too long."),
+        ),
+        (
+            [STATUS | {"orderId": ["5"]}, STATUS | {"orderId": {}}],
+            *(Fault.NOT_A_TEXT, "orderId", "orderId is not a text."),
+        ),
+        (
+            [STATUS | {"occurredAt": "soon's"}, STATUS | {"occurredAt": ""}],
+            *(Fault.NOT_A_TIMESTAMP, "occurredAt", "occurredAt is not a timestamp."),
+        ),
     ],
 )
-def test_one_cause_for_all_that_have_the_same_trouble(effects, cause):
-    assert {cause_of(effect) for effect in effects} == {cause}
+def test_one_cause_for_all_that_have_the_same_trouble(bodies, fault, about, sentence):
+    assert {why(body) for body in bodies} == {(fault, about)}
+    assert worded(fault, about) == sentence
 
 
-def test_another_event_or_field_is_another_cause():
-    effects = ["VISUALS_READY without product", "VISUALS_READY without orderId"]
-    effects += ["unknown event 'A_NEW_ONE'", "unknown event 'ANOTHER_ONE'"]
-    assert len({cause_of(effect) for effect in effects}) == 4
+def test_an_error_of_ours_is_about_its_class_and_our_function():
+    def failed(value):
+        try:
+            read_moment("occurredAt", value)
+        except NotUnderstood as error:
+            return place_of(error)
+
+    assert {failed("x"), failed("another value")} == {
+        "NotUnderstood in crm_sync.platform.events.read_moment"
+    }
+    assert place_of(KeyError("order 5000")) == "KeyError"
+    assert len(place_of(type("E" * 300, (Exception,), {})())) == LENGTH
 
 
-def test_a_cause_is_found_in_a_long_word_as_fast_as_in_a_short_one():
-    # With a step for each pair of letters this takes hours.
-    for letter in "a1'\"-":
-        assert len(cause_of(letter * 1_000_000 + "g")) <= LENGTH
+def test_every_kind_has_a_sentence_and_an_older_text_stays_as_it_is():
+    assert WORDS.keys() >= set(Fault)
+    for kind in WORDS.keys() - {OTHER}:
+        assert worded(kind, "{name}").endswith(".")
+    assert worded(OTHER, "KeyError: '…'") == "KeyError: '…'"
+    assert worded("", "") == ""
+    assert worded(ERROR, "KeyError") == "An error of ours: KeyError."

@@ -145,7 +145,14 @@ def everything() -> Any:
 
     received_events = [
         (
-            *(one.state, one.kind, numbered(one.effect), one.cause, one.canonical_digest),
+            *(
+                one.state,
+                one.kind,
+                numbered(one.effect),
+                one.problem_kind,
+                one.cause,
+                one.canonical_digest,
+            ),
             *(one.occurred_at, one.order_platform_id, one.applied_at, one.attempts, one.repeats),
             *(one.due_at is None, one.lease_token, one.lease_until),
         )

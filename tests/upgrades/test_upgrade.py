@@ -5,8 +5,10 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.utils.timezone import now
 
+from crm_sync.inbox.failure_groups import worded
 from crm_sync.models import ReceivedEvent
 from orders.models import Placement
 from properties.feeds.swissrets import writer
@@ -54,6 +56,24 @@ def test_what_was_due_is_settled_with_the_platform(dump, box, drain_all):
     assert len(box.workspace.orders) == there + 1
     call_command("drift", "main", stdout=StringIO())
     call_command("audit", stdout=StringIO())
+
+
+@each_release
+@on_a_database
+def test_the_cause_of_an_older_stuck_event_is_shown_as_it_was_written(dump):
+    older = "unknown event 'A_NEW_ONE'"
+    with connection.cursor() as cursor:
+        cursor.execute("select max(id) from crm_sync_receivedevent where cause = ''")
+        (key,) = cursor.fetchone()
+        cursor.execute(
+            "update crm_sync_receivedevent set state = 'QUARANTINED', cause = %s, due_at = null,"
+            " canonical_digest = '' where id = %s",
+            [older, key],
+        )
+    migrate()
+    stuck = ReceivedEvent.objects.get(pk=key)
+    assert (stuck.problem_kind, worded(stuck.problem_kind, stuck.cause)) == ("OTHER", older)
+    assert set(ReceivedEvent.objects.exclude(pk=key).values_list("problem_kind", flat=True)) == {""}
 
 
 @each_release
