@@ -2,7 +2,7 @@
 
 import functools
 import re
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urljoin, urlsplit
 
 LONGEST = 500  # characters
@@ -58,16 +58,23 @@ def is_local(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether this host is the machine that asks, whichever that is.
+    """Tell whether this host is the machine that asks, whichever that is."""
+    ip = _ip(host)
+    return ip.is_loopback if ip else _last_label(host) == "localhost"
 
-    A connection to 0.0.0.0 or :: goes there too.
-    """
+
+def leads_here(host: str) -> bool:
+    """Tell whether a connection to this host ends on the machine that asks, as 0.0.0.0 does."""
+    ip = _ip(host)
+    return is_loopback(host) or (ip is not None and ip.is_unspecified)
+
+
+def _ip(host: str) -> IPv4Address | IPv6Address | None:
     try:
         ip = ip_address(host)
     except ValueError:
-        return _last_label(host) == "localhost"
-    inner = ip.ipv4_mapped if isinstance(ip, IPv6Address) else None
-    return (inner or ip).is_loopback or (inner or ip).is_unspecified
+        return None
+    return (ip.ipv4_mapped if isinstance(ip, IPv6Address) else None) or ip
 
 
 def _last_label(host: str) -> str:

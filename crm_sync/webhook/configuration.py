@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from crm_sync.models import WebhookMonitor, Workspace
-from crm_sync.platform.addresses import is_loopback
+from crm_sync.platform.addresses import leads_here
 from crm_sync.platform.errors import SyncError, TransientError
 from crm_sync.platform.responses import Answer
 from crm_sync.webhook import authentication, schedule
@@ -188,12 +188,12 @@ def _check(workspace: Workspace, auth_type: str) -> None:
             "authType NONE lets anybody who learns the address inject events:"
             " set CALLBACK_ALLOW_NONE=true if that is what you want"
         )
-    if _is_loopback(settings.PUBLIC_BASE_URL) and not _is_loopback(workspace.base_url):
+    if _leads_here(settings.PUBLIC_BASE_URL) and not _leads_here(workspace.base_url):
         raise OnlyHere(
             f"PUBLIC_BASE_URL is {settings.PUBLIC_BASE_URL}, which only this machine reaches:"
             " set it to the https address that the platform can call"
         )
 
 
-def _is_loopback(address: str) -> bool:
-    return is_loopback(urlsplit(address).hostname or "")
+def _leads_here(address: str) -> bool:
+    return leads_here(urlsplit(address).hostname or "")
