@@ -35,5 +35,6 @@ FREE_TEXT = (
         Q(state__in=ENDED),
     ),
     FreeText(StatusChange, ("previous", "new"), Q(fact__in=IN_WORDS)),
+    FreeText(StatusChange, ("previous_name", "new_name")),
     FreeText(UserList, ("problem",)),
 )

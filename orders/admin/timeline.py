@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -71,10 +71,9 @@ def groups(
         lines: newest first.
         assignments, names: of the order, by key.
     """
-    changes = list(lines)
-    people = _people(changes, assignments.values())
+    people = _people(assignments.values())
     found: list[Group] = []
-    for change in changes:
+    for change in lines:
         line = _line(change, names, people)
         if line is None:
             continue
@@ -141,49 +140,41 @@ def _add(group: Group, line: Line) -> None:
 def _line(change: StatusChange, names: Mapping[int, str], people: Mapping[str, str]) -> Line | None:
     """Return a line in words; None where only the name of a person became known."""
     name = names.get(change.assignment_id or 0)
-    before, after = (_value(change, value, people) for value in (change.previous, change.new))
-    if change.fact == Fact.PHOTOGRAPHER and before == after != NAMELESS:
+    before = _value(change.fact, change.previous, change.previous_name, people)
+    after = _value(change.fact, change.new, change.new_name, people)
+    is_same = change.new == change.previous != "" or before == after != NAMELESS
+    if change.fact == Fact.PHOTOGRAPHER and is_same:
         return None
     return Line(
         change.get_fact_display(),
         [name] if name else [],
-        before if change.previous else "",
+        before if change.previous or change.previous_name else "",
         after,
         change.is_listed,
         change.was_stale,
     )
 
 
-def _value(change: StatusChange, value: str, people: Mapping[str, str]) -> str:
-    if change.fact in CHOICES:
-        return shown(value, CHOICES[change.fact])
-    if not value:
+def _value(fact: str, value: str, name: str, people: Mapping[str, str]) -> str:
+    """Return a value of the timeline in words; see `StatusChange`."""
+    if fact in CHOICES:
+        return shown(value, CHOICES[fact])
+    if not (value or name):
         return "None"
-    if change.fact == Fact.PHOTOGRAPHER:
-        return people.get(value, value)
-    if change.fact in (Fact.ACTION, Fact.MATERIALS):
-        return ", ".join(map(worded, value.split()))
-    return _date(value)
+    match fact:
+        case Fact.PHOTOGRAPHER:
+            return name or people.get(value, NAMELESS)
+        case Fact.APPOINTMENT:
+            return local_time(datetime.fromisoformat(value))
+        case Fact.ESTIMATE:
+            return local_day(date.fromisoformat(value))
+    return ", ".join(map(worded, value.split()))
 
 
-def _date(value: str) -> str:
-    """Return a moment or a day, as `timeline.worded` writes them, for a person."""
-    try:
-        return local_time(datetime.strptime(value, "%Y-%m-%d %H:%M UTC").replace(tzinfo=UTC))
-    except ValueError:
-        pass
-    try:
-        return local_day(date.fromisoformat(value))
-    except ValueError:
-        return value
-
-
-def _people(changes: Iterable[StatusChange], assignments: Iterable[Assignment]) -> dict[str, str]:
+def _people(assignments: Iterable[Assignment]) -> dict[str, str]:
     """Return the names of the photographers by their ids; an event names them by the id (§6.3)."""
     known: list[Any] = [one.photographer for one in assignments]
-    booked = [one for one in changes if one.fact == Fact.PHOTOGRAPHER]
-    ids = {one.new for one in booked if one.source == StatusChange.Source.CALLBACK}
-    return dict.fromkeys(ids - {""}, NAMELESS) | {
+    return {
         str(person["id"]): str(person["name"])
         for person in known
         if isinstance(person, dict) and person.get("id") and person.get("name")

@@ -1,8 +1,10 @@
 """What is known of the rows that an event is about: before and after, it shows the changes."""
 
+from datetime import UTC, date, datetime
+from typing import Any
+
 from crm_sync.platform.events import Event
-from crm_sync.text import clean
-from orders.mirror import timeline
+from crm_sync.text import clean, plain
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 
 NONE = "—"
@@ -23,7 +25,7 @@ def facts(workspace_id: int, event: Event) -> dict[str, str]:
         announced |= ready.filter(property_platform_id=property_id, assignment=None)
     for one in announced.order_by("pk"):
         what = one.target_platform or f"{one.product} {one.visual_type}"
-        known[f"{what}, ready"] = timeline.worded(one.ready_at)
+        known[f"{what}, ready"] = worded(one.ready_at)
         known[f"{what}, to be fetched"] = _yes(one.due_at is not None)
     return known
 
@@ -45,9 +47,18 @@ def _of_assignment(assignment: Assignment) -> dict[str, str]:
         "action required": assignment.action_required,
         "photographer": assignment.photographer,
     }
-    return {
-        f"{assignment}, {name}": timeline.worded(value) or NONE for name, value in values.items()
-    }
+    return {f"{assignment}, {name}": worded(value) or NONE for name, value in values.items()}
+
+
+def worded(value: Any) -> str:
+    """Return a value in words; a moment in UTC, "" where there is none."""
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, dict):
+        value = plain(value.get("name")) or plain(value.get("id"))
+    return str(clean(plain(value))[0])
 
 
 def _yes(value: bool) -> str:

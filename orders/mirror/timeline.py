@@ -38,7 +38,7 @@ def line(
 ) -> dict[str, Any]:
     """Return one line about an order or one of its assignments, as columns."""
     assignment = subject if isinstance(subject, Assignment) else None
-    before, after = worded(previous), worded(new)
+    (before, before_name), (after, after_name) = stored(previous), stored(new)
     order_id = subject.order_id if isinstance(subject, Assignment) else subject.pk
     news = None if was_stale else news_of(fact, before, after)
     if origin.source == StatusChange.Source.CALLBACK and news in AFTER_A_READ:
@@ -49,6 +49,8 @@ def line(
         "fact": fact,
         "previous": before,
         "new": after,
+        "previous_name": before_name,
+        "new_name": after_name,
         "occurred_at": origin.stamp.at,
         "digest": origin.stamp.digest,
         "received_event": origin.received_event_id,
@@ -100,13 +102,17 @@ def reached_at(order: Order) -> datetime:
     return moments.order_by("occurred_at").last() or order.created_at
 
 
-def worded(value: Any) -> str:
-    """Return a value as the timeline writes it; moments in UTC, "" where there is none."""
+def stored(value: Any) -> tuple[str, str]:
+    """Return a value as the timeline stores it, and the name of a person; "" where there is none.
+
+    A moment is in UTC; of a person the value is the id.
+    """
+    name: Any = ""
     if isinstance(value, datetime):
-        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, dict):
-        value = plain(value.get("name")) or plain(value.get("id"))
-    text: str = clean(plain(value))[0]
-    return text[:WIDTH]
+        value = value.astimezone(UTC).isoformat()
+    elif isinstance(value, date):
+        value = value.isoformat()
+    elif isinstance(value, dict):
+        value, name = value.get("id"), value.get("name")
+    value, name = (clean(plain(one))[0][:WIDTH] for one in (value, name))
+    return value, name

@@ -12,7 +12,7 @@ from typing import Any
 from crm_sync.hooks.handlers import Effect, Outcome
 from crm_sync.platform.events import Event
 from orders import statuses
-from orders.mirror import lww, rows, timeline
+from orders.mirror import lww, rows, snapshot, timeline
 from orders.mirror.lww import LwwField, Stamp, Write
 from orders.mirror.observation import key
 from orders.mirror.rows import Rows
@@ -138,7 +138,7 @@ def _apply_date(
     write = _write_fact(context, assignment, lww_field, fact, value)
     if write.is_tie:
         context.rows.ask_for(order)
-    what = f"{fact.label.lower()} {timeline.worded(value) or 'cleared'}"
+    what = f"{fact.label.lower()} {snapshot.worded(value) or 'cleared'}"
     return _effect([write], f"{order}, {assignment}: {what}")
 
 
@@ -161,7 +161,7 @@ def apply_photographer(context: EventContext) -> Effect:
         subject,
         Fact.PHOTOGRAPHER,
         previous=None,
-        new=photographer_id,
+        new={"id": photographer_id},
         was_stale=not write.is_new,
     )
     if write.is_new or write.is_tie:

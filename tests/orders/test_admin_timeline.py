@@ -80,9 +80,12 @@ def test_a_photographer_is_called_by_the_name_and_never_by_an_id(main, boss):
     unknown = make_assignment(order, "a2", photographer={"id": "ph-99"}, products=["FLOOR_PLAN"])
     who = {"fact": Fact.PHOTOGRAPHER}
     note(order, "ph-77", assignment=known, minutes=1, **who)
-    # A read that brings the name is no news.
-    note(order, "Ada Muster", previous="ph-77", assignment=known, minutes=2, source="READ", **who)
-    note(order, "", previous="Ada Muster", assignment=known, minutes=3, **who)
+    # A read that brings the name is no news; nor was it where an older version kept no id of it.
+    named = {"new_name": "Ada Muster", "assignment": known, "source": "READ"}
+    note(order, "ph-77", previous="ph-77", minutes=2, **named, **who)
+    note(order, "", previous="ph-77", minutes=2, **named, **who)
+    gone = {"previous_name": "Ada Muster", "assignment": known, "source": "READ"}
+    note(order, "", previous="ph-77", minutes=3, **gone, **who)
     note(order, "ph-99", assignment=unknown, minutes=4, **who)
     response = boss.get(page(order))
     assert lines(response) == [
@@ -98,7 +101,7 @@ def test_dates_are_in_the_zone_of_the_installation(main, boss, settings):
     settings.TIME_ZONE = "Europe/Zurich"
     order = make_order(main)
     assignment = make_assignment(order, scheduled_at=NOW)
-    note(order, "2026-03-01 12:00 UTC", fact=Fact.APPOINTMENT, assignment=assignment)
+    note(order, "2026-03-01T12:00:00+00:00", fact=Fact.APPOINTMENT, assignment=assignment)
     response = boss.get(page(order))
     assert lines(response)[0][0][-1] == "Sun 1 Mar 2026, 13:00 CET"
     (card,) = response.context["assignments"]

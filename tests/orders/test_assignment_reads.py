@@ -204,7 +204,7 @@ def test_what_a_whole_assignment_leaves_out_is_cleared(order, wire):
     assert row.scheduled_at == datetime(2026, 12, 2, 9, tzinfo=UTC)
     assert (row.problem, row.due_at) == ("", None)
     assert timeline(fact="APPOINTMENT", source="READ") == [
-        ("APPOINTMENT", "2026-12-01 09:00 UTC", "2026-12-02 09:00 UTC")
+        ("APPOINTMENT", "2026-12-01T09:00:00+00:00", "2026-12-02T09:00:00+00:00")
     ]
 
 

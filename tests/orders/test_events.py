@@ -106,9 +106,9 @@ def test_an_appointment_is_set_moved_and_cleared(box, place, drain_all):
         assignment.refresh_from_db()
         assert assignment.scheduled_at == (datetime.fromisoformat(wanted) if wanted else None)
     assert timeline(fact="APPOINTMENT") == [
-        ("APPOINTMENT", "", "2026-12-01 09:00 UTC"),
-        ("APPOINTMENT", "2026-12-01 09:00 UTC", "2026-12-02 09:00 UTC"),
-        ("APPOINTMENT", "2026-12-02 09:00 UTC", ""),
+        ("APPOINTMENT", "", "2026-12-01T09:00:00+00:00"),
+        ("APPOINTMENT", "2026-12-01T09:00:00+00:00", "2026-12-02T09:00:00+00:00"),
+        ("APPOINTMENT", "2026-12-02T09:00:00+00:00", ""),
     ]
     assert effects()[-1].endswith("appointment cleared")
 

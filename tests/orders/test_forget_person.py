@@ -70,8 +70,8 @@ def test_a_photographer_is_shown_then_blanked_and_no_read_brings_the_contact_bac
     ReceivedEvent.objects.create(**done, digest="a", body=body, method="POST")
     before = where(*WORDS)
     assert before == {
-        *("orders.Assignment.photographer", "orders.Order.observed", "orders.StatusChange.new"),
-        "crm_sync.ReceivedEvent.body",
+        *("orders.Assignment.photographer", "orders.Order.observed"),
+        *("orders.StatusChange.new_name", "crm_sync.ReceivedEvent.body"),
     }
     shown, code = forget(MAIL.upper(), "--dry-run")
     assert (code, where(*WORDS), ForgottenPerson.objects.count()) == (0, before, 0)
@@ -82,7 +82,7 @@ def test_a_photographer_is_shown_then_blanked_and_no_read_brings_the_contact_bac
     assert blanked["changed"]["photographer of an assignment"] == 2
     photographer = Assignment.objects.exclude(photographer={})[0].photographer
     assert photographer == {"id": photographer["id"]}
-    assert StatusChange.objects.filter(new="[forgotten]").exists()
+    assert StatusChange.objects.filter(new_name="[forgotten]").exists()
     read_all(workspace)
     assert where(*WORDS) == set()
     assert Assignment.objects.filter(photographer=photographer).exists()

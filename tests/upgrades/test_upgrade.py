@@ -1,6 +1,7 @@
 """An installation of each release so far goes on with the product of today."""
 
 import tomllib
+from datetime import UTC, datetime
 from io import StringIO
 
 import pytest
@@ -10,7 +11,7 @@ from django.utils.timezone import now
 
 from crm_sync.inbox.failure_groups import worded
 from crm_sync.models import ReceivedEvent
-from orders.models import Placement
+from orders.models import Placement, StatusChange
 from properties.feeds.swissrets import writer
 from properties.models import Property
 from sandbox.state.workspace import Workspace as PlatformState
@@ -74,6 +75,30 @@ def test_the_cause_of_an_older_stuck_event_is_shown_as_it_was_written(dump):
     stuck = ReceivedEvent.objects.get(pk=key)
     assert (stuck.problem_kind, worded(stuck.problem_kind, stuck.cause)) == ("OTHER", older)
     assert set(ReceivedEvent.objects.exclude(pk=key).values_list("problem_kind", flat=True)) == {""}
+
+
+@each_release
+@on_a_database
+def test_the_lines_of_older_timelines_become_values(dump):
+    with connection.cursor() as cursor:
+        cursor.execute("select id, fact, source, previous, new from orders_statuschange")
+        before = {key: line for key, *line in cursor.fetchall()}
+    migrate()
+    after = {line.pk: line for line in StatusChange.objects.all()}
+    facts = set()
+    for key, (fact, source, *texts) in before.items():
+        line = after[key]
+        pairs = [(line.previous, line.previous_name), (line.new, line.new_name)]
+        facts.add((fact, source))
+        for text, (value, name) in zip(texts, pairs, strict=True):
+            if fact == "APPOINTMENT" and text:
+                moment = datetime.strptime(text, "%Y-%m-%d %H:%M UTC").replace(tzinfo=UTC)
+                assert (datetime.fromisoformat(value), name) == (moment, "")
+            elif fact == "PHOTOGRAPHER" and not text.isdecimal():
+                assert (value, name) == ("", text)
+            else:
+                assert (value, name) == (text, "")
+    assert {("APPOINTMENT", "CALLBACK"), ("PHOTOGRAPHER", "READ")} <= facts
 
 
 @each_release
