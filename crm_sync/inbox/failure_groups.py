@@ -34,9 +34,15 @@ OURS = ("crm_sync.", "properties.", "orders.")
 
 
 def worded(kind: str, about: str) -> str:
-    """Return the cause of a group in one sentence, "" without a kind."""
+    """Return the cause of a group in one sentence, "" without a kind.
+
+    A kind that this version does not know, such as of a newer one before a way back, is shown as it
+    is: the list of what is stuck opens all the same.
+    """
     if kind == Fault.UNKNOWN_EVENT and not about:
         return "The event has no name that we can read."
+    if kind and kind not in WORDS:
+        return f"{kind}: {about}" if about else kind
     return WORDS[kind].format(about=about) if kind else ""
 
 

@@ -78,3 +78,8 @@ def test_every_kind_has_a_sentence_and_an_older_text_stays_as_it_is():
     assert worded(OTHER, "KeyError: '…'") == "KeyError: '…'"
     assert worded("", "") == ""
     assert worded(ERROR, "KeyError") == "An error of ours: KeyError."
+
+
+def test_a_kind_of_another_version_is_shown_as_it_is():
+    assert worded("TOO_OLD", "orderId") == "TOO_OLD: orderId"
+    assert worded("TOO_OLD", "") == "TOO_OLD"
