@@ -1,7 +1,8 @@
 """What has to survive a power cut, and what would simply be done again (decision 6).
 
-In a turn of a worker a commit does not wait for the disk, except where a power cut must not take it
-back. The death of a process takes back nothing either way.
+On PostgreSQL the threads of a worker commit without waiting for the disk, except where a power cut
+must not take it back. On SQLite they share commits (`commits`), and each of those waits. The death
+of a process takes back nothing either way.
 """
 
 import threading
@@ -12,32 +13,26 @@ from django.db import connection, transaction
 
 
 class _Local(threading.local):
+    is_worker_thread = False
     waits = True
 
 
 _local = _Local()
 
 
+def relax() -> None:
+    """Make this a thread of a worker, whose endings may reach the disk with a later commit."""
+    _local.is_worker_thread, _local.waits = True, False
+
+
+def is_worker_thread() -> bool:
+    """Tell whether this is a thread of a worker."""
+    return _local.is_worker_thread
+
+
 def waits() -> bool:
-    """Return whether a commit of this thread has to wait for the disk now."""
+    """Tell whether a commit of this thread on PostgreSQL has to wait for the disk now."""
     return _local.waits
-
-
-@contextmanager
-def working() -> Iterator[None]:
-    """Let the commits of this block reach the disk with a later one: it is the turn of a worker.
-
-    What a power cut takes back of them is done again.
-    """
-    with _set(waits=False):
-        yield
-
-
-@contextmanager
-def durable() -> Iterator[None]:
-    """Wait for the disk in the commits of this block; it holds no open transaction."""
-    with _set(waits=True):
-        yield
 
 
 @contextmanager
@@ -51,8 +46,12 @@ def relaxed() -> Iterator[None]:
         with transaction.atomic():
             yield
     elif connection.vendor == "sqlite":
-        with _set(waits=False), transaction.atomic():
-            yield
+        _synchronous("NORMAL")
+        try:
+            with transaction.atomic():
+                yield
+        finally:
+            _synchronous("FULL")
     else:
         with transaction.atomic():
             # For this transaction alone: a pool may give the connection to somebody else.
@@ -61,22 +60,19 @@ def relaxed() -> Iterator[None]:
 
 
 @contextmanager
-def _set(*, waits: bool) -> Iterator[None]:
-    """Have it so in this block, on the connection of SQLite too."""
-    if _local.waits == waits:
+def durable() -> Iterator[None]:
+    """Wait for the disk in the commits of this block; it holds no open transaction."""
+    if _local.waits:
         yield
         return
-    _local.waits = waits
-    _tell_sqlite(waits=waits)
+    _local.waits = True
     try:
         yield
     finally:
-        _local.waits = not waits
-        _tell_sqlite(waits=not waits)
+        _local.waits = False
 
 
-def _tell_sqlite(*, waits: bool) -> None:
-    if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        # Past Django's cursor, whose bookkeeping would cost more than the setting itself.
-        connection.ensure_connection()
-        connection.connection.execute(f"PRAGMA synchronous={'FULL' if waits else 'NORMAL'}")
+def _synchronous(how: str) -> None:
+    # Past Django's cursor, whose bookkeeping would cost more than the setting itself.
+    connection.ensure_connection()
+    connection.connection.execute(f"PRAGMA synchronous={how}")

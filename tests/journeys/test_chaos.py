@@ -39,7 +39,9 @@ FAULTS = [
 @pytest.mark.processes
 def test_no_edit_of_either_side_is_lost_however_workers_die(tmp_path: Path, database_url: str):
     rng = random.Random(seed_of("kills"))
-    installation = Installation(tmp_path, database_url, CALL_DEADLINE=f"{DEADLINE:g}")
+    installation = Installation(
+        tmp_path, database_url, CALL_DEADLINE=f"{DEADLINE:g}", PUSH_THREADS="2"
+    )
     journal = tmp_path / "journal"
     try:
         prepare(installation, journal, seed=rng.randrange(10_000))

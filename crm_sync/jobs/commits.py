@@ -1,0 +1,168 @@
+"""One UPDATE of a drain's thread, and the commit that it needs (decision 6).
+
+Threads that write at one time share a commit. On SQLite one write goes at a time, so those that
+wait for their turn share the next transaction, and the wait for the disk. On PostgreSQL writes of
+one form are one statement, which costs little more than one of them alone.
+"""
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+from django.db.models import Model
+
+from crm_sync.jobs import durability, fast_sql
+from crm_sync.jobs.fast_sql import Change
+
+
+def update(model: type[Model], change: Change) -> int:
+    """Make one change of a row by its id, and commit it as `durability` says; 1 where it was made.
+
+    Inside a transaction the commit is the caller's.
+    """
+    if not durability.is_worker_thread() or connection.in_atomic_block:
+        return fast_sql.update(model, change)
+    if connection.vendor == "sqlite":
+        # Each thread makes its own SQL: the one that commits has the only lock meanwhile.
+        write = _Write(model, change, *fast_sql.made(model, change))
+        _shared.run(write)
+    else:
+        write = _Write(model, change)
+        _shared_by_form(model, fast_sql.form_of(change), durability.waits()).run(write)
+    if write.error is not None:
+        raise write.error
+    if write.count is None:
+        return fast_sql.update(model, change, waits=durability.waits())
+    return write.count
+
+
+def update_each(model: type[Model], changes: Sequence[Change]) -> set[int]:
+    """Make changes, each of a row by its id; one commit for those of one form, on the disk at once.
+
+    Returns:
+        the numbers of those that were made; on PostgreSQL a row that another transaction has locked
+        is left out as well, see `fast_sql.update_unlocked`.
+    """
+    if connection.vendor == "postgresql":
+        alike: dict[fast_sql.Form, list[int]] = {}
+        for number, change in enumerate(changes):
+            alike.setdefault(fast_sql.form_of(change), []).append(number)
+        return {
+            numbers[n]
+            for numbers in alike.values()
+            for n in fast_sql.update_unlocked(model, [changes[number] for number in numbers])
+        }
+    with transaction.atomic():
+        if fast_sql.update_many(model, changes) == len(changes):  # nobody else wants them
+            return set(range(len(changes)))
+        transaction.set_rollback(True)
+    with transaction.atomic():
+        return {n for n, change in enumerate(changes) if fast_sql.update(model, change)}
+
+
+@dataclass(eq=False)
+class _Write:
+    """One UPDATE.
+
+    Attributes:
+        sql, values: of the UPDATE, on SQLite.
+        count, error: what came of it, once it is over; neither where it has to be tried alone.
+        leads: its thread commits what waits now.
+        woken: free once it is over, or once it leads.
+    """
+
+    model: type[Model]
+    change: Change
+    sql: str = ""
+    values: list[Any] = field(default_factory=list)
+    leads: bool = False
+    count: int | None = None
+    error: BaseException | None = None
+    woken: threading.Lock = field(default_factory=threading.Lock)
+
+
+class _Shared:
+    """The writes that wait for their turn; the first of them commits all that wait with it.
+
+    Each of the others is woken once, when it is over: to take turns at one lock would cost each
+    thread a switch, and all of them would stand in that line.
+    """
+
+    def __init__(self, commit: Callable[[list[_Write]], None]) -> None:
+        self._commit = commit
+        self._waiting: list[_Write] = []
+        self._lock = threading.Lock()
+        self._is_led = False
+
+    def run(self, write: _Write) -> None:
+        """Commit this write, alone or with others, and note what came of it.
+
+        Raises:
+            BaseException: what ended this thread while it committed for others.
+        """
+        write.woken.acquire()
+        with self._lock:
+            self._waiting.append(write)
+            write.leads, self._is_led = not self._is_led, True
+        if not write.leads:
+            write.woken.acquire()
+        if write.leads:
+            self._lead()
+
+    def _lead(self) -> None:
+        with self._lock:
+            batch, self._waiting = self._waiting, []
+        try:
+            self._commit(batch)
+        except BaseException as error:
+            for one in batch:
+                one.error = error
+            raise
+        finally:
+            with self._lock:
+                following = self._waiting[:1]
+                self._is_led = bool(following)
+            for one in following:
+                one.leads = True
+            for one in (*following, *batch):
+                one.woken.release()
+
+
+def _in_one_transaction(batch: list[_Write]) -> None:
+    try:
+        with transaction.atomic():
+            counts = [fast_sql.run(one.sql, one.values) for one in batch]
+    except OperationalError as error:  # locked or full: that is nothing of one row
+        for one in batch:
+            one.error = error
+    except Exception as error:  # noqa: BLE001 - raised again in the thread that it belongs to
+        if len(batch) == 1:
+            batch[0].error = error
+        else:  # nothing of it was written; the others must not suffer from one of them
+            for one in batch:
+                _in_one_transaction([one])
+    else:
+        for one, count in zip(batch, counts, strict=True):
+            one.count = count
+
+
+def _in_one_statement(waits: bool, batch: list[_Write]) -> None:
+    changes = [one.change for one in batch]
+    try:
+        made = fast_sql.update_unlocked(batch[0].model, changes, waits=waits)
+    except Exception:  # noqa: BLE001 - nothing was written; each thread meets it with its own row
+        return
+    for number in made:
+        batch[number].count = 1
+
+
+_shared = _Shared(_in_one_transaction)
+
+
+@functools.cache
+def _shared_by_form(model: type[Model], form: fast_sql.Form, waits: bool) -> _Shared:
+    """Return where writes of one form meet; those that wait for the disk keep no others waiting."""
+    return _Shared(functools.partial(_in_one_statement, waits))
