@@ -15,6 +15,7 @@ from tests.processes import ROOT, Installation
 Document = dict[str, Any]
 SHOWN = 5
 HOLDERS = ("properties_property", "crm_sync_receivedevent", "crm_sync_lane", "crm_sync_slot")
+UNSEEN = "Platform changed it after the preview"
 ENTRY = re.compile(r"^(?=\d{4}-\d\d-\d\d )", re.MULTILINE)  # of a log
 # Words that nobody should read there, but what Celery says of a broker that went away.
 EXPECTED = "Couldn't ack"
@@ -36,6 +37,18 @@ def properties(url: str, workspace: int, there: dict[str, Document]) -> list[str
     wrong += [f"{name} is there {n} times" for name, n in references.items() if name and n > 1]
     ours = {key for _, key, _, _ in rows}
     wrong += [f"{key} is there and not here" for key in there.keys() - ours]
+    return wrong
+
+
+def imports(url: str) -> list[str]:
+    """Every record was imported, or refused for what the platform changed after the preview."""
+    wrong = []
+    for name, state, report in ask(url, "select name, state, report from properties_import"):
+        refused = _document(report).get("refused", [])
+        reasons = [(of, text) for _, of, texts in refused for text in texts if UNSEEN not in text]
+        wrong += [f"{name} ended {state}: {of}: {text}" for of, text in reasons]
+        if state != "DONE" and not refused:
+            wrong.append(f"{name} ended {state}: it refused no record")
     return wrong
 
 

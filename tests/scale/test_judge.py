@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from crm_sync.models import ReceivedEvent, Slot, Workspace
-from properties.models import Property
+from properties.models import Import, Property
 from tests.journeys.rows import ask
 from tests.scale import judge, watcher
 
@@ -80,6 +80,21 @@ def test_an_event_that_was_lost_or_applied_twice_is_told(main, url):
     assert judge.events(url, main.pk, "KIND", 3) == ["3 events KIND were sent, 2 were applied"]
     received_event(main, 9, kind="KIND", state="APPLIED", canonical_digest="b")
     assert judge.events(url, main.pk, "KIND", 2) == ["1 events KIND were applied twice"]
+
+
+def test_an_import_that_refused_what_it_should_have_taken_is_told(main, url):
+    unseen = "title: Platform changed it after the preview: it is “A” now"
+    whole = {"workspace": main, "name": "New.csv", "size": 1, "ended_at": timezone.now()}
+    Import.objects.create(**whole | {"state": "DONE", "stored_as": "1"})
+    partly = Import.objects.create(**whole | {"state": "PARTLY", "stored_as": "2"})
+    partly.report = {"refused": [["line 2", "P-1", [unseen]]]}
+    partly.save()
+    assert judge.imports(url) == []
+    partly.report["refused"] += [["line 3", "P-2", [unseen, "rent: no number"]]]
+    partly.save()
+    assert judge.imports(url) == ["New.csv ended PARTLY: P-2: rent: no number"]
+    Import.objects.create(**whole | {"state": "FAILED", "stored_as": "3"})
+    assert judge.imports(url)[1:] == ["New.csv ended FAILED: it refused no record"]
 
 
 def test_what_a_worker_still_held_when_it_was_asked_to_end_is_told(main, url):
