@@ -40,10 +40,11 @@ def properties(url: str, workspace: int, there: dict[str, Document]) -> list[str
     return wrong
 
 
-def imports(url: str) -> list[str]:
+def imports(url: str, workspace: int) -> list[str]:
     """Every record was imported, or refused for what the platform changed after the preview."""
+    query = f"select name, state, report from properties_import where workspace_id = {workspace}"
     wrong = []
-    for name, state, report in ask(url, "select name, state, report from properties_import"):
+    for name, state, report in ask(url, query):
         refused = _document(report).get("refused", [])
         reasons = [(of, text) for _, of, texts in refused for text in texts if UNSEEN not in text]
         wrong += [f"{name} ended {state}: {of}: {text}" for of, text in reasons]

@@ -118,7 +118,7 @@ def _judge(scene: Scene) -> None:
     state = one.state()
     result.wrong += judge.shortened(judge.properties(scene.url, 1, state["properties"]))
     result.wrong += judge.shortened(judge.orders(scene.url, 1, state))
-    result.wrong += judge.shortened(judge.imports(scene.url))
+    result.wrong += judge.shortened(judge.imports(scene.url, 1))
     result.wrong += judge.audit(one)
     result.wrong += judge.logs(one)
     count = len(state["properties"]) - 2  # the seeded two

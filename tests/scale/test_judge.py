@@ -89,12 +89,12 @@ def test_an_import_that_refused_what_it_should_have_taken_is_told(main, url):
     partly = Import.objects.create(**whole | {"state": "PARTLY", "stored_as": "2"})
     partly.report = {"refused": [["line 2", "P-1", [unseen]]]}
     partly.save()
-    assert judge.imports(url) == []
+    assert judge.imports(url, main.pk) == []
     partly.report["refused"] += [["line 3", "P-2", [unseen, "rent: no number"]]]
     partly.save()
-    assert judge.imports(url) == ["New.csv ended PARTLY: P-2: rent: no number"]
+    assert judge.imports(url, main.pk) == ["New.csv ended PARTLY: P-2: rent: no number"]
     Import.objects.create(**whole | {"state": "FAILED", "stored_as": "3"})
-    assert judge.imports(url)[1:] == ["New.csv ended FAILED: it refused no record"]
+    assert judge.imports(url, main.pk)[1:] == ["New.csv ended FAILED: it refused no record"]
 
 
 def test_what_a_worker_still_held_when_it_was_asked_to_end_is_told(main, url):
