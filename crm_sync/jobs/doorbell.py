@@ -9,22 +9,25 @@ from django.db import transaction
 
 log = logging.getLogger(__name__)
 
+RING_INTERVAL = 0.3  # seconds between two rings for one queue of one workspace
 SILENCE = 5.0  # seconds without a ring after one that failed
 
 
 class Doorbell:
     """Tells a worker that something is due. A ring may fail or be left out: the tick comes anyway.
 
-    Silent for a few seconds after a failure: a frozen broker costs a time-out for each ring.
+    Coalesced, because the file-system broker slows down with each waiting message, and silent for
+    a few seconds after a failure, because a frozen broker costs a time-out for each ring.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, publish: Callable[[str, int], object] | None = None) -> None:
         self._lock = threading.Lock()
-        self.connect(None)
+        self.connect(publish)
 
     def connect(self, publish: Callable[[str, int], object] | None) -> None:
-        """Ring by this call from now on; None: do not ring."""
+        """Ring by this call from now on, as if nothing had been rung for; None: do not ring."""
         self.publish = publish
+        self._last: dict[tuple[str, int], float] = {}
         self._silent_until = 0.0
 
     def ring(self, queue: str, workspace_id: int) -> None:
@@ -37,14 +40,18 @@ class Doorbell:
             self.ring(queue, workspace_id)
 
     def _ring(self, queue: str, workspace_id: int) -> None:
-        if self.publish is None or time.monotonic() < self._silent_until:
-            return
+        now = time.monotonic()
+        with self._lock:
+            recent = now - self._last.get((queue, workspace_id), -RING_INTERVAL) < RING_INTERVAL
+            if self.publish is None or recent or now < self._silent_until:
+                return
+            self._last[(queue, workspace_id)] = now
         try:
             self.publish(queue, workspace_id)
         except Exception as error:  # noqa: BLE001 - each broker raises its own; none may reach the user
             with self._lock:
                 self._silent_until = time.monotonic() + SILENCE
-            log.warning("the broker does not answer (%s); the tick rings again", error)
+            log.warning("the broker does not answer (%s); the tick does the work", error)
 
 
 doorbell = Doorbell()  # crm_sync.tasks gives it the Celery task when the app loads

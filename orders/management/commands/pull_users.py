@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from crm_sync.management.base import FAILED, PARTLY, SyncCommand
 from crm_sync.models import Workspace
-from crm_sync.workers import turn
 from orders.mirror import user_list
 from orders.models import PlatformUser, UserList
 from orders.queues import USERS
@@ -47,7 +46,7 @@ class Command(SyncCommand):
         began = timezone.now()
         user_list.ask(workspace.pk, began)
         while True:
-            done = turn.take(USERS, workspace.pk, seconds=SLICE)
+            done = USERS.drain(workspace.pk, SLICE)
             if done.busy:
                 time.sleep(WHILE_BUSY)  # a worker reads them
             elif not done.total:
