@@ -97,17 +97,19 @@ class Drain:
             raise runner.Stop
 
 
-def put_off(claim: Claim[Row], **columns: Any) -> str:
+def put_off(claim: Claim[Row], longest: timedelta = timedelta.max, /, **columns: Any) -> str:
     """Reschedule a row that failed, later each time (I11); return the outcome.
 
     Args:
+        longest: the longest wait that the queue takes for one (`due.free`, I29).
         columns: what else to write, such as the reason.
 
     Raises:
         LeaseLost: we no longer hold the row.
     """
     attempts = claim.row.attempts + 1
-    claim.finish(due_at=timezone.now() + due.backoff(attempts), attempts=attempts, **columns)
+    wait = min(due.backoff(attempts), longest)
+    claim.finish(due_at=timezone.now() + wait, attempts=attempts, **columns)
     return "put off"
 
 
@@ -252,8 +254,9 @@ class RowQueue(Generic[Row]):
 
     def failed(self, claim: Claim[Row], error: Exception) -> str:
         """Reschedule a row at which our own code failed, and return the outcome."""
+        longest = self.wait or timedelta.max
         try:
-            put_off(claim, **{self.reason: error_text(error)}, **self.failure)
+            put_off(claim, longest, **{self.reason: error_text(error)}, **self.failure)
         except due.LeaseLost:
             return runner.LOST
         return "failed"

@@ -412,6 +412,16 @@ def test_a_row_at_which_our_own_code_fails_does_not_stop_the_others(queue, works
     assert (row.attempts, row.due_at > timezone.now() - timedelta(seconds=1)) == (1, True)
 
 
+def test_what_fails_for_the_twentieth_time_waits_as_well(queue, workspace):
+    """Its wait is not taken for one that a wrong clock wrote (I29)."""
+    now = timezone.now()
+    rows = queue.rows(now).filter(workspace_id=workspace.pk)
+    claim = due.claim(rows, now=now, record=queue.record)
+    claim.row.attempts = 20
+    assert queue.failed(claim, ZeroDivisionError("a bug")) == "failed"
+    assert not queue.rows(now).filter(due.free(timezone.now(), wait=queue.wait), pk=claim.row.pk)
+
+
 def test_a_second_worker_leaves_the_queue_to_the_first(queue, workspace):
     clock, seen, before = Clock(), [], due_now(queue, workspace)
 
