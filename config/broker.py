@@ -1,7 +1,7 @@
-"""The file-system broker of kombu, whose messages appear whole or not at all.
+"""What we ask of Celery's brokers: whole messages, and to be found again soon.
 
-kombu opens a message under its final name and writes it afterwards: a worker that looks in between
-takes an empty file, and ends with what its JSON parser raises.
+kombu's file-system broker opens a message under its final name and writes it afterwards: a worker
+that looks in between takes an empty file, and ends with what its JSON parser raises.
 """
 
 import json
@@ -12,7 +12,31 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
+from celery.app import amqp
+from kombu.connection import Connection
 from kombu.transport import TRANSPORT_ALIASES, filesystem
+
+AGAIN_AFTER = 2.0  # seconds from one attempt to reach a broker that is away to the next
+
+
+class PatientConnection(Connection):
+    """A connection whose broker is asked again every two seconds, for ever.
+
+    Worker and beat leave the pauses to kombu, which lets them grow to half a minute; Celery has no
+    setting for them.
+    """
+
+    def ensure_connection(self, *args: Any, **pauses: Any) -> Connection:
+        """Connect; see kombu."""
+        steady = {"interval_start": AGAIN_AFTER, "interval_step": 0, "interval_max": AGAIN_AFTER}
+        super().ensure_connection(*args, **steady | pauses)  # type: ignore[no-untyped-call]
+        return self
+
+
+class AMQP(amqp.AMQP):  # type: ignore[misc] # Celery has no types
+    """Celery's own, with such connections."""
+
+    Connection = PatientConnection
 
 
 class Channel(filesystem.Channel):

@@ -24,7 +24,6 @@ YES_OR_NO = frozenset({*environ.Env.BOOLEAN_TRUE_STRINGS, "false", "off", "n", "
 MORE_THAN_ZERO = frozenset(
     {
         "CALL_DEADLINE",
-        "PUSH_THREADS",
         "ORDER_READS_A_MINUTE",
         "API_BODY_LIMIT",
         "API_CALLS_A_MINUTE",

@@ -6,7 +6,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 # What `manage.py` runs instead of a worker or a web server: a statement of theirs ends in time.
-SERVING = frozenset({"drain", "runserver"})
+SERVING = frozenset({"work", "runserver"})
 
 
 def wait_for_statements(argv: list[str]) -> None:

@@ -90,7 +90,6 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[PUBL
 CALL_DEADLINE = env.float("CALL_DEADLINE", default=20.0)
 # A file with the CAs that are trusted in calls to others; "": those of certifi.
 CA_BUNDLE = env.certificates("CA_BUNDLE")
-PUSH_THREADS = env.int("PUSH_THREADS", default=16)  # of one worker, within a workspace's limit (A8)
 CALLBACK_BODY_LIMIT = env.int("CALLBACK_BODY_LIMIT", default=256 * 1024)  # bytes (S7)
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without it there is no /metrics
 CALLBACK_ALLOW_NONE = env.bool("CALLBACK_ALLOW_NONE", default=False)  # authType NONE (S2)
@@ -361,7 +360,7 @@ elif CELERY_BROKER_URL.startswith("redis"):
     }
 CELERY_BROKER_CONNECTION_TIMEOUT = 0.3
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# For ever: a worker works without a broker, and by default it would give up at the hundredth try.
+# For ever; by default a worker would give up at the hundredth try.
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 0}
 CELERY_TASK_IGNORE_RESULT = True
@@ -370,15 +369,23 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 # Seconds for which a worker that ends waits for its timer: honcho kills after five in all.
 CELERY_WORKER_TIMER_PRECISION = 0.2
-CELERY_TASK_TIME_LIMIT = 60
-CELERY_TASK_SOFT_TIME_LIMIT = 40
-CELERY_WORKER_MAX_TASKS_PER_CHILD = 500
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = env.int("WORKER_SOFT_SHUTDOWN_TIMEOUT", default=20)
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = "json"
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_MAX_LOOP_INTERVAL = 5
+# The tick has a queue of its own in the broker, so that no backlog of messages delays it. One that
+# waited for longer than to the next is of no use.
+CELERY_TASK_QUEUES: dict[str, dict[str, str]] = {"celery": {}, "tick": {}}
+CELERY_TASK_ROUTES = {"crm_sync.tick": {"queue": "tick"}}
+CELERY_BEAT_SCHEDULE = {
+    "Tick: ring for what is due": {
+        "task": "crm_sync.tick",
+        "schedule": 1.0,
+        "options": {"expires": 2.0},
+    }
+}
 CELERY_TIMEZONE = TIME_ZONE
 
 LOGGING = {

@@ -1,4 +1,4 @@
-"""Health checks, for monitors and people: this process, the database, workers and beat."""
+"""Health checks, for monitors and people: this process, the database, workers, beat, the broker."""
 
 import socket
 from dataclasses import dataclass
@@ -10,20 +10,27 @@ from django.utils import timezone
 
 from crm_sync.models import Heartbeat
 from crm_sync.text import span
-from crm_sync.workers import heartbeat, lanes, queues
+from crm_sync.workers import heartbeat, rings, slots, turn
 from crm_sync.workers.heartbeat import Kind, Presence
 
 LATE = timedelta(seconds=60)  # a row that is due for longer, without a worker, is stalled
-COMMANDS = {Kind.WORKER: "celery -A config worker", Kind.BEAT: "celery -A config beat"}
+REMEDIES = {
+    Kind.WORKER: "Start one with: celery -A config worker --pool threads",
+    Kind.BEAT: "Start one with: celery -A config beat",
+    Kind.TICK: "Start it, or correct CELERY_BROKER_URL; workers and beat come back by themselves",
+}
 EFFECTS = {
     Kind.WORKER: "Nothing is pushed, read or applied; nothing is lost.",
-    Kind.BEAT: "Schedules do not run: the pull, the samples, the cleaning.",
+    Kind.BEAT: "What was put off does not begin, and schedules do not run; nothing is lost.",
+    Kind.TICK: "Nothing that is due begins; nothing is lost.",
 }
+# What a monitor reads. Each tick is a message: without one for so long none gets through.
+NAMES = {Kind.WORKER: "worker", Kind.BEAT: "beat", Kind.TICK: "broker"}
 
 
 @dataclass(frozen=True)
 class Report:
-    """The state of a kind of process, in words for people.
+    """The state of a kind of process, or of the broker, in words for people.
 
     Attributes:
         remedy: what to do; "" when one is alive.
@@ -37,8 +44,21 @@ class Report:
 
 
 def reports(now: datetime) -> list[Report]:
-    """Return whether a worker and a beat are alive, and what to do if not; one query."""
-    return [_report(one) for one in heartbeat.presences(now)]
+    """Return whether a worker and a beat are alive, and what to do if not; one query.
+
+    The broker has a report of its own only while no message gets through it.
+    """
+    return [_report(one) for one in _presences(now)]
+
+
+def _presences(now: datetime) -> list[Presence]:
+    """Return those of worker and beat, and that of the tick where it is missing although both live.
+
+    Where one of them is missing, no tick can come, whatever the broker does.
+    """
+    *processes, tick = heartbeat.presences(now, (*heartbeat.EXPECTED, Kind.TICK))
+    is_away = tick.is_missing and not any(one.is_missing for one in processes)
+    return [*processes, tick] if is_away else processes
 
 
 def _report(one: Presence) -> Report:
@@ -47,23 +67,24 @@ def _report(one: Presence) -> Report:
         is_now = one.silence < timedelta(seconds=1)
         when = "just now" if is_now else f"{span(one.silence)} ago"
         return Report(one.kind, f"{name} last seen {when}")
-    text = f"No {name.lower()} ever ran here"
-    if one.silence is not None:
-        text = f"No {name.lower()} for {span(one.silence)}"
-    tone = "danger" if one.kind == Kind.WORKER else "warning"
-    return Report(one.kind, text, f"Start one with: {COMMANDS[one.kind]}", EFFECTS[one.kind], tone)
+    never, lately = f"No {name.lower()} ever ran here", f"No {name.lower()} for"
+    if one.kind == Kind.TICK:
+        never = "No message ever came through the broker"
+        lately = "No message has come through the broker for"
+    text = never if one.silence is None else f"{lately} {span(one.silence)}"
+    return Report(one.kind, text, REMEDIES[one.kind], EFFECTS[one.kind], "danger")
 
 
 def stalled(now: datetime) -> list[tuple[str, int]]:
-    """Return (queue name, workspace id) wherever a row is due for `LATE` and no worker drains it.
+    """Return (queue name, workspace id) wherever a row is due for `LATE` and nobody works on it.
 
-    A backlog that a worker is draining is not stalled, however long it is.
+    A backlog that a worker works on is not stalled, however long it is.
     """
-    late = queues.waiting(now - LATE)
+    late = turn.waiting(now - LATE)
     if not late:
         return []
     # It must be due now too: `waiting` counts a row far ahead of its `now` as due (a wrong clock).
-    waiting = set(queues.waiting(now)) - lanes.busy(now)
+    waiting = set(turn.waiting(now)) - slots.busy(now) - rings.fresh(now)
     return [one for one in late if one in waiting]
 
 
@@ -85,10 +106,10 @@ def readyz(_: HttpRequest) -> JsonResponse:
 
 
 def workersz(_: HttpRequest) -> JsonResponse:
-    """Answer 200 if a worker and a beat are alive and no queue is stalled; else 503 with names."""
+    """Answer 200 if worker, beat and broker live and no queue is stalled; else 503 with names."""
     now = timezone.now()
     try:
-        missing = [str(one.kind) for one in heartbeat.presences(now) if one.is_missing]
+        missing = [NAMES[one.kind] for one in _presences(now) if one.is_missing]
         queues = sorted({queue for queue, _ in stalled(now)})
     except Error:
         return JsonResponse({"status": "no database"}, status=503)

@@ -112,8 +112,8 @@ def apps() -> tuple[str, ...]:
     return _apps
 
 
-def queue(name: str) -> Queue:
-    """Return the queue with this name.
+def queue(name: str) -> Any:
+    """Return the `workers.queues.RowQueue` with this name.
 
     Raises:
         KeyError: there is none.

@@ -3,47 +3,71 @@
 import logging
 from typing import Any
 
-from celery import bootsteps, shared_task, signals
+from celery import bootsteps, current_app, shared_task, signals
 from django.db import DatabaseError
 from django.utils import timezone
+from kombu.exceptions import ChannelError
 
-from crm_sync import registry
+from crm_sync import permits, registry
 from crm_sync.jobs import retention
-from crm_sync.jobs.doorbell import doorbell
-from crm_sync.models import WebhookMonitor
+from crm_sync.models import Heartbeat, WebhookMonitor, call_log
 from crm_sync.webhook import schedule
-from crm_sync.workers import heartbeat, lanes, queues
-from crm_sync.workers.ticker import BUDGET, Ticker
+from crm_sync.workers import heartbeat, queues, rings, turn
 
 log = logging.getLogger(__name__)
 
-tickers: list[Ticker] = []  # the one of this process, once it is a worker
+BUDGET = 20.0  # seconds of a scheduled task; less than a broker's visibility time-out
 
 
-@shared_task(name="crm_sync.drain")
-def drain(queue: str, workspace_id: int) -> dict[str, int]:
-    """Do what is due in one queue of one workspace; what is left goes behind other rings.
+@shared_task(name="crm_sync.work")
+def work(queue: str, workspace_id: int) -> dict[str, int]:
+    """Take one turn at a queue of a workspace.
 
     Returns:
-        outcome → number of rows; nothing where another worker drains it.
+        outcome → number of rows; nothing where others use all slots.
     """
-    lanes.ring_taken(queue, workspace_id)
-    tally = registry.queue(queue).drain(workspace_id, BUDGET)
-    if tally.more:
-        doorbell.ring(queue, workspace_id)
-    return tally.counts
+    with permits.held():
+        rings.taken(queue, workspace_id)
+        return turn.take(registry.queue(queue), workspace_id).counts
+
+
+@shared_task(name="crm_sync.tick")
+def tick() -> int:
+    """Ring for what is due and has no message, of all queues; return for how many."""
+    now = timezone.now()
+    heartbeat.beat(Heartbeat.Kind.TICK, "tick", now)
+    call_log.flush()
+    return len(rings.tick(now, send, is_broker_empty=is_broker_empty))
 
 
 def publish(queue: str, workspace_id: int) -> None:
     """Hand one ring of the doorbell to the broker, bounded in time, unless one waits there."""
-    if not lanes.may_ring(queue, workspace_id, now=timezone.now()):
-        return
-    lasts = lanes.RING_LASTS.total_seconds()
+    if not rings.waits(queue, workspace_id) and rings.mark([(queue, workspace_id)], timezone.now()):
+        send(queue, workspace_id)
+
+
+def send(queue: str, workspace_id: int) -> None:
+    """Hand a message to the broker; one that fails waits no longer.
+
+    Raises:
+        Exception: what the broker raises.
+    """
     try:
-        drain.apply_async(args=[queue, workspace_id], expires=lasts, retry=True)
+        work.apply_async(args=[queue, workspace_id], retry=True)
     except Exception:
-        lanes.ring_taken(queue, workspace_id)
+        rings.taken(queue, workspace_id)
         raise
+
+
+def is_broker_empty() -> bool:
+    """Tell whether no message for a turn waits in the broker."""
+    with current_app.connection_for_read() as connection:
+        name = current_app.conf.task_default_queue
+        try:
+            declared = connection.default_channel.queue_declare(name, passive=True)
+            return bool(declared.message_count == 0)
+        except ChannelError:  # Redis has no key for a list without entries
+            return True
 
 
 def poll_at_once() -> None:
@@ -61,7 +85,7 @@ def worker_is_ready(**_: Any) -> None:
 
 
 class BeginHeartbeat(bootsteps.StartStopStep):  # type: ignore[misc] # Celery has no types
-    """Begins the heartbeat when the pool is forked, and before the broker has been reached."""
+    """Begins the heartbeat when the pool is made, and before the broker has been reached."""
 
     requires = {"celery.worker.components:Pool"}
 
@@ -76,36 +100,17 @@ def worker_begins(instance: Any, **_: Any) -> None:
     instance.app.steps["worker"].add(BeginHeartbeat)
 
 
-@signals.celeryd_after_setup.connect
-def tick_in_worker(instance: Any, **_: Any) -> None:
-    """Tick in a worker whose pool are threads; one that forks ticks in its children.
-
-    Before it has reached the broker, since the tick needs none.
-    """
-    if "prefork" not in str(getattr(instance.pool_cls, "__module__", instance.pool_cls)):
-        tick_in_process()
-
-
-@signals.worker_process_init.connect
-def tick_in_process(**_: Any) -> None:
-    """Tick in this process until it ends."""
-    if not tickers:
-        tickers.append(Ticker())
-        tickers[0].start()
-
-
 @signals.worker_shutting_down.connect
 def end_what_is_begun(**_: Any) -> None:
-    """End each drain of this process after the rows that it has begun."""
+    """End each turn of this process after the rows that it has begun."""
     queues.ending.set()
 
 
 @signals.worker_process_shutdown.connect
 @signals.worker_shutdown.connect
-def stop_ticking(**_: Any) -> None:
-    """Wait for the drains of this process to give back what they hold."""
-    for ticker in tickers:
-        ticker.stop()
+def write_the_calls(**_: Any) -> None:
+    """Write what was logged of the last calls."""
+    call_log.flush()
 
 
 @shared_task(name="crm_sync.clear_deliveries")

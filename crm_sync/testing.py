@@ -18,6 +18,7 @@ from crm_sync import registry
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook import sample_events, test_event
+from crm_sync.workers import turn
 
 BUDGET = 20.0  # seconds
 SECRET = "secret-of-a-test"  # noqa: S105 - it opens nothing
@@ -72,7 +73,7 @@ def platform_event(platform_workspace: Workspace) -> Callable[..., ReceivedEvent
             query_params=one.params,
         )
         assert answer.status_code == 200, f"the callback was refused: {answer.content!r}"  # noqa: S101
-        registry.queue(store.QUEUE).drain(to.pk, BUDGET)
+        turn.take(registry.queue(store.QUEUE), to.pk, seconds=BUDGET)
         found = test_event.received_event_of(to, one)
         assert found is not None, "the callback was not stored"  # noqa: S101
         return found

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from crm_sync.models import ReceivedEvent
-from crm_sync.workers import queues
+from crm_sync.workers import turn
 from orders.models import Assignment, Material, MaterialFile, Order
 from properties.catalog import equal
 from properties.models import Property
@@ -36,7 +36,7 @@ def check(sandbox: str, *, limit: float) -> int:
 
 def is_finished() -> bool:
     order = Order.objects.first()
-    if order is None or order.status != "COMPLETED" or queues.waiting(timezone.now()):
+    if order is None or order.status != "COMPLETED" or turn.waiting(timezone.now()):
         return False
     # A file that a worker has leased is not waiting, and not stored either.
     return not MaterialFile.objects.filter(due_at__isnull=False).exists()
@@ -77,5 +77,5 @@ def compare(state: dict[str, Any]) -> Iterator[Row]:
     yield "materials", f"{materials} known", "", materials > 0
     wanted, stored = MaterialFile.objects.count(), MaterialFile.objects.exclude(name="").count()
     yield "files", f"{stored} stored", f"{wanted} wanted", 0 < wanted == stored
-    waiting = queues.waiting(timezone.now())
+    waiting = turn.waiting(timezone.now())
     yield "due", f"{len(waiting)} queues", "", not waiting

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from crm_sync.jobs import due
 from crm_sync.jobs.due import Claim, Row
 from crm_sync.platform.client import Client
 from crm_sync.workers.queues import RowQueue
@@ -84,7 +85,8 @@ FILES = RowQueue(
     work=download.work,
     reason="problem",
     calls=False,  # what the platform's limits count are calls of its interface
-    threads=lambda: min(4, int(settings.PUSH_THREADS)),
+    slots=4,
+    lease=due.SHORT_LEASE,
 )
 USERS = RowQueue(
     name=user_list.QUEUE,
@@ -98,7 +100,6 @@ PLACEMENTS = RowQueue(
     rows=lambda now: Placement.objects.all(),
     work=due_placement.work,
     reason="problem",
-    threads=lambda: int(settings.PUSH_THREADS),
     leave=1,  # for the reads of orders, lists and the webhook
 )
 NOTICES: RowQueue[PersonSettings] = RowQueue(
@@ -107,6 +108,6 @@ NOTICES: RowQueue[PersonSettings] = RowQueue(
     work=worker.tell,
     reason="problem",
     calls=False,
-    threads=lambda: min(worker.THREADS, int(settings.PUSH_THREADS)),
+    slots=worker.AT_ONCE,
     wait=worker.LONGEST_WAIT,
 )

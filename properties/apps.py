@@ -13,7 +13,14 @@ class PropertiesConfig(AppConfig):
         """Register what needs the models, which are ready only now."""
         from crm_sync.hooks.scopes import Scope  # noqa: PLC0415
         from crm_sync.registry import AppHooks, register  # noqa: PLC0415
-        from properties import doctor, free_text, integrity, recovery, retention  # noqa: PLC0415
+        from properties import (  # noqa: PLC0415
+            doctor,
+            free_text,
+            integrity,
+            recovery,
+            recurring,
+            retention,
+        )
         from properties.admin import source_state, tiles  # noqa: PLC0415
         from properties.imports import job  # noqa: PLC0415
         from properties.push import outgoing, queue  # noqa: PLC0415
@@ -22,10 +29,14 @@ class PropertiesConfig(AppConfig):
         register(
             AppHooks(
                 app=self.label,
-                queues=[job.IMPORTS, queue.PROPERTIES, worker.SOURCES, mail.MAILS],
+                queues=[
+                    *(job.IMPORTS, queue.PROPERTIES, worker.SOURCES, mail.MAILS),
+                    *(recurring.PULL, recurring.SAMPLE, recurring.SWEEP),
+                ],
                 message_kinds=outgoing.KINDS,
                 expired=[retention.expired],
                 free_text=free_text.FREE_TEXT,
+                after_connected=[recurring.begin],
                 integrity_checks=[integrity.check_groups],
                 live_checks=[doctor.findings],
                 api_scopes=[

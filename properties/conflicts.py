@@ -163,6 +163,7 @@ def _send_ours(conflict: Conflict, *, now: datetime) -> None:
             problem=without_problems(row.problem, {conflict.path}),
             revision=row.revision + 1,
             due_at=now,
+            is_urgent=True,
         ):
             doorbell.ring(QUEUE, row.workspace_id)
             return

@@ -112,12 +112,15 @@ def _write(
     """Write the changes and their traces; False if the row has another revision by now."""
     asked = unsayable.erasing(property_, real, by_person=by["origin"] == Origin.ADMIN)
     problem = without_problems(property_.problem, set(real))
+    # What a person does goes before what a feed or a check made due.
+    first = {"is_urgent": True} if by["origin"] == Origin.ADMIN else {}
     with transaction.atomic():
         done = Property.objects.filter(pk=property_.pk, revision=property_.revision).update(
             desired=merge.changed(property_.desired, real),
             revision=property_.revision + 1,
             problem=with_problem(problem, ProblemKind.CONFLICT, unsayable.texts(asked)),
             due_at=by["now"],
+            **first,
         )
         if done:
             history.record(property_, before, real, note=note, **by)
@@ -182,7 +185,10 @@ def create(
 
 
 def due_now(properties: QuerySet[Property], *, now: datetime | None = None) -> int:
-    """Make the properties due for a read and, if they differ, a push; return how many."""
-    count = properties.update(due_at=now or timezone.now())
+    """Make the properties due for a read and, if they differ, a push; return how many.
+
+    A person waits for it, so it goes first.
+    """
+    count = properties.update(due_at=now or timezone.now(), is_urgent=True)
     doorbell.ring_each(QUEUE, properties.values_list("workspace_id", flat=True).distinct())
     return count

@@ -5,12 +5,13 @@ history, conflicts, and what feeds and imports said.
 """
 
 from crm_sync.hooks.texts import FreeText
-from properties.models import Change, Fetch, Import, Property, Source
+from properties.models import Change, Fetch, Import, Property, Recurring, Source
 
 FREE_TEXT = (
     FreeText(Property, ("last_answer",)),
     FreeText(Change, ("note",)),
     FreeText(Fetch, ("problem",)),
     FreeText(Import, ("problem",)),
+    FreeText(Recurring, ("problem",)),
     FreeText(Source, ("problem",)),
 )

@@ -2,16 +2,18 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db.models import Prefetch, Q, QuerySet
 
-from crm_sync.hooks.invariants import CheckGroup, Wrong
-from crm_sync.integrity.audit import leased_too_long, never_left
+from crm_sync.hooks.invariants import CheckGroup, Invariant, Wrong
+from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.jobs import due
-from crm_sync.models import awake
+from crm_sync.models import Workspace, awake
+from properties import recurring
 from properties.drift.comparison import forgotten
-from properties.models import Conflict, Import, Property, Source
+from properties.models import Conflict, Import, Property, Recurring, Source
 from properties.models.import_ import ImportState
 from properties.models.property import ProblemKind, WaitReason
 
@@ -31,6 +33,7 @@ def check_groups(workspace_id: int, now: datetime) -> list[CheckGroup]:
         properties(workspace_id, now),
         imports(workspace_id, now),
         sources(workspace_id, now),
+        recurring_work(workspace_id, now),
     ]
 
 
@@ -130,3 +133,29 @@ def sources(workspace_id: int, now: datetime) -> CheckGroup:
             leased_too_long(now),
         ],
     )
+
+
+def recurring_work(workspace_id: int, now: datetime) -> CheckGroup:
+    """Pull, sample and sweep of a workspace with credentials are done again and again."""
+    is_well = Q(problem="")
+    return CheckGroup(
+        "recurring work",
+        Recurring.objects.filter(workspace=workspace_id).only("workspace", "kind"),
+        {"in order": is_well, "with a problem": ~is_well},
+        [
+            Invariant(
+                "is done later than any wait", Q(due_at__gt=now + recurring.LONGEST_WAIT + CLOCKS)
+            ),
+            leased_too_long(now),
+        ],
+        walk=partial(_missing, workspace_id),
+    )
+
+
+def _missing(workspace_id: int, rows: QuerySet[Recurring], _: datetime) -> Iterator[Wrong]:
+    connected = Workspace.objects.filter(pk=workspace_id, credentials_at__isnull=False)
+    if connected.exists():
+        there = set(rows.values_list("kind", flat=True))
+        for kind in Recurring.Kind:
+            if kind not in there:
+                yield "is never done", f"{kind.label.lower()} of workspace {workspace_id}"

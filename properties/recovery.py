@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from crm_sync.hooks.recovery import Counts, Recovery
 from crm_sync.jobs.doorbell import doorbell
+from properties import recurring
 from properties.editing import QUEUE
 from properties.imports import upload
 from properties.models import Conflict, Import, Property, Walk
@@ -25,6 +26,7 @@ def begin(workspace_id: int, now: datetime) -> Counts:
     there.filter(Q(due_at=None) | Q(due_at__gt=now)).update(due_at=now)
     # An unfinished walk belongs to the time of the backup.
     Walk.objects.filter(workspace_id=workspace_id, finished_at=None).delete()
+    recurring.pull_at_once(workspace_id, now)
     imports = Import.objects.filter(workspace_id=workspace_id, state__in=Import.OPEN)
     ended = upload.cancel(imports, now=now)
     doorbell.ring(QUEUE, workspace_id)

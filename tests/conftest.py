@@ -18,7 +18,7 @@ from crm_sync.inbox import view
 from crm_sync.models import Workspace
 from crm_sync.platform import transport
 from crm_sync.webhook.configuration import configure
-from crm_sync.workers import queues
+from crm_sync.workers import turn
 from sandbox.app import Sandbox
 from tests.crm_sync.admin_pages import client_of, make_workspace
 from tests.databases import Origin, empty, filled, in_memory, origin
@@ -126,10 +126,12 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_calls_of_before() -> None:
-    """Forget the calls of another test, whose workspaces are gone."""
+    """Forget the calls and slots of another test, whose workspaces are gone."""
     from crm_sync.models import call_log
+    from crm_sync.workers import slots
 
     call_log.forget()
+    slots.forget()
 
 
 @pytest.fixture
@@ -148,12 +150,6 @@ def no_call_in_a_transaction() -> Iterator[None]:
     IN_A_TRANSACTION.clear()
     yield
     assert IN_A_TRANSACTION == []
-
-
-@pytest.fixture(autouse=True)
-def one_thread(settings) -> None:
-    """Push in the thread of the test, which shares its transaction."""
-    settings.PUSH_THREADS = 1
 
 
 @pytest.fixture(autouse=True)
@@ -237,7 +233,7 @@ def workspace(db, box: Sandbox) -> Workspace:
     """Return a workspace that is connected to the sandbox, its webhook set and polled once."""
     connected = Workspace.objects.create(slug="main", base_url=PLATFORM, fixed_token=TOKEN)
     configure(connected, auth_type="HEADER", now=datetime.now(UTC))
-    assert registry.queue("webhooks").drain(connected.pk, 20.0).counts == {"polled": 1}
+    assert turn.take(registry.queue("webhooks"), connected.pk, seconds=20.0).counts == {"polled": 1}
     box.calls.clear()
     return connected
 
@@ -252,12 +248,14 @@ def drain_all() -> Callable[[], dict[str, dict[str, int]]]:
     def drain() -> dict[str, dict[str, int]]:
         counts: dict[str, dict[str, int]] = {}
         for _ in range(20):
-            waiting = queues.waiting(datetime.now(UTC))
+            waiting = turn.waiting(datetime.now(UTC))
             if not waiting:
                 return counts
             for name, workspace_id in waiting:
                 done = counts.setdefault(name, {})
-                for outcome, count in registry.queue(name).drain(workspace_id, 20.0).counts.items():
+                for outcome, count in turn.take(
+                    registry.queue(name), workspace_id, seconds=20.0
+                ).counts.items():
                     done[outcome] = done.get(outcome, 0) + count
             if set(counts.get("webhooks", ())) == {"as before"}:
                 del counts["webhooks"]

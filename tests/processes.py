@@ -68,8 +68,8 @@ class Installation:
         self._start("web", "gunicorn", "config.wsgi", *options, "--log-level", "error")
         self._wait_for(f"http://127.0.0.1:{self.web_port}/healthz")
 
-    def start_worker(self, name: str = "worker", *options: str, pool: str = "threads") -> None:
-        kind = ("--pool", pool, "--concurrency", "4", "--hostname", f"{name}@%h")
+    def start_worker(self, name: str = "worker", *options: str) -> None:
+        kind = ("--pool", "threads", "--concurrency", "256", "--hostname", f"{name}@%h")
         quiet = ("--without-gossip", "--without-mingle", "--loglevel", "ERROR")
         self._start(name, "celery", "-A", "config", "worker", *kind, *quiet, *options)
 
@@ -78,7 +78,7 @@ class Installation:
 
     def start_loop(self, name: str) -> None:
         """Start a worker that needs no broker."""
-        self._start_python(name, "manage.py", "drain", "--loop")
+        self._start_python(name, "manage.py", "work", "--loop")
 
     def kill(self, name: str) -> None:
         """kill -9 the process and all that it started."""

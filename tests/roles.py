@@ -48,6 +48,7 @@ from properties.models import (
     Import,
     LastFeed,
     Property,
+    Recurring,
     Sender,
     Source,
 )
@@ -175,6 +176,7 @@ def fill(slug: str) -> dict[str, Any]:
     found = [
         *(workspace, home, user, order, assignment, sets, material, stored, line, uncertain),
         UserList.objects.create(**mine, due_at=NOW, attempts=4, problem=mark),
+        Recurring.objects.create(**mine, kind="PULL", due_at=NOW, problem=mark),
         Change.objects.create(
             real_estate_property=home,
             path="title",

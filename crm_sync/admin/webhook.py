@@ -246,7 +246,7 @@ def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: dat
         problem = explain(masked_text(workspace.problem, workspace))
         raise NotNow(f"The workspace is paused until {exact(workspace.paused_until)}. {problem}")
     with slots.hold(workspace) as held:
-        if not held.count:
+        if held is None:
             raise NotNow(
                 "The workers use all calls that the workspace allows: try again in a moment."
             )

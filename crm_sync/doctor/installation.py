@@ -20,6 +20,11 @@ from crm_sync.workers import heartbeat
 OK, WARNING, FAILED = Verdict.OK, Verdict.WARNING, Verdict.FAILED
 NOT_CHECKED = Verdict.NOT_CHECKED
 BROKER_TIMEOUT = 3.0  # seconds
+CHECKS = {
+    Heartbeat.Kind.WORKER: "worker",
+    Heartbeat.Kind.BEAT: "beat",
+    Heartbeat.Kind.TICK: "messages through the broker",
+}
 CROWDED = 0.8  # of the connections that PostgreSQL allows
 
 
@@ -161,7 +166,7 @@ def _processes(now: datetime) -> Iterator[Finding]:
     for one in found:
         verdict = FAILED if one.tone == "danger" else WARNING if one.remedy else OK
         effect = f" {one.effect}" if one.effect else ""
-        yield Finding(one.kind.label.lower(), verdict, f"{one.text}.{effect}", one.remedy)
+        yield Finding(CHECKS[one.kind], verdict, f"{one.text}.{effect}", one.remedy)
     if len(beats) > 1:
         text = f"{len(beats)} run: {listed(beats)}. Each scheduled task runs once for each."
         yield Finding("one beat", WARNING, text, "Stop all but one.")

@@ -16,12 +16,13 @@ from django.db.models import Min
 from crm_sync import registry, tracing
 from crm_sync.hooks.handlers import Batch
 from crm_sync.inbox import failure_groups
-from crm_sync.jobs import due, durability, fast_sql, runner
+from crm_sync.jobs import due, durability, fast_sql
 from crm_sync.jobs.due import Claim
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import clock, events
 from crm_sync.platform.events import Event, NotUnderstood, parse
 from crm_sync.text import clean
+from crm_sync.workers.queues import LOST
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ def settle_some(claims: Sequence[Claim[ReceivedEvent]], *, now: datetime) -> lis
     """Apply received events of one workspace in the order in which they came, in one transaction.
 
     Returns:
-        for each of `claims` its outcome: one of the states, or `runner.LOST`.
+        for each of `claims` its outcome: one of the states, or `LOST`.
 
     Raises:
         DatabaseError: not even the failure can be written; all rows are due again after the lease.
@@ -171,7 +172,7 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
     A bug of ours may delay an event, but never loses it and never stops the others.
     """
     if isinstance(error, due.LeaseLost):
-        return runner.LOST
+        return LOST
     if not isinstance(error, DatabaseError):
         with tracing.under(_key(one)):
             log.error("received event %s failed", one.pk, exc_info=error)
@@ -185,7 +186,7 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
         **_stuck(failure_groups.ERROR, place, text),
         **(_about(one.event) if one.event is not None else {}),
     }
-    return State.FAILED.value if one.claim.finish_if(columns) else runner.LOST
+    return State.FAILED.value if one.claim.finish_if(columns) else LOST
 
 
 def _key(one: Parsed) -> str:

@@ -115,9 +115,9 @@ def _subject(one: ReceivedEvent) -> tuple[int, str]:
 def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Preview]:
     """Apply each event once, and compare what is known before and after it.
 
-    This is not the loop of `jobs.runner`. It works on the rows that it has just made due, inside a
-    transaction that is rolled back: nobody sees its leases, so it gives none back, and it has no
-    budget, no threads and no failed row to reschedule. A real replay is drained like any event.
+    This is no turn of a worker. It works on the rows that it has just made due, in a transaction
+    that is rolled back: nobody sees its leases, so it gives none back. A real replay is applied
+    like any event.
     """
     by_key = {one.pk: one for one in group}
     found = {one.pk: _left_alone(one) for one in group}

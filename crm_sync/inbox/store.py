@@ -17,7 +17,7 @@ from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import NotUnderstood, canonical_digest, parse_document
-from crm_sync.workers.queues import Drain, RowQueue
+from crm_sync.workers.queues import RowQueue, Turn
 
 QUEUE = "received_events"
 BATCH_SIZE = 100  # rows claimed at once; if a worker dies, these wait for its lease to end
@@ -107,10 +107,10 @@ def digest_of(body: bytes) -> str:
         return ""
 
 
-def _settle_some(claims: Sequence[Claim[ReceivedEvent]], drain: Drain) -> list[str]:
+def _settle_some(claims: Sequence[Claim[ReceivedEvent]], turn: Turn) -> list[str]:
     outcomes = apply.settle_some(claims, now=timezone.now())
     for hook in registry.hooks().after_applied:
-        hook(drain.workspace_id, timezone.now())
+        hook(turn.workspace_id, timezone.now())
     return outcomes
 
 
@@ -154,5 +154,6 @@ RECEIVED_EVENTS = RowQueue(
     reason="effect",
     calls=False,
     batch_size=BATCH_SIZE,
+    lease=due.SHORT_LEASE,
     columns=("workspace", "digest", "body", "attempts", "replay_of"),
 )

@@ -1,4 +1,4 @@
-"""The checks of this app: received events, workspaces, webhooks, slots and lanes."""
+"""The checks of this app: received events, workspaces, webhooks, slots."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -98,7 +98,9 @@ def workspaces(workspace_id: int, now: datetime) -> CheckGroup:
         "workspaces",
         Workspace.objects.filter(pk=workspace_id)
         .only("slug")
-        .annotate(held=Count("slot", filter=Q(slot__lease_until__gt=now), distinct=True)),
+        .annotate(
+            held=Count("slot", filter=Q(slot__lease_until__gt=now, slot__kind=""), distinct=True)
+        ),
         {
             "watched": is_watched,
             "without a webhook": Q(monitor=None, auth_secret=""),

@@ -23,7 +23,7 @@ def update(model: type[Model], change: Change) -> int:
 
     Inside a transaction the commit is the caller's.
     """
-    if not durability.is_worker_thread() or connection.in_atomic_block:
+    if (durability.waits() and connection.vendor == "sqlite") or connection.in_atomic_block:
         return fast_sql.update(model, change)
     if connection.vendor == "sqlite":
         # Each thread makes its own SQL: the one that commits has the only lock meanwhile.
@@ -133,7 +133,7 @@ class _Shared:
 
 def _in_one_transaction(batch: list[_Write]) -> None:
     try:
-        with transaction.atomic():
+        with durability.of_ending(), transaction.atomic():
             counts = [fast_sql.run(one.sql, one.values) for one in batch]
     except OperationalError as error:  # locked or full: that is nothing of one row
         for one in batch:

@@ -9,25 +9,22 @@ from django.db import transaction
 
 log = logging.getLogger(__name__)
 
-RING_INTERVAL = 0.3  # seconds between two rings for one queue of one workspace
 SILENCE = 5.0  # seconds without a ring after one that failed
 
 
 class Doorbell:
     """Tells a worker that something is due. A ring may fail or be left out: the tick comes anyway.
 
-    Coalesced, because the file-system broker slows down with each waiting message, and silent for
-    a few seconds after a failure, because a frozen broker costs a time-out for each ring.
+    Silent for a few seconds after a failure: a frozen broker costs a time-out for each ring.
     """
 
-    def __init__(self, publish: Callable[[str, int], object] | None = None) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.connect(publish)
+        self.connect(None)
 
     def connect(self, publish: Callable[[str, int], object] | None) -> None:
-        """Ring by this call from now on, as if nothing had been rung for; None: do not ring."""
+        """Ring by this call from now on; None: do not ring."""
         self.publish = publish
-        self._last: dict[tuple[str, int], float] = {}
         self._silent_until = 0.0
 
     def ring(self, queue: str, workspace_id: int) -> None:
@@ -40,18 +37,14 @@ class Doorbell:
             self.ring(queue, workspace_id)
 
     def _ring(self, queue: str, workspace_id: int) -> None:
-        now = time.monotonic()
-        with self._lock:
-            recent = now - self._last.get((queue, workspace_id), -RING_INTERVAL) < RING_INTERVAL
-            if self.publish is None or recent or now < self._silent_until:
-                return
-            self._last[(queue, workspace_id)] = now
+        if self.publish is None or time.monotonic() < self._silent_until:
+            return
         try:
             self.publish(queue, workspace_id)
         except Exception as error:  # noqa: BLE001 - each broker raises its own; none may reach the user
             with self._lock:
                 self._silent_until = time.monotonic() + SILENCE
-            log.warning("the broker does not answer (%s); the tick does the work", error)
+            log.warning("the broker does not answer (%s); the tick rings again", error)
 
 
 doorbell = Doorbell()  # crm_sync.tasks gives it the Celery task when the app loads

@@ -4,20 +4,25 @@ Each kind of work is a table whose rows have `due_at` and a lease. A claim is on
 UPDATE, so it works the same on SQLite and PostgreSQL, and two workers never hold the same row.
 """
 
+import os
 import random
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from django.conf import settings
-from django.db import models
+from django.db import connection, models, transaction
 
-from crm_sync.jobs import commits
+from crm_sync.jobs import commits, durability, fast_sql
 from crm_sync.jobs.fast_sql import Change
 
-LEASE = timedelta(seconds=3 * settings.CALL_DEADLINE)  # time for three calls (I13)
+# A process that lives renews its leases each second (`turn.renew`). After a kill a row waits only
+# as long as the last call of the dead worker may still land (I3), one without calls a moment.
+LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)
+SHORT_LEASE = timedelta(seconds=5)
 BACKOFF_BASE = 2.0  # seconds
 BACKOFF_LIMIT = 15 * 60.0  # seconds
 RELEASED = {"lease_token": None, "lease_until": None}
@@ -61,21 +66,41 @@ class LeaseLost(Exception):
     """Another worker holds the row now; nothing more may be written to it under this claim."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
+class Lease:
+    """The lease of rows that were claimed together; `until` moves on when it is renewed."""
+
+    token: uuid.UUID
+    until: datetime
+    length: timedelta = LEASE
+
+
+@dataclass(frozen=True, eq=False)
 class Claim(Generic[Row]):
-    """A row that this worker has leased until `until`; `token` proves it.
+    """A row that this worker has leased; the token of the lease proves it.
 
     Attributes:
+        mark: what the claim wrote to `due_at`: if it differs later, somebody made the row due.
         abandoned: the previous holder never gave the row back. It has died, or it is suspended and
             a call of it may still arrive (I3).
         found: the values that the columns of its record had before; `give_back` restores them.
     """
 
     row: Row
-    token: uuid.UUID
-    until: datetime
+    lease: Lease
+    mark: datetime
     abandoned: bool
     found: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def token(self) -> uuid.UUID:
+        """The token of the lease."""
+        return self.lease.token
+
+    @property
+    def until(self) -> datetime:
+        """Until when the row is leased."""
+        return self.lease.until
 
     @property
     def fenced(self) -> "models.QuerySet[Row]":
@@ -96,7 +121,7 @@ class Claim(Generic[Row]):
         """
         if not columns:  # an UPDATE of no column is no SQL
             return self.fenced.filter(**expected).exists()
-        return commits.update(type(self.row), Change(columns, self._ours | expected)) == 1
+        return update(type(self.row), Change(columns, self._ours | expected)) == 1
 
     def finish(self, **columns: Any) -> None:
         """Write the result and release the lease; see `finish_if`.
@@ -118,12 +143,12 @@ class Claim(Generic[Row]):
         Returns:
             False when nothing was written.
         """
-        return commits.update(type(self.row), self.ending(columns, **expected)) == 1
+        return update(type(self.row), self.ending(columns, **expected)) == 1
 
     def ending(self, columns: Mapping[str, Any], **expected: Any) -> Change:
         """Return the change that `finish_if` writes."""
         others = RELEASED | {name: value for name, value in columns.items() if name != "due_at"}
-        return Change(others, self._ours | expected, {"due_at": (self.until, columns["due_at"])})
+        return Change(others, self._ours | expected, {"due_at": (self.mark, columns["due_at"])})
 
     def give_back(self) -> None:
         """Release the lease and leave the row as it was; nothing is written if it is not ours.
@@ -131,7 +156,7 @@ class Claim(Generic[Row]):
         A row that was abandoned keeps a lease, one that is over: so the next holder knows that a
         call of the worker before us may still arrive (I3).
         """
-        kept = {"lease_token": self.token, "lease_until": self.until - LEASE}
+        kept = {"lease_token": self.token, "lease_until": self.mark - self.lease.length}
         columns = {"due_at": self.row.due_at, **self.found, **(kept if self.abandoned else {})}
         self.finish_if(columns)
 
@@ -167,6 +192,8 @@ def claim_some(
     wait: timedelta | None = None,
     columns: Sequence[str] = (),
     record: Callable[[Row], Columns] = lambda row: {},
+    lease: timedelta = LEASE,
+    urgent: str = "",
 ) -> list[Claim[Row]]:
     """Claim up to `limit` due rows, the longest due first; an empty list when none is free.
 
@@ -181,42 +208,59 @@ def claim_some(
         record: called with a row as it was read, with the lease of the holder before us if it is
             abandoned; returns what the row must hold before work on it begins, which is written
             with the claim.
+        lease: how long the rows are ours without a renewal.
+        urgent: the column that says which rows go first; half of a claim is left to the longest
+            due, so that these move on. A claim clears it: who makes the row due meanwhile sets it.
     """
     # With a second column to sort by, or with conditions on two indexes, a planner may read the
     # whole backlog at each claim.
     everything = queryset.model._default_manager
-    chosen = (*columns, *LEASED) if columns else ()
+    chosen = (*columns, *LEASED, *((urgent,) if urgent else ())) if columns else ()
     waiting = queryset.filter(free(now, wait=wait)).order_by("due_at").only(*chosen)
     for _ in range(UPDATE_TRIES):
-        rows = list(waiting[:limit])
+        rows = _first(waiting, limit, urgent)
         if not rows:
             break
-        rows.sort(key=lambda row: (row.due_at, row.pk))
         records = [record(row) for row in rows]
-        if claims := _lease(rows, now + LEASE, records, everything.only(*chosen)):
+        if claims := _lease(
+            rows, Lease(uuid.uuid4(), now + lease, lease), records, everything.only(*chosen), urgent
+        ):
             return claims
     return []
 
 
+def _first(waiting: "models.QuerySet[Row]", limit: int, urgent: str) -> list[Row]:
+    """Read the rows that go first: the longest due, and beside a backlog the urgent ones."""
+    rows = list(waiting[:limit])
+    if urgent and len(rows) == limit:
+        before = list(waiting.filter(**{urgent: True})[: (limit + 1) // 2])
+        known = {row.pk for row in before}
+        rows = [*before, *(row for row in rows if row.pk not in known)][:limit]
+    return sorted(rows, key=lambda row: (not (urgent and getattr(row, urgent)), row.due_at, row.pk))
+
+
 def _lease(
     rows: Sequence[Row],
-    until: datetime,
+    lease: Lease,
     records: Sequence[Columns],
     loaded: "models.QuerySet[Row]",
+    urgent: str,
 ) -> list[Claim[Row]]:
     """Lease the rows that nobody has claimed since they were read.
 
     Args:
         loaded: all rows, with the columns that are wanted.
     """
-    token = uuid.uuid4()
-    lease = {"lease_token": token, "lease_until": until}
+    mark = lease.until
+    held: dict[str, Any] = {"lease_token": lease.token, "lease_until": mark}
+    calm = {urgent: False} if urgent else {}
     changes = [
         # Each claim moves `due_at`, so one that is as it was read had no holder meanwhile.
-        Change({**lease, "due_at": until, **columns}, {"id": row.pk, "due_at": row.due_at})
+        Change({**held, "due_at": mark, **calm, **columns}, {"id": row.pk, "due_at": row.due_at})
         for row, columns in zip(rows, records, strict=True)
     ]
-    ours = sorted(commits.update_each(type(rows[0]), changes))
+    with durability.durable() if any(records) else nullcontext():
+        ours = sorted(_update_each(type(rows[0]), changes))
     # The last holder of an abandoned row may have written to it until now (I3).
     abandoned = [rows[number].pk for number in ours if rows[number].lease_token]
     fresh = loaded.in_bulk(abandoned) if abandoned else {}
@@ -227,10 +271,10 @@ def _lease(
         row = fresh.get(read.pk) if is_abandoned else read
         if row is None:
             continue  # it was deleted
-        found = {name: getattr(read, name) for name in columns}
-        for name, value in {**lease, **columns, "due_at": read.due_at}.items():
+        found = {name: getattr(read, name) for name in (*calm, *columns)}
+        for name, value in {**held, **calm, **columns, "due_at": read.due_at}.items():
             setattr(row, name, value)
-        claims.append(Claim(row, token, until, is_abandoned, found))
+        claims.append(Claim(row, lease, mark, is_abandoned, found))
     return claims
 
 
@@ -252,11 +296,11 @@ def backoff(attempts: int, *, rng: Callable[[], float] = random.random) -> timed
 
 @dataclass
 class Tally:
-    """How many rows a drain handled, by their outcome; each queue has its own outcomes.
+    """How many rows a turn handled, by their outcome; each queue has its own outcomes.
 
     Attributes:
-        busy: another worker is draining the queue, so nothing was done.
-        more: the time ended before the work did.
+        busy: others use all slots of the queue, so nothing was done.
+        more: more is due, so another turn has to come.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -273,18 +317,54 @@ class Tally:
         return sum(self.counts.values())
 
 
+def update(model: type[models.Model], change: Change) -> int:
+    """Make one change of a row by its id, and commit it as `durability` says; 1 where it was made.
+
+    Inside a transaction the commit is the caller's.
+    """
+    if os.environ.get("GROUP"):
+        return commits.update(model, change)
+    with durability.of_ending():
+        waits = durability.waits() or connection.in_atomic_block or connection.vendor == "sqlite"
+        return fast_sql.update(model, change, waits=waits)
+
+
+def _update_each(model: type[models.Model], changes: Sequence[Change]) -> set[int]:
+    """Make changes, each of a row by its id; one commit for those of one form.
+
+    Returns:
+        the numbers of those that were made; on PostgreSQL a row that another transaction has locked
+        is left out as well, see `fast_sql.update_unlocked`.
+    """
+    if connection.vendor == "postgresql":
+        alike: dict[fast_sql.Form, list[int]] = {}
+        for number, change in enumerate(changes):
+            alike.setdefault(fast_sql.form_of(change), []).append(number)
+        return {
+            numbers[n]
+            for numbers in alike.values()
+            for n in fast_sql.update_unlocked(model, [changes[number] for number in numbers])
+        }
+    with durability.of_ending(), transaction.atomic():
+        if fast_sql.update_many(model, changes) == len(changes):  # nobody else wants them
+            return set(range(len(changes)))
+        transaction.set_rollback(True)
+    with durability.of_ending(), transaction.atomic():
+        return {n for n, change in enumerate(changes) if fast_sql.update(model, change)}
+
+
 class Queue(Protocol):
-    """One kind of work: a table of rows that can be due, and how to work on them."""
+    """What all know of a queue; `workers.queues.RowQueue` is one."""
 
     @property
     def name(self) -> str:
-        """The name by which the doorbell and the commands know it."""
+        """The name by which rings, commands and pages know it."""
 
-    def workspaces(self, now: datetime) -> Iterable[int]:
+    def workspaces(self, now: datetime) -> set[int]:
         """Return the ids of the workspaces that have a row due at `now`."""
+
+    def with_due(self, now: datetime) -> "models.QuerySet[Any]":
+        """Return the same workspaces, as a query."""
 
     def backlog(self, now: datetime) -> Mapping[int, tuple[int, datetime]]:
         """Return by workspace how many rows are due and not leased, and since when the first."""
-
-    def drain(self, workspace_id: int, budget: float) -> Tally:
-        """Work on the due rows of one workspace, for at most `budget` seconds."""

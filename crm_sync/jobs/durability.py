@@ -1,38 +1,52 @@
 """What has to survive a power cut, and what would simply be done again (decision 6).
 
-On PostgreSQL the threads of a worker commit without waiting for the disk, except where a power cut
-must not take it back. On SQLite they share commits (`commits`), and each of those waits. The death
-of a process takes back nothing either way.
+In a turn of a worker a commit does not wait for the disk, except where a power cut must not take it
+back. The death of a process takes back nothing either way.
 """
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from django.db import connection, transaction
 
 
 class _Local(threading.local):
-    is_worker_thread = False
     waits = True
 
 
 _local = _Local()
 
 
-def relax() -> None:
-    """Make this a thread of a worker, whose endings may reach the disk with a later commit."""
-    _local.is_worker_thread, _local.waits = True, False
-
-
-def is_worker_thread() -> bool:
-    """Tell whether this is a thread of a worker."""
-    return _local.is_worker_thread
-
-
 def waits() -> bool:
-    """Tell whether a commit of this thread on PostgreSQL has to wait for the disk now."""
+    """Return whether a commit of this thread has to wait for the disk now."""
     return _local.waits
+
+
+@contextmanager
+def working() -> Iterator[None]:
+    """Mark the turn of a worker: claims and endings of rows reach the disk with a later commit.
+
+    What a power cut takes back of them is done again. All else waits, on both databases.
+    """
+    with _set(waits=False):
+        yield
+
+
+@contextmanager
+def durable() -> Iterator[None]:
+    """Wait for the disk in the claims and endings of this block."""
+    with _set(waits=True):
+        yield
+
+
+@contextmanager
+def _set(*, waits: bool) -> Iterator[None]:
+    before, _local.waits = _local.waits, waits
+    try:
+        yield
+    finally:
+        _local.waits = before
 
 
 @contextmanager
@@ -42,34 +56,34 @@ def relaxed() -> Iterator[None]:
     What a power cut takes back of it has to come again by itself. Inside another transaction the
     commit is the caller's.
     """
-    if connection.in_atomic_block:
-        with transaction.atomic():
-            yield
-    elif connection.vendor == "sqlite":
-        _synchronous("NORMAL")
-        try:
-            with transaction.atomic():
-                yield
-        finally:
-            _synchronous("FULL")
-    else:
-        with transaction.atomic():
+    is_inner = connection.in_atomic_block
+    with lazily(), transaction.atomic():
+        if connection.vendor == "postgresql" and not is_inner:
             # For this transaction alone: a pool may give the connection to somebody else.
             connection.connection.execute("SET LOCAL synchronous_commit = off")
-            yield
+        yield
 
 
 @contextmanager
-def durable() -> Iterator[None]:
-    """Wait for the disk in the commits of this block; it holds no open transaction."""
-    if _local.waits:
+def lazily() -> Iterator[None]:
+    """On SQLite, let the commit of this block reach the disk with a later one.
+
+    PostgreSQL is told with the statement (`fast_sql.NOT_WAITED_FOR`). Inside a transaction the
+    commit is the caller's.
+    """
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
         yield
         return
-    _local.waits = True
+    _synchronous("NORMAL")
     try:
         yield
     finally:
-        _local.waits = False
+        _synchronous("FULL")
+
+
+def of_ending() -> AbstractContextManager[None]:
+    """Have an ending or a claim on SQLite wait for the disk or not, as this thread does."""
+    return nullcontext() if _local.waits else lazily()
 
 
 def _synchronous(how: str) -> None:

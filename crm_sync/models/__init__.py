@@ -3,11 +3,11 @@
 from crm_sync.models.api_token import ApiToken
 from crm_sync.models.gap import Gap
 from crm_sync.models.heartbeat import Heartbeat
-from crm_sync.models.lane import Lane
 from crm_sync.models.outgoing import OutgoingMessage, Subscription
 from crm_sync.models.pausing import awake
 from crm_sync.models.platform_call import CallCount, PlatformCall
 from crm_sync.models.received_event import ReceivedEvent
+from crm_sync.models.ring import Ring
 from crm_sync.models.second_factor import AuthenticatorApp
 from crm_sync.models.slot import Slot
 from crm_sync.models.webhook_monitor import WebhookMonitor
@@ -19,10 +19,10 @@ __all__ = [
     "CallCount",
     "Gap",
     "Heartbeat",
-    "Lane",
     "OutgoingMessage",
     "PlatformCall",
     "ReceivedEvent",
+    "Ring",
     "Slot",
     "Subscription",
     "WebhookMonitor",

@@ -12,6 +12,7 @@ class Heartbeat(models.Model):
         WORKER = "worker", "Worker"
         BEAT = "beat", "Beat"
         WEB = "web", "Web server"
+        TICK = "tick", "Tick"  # that messages get through the broker
 
     kind = models.CharField(max_length=10, choices=Kind)
     name = models.CharField(max_length=255)

@@ -1,4 +1,4 @@
-"""The right to have one request under way in a workspace (A8)."""
+"""The right to have one request under way in a workspace (A8), or one turn of another queue."""
 
 from django.db import models
 
@@ -6,16 +6,25 @@ from crm_sync.jobs.due import no_half_lease
 
 
 class Slot(models.Model):
-    """One of `max_under_way`; whoever holds the lease calls the platform, one call at a time."""
+    """Whoever holds the lease has one call, or one turn, at a time.
+
+    Attributes:
+        kind: "" for one of the `max_under_way` calls to the platform, else the queue that has it.
+        queue: who holds it, or did so last.
+    """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE)
+    kind = models.CharField(max_length=20, default="", editable=False)
+    queue = models.CharField(max_length=20, default="", editable=False)
     number = models.PositiveSmallIntegerField()
     lease_token = models.UUIDField(null=True, editable=False)
     lease_until = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["workspace", "number"], name="one_slot_per_number"),
+            models.UniqueConstraint(
+                fields=["workspace", "kind", "number"], name="one_slot_per_number"
+            ),
             no_half_lease("slot"),
         ]
 

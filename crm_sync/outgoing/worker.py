@@ -22,17 +22,18 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from crm_sync import permits
 from crm_sync.jobs import due
 from crm_sync.jobs.due import Claim
 from crm_sync.models import OutgoingMessage, Subscription
 from crm_sync.outgoing import outbox, schedule
 from crm_sync.outgoing.sending import Attempt, Receiver
 from crm_sync.secrets import SecretUnreadable
-from crm_sync.workers.queues import Drain, RowQueue
+from crm_sync.workers.queues import RowQueue, Turn
 
 State = OutgoingMessage.State
 AT_ONCE = 8  # calls to one address at a time
-THREADS = 8  # addresses of a workspace at a time
+ADDRESSES = 8  # of a workspace at a time
 BACK_AFTER = timedelta(
     minutes=10
 )  # of failing; a receiver that is back after that gets all messages at once
@@ -67,17 +68,17 @@ def rows(now: datetime) -> QuerySet[Subscription]:
     return Subscription.objects.filter(Exists(mine), is_enabled=True)
 
 
-def work(claims: Sequence[Claim[Subscription]], drain: Drain) -> list[SendingOutcome]:
+def work(claims: Sequence[Claim[Subscription]], turn: Turn) -> list[SendingOutcome]:
     """Send what is due to some subscriptions; the `work` of the queue.
 
     Raises:
         LeaseLost: another worker holds the row now.
     """
-    return [_send_all(claim, drain) for claim in claims]
+    return [_send_all(claim, turn) for claim in claims]
 
 
 def _since() -> Combinable:
-    """Return since when a subscription has something to send: its own moment is the last drain's.
+    """Return since when a subscription has something to send: its own moment is the last turn's.
 
     Its first message does not say either while the address pauses.
     """
@@ -92,7 +93,8 @@ OUTGOING = RowQueue(
     work=work,
     reason="problem",
     calls=False,  # not of the platform
-    threads=lambda: min(THREADS, int(settings.PUSH_THREADS)),
+    slots=ADDRESSES,
+    lease=due.SHORT_LEASE,
     wait=LONGEST_WAIT,
     since=_since(),
     # Secrets are read when they are needed: one that cannot be read stops its row alone.
@@ -100,7 +102,7 @@ OUTGOING = RowQueue(
 )
 
 
-def _send_all(claim: Claim[Subscription], drain: Drain) -> SendingOutcome:
+def _send_all(claim: Claim[Subscription], turn: Turn) -> SendingOutcome:
     row, started = claim.row, time.monotonic()
     try:
         receiver = _receiver(row.pk, timezone.now())
@@ -114,12 +116,13 @@ def _send_all(claim: Claim[Subscription], drain: Drain) -> SendingOutcome:
         messages = list(mine.order_by("due_at", "pk")[:limit])
         if not messages:
             break
-        attempts = _send(receiver, messages)
+        with permits.away():
+            attempts = _send(receiver, messages)
         ended = _write(claim, list(zip(messages, attempts, strict=True)), now=timezone.now())
         if ended:
             return ended
         # Another round must end within the lease.
-        if drain.is_over() or time.monotonic() - started > settings.CALL_DEADLINE:
+        if turn.is_over() or time.monotonic() - started > settings.CALL_DEADLINE:
             break
     claim.finish(due_at=timezone.now())
     return SendingOutcome.SENT

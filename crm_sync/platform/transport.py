@@ -27,6 +27,7 @@ from urllib3.exceptions import HTTPError as Urllib3Error
 from urllib3.exceptions import NewConnectionError, SSLError
 from urllib3.util import parse_url
 
+from crm_sync import permits
 from crm_sync.platform import names, sockets
 from crm_sync.platform.errors import (
     BAD_CERTIFICATE,
@@ -261,7 +262,7 @@ def send(
     call, what = Call(started + deadline), f"{method} {url}"
     try:
         request = _prepared(method, url, {**HEADERS, **headers}, params, json)
-        with ask(request, call, _adapter(request, call)) as response:
+        with permits.away(), ask(request, call, _adapter(request, call)) as response:
             body = _whole(response, what)
     except FAILURES as error:
         message = f"{what}: {_reason(error, call, deadline)}"

@@ -26,7 +26,7 @@ from crm_sync.platform.errors import NotFoundError, SyncError, TransientError
 from crm_sync.text import clean
 from crm_sync.webhook import configuration, history, schedule
 from crm_sync.webhook.history import KEPT, Document, Record
-from crm_sync.workers.queues import Drain, RowQueue, error_text
+from crm_sync.workers.queues import RowQueue, Turn, error_text
 
 log = logging.getLogger(__name__)
 
@@ -250,7 +250,7 @@ def _put_off(claim: Claim[WebhookMonitor], error: Exception, *, now: datetime) -
     return PollOutcome.PUT_OFF
 
 
-def _poll_each(claims: Sequence[Claim[WebhookMonitor]], _: Drain) -> list[PollOutcome]:
+def _poll_each(claims: Sequence[Claim[WebhookMonitor]], _: Turn) -> list[PollOutcome]:
     return [poll(claim, now=timezone.now()) for claim in claims]
 
 

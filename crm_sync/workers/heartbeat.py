@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,7 +18,7 @@ from django.db import Error, connection
 from django.db.models import Max
 from django.utils import timezone
 
-from crm_sync.models import Heartbeat
+from crm_sync.models import Heartbeat, call_log
 
 log = logging.getLogger(__name__)
 
@@ -127,11 +128,11 @@ def leave(kind: str, name: str, now: datetime) -> None:
         log.warning("that %s %s ends is not written: %s", kind, name, error)
 
 
-def presences(now: datetime) -> list[Presence]:
-    """Return for each kind that an installation needs how long ago it was alive; one query."""
+def presences(now: datetime, kinds: Sequence[Kind] = EXPECTED) -> list[Presence]:
+    """Return for each of these kinds how long ago it was alive; one query."""
     rows = Heartbeat.objects.values_list("kind").annotate(Max("seen_at")).order_by()
     seen: dict[str, datetime] = dict(rows)
-    return [Presence(kind, _since(seen.get(kind), now)) for kind in EXPECTED]
+    return [Presence(kind, _since(seen.get(kind), now)) for kind in kinds]
 
 
 def _since(last: datetime | None, now: datetime) -> timedelta | None:
@@ -158,6 +159,7 @@ def keep(kind: str, name: str) -> None:
 def _run(kind: str, name: str) -> None:
     while True:
         beat(kind, name, timezone.now())
+        call_log.flush()
         connection.close()  # none is open while a pool forks
         if _ends.wait(1):
             return

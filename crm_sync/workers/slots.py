@@ -1,115 +1,179 @@
-"""Slots limit the requests that all workers together have under way in a workspace (A8).
+"""Slots limit what all processes together have under way (A8).
 
-A worker takes its slots once for each drain, not for each call, so the limit costs little. Slots of
-a worker that was killed must not keep the workspace waiting (I12): its calls ended with it.
+A workspace has as many as it allows calls to its platform; a queue without such calls has a few of
+its own. A slot belongs to the process that took it, which renews all of its slots together
+(`keeper`). Slots of one that was killed are free after five seconds (I12).
 """
 
+import os
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
-from crm_sync.jobs import due
-from crm_sync.jobs.durability import relaxed
+from crm_sync.jobs import due, durability, fast_sql
+from crm_sync.jobs.fast_sql import Change
 from crm_sync.models import Slot, Workspace
+from crm_sync.workers import keeper
 
-# Who holds one slot calls in the thread that would renew it: longer than one call can last.
-LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)
-# Who holds several has a thread for each, and renews them twice a second, if there is need.
-SEVERAL_LEASE = min(LEASE, timedelta(seconds=5))
+LEASE = timedelta(seconds=5)
 # Long pushes, the placing of orders, and short reads: a limit of so many calls has one for each.
 KINDS = 3
-UPDATE_TRIES = 8  # while other workers take the same slots first
 
 
-class HeldSlots:
-    """Slots that this worker holds until `until`, all with one token."""
+@dataclass(eq=False)
+class HeldSlot:
+    """A slot that this process holds until `until`."""
 
-    def __init__(self, slots: "list[int]", token: uuid.UUID, until: datetime) -> None:
-        self.count = len(slots)
-        self.lease = _lease(self.count)
-        self.until = until
-        self._mine = Slot.objects.filter(pk__in=slots, lease_token=token)
+    pk: int
+    until: datetime
 
-    def keep(self, now: datetime) -> bool:
-        """Renew the leases once half of their time is over; False when a slot was lost."""
-        if self.until - now > self.lease / 2:
-            return True
-        until = now + self.lease
-        with relaxed():
-            if self._mine.update(lease_until=until) < self.count:
-                return False
-        self.until = until
-        return True
 
-    def release(self) -> None:
-        """Give back what is still ours."""
-        with relaxed():
-            self._mine.update(**due.RELEASED)
+_lock = threading.Lock()
+_held: dict[int, HeldSlot] = {}  # of this process, by key
+_made: dict[tuple[int, str], int] = {}  # so many slots there are, by workspace and kind
+_tokens: dict[int, uuid.UUID] = {}  # by process id: a forked child has one of its own
 
 
 @contextmanager
-def hold(workspace: Workspace, wanted: int = 1, *, leave: int = 0) -> Iterator[HeldSlots]:
-    """Hold up to `wanted` slots, as many as are free; perhaps none.
+def hold(
+    workspace: Workspace, *, queue: str = "", leave: int = 0, first_alone: bool = False
+) -> Iterator[HeldSlot | None]:
+    """Hold one of the slots for calls in this block; None where all are taken.
 
     Args:
-        leave: how many of the workspace's slots are left to others, since a long drain must not
+        queue: who uses it, as the pages show it.
+        leave: how many of the workspace's slots are left to others, since a long backlog must not
             keep short ones waiting. With fewer slots than kinds of work, fewer are left.
+        first_alone: take the first one or none: one call is to try whether the platform answers.
     """
     limit = workspace.max_under_way
-    most = limit - max(0, leave - max(0, KINDS - limit))
-    held = _take(workspace, min(wanted, most), most, timezone.now())
+    most = 1 if first_alone else limit - max(0, leave - max(0, KINDS - limit))
+    with _hold(workspace.pk, "", most, limit, queue) as slot:
+        yield slot
+
+
+@contextmanager
+def hold_own(queue: str, workspace_id: int, count: int) -> Iterator[HeldSlot | None]:
+    """Hold one of the `count` slots of a queue that makes no call to the platform."""
+    with _hold(workspace_id, queue, count, count, queue) as slot:
+        yield slot
+
+
+@contextmanager
+def _hold(
+    workspace_id: int, kind: str, most: int, limit: int, queue: str
+) -> Iterator[HeldSlot | None]:
+    slot = _take(workspace_id, kind, most, limit, queue, timezone.now())
     try:
-        yield held
+        yield slot
     finally:
-        if held.count:
-            held.release()
+        if slot is not None:
+            _release(slot)
 
 
-def _take(workspace: Workspace, wanted: int, most: int, now: datetime) -> HeldSlots:
-    token, until = uuid.uuid4(), now
-    taken: list[int] = []
-    for _ in range(UPDATE_TRIES):
-        found = _free(workspace, wanted, most, now)
-        if not found:
-            break
-        until = now + _lease(len(found))
-        mine = Slot.objects.filter(pk__in=found)
-        with relaxed():  # a power cut ends their holders too
-            count = mine.filter(due.unleased(now)).update(lease_token=token, lease_until=until)
-        if count:
-            # Without those that another worker took first.
-            taken = list(mine.filter(lease_token=token).values_list("pk", flat=True))
-            break
-    held = HeldSlots(taken, token, until)
-    if held.count == 1:
-        held.keep(now)  # for longer, if it is what was left of several
-    return held
+def busy(now: datetime) -> set[tuple[str, int]]:
+    """Return (queue, workspace id) of what is worked on."""
+    return set(Slot.objects.filter(due.leased(now)).values_list("queue", "workspace_id"))
 
 
-def _lease(count: int) -> timedelta:
-    return SEVERAL_LEASE if count > 1 else LEASE
+def forget() -> None:
+    """For tests: forget which slots were made, of workspaces that are gone."""
+    _made.clear()
 
 
-def _free(workspace: Workspace, wanted: int, most: int, now: datetime) -> list[int]:
-    """Return the keys of free slots, from the end, where those are that a long drain leaves."""
-    mine = Slot.objects.filter(workspace=workspace).order_by("-number")
-    slots = list(mine.values_list("pk", "number", "lease_until"))
-    if sum(number < workspace.max_under_way for _, number, _ in slots) < workspace.max_under_way:
-        _make(workspace, {number for _, number, _ in slots})
-        return _free(workspace, wanted, most, now)
-    held = {number for _, number, until in slots if until is not None and until > now}
-    # Slots may still be held from before the limit was lowered.
-    beyond = sum(number >= workspace.max_under_way for number in held)
-    free = [pk for pk, number, _ in slots if number < most and number not in held]
-    return free[: max(0, min(wanted, len(free) - beyond))]
+def _renew(now: datetime) -> bool:
+    """Renew the slots of this process of which half the time is over; False where it has none."""
+    with _lock:
+        mine = list(_held.values())
+        old = [slot for slot in mine if slot.until - now < LEASE / 2]
+    if old:
+        _renew_these(old, now)
+    return bool(mine)
 
 
-def _make(workspace: Workspace, there: set[int]) -> None:
-    missing = [number for number in range(workspace.max_under_way) if number not in there]
-    Slot.objects.bulk_create(
-        (Slot(workspace=workspace, number=number) for number in missing), ignore_conflicts=True
+def _renew_these(old: list[HeldSlot], now: datetime) -> None:
+    until, mine = now + LEASE, {slot.pk: slot for slot in old}
+    ours = Slot.objects.filter(pk__in=mine, lease_token=_token())
+    if ours.update(lease_until=until) < len(mine):  # others took it while we were suspended
+        mine = {pk: mine[pk] for pk in ours.values_list("pk", flat=True)}
+    for slot in mine.values():
+        slot.until = until
+
+
+def _take(
+    workspace_id: int, kind: str, most: int, limit: int, queue: str, now: datetime
+) -> HeldSlot | None:
+    """Take a free slot, from the end, where those are that a long backlog leaves to others."""
+    if _made.get((workspace_id, kind), 0) < limit:
+        _make(workspace_id, kind, limit)
+    until = now + LEASE
+    # In the form in which the database has them.
+    moment, later = _stored("lease_until", now), _stored("lease_until", until)
+    values: list[Any] = [_stored("lease_token", _token()), later, queue]
+    values += [workspace_id, kind, most, moment, workspace_id, kind, moment, limit]
+    # A power cut ends the holders too.
+    with durability.lazily(), connection.cursor() as cursor:
+        cursor.execute(_taking(), values)
+        found = cursor.fetchone()
+    if found is None:
+        return None
+    slot = HeldSlot(found[0], until)
+    with _lock:
+        _held[slot.pk] = slot
+    keeper.begin()
+    return slot
+
+
+def _taking() -> str:
+    """Return the UPDATE of one free slot, as long as fewer than the limit are held."""
+    rows = fast_sql.table(Slot)
+    is_postgresql = connection.vendor == "postgresql"
+    skip = "FOR UPDATE SKIP LOCKED" if is_postgresql else ""
+    unwaited = f"AND {fast_sql.NOT_WAITED_FOR}" if is_postgresql else ""
+    return (
+        f"UPDATE {rows} SET lease_token = %s, lease_until = %s, queue = %s WHERE id = ("  # noqa: S608
+        f" SELECT id FROM {rows} WHERE workspace_id = %s AND kind = %s AND number < %s"
+        f" AND (lease_until IS NULL OR lease_until <= %s)"
+        # Slots may still be held from before the limit was lowered.
+        f" AND (SELECT count(*) FROM {rows} AS held WHERE held.workspace_id = %s"
+        f" AND held.kind = %s AND held.lease_until > %s) < %s"
+        f" ORDER BY number DESC LIMIT 1 {skip}) {unwaited} RETURNING id"
     )
+
+
+def _stored(name: str, value: object) -> Any:
+    column: Any = Slot._meta.get_field(name)
+    return column.get_db_prep_save(value, connection)
+
+
+def _make(workspace_id: int, kind: str, limit: int) -> None:
+    """Make the slots that are missing; each process sees to that once."""
+    mine = Slot.objects.filter(workspace_id=workspace_id, kind=kind)
+    missing = set(range(limit)) - set(mine.values_list("number", flat=True))
+    Slot.objects.bulk_create(
+        (Slot(workspace_id=workspace_id, kind=kind, number=number) for number in sorted(missing)),
+        ignore_conflicts=True,
+    )
+    _made[workspace_id, kind] = limit
+
+
+def _release(slot: HeldSlot) -> None:
+    """Give it back, if it is still ours."""
+    with _lock:
+        _held.pop(slot.pk, None)
+    with durability.working():
+        due.update(Slot, Change(due.RELEASED, {"id": slot.pk, "lease_token": _token()}))
+
+
+def _token() -> uuid.UUID:
+    return _tokens.setdefault(os.getpid(), uuid.uuid4())
+
+
+keeper.RENEWALS.append(_renew)

@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from crm_sync.management.base import PARTLY, SyncCommand
+from crm_sync.workers import turn
 from orders.materials import delivered
 from orders.models import MaterialSet
 from orders.queues import MATERIALS
@@ -43,7 +44,7 @@ class MaterialCommand(SyncCommand):
     def _read(self, sets: QuerySet[MaterialSet]) -> None:
         """Read them, or wait for the worker that does."""
         while first := sets.filter(due_at__lte=timezone.now()).first():
-            done = MATERIALS.drain(first.workspace_id, SLICE)
+            done = turn.take(MATERIALS, first.workspace_id, seconds=SLICE)
             if done.busy:
                 time.sleep(WHILE_BUSY)
             elif not done.total:

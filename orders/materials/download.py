@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.files.storage import Storage, storages
 from django.utils import timezone
 
+from crm_sync import permits
 from crm_sync.jobs.due import Claim, backoff
 from crm_sync.models import Workspace
 from crm_sync.platform import outside
@@ -18,7 +19,7 @@ from crm_sync.platform.addresses import resolved
 from crm_sync.platform.errors import RejectedError, TransientError
 from crm_sync.platform.outside import Answer, RequestOptions
 from crm_sync.text import whole
-from crm_sync.workers.queues import Drain, error_text
+from crm_sync.workers.queues import Turn, error_text
 from orders.materials import file_types
 from orders.materials.file_types import FILE_TYPES, LONGEST_BEGINNING, NotKept
 from orders.materials.partial import Busy, Part, Whole
@@ -48,9 +49,9 @@ class DownloadOutcome(StrEnum):
     BUSY = "busy"
 
 
-def work(claims: Sequence[Claim[MaterialFile]], drain: Drain) -> Sequence[DownloadOutcome]:
+def work(claims: Sequence[Claim[MaterialFile]], turn: Turn) -> Sequence[DownloadOutcome]:
     """Download the files of some rows; the `work` of a queue."""
-    return [_download(claim, drain.workspace) for claim in claims]
+    return [_download(claim, turn.workspace) for claim in claims]
 
 
 def storage() -> Storage:
@@ -113,11 +114,8 @@ def _fetch(row: MaterialFile, workspace: Workspace, part: Part) -> dict[str, Any
     is_file = row.role == Role.FILE
     url = resolved(material.url if is_file else material.thumbnail_url, workspace.base_url)
     announced = material.size if is_file else None
-    with outside.get(
-        url,
-        RequestOptions(part.rest(), settings.MATERIALS_INTERNAL_HOSTS),
-        deadline=settings.CALL_DEADLINE,
-    ) as answer:
+    options = RequestOptions(part.rest(), settings.MATERIALS_INTERNAL_HOSTS)
+    with permits.away(), outside.get(url, options, deadline=settings.CALL_DEADLINE) as answer:
         total = _begin(answer, part)
         limit = settings.MATERIALS_FILE_LIMIT if is_file else THUMBNAIL_LIMIT
         _write(answer, part, limit=limit, total=total)

@@ -22,7 +22,7 @@ from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError, TransientError
 from crm_sync.platform.lists import Page
 from crm_sync.workers import queues
-from crm_sync.workers.queues import Drain
+from crm_sync.workers.queues import Turn
 from orders.mirror import users
 from orders.models import PlatformUser, UserList
 
@@ -53,13 +53,13 @@ def ask(workspace_id: int, now: datetime) -> None:
     doorbell.ring(QUEUE, workspace_id)
 
 
-def read_pages(claims: Sequence[Claim[UserList]], drain: Drain) -> list[PageOutcome]:
+def read_pages(claims: Sequence[Claim[UserList]], turn: Turn) -> list[PageOutcome]:
     """Read the next page of each; the `work` of the queue.
 
     Raises:
         LeaseLost: another worker holds the row now.
     """
-    return [_read_page(claim, drain.workspace) for claim in claims]
+    return [_read_page(claim, turn.workspace) for claim in claims]
 
 
 def _read_page(claim: Claim[UserList], workspace: Workspace) -> PageOutcome:

@@ -21,12 +21,13 @@ from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from crm_sync import permits
 from crm_sync.jobs import due
 from crm_sync.jobs.due import Claim
 from crm_sync.mail import mails_are_sent
 from crm_sync.models import Workspace
 from crm_sync.workers import queues
-from crm_sync.workers.queues import Drain
+from crm_sync.workers.queues import Turn
 from orders.models import ChangeRequest, PersonSettings, Placement, StatusChange
 from orders.models.person_settings import switch_of
 from orders.news import News
@@ -39,7 +40,7 @@ LOOK_AGAIN = timedelta(minutes=3)  # after what happened was nothing for this pe
 SETTLES = timedelta(minutes=2)  # a minute for clocks that differ, and one for a transaction
 OLDEST = timedelta(days=14)  # what is older is no news: after a mail server was away for so long
 LONGEST_WAIT = max(EVERY, timedelta(seconds=due.BACKOFF_LIMIT)) + due.LEASE
-THREADS = 4  # mails at the same time, of one worker
+AT_ONCE = 4  # mails
 LINES = 50  # of a mail; the rest is a number
 
 
@@ -62,13 +63,13 @@ def rows(now: datetime) -> QuerySet[PersonSettings]:
 def people() -> QuerySet[PersonSettings]:
     """Return all rows, with a workspace as every queue has one.
 
-    People belong to none: the lane of the first one is theirs. Without any nothing happens.
+    People belong to none: the slots of the first one are theirs. Without any nothing happens.
     """
     first = Workspace.objects.order_by("pk").values("pk")[:1]
     return PersonSettings.objects.annotate(workspace_id=Subquery(first))
 
 
-def tell(claims: Sequence[Claim[PersonSettings]], drain: Drain) -> list[NoticeOutcome]:
+def tell(claims: Sequence[Claim[PersonSettings]], turn: Turn) -> list[NoticeOutcome]:
     """Send each person what she wants to know; the `work` of the queue.
 
     Raises:
@@ -92,7 +93,8 @@ def _tell(claim: Claim[PersonSettings], *, now: datetime) -> NoticeOutcome:
         _told(claim, until, due_at=now)
         return NoticeOutcome.CHANGED
     try:
-        mail.send()
+        with permits.away():
+            mail.send()
     except (OSError, SMTPException) as error:
         # The next try tells what happened meanwhile, too.
         queues.put_off(claim, problem=queues.error_text(error), telling_until=None)

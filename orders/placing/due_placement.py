@@ -18,7 +18,7 @@ from crm_sync.platform.errors import (
     TransientError,
 )
 from crm_sync.workers import queues
-from crm_sync.workers.queues import Drain
+from crm_sync.workers.queues import Turn
 from orders.models import Placement
 from orders.models import PlacementState as State
 from orders.placing import sending, session, settlement
@@ -46,9 +46,9 @@ class PlacingOutcome(StrEnum):
     NOTHING = "nothing to do"
 
 
-def work(claims: Sequence[Claim[Placement]], drain: Drain) -> list[PlacingOutcome]:
+def work(claims: Sequence[Claim[Placement]], turn: Turn) -> list[PlacingOutcome]:
     """Work on claimed placements; return the outcome of each."""
-    return [_work(claim, drain.workspace) for claim in claims]
+    return [_work(claim, turn.workspace) for claim in claims]
 
 
 def _work(claim: Claim[Placement], workspace: Workspace) -> PlacingOutcome:

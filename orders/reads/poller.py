@@ -8,14 +8,13 @@ from typing import Any, TypeVar
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs import runner
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim, DueModel
 from crm_sync.models import Workspace
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
 from crm_sync.workers import queues
-from crm_sync.workers.queues import Drain
+from crm_sync.workers.queues import Turn
 
 NOT_THERE_YET = 8  # reads in a row that answer 404, some minutes together: a copy may lag behind
 Row = TypeVar("Row", bound=DueModel)
@@ -46,7 +45,7 @@ def one_by_one(
     *,
     may_read: Callable[[int, datetime], bool] | None = None,
     gone: Gone[Row] = lambda row, now: {},
-) -> Callable[[Sequence[Claim[Row]], Drain], Sequence[ReadOutcome]]:
+) -> Callable[[Sequence[Claim[Row]], Turn], Sequence[ReadOutcome]]:
     """Return the `work` of a queue that reads its rows by this reader.
 
     Args:
@@ -54,10 +53,10 @@ def one_by_one(
         gone: what else to write of a row that stays away.
     """
 
-    def work(claims: Sequence[Claim[Row]], drain: Drain) -> Sequence[ReadOutcome]:
-        if may_read is not None and not may_read(drain.workspace_id, timezone.now()):
-            raise runner.Stop
-        return [_read_one(claim, drain.workspace, read, gone) for claim in claims]
+    def work(claims: Sequence[Claim[Row]], turn: Turn) -> Sequence[ReadOutcome]:
+        if may_read is not None and not may_read(turn.workspace_id, timezone.now()):
+            raise queues.Stop
+        return [_read_one(claim, turn.workspace, read, gone) for claim in claims]
 
     return work
 

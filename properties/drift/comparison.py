@@ -5,9 +5,7 @@ otherwise *unexplained*: the real drift. Comparing writes nothing; `make_due` ha
 ordinary push, which reads, merges and sends.
 """
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +16,6 @@ from crm_sync.jobs import due
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import AuthError, RejectedError, TransientError
-from crm_sync.workers import slots
 from properties import merge
 from properties.catalog import READ_ONLY, equal
 from properties.difference import smallest_patch
@@ -26,9 +23,9 @@ from properties.drift.findings import RANK, Finding, Leaf, Verdict
 from properties.editing import QUEUE
 from properties.models import Property
 from properties.pull.reading import read
+from properties.pull.room import NoRoom, Room, wait_for_room
 
 SILENCES = 3  # calls in a row without a good answer; then the comparison stops
-PATIENCE = 5.0  # seconds (A8)
 BATCH = 500  # keys in one UPDATE
 
 
@@ -46,19 +43,17 @@ def compare(
     workspace: Workspace,
     chosen: Iterable[int],
     *,
-    deadline: float | None = None,
-    patience: float = PATIENCE,
+    room: Room = wait_for_room,
 ) -> Iterator[Finding]:
     """Read one property after the other on the platform and say how it differs from ours.
 
     Args:
         chosen: keys of rows of this workspace; one that is deleted meanwhile is skipped.
-        deadline: seconds for each call, by default those of the settings.
-        patience: seconds to wait for a free slot.
+        room: holds the room for the calls about a property (A8).
 
     Raises:
-        Stopped: the workspace is paused, the platform does not answer, or no slot becomes free.
-            What was yielded before is valid.
+        Stopped: the platform does not answer, or there is no room. What was yielded before is
+            valid.
     """
     silent = 0
     for pk in chosen:
@@ -66,8 +61,10 @@ def compare(
         if row is None:
             continue
         try:
-            with _room(workspace, patience), workspace.calling(deadline=deadline) as client:
+            with room(workspace), workspace.calling() as client:
                 document = read(client, row).document
+        except NoRoom as error:
+            raise Stopped(str(error)) from error
         except (TransientError, AuthError) as error:
             silent += 1
             if isinstance(error, AuthError) or error.pauses:
@@ -168,20 +165,3 @@ def _moved(path: str, ours: Any, base: Any, theirs: Any) -> str:
 
 def _failed(row: Property, error: Exception) -> Finding:
     return Finding(row.pk, str(row), Verdict.FAILED, error=str(error)[:500])
-
-
-@contextmanager
-def _room(workspace: Workspace, patience: float) -> Iterator[None]:
-    """Wait until the workspace allows one more call, and hold the room for it (A8)."""
-    end = time.monotonic() + patience
-    while True:
-        workspace.refresh_from_db(fields=["paused_until", "pauses", "problem"])
-        if workspace.is_paused(timezone.now()):
-            raise Stopped(f"the workspace is paused: {workspace.problem or 'no reason is noted'}")
-        with slots.hold(workspace) as slot:
-            if slot.count:
-                yield
-                return
-        if time.monotonic() > end:
-            raise Stopped("the workers use all calls that the workspace allows")
-        time.sleep(0.1)

@@ -1,37 +1,45 @@
 """The sample: a few properties of a workspace, chosen at random, compared with the platform."""
 
-import time
+from collections.abc import Callable
 
-from django.conf import settings
 from django.utils import timezone
 
 from crm_sync.models import Workspace
 from properties.drift.comparison import Stopped, compare, keys, make_due
 from properties.drift.findings import NAMED, Report, Verdict, by_count, entry
 from properties.models import DriftCheck
+from properties.pull.room import Room, wait_for_room
 
 SIZE = 40  # properties, if they can be read in time
-DEADLINE = 8.0  # seconds for a call: two of them end well within the limit of a task
 
 
-def take_sample(workspace: Workspace, *, seconds: float, size: int = SIZE) -> DriftCheck | None:
-    """Compare a sample for at most so many seconds, store the result, make unexplained rows due.
+def take_sample(
+    workspace: Workspace,
+    *,
+    is_over: Callable[[], bool],
+    size: int = SIZE,
+    room: Room = wait_for_room,
+) -> DriftCheck:
+    """Compare a sample, store the result, and make unexplained rows due.
 
-    Returns:
-        None when not even one property could be compared.
+    Args:
+        is_over: asked after each property; then what was compared until now is the sample.
+        room: holds the room for the calls about a property (A8).
+
+    Raises:
+        Stopped: not even one property could be compared.
     """
-    started_at, end = timezone.now(), time.monotonic() + seconds
-    report, deadline = Report(), min(DEADLINE, settings.CALL_DEADLINE)
+    started_at, report = timezone.now(), Report()
     try:
-        for finding in compare(workspace, keys(workspace, sample=size), deadline=deadline):
+        for finding in compare(workspace, keys(workspace, sample=size), room=room):
             report.add(finding)
-            if time.monotonic() > end:
+            if is_over():
                 report.stopped = "the time of one run was up"
                 break
     except Stopped as stop:
-        report.stopped = str(stop)
         if not report.compared:
-            return None
+            raise
+        report.stopped = str(stop)
     make_due(workspace, report.keys_of(Verdict.UNEXPLAINED), now=timezone.now())
     return DriftCheck.objects.create(
         workspace=workspace,

@@ -1,7 +1,7 @@
 """A worker imports an upload in slices, with progress, and can be cancelled at any record.
 
 The first slice reads the file to its end, however long that takes, and what was read is kept until
-the import ends (`properties.imports.kept`). A slice lasts as long as the budget of the drain. The
+the import ends (`properties.imports.kept`). A slice lasts as long as a turn. The
 progress is written every half second, so the next slice, in whatever worker, goes on from there. A
 worker that dies loses at most that half second, and importing it again changes nothing (I1): such
 a record then counts as unchanged.
@@ -18,12 +18,12 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from crm_sync.jobs import due
+from crm_sync.jobs import due, durability
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.text import clean
 from crm_sync.workers import queues
-from crm_sync.workers.queues import Drain, RowQueue
+from crm_sync.workers.queues import RowQueue, Turn
 from properties.feeds import NotAFeed, ReaderEnded
 from properties.imports import fetched, kept, last_feed
 from properties.imports.engine import CHUNK
@@ -86,12 +86,17 @@ def ready() -> QuerySet[Import]:
     return Import.objects.filter(~Q(state=State.RUNNING) | ~Exists(earlier))
 
 
-def _slices(claims: Sequence[Claim[Import]], drain: Drain) -> list[State | SliceOutcome]:
-    return [work(claim, until=drain.ends_at) for claim in claims]
+def _slices(claims: Sequence[Claim[Import]], turn: Turn) -> list[State | SliceOutcome]:
+    return [work(claim, until=turn.ends_at) for claim in claims]
 
 
 IMPORTS = RowQueue(
-    name=QUEUE, rows=lambda now: ready(), work=_slices, reason="problem", calls=False
+    name=QUEUE,
+    rows=lambda now: ready(),
+    work=_slices,
+    reason="problem",
+    calls=False,
+    lease=due.SHORT_LEASE,
 )
 
 
@@ -256,7 +261,7 @@ class _Slice:
     # --- writing ---
     def _write(self, **columns: Any) -> None:
         """Write, and renew the lease."""
-        lease = {"lease_until": self.clock() + due.LEASE}
+        lease = {"lease_until": self.clock() + self.claim.lease.length}
         if not self.claim.write(columns | lease, **self._wanted()):
             raise self._lost(columns)
         for name, value in columns.items():
@@ -281,8 +286,9 @@ class _Slice:
         now = self.clock()
         # It is due, because its file has to be removed.
         ending = {"state": state, "ended_at": now, "due_at": now, **columns}
-        if not self.claim.finish_if(ending, state=self.row.state):
-            raise LeaseLost
+        with durability.durable():  # the file is removed next, and the mail told
+            if not self.claim.finish_if(ending, state=self.row.state):
+                raise LeaseLost
         fetched.let_mail_go(self.row, now)
         return state
 

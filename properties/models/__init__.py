@@ -7,9 +7,9 @@ from properties.models.drift import DriftCheck
 from properties.models.import_ import Import
 from properties.models.last_feed import LastFeed
 from properties.models.property import Property
+from properties.models.recurring import Recurring
 from properties.models.sender import Sender
 from properties.models.source import Fetch, Source
-from properties.models.turn import Turn
 from properties.models.walk import Walk
 
 __all__ = [
@@ -21,8 +21,8 @@ __all__ = [
     "Import",
     "LastFeed",
     "Property",
+    "Recurring",
     "Sender",
     "Source",
-    "Turn",
     "Walk",
 ]

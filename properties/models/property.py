@@ -106,6 +106,8 @@ class Property(DueModel):
     # Leaf to values that may have reached the platform; written before every PATCH (I2).
     inflight = models.JSONField(default=dict, editable=False)
     revision = models.PositiveBigIntegerField(default=0, editable=False)
+    # A person made it due: it goes before what a feed or a check made due. A claim clears it.
+    is_urgent = models.BooleanField(default=False, db_default=False, editable=False)
     # Read once more then: an earlier call may still land (I3).
     verify_at = models.DateTimeField(null=True, blank=True, editable=False)
     # When the POST of a creation was sent whose outcome is not known yet (I8).
@@ -176,6 +178,12 @@ class Property(DueModel):
         ]
         indexes = [
             due_index("property"),
+            # What goes first: a claim looks for it beside a long backlog.
+            models.Index(
+                fields=["workspace", "due_at"],
+                name="property_urgent",
+                condition=Q(is_urgent=True),
+            ),
             # How many calls a workspace has under way (A8).
             models.Index(
                 fields=["workspace", "lease_until"],

@@ -21,11 +21,11 @@ from crm_sync.models import Workspace
 from crm_sync.platform.client import PAGE_SIZE
 from crm_sync.platform.errors import TransientError
 from crm_sync.text import clean, plain
-from crm_sync.workers import slots
 from properties.catalog import equal
 from properties.editing import QUEUE, REFERENCE
 from properties.models import Property, Walk
 from properties.models.property import ProblemKind, taken_reference
+from properties.pull.room import Room, wait_for_room
 
 FULL_READ = timedelta(hours=24)  # how old a full read may be
 LISTED = ("title", "propertyType", "address")  # what an item of the list shows besides its keys
@@ -40,26 +40,26 @@ def pull(
     workspace: Workspace,
     *,
     size: int = PAGE_SIZE,
-    deadline: float | None = None,
+    room: Room = wait_for_room,
 ) -> Iterator[Walk]:
     """Walk the platform's list, or go on with an unfinished walk; yield it after each page.
 
     The last one yielded is finished. Properties that have to be read are then due, and the ordinary
-    drain of the queue of properties reads them.
+    turns of the queue of properties read them.
 
     Args:
-        deadline: seconds for each page, by default those of the settings.
+        room: holds the room for the call of a page (A8).
 
     Raises:
-        SyncError: the platform does not answer, or no slot is free (A8). The walk goes on at the
-            same page next time.
+        SyncError: the platform does not answer, or there is no room. The walk goes on at the same
+            page next time.
     """
     walk, _ = Walk.objects.get_or_create(
         workspace=workspace, finished_at=None, defaults={"started_at": timezone.now()}
     )
     before = None
     while walk.finished_at is None:
-        items, is_last = _page(workspace, walk, size, deadline)
+        items, is_last = _page(workspace, walk, size, room)
         if items and items == before:  # a platform that does not know `page` would never end
             raise TransientError(
                 f"page {walk.page} of the list repeats the one before", unclear=False
@@ -71,16 +71,9 @@ def pull(
     doorbell.ring(QUEUE, workspace.pk)
 
 
-def _page(
-    workspace: Workspace, walk: Walk, size: int, deadline: float | None
-) -> tuple[list[Item], bool]:
-    with slots.hold(workspace) as held:
-        if not held.count:
-            raise TransientError(
-                "the workers use all calls that the workspace allows", unclear=False
-            )
-        with workspace.calling(deadline=deadline) as client:
-            items, is_last, *_ = client.property_page(walk.page, size=size)
+def _page(workspace: Workspace, walk: Walk, size: int, room: Room) -> tuple[list[Item], bool]:
+    with room(workspace), workspace.calling() as client:
+        items, is_last, *_ = client.property_page(walk.page, size=size)
     return [item for item in clean(items)[0] if _fits(item, workspace)], is_last
 
 

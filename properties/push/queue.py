@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from django.conf import settings
-
 from crm_sync.jobs.due import Claim
-from crm_sync.workers.queues import Drain, RowQueue
+from crm_sync.workers.queues import RowQueue, Turn
 from properties.editing import QUEUE
 from properties.models import Property
 from properties.models.property import WaitReason
@@ -19,8 +17,8 @@ NEEDED = (
 )
 
 
-def _push(claims: Sequence[Claim[Property]], drain: Drain) -> list[PushOutcome]:
-    return [push(claim, drain.workspace) for claim in claims]
+def _push(claims: Sequence[Claim[Property]], turn: Turn) -> list[PushOutcome]:
+    return [push(claim, turn.workspace) for claim in claims]
 
 
 PROPERTIES = RowQueue(
@@ -30,7 +28,7 @@ PROPERTIES = RowQueue(
     reason="last_answer",
     failure={"wait_reason": WaitReason.FAILURE.value},
     record=foreseen,
-    threads=lambda: int(settings.PUSH_THREADS),
     columns=NEEDED,
+    urgent="is_urgent",
     leave=2,  # for the placing of orders, and for the reads of orders, lists and the webhook
 )

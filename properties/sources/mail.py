@@ -7,12 +7,13 @@ from smtplib import SMTPException
 from django.core.mail import EmailMessage
 from django.utils import timezone
 
+from crm_sync import permits
 from crm_sync.jobs.due import Claim
 from crm_sync.links import absolute
 from crm_sync.mail import message
 from crm_sync.text import capitalized
 from crm_sync.workers import queues
-from crm_sync.workers.queues import Drain, RowQueue
+from crm_sync.workers.queues import RowQueue, Turn
 from properties.imports.summary import OUTCOMES, Summary, count
 from properties.models import Fetch, Import, Source
 from properties.models.import_ import ImportState as State
@@ -44,7 +45,7 @@ class MailOutcome(StrEnum):
     PUT_OFF = "put off"  # the mail server took nothing
 
 
-def work(claims: Sequence[Claim[Fetch]], drain: Drain) -> list[MailOutcome]:
+def work(claims: Sequence[Claim[Fetch]], turn: Turn) -> list[MailOutcome]:
     """Send the mail of each look that is due; the `work` of the queue.
 
     Raises:
@@ -74,7 +75,9 @@ def _send(claim: Claim[Fetch]) -> MailOutcome:
         claim.finish(due_at=None)
         return MailOutcome.NOBODY
     try:
-        written(row, to).send()
+        mail = written(row, to)
+        with permits.away():
+            mail.send()
     except (OSError, SMTPException) as error:
         queues.put_off(claim, problem=queues.error_text(error))
         return MailOutcome.PUT_OFF

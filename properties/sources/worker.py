@@ -1,9 +1,8 @@
 """A worker fetches a source: what is new becomes an import, and each look is a row of the history.
 
 The first import of a source waits for a person; later ones are released by themselves, unless the
-guard of full feeds refuses them. It takes as long as the file needs and renews its lease meanwhile,
-so it runs in the thread of a tick and never in a task of Celery's, whose time is limited: nobody
-rings for this queue.
+guard of full feeds refuses them. It takes as long as the file needs, and its lease is renewed
+meanwhile.
 """
 
 import time
@@ -16,13 +15,14 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from crm_sync.jobs import due, runner
-from crm_sync.jobs.due import Claim, LeaseLost
+from crm_sync import permits
+from crm_sync.jobs import due
+from crm_sync.jobs.due import Claim
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.text import clean
 from crm_sync.workers import queues
-from crm_sync.workers.queues import Drain, RowQueue, error_text
+from crm_sync.workers.queues import RowQueue, Turn, error_text
 from properties.imports import last_feed, upload
 from properties.models import Fetch, Import, Source
 from properties.models.source import FetchOutcome
@@ -33,7 +33,6 @@ from properties.sources.schedule import next_fetch
 from properties.sources.store import Arrived, Desk
 
 QUEUE = "sources"
-RENEW = 10.0  # seconds after which the lease is renewed
 SOONEST = timedelta(minutes=1)  # until a source that did not answer is asked again
 LONGEST_WAIT = timedelta(days=8)  # a schedule has at most a week
 KNOWN = (Import.State.RUNNING, Import.State.DONE, Import.State.PARTLY)
@@ -51,7 +50,7 @@ class LookOutcome(StrEnum):
     OFF = "off"
 
 
-def work(claims: Sequence[Claim[Source]], drain: Drain) -> list[LookOutcome]:
+def work(claims: Sequence[Claim[Source]], turn: Turn) -> list[LookOutcome]:
     """Look at some sources; the `work` of the queue.
 
     Raises:
@@ -67,6 +66,7 @@ SOURCES = RowQueue(
     work=work,
     reason="problem",
     calls=False,
+    lease=due.SHORT_LEASE,
     wait=LONGEST_WAIT,
     # The secret is read when it is needed: one that cannot be read is the problem of its row alone.
     columns=[one.name for one in Source._meta.concrete_fields if one.name != "secret"],
@@ -78,7 +78,7 @@ class _Look:
 
     def __init__(self, claim: Claim[Source]) -> None:
         self.claim, self.row = claim, claim.row
-        self.started = self.renewed = time.monotonic()
+        self.started = time.monotonic()
         self.read_as = last_feed.read_as(self.row.sender)
 
     def run(self) -> LookOutcome:
@@ -88,7 +88,9 @@ class _Look:
             return LookOutcome.OFF
         desk = Desk(self.row.pk)
         try:
-            arrived = desk.take(self._place(), self._known(), self._check)
+            place, known = self._place(), self._known()
+            with permits.away():
+                arrived = desk.take(place, known, self._check)
             if arrived is None or self._is_same(arrived):
                 return self._unchanged(arrived)
             return self._import(arrived)
@@ -129,14 +131,10 @@ class _Look:
         """Let the fetch go on for the seconds that are returned, or end it."""
         now = time.monotonic()
         if queues.ending.is_set():
-            raise runner.Stop
+            raise queues.Stop
         if now - self.started > settings.SOURCE_DEADLINE:
             text = f"not all of it came within {settings.SOURCE_DEADLINE:.0f} seconds"
             raise TransientError(text, unclear=False)
-        if now - self.renewed > RENEW:
-            self.renewed = now
-            if not self.claim.write({"lease_until": timezone.now() + due.LEASE}):
-                raise LeaseLost
         left: float = settings.SOURCE_DEADLINE - (now - self.started)
         return left
 

@@ -24,6 +24,8 @@ from django.core.management import call_command  # noqa: E402 - Django is set up
 from django.utils import timezone  # noqa: E402
 
 from crm_sync.models import Workspace  # noqa: E402
+from crm_sync.workers import queues  # noqa: E402
+from crm_sync.workers.local import Local  # noqa: E402
 from properties.models import Property  # noqa: E402
 from properties.push.queue import PROPERTIES  # noqa: E402
 
@@ -92,9 +94,15 @@ def drained(workspace: Workspace, sandbox: str, word: str, count: int) -> float:
         row.due_at = timezone.now()
     Property.objects.bulk_update(rows, ["desired", "revision", "due_at"], batch_size=200)
     started = time.monotonic()
+    turns = Local()
+    worker = threading.Thread(target=turns.run)
+    worker.start()
     while Property.objects.filter(due_at__isnull=False).exists():
-        PROPERTIES.drain(workspace.pk, 20.0)
+        time.sleep(0.05)
     seconds = time.monotonic() - started
+    queues.ending.set()
+    worker.join()
+    queues.ending.clear()
     there = requests.get(f"{sandbox}/_sandbox/state", timeout=60).json()["properties"]
     assert all(there[row.platform_id]["title"] == row.desired["title"] for row in rows)
     return seconds

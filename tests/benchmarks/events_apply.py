@@ -20,6 +20,7 @@ django.setup()
 
 from crm_sync.inbox import store  # noqa: E402 - Django is set up only now
 from crm_sync.models import ReceivedEvent, Workspace  # noqa: E402
+from crm_sync.workers import turn  # noqa: E402
 from tests.benchmarks.stock import a_received_event, copies  # noqa: E402
 
 MOVES = ("CREATED", "PHOTOGRAPHER_ASSIGNED", "SCHEDULED", "IN_PRODUCTION", "DELIVERED")
@@ -45,7 +46,7 @@ def measured(backlog: int) -> float:
         behind = a_received_event(workspace, secrets.token_hex(4), due_at=last)
         copies(behind, backlog - MOST - 1, "digest")
     began = time.perf_counter()
-    counts = store.RECEIVED_EVENTS.drain(workspace.pk, SECONDS).counts
+    counts = turn.take(store.RECEIVED_EVENTS, workspace.pk, seconds=SECONDS).counts
     seconds = time.perf_counter() - began
     if set(counts) != {"APPLIED"}:
         raise RuntimeError(counts)

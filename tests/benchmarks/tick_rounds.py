@@ -1,14 +1,13 @@
 """The ticks of `tick` as JSON: python -m tests.benchmarks.tick_rounds
 
 A line `{"what": text, "milliseconds": [of each tick]}` for each state of the database. Whatever is
-due, another worker is at it: a tick looks at all of it and begins nothing.
+due, a message waits for it already: a tick looks at all of it and sends nothing.
 """
 
 from __future__ import annotations
 
 import json
 import time
-import uuid
 from datetime import timedelta
 
 import django
@@ -20,8 +19,8 @@ from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from crm_sync import registry  # noqa: E402
-from crm_sync.models import Lane, WebhookMonitor, Workspace  # noqa: E402
-from crm_sync.workers.ticker import Ticker  # noqa: E402
+from crm_sync.models import Ring, WebhookMonitor, Workspace  # noqa: E402
+from crm_sync.workers import rings  # noqa: E402
 from tests.benchmarks.stock import a_property, a_received_event, copies  # noqa: E402
 
 ROUNDS = 30
@@ -42,13 +41,8 @@ def main() -> None:
     WebhookMonitor.objects.bulk_create(
         WebhookMonitor(workspace=one, due_at=now + timedelta(hours=1)) for one in (first, *others)
     )
-    Lane.objects.bulk_create(
-        Lane(
-            workspace=one,
-            queue=queue.name,
-            lease_token=uuid.uuid4(),
-            lease_until=now + timedelta(hours=1),
-        )
+    Ring.objects.bulk_create(
+        Ring(workspace=one, queue=queue.name, rung_at=now)
         for one in (first, *others)
         for queue in registry.hooks().queues
     )
@@ -72,15 +66,19 @@ def main() -> None:
         ticks(f"one has {size:,} edits and {size:,} events due")
 
 
+def no_message(queue: str, workspace_id: int) -> None:
+    """Fail: a message waits for each of them."""
+    raise AssertionError(f"a message was sent to {queue} of {workspace_id}")
+
+
 def ticks(what: str) -> None:
     """Tick some times and print how long each took."""
     with connection.cursor() as cursor:
         cursor.execute("analyze")
-    ticker = Ticker()
     took = []
     for _ in range(ROUNDS):
         started = time.perf_counter()
-        assert ticker.tick(timezone.now()) == 0
+        assert rings.tick(timezone.now(), no_message, is_broker_empty=lambda: False) == []
         took.append((time.perf_counter() - started) * 1000)
     print(json.dumps({"what": what, "milliseconds": took}), flush=True)
 

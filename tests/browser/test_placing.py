@@ -7,6 +7,7 @@ from django.utils.timezone import now
 
 from crm_sync import registry
 from crm_sync.models import Workspace
+from crm_sync.workers import turn
 from orders.mirror import user_list
 from orders.models import Placement, PlatformUser
 from properties.editing import create
@@ -36,7 +37,7 @@ def go_to(page, property_: Property) -> None:
 
 
 def drain() -> None:
-    registry.queue("placements").drain(Workspace.objects.get().pk, 20.0)
+    turn.take(registry.queue("placements"), Workspace.objects.get().pk, seconds=20.0)
 
 
 def is_too_wide(page) -> bool:

@@ -29,7 +29,6 @@ UNFIT = {
     "CALL_DEADLINE=": "CALL_DEADLINE is '' and not a number. See .env.example.",
     "CALL_DEADLINE=0": "CALL_DEADLINE is 0: it must be more than 0. See .env.example.",
     "FEED_MISSING_SHARE=-1": "FEED_MISSING_SHARE is -1: it must be 0 or more. See .env.example.",
-    "PUSH_THREADS=4.5": "PUSH_THREADS is '4.5' and not a whole number. See .env.example.",
     "DEBUG=ture": "DEBUG is 'ture' and not yes or no: true or false. See .env.example.",
     "TIME_ZONE=Mars/North": "TIME_ZONE is 'Mars/North' and not one that we know. See .env.example.",
     "LOG_LEVEL=LOUD": "LOG_LEVEL is 'LOUD' and not one that we know. See .env.example.",

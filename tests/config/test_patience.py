@@ -16,17 +16,17 @@ ONLY_SHORT = "?options=-c%20statement_timeout%3D100ms"
 LONG = "from django.db import connection as c; c.cursor().execute('select pg_sleep(0.5)')"
 COMMAND = (sys.executable, "manage.py", "shell", "-c", LONG)
 WORKER = (sys.executable, "-c", f"import django; django.setup(); {LONG}")
-# The drain of `manage.py` does what a worker does.
-DRAIN = (
+# `manage.py work` does what a worker does.
+WORK = (
     *(sys.executable, "-c"),
-    "from config.patience import wait_for_statements as w; w(['manage.py', 'drain']);"
+    "from config.patience import wait_for_statements as w; w(['manage.py', 'work']);"
     f" import django; django.setup(); {LONG}",
 )
 
 
 @pytest.mark.parametrize(
     ("command", "error"),
-    [(COMMAND, ""), (WORKER, "due to statement timeout"), (DRAIN, "due to statement timeout")],
+    [(COMMAND, ""), (WORKER, "due to statement timeout"), (WORK, "due to statement timeout")],
 )
 def test_only_a_maintenance_command_waits_for_a_long_statement(
     tmp_path, database_url, command, error

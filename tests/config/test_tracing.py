@@ -17,7 +17,7 @@ from config import tracing as middleware
 from config.logs import Json, Line
 from crm_sync import tracing
 from crm_sync.models import ReceivedEvent
-from crm_sync.tasks import drain
+from crm_sync.tasks import work
 from orders.models import Order
 from properties.editing import create
 from tests.conftest import PLATFORM
@@ -100,7 +100,7 @@ def test_who_rings_gives_the_task_its_rows_and_their_calls_one_id(box, workspace
     middleware._send(headers=sent)
     assert sent == {middleware.IN_TASK: "from-the-web"}
     tracing.end()
-    drain.apply(args=["properties", workspace.pk], headers=sent)
+    work.apply(args=["properties", workspace.pk], headers=sent)
     calls = [line for line in lines(logs, "from-the-web") if "by-reference/H-1: " in line]
     assert calls
     assert tracing.current() == tracing.Trace()

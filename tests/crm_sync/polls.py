@@ -9,6 +9,7 @@ from crm_sync.inbox import store
 from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook import poll
+from crm_sync.workers import turn
 from sandbox.app import Sandbox
 
 CONFIGURATION = ("GET", "/v1/webhooks")
@@ -38,12 +39,12 @@ def drained(workspace: Workspace, after: timedelta) -> dict[str, int]:
     last = monitor_of(workspace).polled_at
     assert last is not None
     with time_machine.travel(last + after, tick=False):
-        return registry.queue("webhooks").drain(workspace.pk, 20.0).counts
+        return turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts
 
 
 def apply(workspace: Workspace) -> dict[str, int]:
     """Let the worker understand and apply what was received."""
-    return store.RECEIVED_EVENTS.drain(workspace.pk, 20.0).counts
+    return turn.take(store.RECEIVED_EVENTS, workspace.pk, seconds=20.0).counts
 
 
 def calls(box: Sandbox) -> list[tuple[str, str]]:

@@ -187,7 +187,7 @@ def test_solar_and_clocked_schedules_are_left_out(boss):
 
 
 def test_who_may_only_view_schedules_cannot_switch_them_off():
-    task = PeriodicTask.objects.get(task="properties.pull")
+    task = PeriodicTask.objects.get(task="crm_sync.clear_deliveries")
     viewer = client_of("django_celery_beat.view_periodictask")
     viewer.post(
         "/admin/django_celery_beat/periodictask/",
@@ -198,7 +198,7 @@ def test_who_may_only_view_schedules_cannot_switch_them_off():
 
 
 def test_an_operator_switches_a_schedule_off(boss):
-    task = PeriodicTask.objects.get(task="properties.pull")
+    task = PeriodicTask.objects.get(task="crm_sync.clear_deliveries")
     assert boss.get(f"/admin/django_celery_beat/periodictask/{task.pk}/change/").status_code == 200
     boss.post(
         "/admin/django_celery_beat/periodictask/",

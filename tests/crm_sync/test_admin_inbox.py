@@ -12,6 +12,7 @@ from django.utils import timezone
 from crm_sync.admin import replay as replay_page
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
+from crm_sync.workers import turn
 from tests.crm_sync.admin_pages import (
     CANARY,
     ESCAPED,
@@ -67,7 +68,7 @@ def test_a_replay_is_shown_first_and_then_done(main, boss):
         assert part in text
     response = act(boss, "replay", stuck, done, confirmed="1")
     assert (response.status_code, response["Location"]) == (302, LIST)
-    store.RECEIVED_EVENTS.drain(main.pk, 5.0)
+    turn.take(store.RECEIVED_EVENTS, main.pk, seconds=5.0)
     stuck.refresh_from_db()
     done.refresh_from_db()
     copy = done.replays.get()

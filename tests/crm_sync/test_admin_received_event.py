@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
+from crm_sync.workers import turn
 from tests.crm_sync.admin_pages import (
     CANARY,
     ESCAPED,
@@ -181,7 +182,7 @@ def test_what_is_applied_again_takes_effect(main, boss):
         main, body=body, state=State.QUARANTINED, effect="not understood"
     )
     apply_again(boss, received_event)
-    store.RECEIVED_EVENTS.drain(main.pk, 5.0)
+    turn.take(store.RECEIVED_EVENTS, main.pk, seconds=5.0)
     state, due_at, _ = state_of(received_event)
     assert (state, due_at, received_event.order_platform_id) == (State.APPLIED, None, "5000")
 

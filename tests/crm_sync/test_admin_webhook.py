@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from crm_sync.admin import webhook
 from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.workers import turn
 from tests.conftest import OURS, PLATFORM, TOKEN, _keeping_connections
 from tests.crm_sync.admin_pages import CANARY, ESCAPED, SECRETS, client_of, make_workspace
 from tests.crm_sync.sockets import saying, serving
@@ -145,7 +146,7 @@ def test_an_attempt_is_matched_however_the_event_was_written(box, workspace, bos
     box.deliver()
     record = box.workspace.history[0]
     record["payload"] = json.dumps(dict(reversed(record["payload"].items())), indent=3)
-    store.RECEIVED_EVENTS.drain(workspace.pk, 5.0)
+    turn.take(store.RECEIVED_EVENTS, workspace.pk, seconds=5.0)
     (one,) = press(boss, workspace, "ask").context["attempts"]
     assert "Applied" in one["state"]
 

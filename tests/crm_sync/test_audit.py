@@ -41,8 +41,9 @@ from orders.models import (
 )
 from orders.news import News
 from orders.notices.choices import choose
+from properties import recurring
 from properties.editing import create, edit
-from properties.models import Conflict, Import, Property
+from properties.models import Conflict, Import, Property, Recurring
 from sandbox.app import Sandbox
 
 FAR = datetime(2099, 1, 1, tzinfo=UTC)
@@ -101,6 +102,7 @@ def lived(box: Sandbox, workspace: Workspace, drain_all) -> Workspace:
     workspace.save()
     for n in range(3):
         create(workspace, f"H-{n}", {"title": f"House {n}"}, origin="API", now=now())
+    recurring.begin(workspace.pk, now())
     user_list.ask(workspace.pk, now())
     agent = User.objects.create(username="agent")
     choose(agent, kinds=[News.ACTION], only_mine=True, time_zone="", now=now())
@@ -182,6 +184,12 @@ def row_of(model: Any, **columns: Any):
         return str(row)
 
     return act
+
+
+def missing(workspace: Workspace) -> str:
+    Workspace.objects.update(credentials_at=now())
+    Recurring.objects.filter(kind="SWEEP").delete()
+    return f"sweep of workspace {workspace.pk}"
 
 
 def upload(**columns: Any):
@@ -344,6 +352,9 @@ PLANTED += [
     (PLA, "has an order in another workspace", foreign_order(Placement)),
     ("lists of users", "is read later than any wait", row_of(UserList, due_at=FAR)),
     ("lists of users", TOO_LONG, row_of(UserList, **ENDLESS)),
+    ("recurring work", "is done later than any wait", row_of(Recurring, due_at=FAR)),
+    ("recurring work", TOO_LONG, row_of(Recurring, **ENDLESS)),
+    ("recurring work", "is never done", missing),
     (MAI, "is sent later than any wait", row_of(PersonSettings, due_at=FAR)),
     (MAI, NOBODY, row_of(PersonSettings, on_action=False, due_at=None, told_until=None, **EXPIRED)),
     (MAI, TOO_LONG, row_of(PersonSettings, **ENDLESS)),

@@ -9,7 +9,6 @@ from django.apps import apps
 from django.db import IntegrityError, models, transaction
 
 from crm_sync.models import (
-    Lane,
     OutgoingMessage,
     ReceivedEvent,
     Slot,
@@ -29,7 +28,7 @@ from orders.models import (
     PlatformUser,
     UserList,
 )
-from properties.models import Fetch, Import, Property, Sender, Source
+from properties.models import Fetch, Import, Property, Recurring, Sender, Source
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TOKEN = uuid.uuid4()
@@ -38,6 +37,7 @@ DIGEST = "d" * 64
 Columns = dict[str, Any]
 SETTLED: Columns = {"state": "IGNORED"}
 DUE: Columns = {"due_at": NOW}
+PULL: Columns = {"kind": "PULL", "due_at": NOW}
 UPLOAD: Columns = {"state": "PREVIEWED", "due_at": NOW}
 SET: Columns = {"ready_at": NOW, "fetched_at": NOW}
 DRAFT: Columns = {"object_reference_id": "R-1"}
@@ -56,7 +56,6 @@ CONSTRAINTS: list[tuple[str, type[models.Model], Columns, Columns]] = [
     ("order_has_no_half_lease", Order, {}, {"lease_token": TOKEN}),
     ("material_set_has_no_half_lease", MaterialSet, SET, {"lease_token": TOKEN}),
     ("slot_has_no_half_lease", Slot, {"number": 0}, {"lease_token": TOKEN}),
-    ("lane_has_no_half_lease", Lane, {"queue": "orders"}, {"lease_token": TOKEN}),
     ("received_event_has_no_half_lease", ReceivedEvent, DUE, {"lease_until": NOW}),
     ("slot_has_no_half_lease", Slot, {"number": 0}, {"lease_until": NOW}),
     ("received_event_has_a_known_state", ReceivedEvent, DUE, {"state": "LOST"}),
@@ -75,6 +74,8 @@ CONSTRAINTS: list[tuple[str, type[models.Model], Columns, Columns]] = [
     (HAS_DIGEST, ReceivedEvent, SETTLED, {"state": "QUARANTINED", "canonical_digest": DIGEST}),
     ("user_list_has_no_half_lease", UserList, DUE, {"lease_token": TOKEN}),
     ("user_list_is_read_again", UserList, DUE, {"due_at": None}),
+    ("recurring_has_no_half_lease", Recurring, PULL, {"lease_token": TOKEN}),
+    ("recurring_is_due_again", Recurring, PULL, {"due_at": None}),
     ("user_of_the_platform_has_an_id", PlatformUser, {"platform_id": "1"}, {"platform_id": ""}),
     ("webhook_is_polled_again", WebhookMonitor, DUE, {"due_at": None}),
     ("property_to_be_read_once_more_is_due", Property, {}, {"verify_at": NOW}),

@@ -29,7 +29,7 @@ Checks = dict[tuple[str, str], dict]
 @pytest.fixture(autouse=True)
 def well(settings, db) -> Iterator[list[str]]:
     """Let nothing be wrong here; return what PostgreSQL says of its autovacuum."""
-    for kind in (Heartbeat.Kind.WORKER, Heartbeat.Kind.BEAT):
+    for kind in (Heartbeat.Kind.WORKER, Heartbeat.Kind.BEAT, Heartbeat.Kind.TICK):
         now = timezone.now()
         Heartbeat.objects.create(kind=kind, name=f"{kind}@a", started_at=now, seen_at=now)
     settings.SILENCED_SYSTEM_CHECKS = [
@@ -209,3 +209,15 @@ def test_people_get_lines_and_colors_on_a_terminal_alone(box, workspace):
     with pytest.raises(CommandError, match="no workspace 'other'; there is: main") as caught:
         call_command("doctor", "other", stdout=out)
     assert caught.value.returncode == 2
+
+
+def test_a_broker_through_which_no_message_comes_is_found(well, box, workspace):
+    late = timezone.now() - timedelta(seconds=45)
+    Heartbeat.objects.filter(kind=Heartbeat.Kind.TICK).update(seen_at=late)
+    code, checks = doctor()
+    found = checks["this installation", "messages through the broker"]
+    assert (code, wrong(checks)) == (1, {"messages through the broker": "failed"})
+    assert found["found"] == (
+        "No message has come through the broker for 45 s."
+        " Nothing that is due begins; nothing is lost."
+    )

@@ -5,7 +5,6 @@ from django.db import connection, transaction
 
 from crm_sync.jobs import durability
 from crm_sync.models import Workspace
-from tests.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,16 +32,23 @@ def test_it_waits_again_after_an_error():
     assert waits()
 
 
-def test_only_a_relaxed_block_does_not_wait_in_a_thread_of_a_crew_either():
-    def work() -> list[bool]:
-        durability.relax()
-        found = [waits()]
+def test_in_a_turn_nothing_waits_but_what_a_power_cut_must_not_take_back():
+    with durability.working():
+        assert not durability.waits()
+        with durability.durable():
+            assert (durability.waits(), waits()) == (True, True)
+            with durability.durable():
+                assert waits()
+            assert waits()
+        assert not durability.waits()
+        assert waits()  # whatever is no claim and no ending
+        with durability.of_ending():  # PostgreSQL is told with the statement
+            assert waits() == (connection.vendor == "postgresql")
+        with durability.durable(), durability.of_ending():
+            assert waits()
         with durability.relaxed():
-            found.append(waits())
-        return [*found, waits()]
-
-    [found] = together(work, workers=1)
-    assert found == [True, False, True]
+            assert not waits()
+    assert (durability.waits(), waits()) == (True, True)
 
 
 def test_the_commit_of_a_caller_waits():

@@ -6,14 +6,15 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
+import time_machine
 from django.core.management import call_command
 from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
 from crm_sync.health import Report, reports
-from crm_sync.models import Heartbeat, Lane, ReceivedEvent, WebhookMonitor, Workspace
-from crm_sync.workers import heartbeat, lanes
+from crm_sync.models import Heartbeat, ReceivedEvent, Slot, WebhookMonitor, Workspace
+from crm_sync.workers import heartbeat, rings, slots
 from crm_sync.workers.heartbeat import Kind
 
 OK = (200, {"status": "ok"})
@@ -34,6 +35,11 @@ def get(path: str) -> tuple[int, dict]:
 def seen(kind: Kind, seconds: int) -> None:
     at = timezone.now() - timedelta(seconds=seconds)
     Heartbeat.objects.create(kind=kind, name=f"{kind}@a", started_at=at, seen_at=at)
+
+
+def all_run() -> None:
+    for kind in (Kind.WORKER, Kind.BEAT, Kind.TICK):
+        seen(kind, 3)
 
 
 def due_since(seconds: int, **columns) -> None:
@@ -93,40 +99,60 @@ def test_the_one_that_fell_silent_is_missing(db, kind):
     assert get("/workersz") == (503, expected)
 
 
-@pytest.mark.parametrize(("seconds", "late"), [(30, False), (90, True)])
-def test_work_that_nobody_does_for_a_minute_is_told(db, seconds, late):
+@pytest.mark.parametrize(("seconds", "away"), [(25, False), (45, True), (None, True)])
+def test_a_broker_through_which_no_tick_comes_is_missing(db, seconds, away):
     seen(Kind.WORKER, 3)
     seen(Kind.BEAT, 3)
+    if seconds:
+        seen(Kind.TICK, seconds)
+    expected = {"status": "work is stalled", "missing": ["broker"], "stalled": []}
+    assert get("/workersz") == ((503, expected) if away else OK)
+
+
+def test_without_beat_no_tick_can_come_so_the_broker_is_not_blamed(db):
+    seen(Kind.WORKER, 3)
+    seen(Kind.BEAT, 120)
+    seen(Kind.TICK, 120)
+    expected = {"status": "work is stalled", "missing": ["beat"], "stalled": []}
+    assert get("/workersz") == (503, expected)
+
+
+@pytest.mark.parametrize(("seconds", "late"), [(30, False), (90, True)])
+def test_work_that_nobody_does_for_a_minute_is_told(db, seconds, late):
+    all_run()
     due_since(seconds)
     expected = {"status": "work is stalled", "missing": [], "stalled": ["received_events"]}
     assert get("/workersz") == ((503, expected) if late else OK)
 
 
 def test_work_that_somebody_does_just_now_is_not_late(db):
-    seen(Kind.WORKER, 3)
-    seen(Kind.BEAT, 3)
+    all_run()
     until = timezone.now() + timedelta(seconds=60)
     due_since(90, lease_token=uuid.uuid4(), lease_until=until)
     assert get("/workersz") == OK
 
 
-def test_a_long_backlog_that_a_worker_drains_moves(db):
-    seen(Kind.WORKER, 3)
-    seen(Kind.BEAT, 3)
+STALLED = (503, {"status": "work is stalled", "missing": [], "stalled": ["received_events"]})
+
+
+def test_a_long_backlog_that_a_worker_works_on_is_not_stalled(db):
+    all_run()
     due_since(300)
     workspace = Workspace.objects.get()
-    with lanes.enter("received_events", workspace.pk) as lane:
+    with slots.hold_own("received_events", workspace.pk, 1) as slot:
         assert get("/workersz") == OK
-        Lane.objects.update(lease_until=timezone.now() - timedelta(seconds=1))  # it was killed
-        expected = {"status": "work is stalled", "missing": [], "stalled": ["received_events"]}
-        assert get("/workersz") == (503, expected)
-    assert lane is not None
+        Slot.objects.update(lease_until=timezone.now() - timedelta(seconds=1))  # it was killed
+        assert get("/workersz") == STALLED
+    assert slot is not None
+    rings.mark([("received_events", workspace.pk)], timezone.now())  # the next turn is on its way
+    assert get("/workersz") == OK
+    with time_machine.travel(timezone.now() + timedelta(seconds=4)):
+        assert get("/workersz") == STALLED
 
 
-@pytest.mark.parametrize("seconds", [30, 60, 61, 100])
+@pytest.mark.parametrize("seconds", [30, 60, 61, 85])
 def test_the_next_poll_of_a_webhook_is_not_late_before_its_moment(db, seconds):
-    seen(Kind.WORKER, 3)
-    seen(Kind.BEAT, 3)
+    all_run()
     workspace = Workspace.objects.create(slug="main", base_url="http://x.test")
     at = timezone.now() + timedelta(seconds=seconds)
     WebhookMonitor.objects.create(workspace=workspace, due_at=at)
@@ -136,6 +162,7 @@ def test_the_next_poll_of_a_webhook_is_not_late_before_its_moment(db, seconds):
 def test_a_person_reads_when_they_were_last_seen(db):
     seen(Kind.WORKER, 4)
     seen(Kind.BEAT, 7)
+    seen(Kind.TICK, 3)
     assert reports(timezone.now()) == [
         Report(Kind.WORKER, "Worker last seen 4 s ago"),
         Report(Kind.BEAT, "Beat last seen 7 s ago"),
@@ -147,14 +174,29 @@ def test_a_person_reads_what_is_missing_and_how_to_start_it(db):
     worker, beat = reports(timezone.now())
     assert (worker.text, worker.remedy, worker.tone) == (
         "No worker for 2 min",
-        "Start one with: celery -A config worker",
+        "Start one with: celery -A config worker --pool threads",
         "danger",
     )
     assert (beat.text, beat.remedy, beat.tone) == (
         "No beat ever ran here",
         "Start one with: celery -A config beat",
-        "warning",
+        "danger",
     )
+
+
+def test_a_person_reads_that_no_message_comes_through_the_broker(db):
+    seen(Kind.WORKER, 3)
+    seen(Kind.BEAT, 3)
+    expected = Report(
+        Kind.TICK,
+        "No message ever came through the broker",
+        "Start it, or correct CELERY_BROKER_URL; workers and beat come back by themselves",
+        "Nothing that is due begins; nothing is lost.",
+        "danger",
+    )
+    assert reports(timezone.now())[2:] == [expected]
+    seen(Kind.TICK, 45)
+    assert reports(timezone.now())[2].text == "No message has come through the broker for 45 s"
 
 
 def test_the_audit_says_where_no_worker_ever_ran_and_holds_all_the_same(db):
@@ -162,7 +204,7 @@ def test_the_audit_says_where_no_worker_ever_ran_and_holds_all_the_same(db):
     out = StringIO()
     call_command("audit", stdout=out)
     assert out.getvalue().splitlines() == [
-        "No worker ever ran here. Start one with: celery -A config worker"
+        "No worker ever ran here. Start one with: celery -A config worker --pool threads"
     ]
     out = StringIO()
     call_command("audit", "--json", stdout=out)

@@ -1,6 +1,7 @@
 """What was stored is understood later: in order, once, and never lost (I31)."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from crm_sync.hooks.handlers import Effect, Outcome
 from crm_sync.inbox import store as inbox_store
 from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.workers import turn
 from tests.crm_sync.test_events import PAYLOADS
 
 KIND = "ORDER_STATUS_UPDATED"
@@ -53,7 +55,7 @@ def store(workspace: Workspace, payload: object, *, now: datetime = START) -> Re
 
 def drain(workspace: Workspace, at: datetime = START) -> dict[str, int]:
     with time_machine.travel(at, tick=False):
-        return inbox_store.RECEIVED_EVENTS.drain(workspace.pk, 60.0).counts
+        return turn.take(inbox_store.RECEIVED_EVENTS, workspace.pk, seconds=60.0).counts
 
 
 def states() -> list[str]:
@@ -335,9 +337,12 @@ def test_a_worker_that_is_late_writes_no_state_over_that_of_a_person(held, act, 
     assert (row.state, row.due_at) == (state, later if state == "RECEIVED" else None)
 
 
-def test_a_budget_that_is_spent_leaves_the_rest_for_the_next_drain(hook, applied):
-    store(hook, MOVED)
-    assert inbox_store.RECEIVED_EVENTS.drain(hook.pk, 0.0).counts == {}
+def test_a_turn_whose_time_is_over_leaves_the_rest_for_the_next(hook, applied):
+    for number in range(3):
+        store(hook, {**MOVED, "note": number})
+    one_by_one = replace(inbox_store.RECEIVED_EVENTS, batch_size=1)
+    tally = turn.take(one_by_one, hook.pk, seconds=0.0)
+    assert (tally.counts, tally.more) == ({"APPLIED": 1}, True)
     assert inbox_store.RECEIVED_EVENTS.workspaces(datetime.now(UTC)) == {hook.pk}
 
 

@@ -14,6 +14,7 @@ from crm_sync.inbox import store as inbox_store
 from crm_sync.jobs import retention
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.tasks import clear_deliveries
+from crm_sync.workers import turn
 from tests.crm_sync.admin_pages import client_of, make_received_event
 from tests.crm_sync.test_events import PAYLOADS
 
@@ -91,12 +92,12 @@ def test_what_was_cleared_is_still_known_when_it_comes_once_more(hook):
     payload = PAYLOADS["ORDER_STATUS_UPDATED"]
     store(hook, payload)
     with at(0):
-        inbox_store.RECEIVED_EVENTS.drain(hook.pk, 5.0)
+        turn.take(inbox_store.RECEIVED_EVENTS, hook.pk, seconds=5.0)
     with at(91):
         clear_deliveries()
         store(hook, payload)
         store(hook, payload, indent=1)
-        inbox_store.RECEIVED_EVENTS.drain(hook.pk, 5.0)
+        turn.take(inbox_store.RECEIVED_EVENTS, hook.pk, seconds=5.0)
     first, *copies = ReceivedEvent.objects.order_by("pk")
     assert (first.state, bytes(first.body)) == ("APPLIED", b"")
     assert [copy.effect for copy in copies] == [f"the same as received event {first.pk}"] * 2
@@ -117,7 +118,7 @@ def store(workspace: Workspace, payload: dict, **how) -> ReceivedEvent:
 def test_what_a_person_set_aside_is_known_by_its_digest_afterwards(hook, monkeypatch):
     kept = store(hook, {"event": "NEW_ONE"})
     with at(0):
-        inbox_store.RECEIVED_EVENTS.drain(hook.pk, 5.0)
+        turn.take(inbox_store.RECEIVED_EVENTS, hook.pk, seconds=5.0)
     inbox_store.set_aside(ReceivedEvent.objects.all(), now=START)
     assert ReceivedEvent.objects.get().canonical_digest == ""
     with at(91):

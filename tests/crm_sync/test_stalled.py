@@ -27,6 +27,7 @@ def seen(kind: Kind, seconds: float, name: str = "a") -> None:
 def all_run() -> None:
     seen(Kind.WORKER, 4)
     seen(Kind.BEAT, 2)
+    seen(Kind.TICK, 3)
 
 
 def connected(slug: str = "main", **columns) -> Workspace:
@@ -72,8 +73,9 @@ def test_every_page_says_loudly_that_none_runs_and_how_to_start_one(boss, page):
     text = words(boss, page)
     loud = (
         "No worker for 2 min. Nothing is pushed, read or applied; nothing is lost."
-        " Start one with: celery -A config worker"
-        " No beat ever ran here. Schedules do not run: the pull, the samples, the cleaning."
+        " Start one with: celery -A config worker --pool threads"
+        " No beat ever ran here. What was put off does not begin, and schedules do not run;"
+        " nothing is lost."
         " Start one with: celery -A config beat"
     )
     assert loud in text
@@ -113,7 +115,7 @@ def test_a_worker_that_is_missing_stands_before_what_follows_from_it(boss):
             "Not running",
             "No worker ever ran here. Nothing is pushed, read or applied; nothing is lost.",
             "",
-            "Start one with: celery -A config worker",
+            "Start one with: celery -A config worker --pool threads",
             "When it runs",
         ),
         (
@@ -124,6 +126,23 @@ def test_a_worker_that_is_missing_stands_before_what_follows_from_it(boss):
             "When a worker is free",
         ),
     ]
+
+
+def test_a_broker_that_is_away_is_told_first_while_worker_and_beat_live(boss):
+    connected()
+    all_run()
+    Heartbeat.objects.filter(kind=Kind.TICK).update(seen_at=timezone.now() - timedelta(seconds=45))
+    assert urgent(boss) == [
+        (
+            "Not running",
+            "No message has come through the broker for 45 s."
+            " Nothing that is due begins; nothing is lost.",
+            "",
+            "Start it, or correct CELERY_BROKER_URL; workers and beat come back by themselves",
+            "When it runs",
+        )
+    ]
+    assert "No message has come through the broker for 45 s" in words(boss, PAGES[1])
 
 
 def test_the_overview_begins_with_what_waits_for_a_person_or_says_that_all_is_well(boss):

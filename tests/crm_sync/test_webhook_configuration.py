@@ -10,6 +10,7 @@ from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
 from crm_sync.webhook.authentication import BadName
 from crm_sync.webhook.configuration import NoneNotAllowed, OnlyHere, configure, rotate_secret
+from crm_sync.workers import turn
 from tests.conftest import PLATFORM, TOKEN
 from tests.platforms import Between, lost
 
@@ -218,7 +219,9 @@ def test_after_the_day_on_which_the_old_paths_go_all_of_it_works(box, workspace)
         configure(workspace, auth_type="BEARER_TOKEN", now=day)
         rotate_secret(workspace, now=day)
         assert arrives(box)
-        assert registry.queue("webhooks").drain(workspace.pk, 20.0).counts == {"polled": 1}
+        assert turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts == {
+            "polled": 1
+        }
         workspace.client().enable_webhook(enabled=False)
         workspace.client().delete_webhook()
     assert box.workspace.webhook is None

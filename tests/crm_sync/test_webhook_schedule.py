@@ -10,6 +10,7 @@ from crm_sync.hooks.handlers import Effect, Outcome
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook import schedule
+from crm_sync.workers import turn
 from tests.crm_sync.polls import (
     CONFIGURATION,
     HISTORY,
@@ -78,7 +79,7 @@ def test_a_clock_that_is_set_back_puts_no_poll_off(box, workspace):
     poll_now(workspace, at=now_utc() + timedelta(minutes=20))
     happen(box, 1, "DROPPED")
     assert registry.queue("webhooks").workspaces(now_utc()) == {workspace.pk}
-    assert registry.queue("webhooks").drain(workspace.pk, 20.0).counts == {"polled": 1}
+    assert turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts == {"polled": 1}
     assert registry.queue("webhooks").workspaces(now_utc()) == set()
 
 
@@ -101,9 +102,11 @@ def test_after_every_fifth_callback_the_history_is_read_at_once(box, workspace):
         happen(box, 1)
         apply(workspace)
         assert monitor_of(workspace).is_certain
-        assert registry.queue("webhooks").drain(workspace.pk, 20.0).counts == {"polled": 1}
+        assert turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts == {
+            "polled": 1
+        }
         assert calls(box) == [CONFIGURATION, HISTORY]
-        assert registry.queue("webhooks").drain(workspace.pk, 20.0).counts == {}
+        assert turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts == {}
 
 
 def test_in_a_long_drain_the_fifth_is_not_waited_for_to_the_end(box, workspace, app_hooks):
@@ -142,7 +145,7 @@ def test_somebody_who_asks_during_a_poll_is_not_forgotten(box, workspace, app_ho
 def test_a_worker_that_starts_has_every_history_read(box, workspace):
     tasks.poll_at_once()
     assert monitor_of(workspace).is_certain
-    assert registry.queue("webhooks").drain(workspace.pk, 20.0).counts == {"polled": 1}
+    assert turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts == {"polled": 1}
     assert calls(box) == [CONFIGURATION, HISTORY]
 
 
@@ -158,7 +161,7 @@ def test_a_paused_workspace_is_left_alone(box, workspace):
     WebhookMonitor.objects.update(due_at=now_utc())
     Workspace.objects.update(paused_until=now_utc() + 60 * SECOND)
     assert registry.queue("webhooks").workspaces(now_utc()) == set()
-    assert registry.queue("webhooks").drain(workspace.pk, 20.0).counts == {}
+    assert turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts == {}
     assert calls(box) == []
 
 
@@ -188,6 +191,8 @@ def test_the_tick_asks_with_one_query_however_many_workspaces(db, django_assert_
 @pytest.mark.django_db(transaction=True)
 def test_of_many_workers_one_polls(box, workspace):
     schedule.ask(WebhookMonitor.objects.all(), now=now_utc())
-    outcomes = together(lambda: registry.queue("webhooks").drain(workspace.pk, 20.0).counts)
+    outcomes = together(
+        lambda: turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts
+    )
     assert sorted(outcomes, key=len) == [{}, {}, {}, {"polled": 1}]
     assert calls(box) == [CONFIGURATION, HISTORY]

@@ -20,7 +20,7 @@ from django.core.management import call_command  # noqa: E402
 from django.utils.timezone import now  # noqa: E402
 
 from crm_sync.models import ReceivedEvent, Workspace  # noqa: E402
-from crm_sync.workers import queues  # noqa: E402
+from crm_sync.workers import turn  # noqa: E402
 from orders.models import Placement  # noqa: E402
 from orders.placing import confirmation, placement  # noqa: E402
 from properties.editing import create  # noqa: E402
@@ -55,7 +55,7 @@ def verdict() -> dict[str, Any]:
     rows = Placement.objects.order_by("pk").values_list(
         "object_reference_id", "state", "order__platform_id", "uncertain_at"
     )
-    due = {name for name, _ in queues.waiting(now())}
+    due = {name for name, _ in turn.waiting(now())}
     return {
         "placements": [(*found, at is not None) for *found, at in rows],
         "busy": sorted(due & QUEUES),

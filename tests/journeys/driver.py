@@ -5,6 +5,7 @@ setup      a workspace with its webhook, ten properties, three orders; prints as
 edit FILE  edits, one every 50 ms, until the file is there
 audit FILE audits, five in a second, until the file is there, and one more; prints how many
 rows N M   a workspace with at most M requests under way, and N properties in step that are edited
+again      edits each of them once more
 verdict    prints as JSON what is due, what is held, and what differs from the sandbox
 """
 
@@ -30,7 +31,7 @@ from django.utils.timezone import now  # noqa: E402
 from crm_sync import registry  # noqa: E402
 from crm_sync.integrity import audit  # noqa: E402
 from crm_sync.models import ReceivedEvent, Workspace  # noqa: E402
-from crm_sync.workers import queues  # noqa: E402
+from crm_sync.workers import turn  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
 from properties.editing import create, edit  # noqa: E402
 from properties.models import Conflict, Property  # noqa: E402
@@ -59,9 +60,14 @@ def rows(count: int, limit: int) -> None:
     for n in range(count):
         create(Workspace.objects.get(), f"K-{n}", {"title": "New"}, origin="API", now=now())
     for queue in ("users", "properties"):  # a read of the users would take the slot that is left
-        registry.queue(queue).drain(Workspace.objects.get().pk, 60.0)
+        turn.take(registry.queue(queue), Workspace.objects.get().pk, seconds=60.0)
     for row in Property.objects.all():
         edit(row, {"title": "Edited"}, origin="API", now=now())
+
+
+def again() -> None:
+    for row in Property.objects.all():
+        edit(row, {"title": "Once more"}, origin="API", now=now())
 
 
 def edit_until(stop: Path) -> None:
@@ -128,7 +134,7 @@ def verdict() -> None:
     print(
         json.dumps(
             {
-                "due": queues.waiting(now()),
+                "due": turn.waiting(now()),
                 "pending": Property.objects.filter(due_at__isnull=False).count(),
                 "held": Property.objects.filter(lease_token__isnull=False).count()
                 + ReceivedEvent.objects.filter(lease_token__isnull=False).count(),
@@ -154,6 +160,8 @@ if __name__ == "__main__":
             audit_until(Path(stop))
         case ["rows", count, limit]:
             rows(int(count), int(limit))
+        case ["again"]:
+            again()
         case ["verdict"]:
             verdict()
         case _:

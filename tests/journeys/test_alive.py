@@ -38,26 +38,22 @@ def rows(database_url: str) -> Callable[[], Rows]:
 
 def test_workers_and_beat_say_that_they_live_and_that_they_end(installation, rows):
     installation.start_worker("threads")
-    installation.start_worker("prefork", pool="prefork")
     installation.start_loop("loop")
     installation.start_beat()
-    names = [
-        ("beat", "beat"), ("worker", "drain"), ("worker", "prefork"), ("worker", "threads"),
-    ]  # fmt: skip
+    names = [("beat", "beat"), ("tick", "tick"), ("worker", "threads"), ("worker", "work")]
     running = [(kind, name, False) for kind, name in names]
-    wait_until("all four live", lambda: rows() == running, limit=LIMIT)
-    for name in ("threads", "prefork", "beat"):
+    wait_until("all live, and messages come", lambda: rows() == running, limit=LIMIT)
+    for name in ("threads", "beat"):
         process = installation.processes.pop(name)
         process.send_signal(signal.SIGTERM)
         assert (name, process.wait(LIMIT)) == (name, 0)
     installation.kill("loop")
-    assert rows() == [(kind, name, name != "drain") for kind, name in names]
+    assert rows() == [(kind, name, name in ("beat", "threads")) for kind, name in names]
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("pool", ["threads", "prefork"])
-def test_a_worker_that_never_reached_its_broker_says_that_it_lives(installation, rows, pool):
+def test_a_worker_that_never_reached_its_broker_says_that_it_lives(installation, rows):
     nobody = f"redis://127.0.0.1:{free_port()}/0"
     installation.environment |= {"CELERY_BROKER_URL": nobody}
-    installation.start_worker(pool, pool=pool)
-    wait_until("it lives", lambda: rows() == [("worker", pool, False)], limit=LIMIT)
+    installation.start_worker()
+    wait_until("it lives", lambda: rows() == [("worker", "worker", False)], limit=LIMIT)

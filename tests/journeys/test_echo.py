@@ -22,7 +22,7 @@ from django.urls import reverse
 from crm_sync import registry
 from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform import credentials, transport
-from crm_sync.workers import queues
+from crm_sync.workers import turn
 from properties.editing import create, edit
 from properties.models import Property
 from sandbox.app import Sandbox
@@ -188,9 +188,9 @@ def live(outputs: list[tuple[str, str]]) -> None:
     else:
         edit(row, {"title": f"Flat {now}"}, origin="ADMIN", now=now)
     Property.objects.update(due_at=now)
-    for name, workspace_id in queues.waiting(datetime.now(UTC)):
+    for name, workspace_id in turn.waiting(datetime.now(UTC)):
         Workspace.objects.update(paused_until=None)
-        registry.queue(name).drain(workspace_id, 0.5)
+        turn.take(registry.queue(name), workspace_id, seconds=0.5)
     for command in (
         ("configure_webhook", "main", "--rotate-secret"),
         ("pull_properties", "main"),

@@ -71,7 +71,7 @@ def test_several_workers_with_many_threads_keep_to_the_limit(tmp_path: Path, dat
         platform.most, platform.twice = 0, []
         workers = [
             subprocess.Popen(
-                [sys.executable, "manage.py", "drain", "--json"],
+                [sys.executable, "manage.py", "work", "--json"],
                 cwd=ROOT,
                 env=installation.environment,
                 stdout=subprocess.PIPE,

@@ -13,6 +13,7 @@ from celery import Celery
 from kombu.exceptions import OperationalError
 
 from config import broker
+from tests.journeys.rows import ask
 from tests.processes import Installation, wait_until
 from tests.redis import Redis
 
@@ -22,6 +23,8 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("redis-server") is None, reason="there is no redis-server"),
 ]
 RESTARTS = int(os.environ.get("CHAOS_REDIS_RESTARTS", "3"))
+AWAY, SOON = 45.0, 10.0  # seconds
+DUE = "select count(*) from properties_property where due_at is not null"
 SEED = int(os.environ.get("CHAOS_SEED", "1"))
 
 
@@ -56,13 +59,13 @@ def redis(tmp_path: Path) -> Iterator[Redis]:
 def installation(tmp_path: Path, database_url: str, redis: Redis) -> Iterator[Installation]:
     url = f"redis://127.0.0.1:{redis.port}/0"
     running = Installation(tmp_path, database_url, CELERY_BROKER_URL=url)
-    running.start_worker("threads", "--include", "tests.journeys.slow_task")
-    running.start_worker("prefork", "--include", "tests.journeys.slow_task", pool="prefork")
     yield running
     running.stop()
 
 
 def test_a_redis_that_restarts_ends_no_worker(tmp_path: Path, installation, redis):
+    for name in ("first", "second"):
+        installation.start_worker(name, "--include", "tests.journeys.slow_task")
     workers = {name: process.pid for name, process in installation.processes.items()}
     caller = Caller(installation.environment["CELERY_BROKER_URL"], tmp_path / "answers")
     rng = random.Random(SEED)
@@ -85,7 +88,31 @@ def test_a_redis_that_restarts_ends_no_worker(tmp_path: Path, installation, redi
         caller.forget()
     wait_until("both work in the end", both_work, limit=30)
     ended = {name: process.poll() for name, process in installation.processes.items()}
-    assert ended == {"threads": None, "prefork": None}, _logs(installation)
+    assert ended == {"first": None, "second": None}, _logs(installation)
+
+
+def test_an_edit_that_is_made_while_redis_is_away_is_pushed_within_ten_seconds_of_its_return(
+    installation, redis, database_url
+):
+    """It was away for so long that worker and beat had all reason to ask rarely."""
+    installation.start_sandbox()
+    installation.run("-m", "tests.journeys.driver", "rows", "1", "6")
+    installation.start_worker()
+    installation.start_beat()
+
+    def is_pushed() -> bool:
+        return ask(database_url, DUE) == [(0,)]
+
+    wait_until("it works before", is_pushed, limit=30)
+    redis.stop(kill=True)
+    time.sleep(AWAY / 2)
+    installation.run("-m", "tests.journeys.driver", "again")
+    time.sleep(AWAY / 2)
+    assert not is_pushed()
+    redis.start()
+    wait_until("it is pushed", is_pushed, limit=SOON)
+    titles = [one.get("title") for one in installation.state()["properties"].values()]
+    assert titles.count("Once more") == 1
 
 
 def _logs(installation: Installation) -> str:

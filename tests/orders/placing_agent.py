@@ -7,6 +7,7 @@ from django.urls import reverse, reverse_lazy
 
 from crm_sync import registry
 from crm_sync.models import Workspace
+from crm_sync.workers import turn
 from orders.models import Placement
 from properties.models import Property
 from tests.orders.conftest import calls
@@ -59,7 +60,7 @@ class Agent:
 
 
 def drain(workspace: Workspace) -> dict[str, int]:
-    return registry.queue("placements").drain(workspace.pk, 20.0).counts
+    return turn.take(registry.queue("placements"), workspace.pk, seconds=20.0).counts
 
 
 def only() -> Placement:

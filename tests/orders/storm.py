@@ -24,7 +24,7 @@ from requests.adapters import BaseAdapter
 from crm_sync import registry
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook.history import KEPT
-from crm_sync.workers import queues
+from crm_sync.workers import turn
 from orders.mirror.refresh import read_all_open
 from orders.models import Assignment, MaterialSet, Order
 from sandbox.api.orders import shown_order
@@ -310,11 +310,11 @@ class Storm:
 
     def _tick(self) -> None:
         """What the tick does each time: between two of these only what is known to be due."""
-        for name, workspace_id in queues.waiting(datetime.now(UTC)):
+        for name, workspace_id in turn.waiting(datetime.now(UTC)):
             self._drain(name, workspace_id)
 
     def _drain(self, name: str, workspace_id: int) -> None:
-        tally = registry.queue(name).drain(workspace_id, 20.0)
+        tally = turn.take(registry.queue(name), workspace_id, seconds=20.0)
         self._note(name, sorted(tally.counts.items()))
 
     def _note(self, *words: Any) -> None:

@@ -5,12 +5,13 @@ import json
 import pytest
 
 from crm_sync import registry
+from crm_sync.workers import turn
 from orders.models import Order
 from tests.orders.conftest import calls, lost, now, tell
 
 
 def drain(order: Order) -> dict[str, int]:
-    return registry.queue("orders").drain(order.workspace_id, 20.0).counts
+    return turn.take(registry.queue("orders"), order.workspace_id, seconds=20.0).counts
 
 
 @pytest.fixture

@@ -1,13 +1,14 @@
 """The assignment itself is read for what its order's detail is silent about (§4.5, §6.3, I23)."""
 
 import json
+import random
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import time_machine
 
 from crm_sync import registry
-from crm_sync.workers import lanes, queues
+from crm_sync.workers import rings, turn
 from orders.models import Assignment, Order, RateLimit
 from orders.placing import changes
 from tests.orders.conftest import calls, now, tell, timeline
@@ -37,7 +38,7 @@ def facts(assignment: Assignment) -> dict:
 
 
 def drain(name: str, order: Order) -> dict[str, int]:
-    return registry.queue(name).drain(order.workspace_id, 20.0).counts
+    return turn.take(registry.queue(name), order.workspace_id, seconds=20.0).counts
 
 
 def read(order: Order) -> None:
@@ -313,13 +314,22 @@ def test_orders_and_assignments_take_turns_where_reads_are_few(box, workspace, p
     started = now()
     Order.objects.update(due_at=started)
     Assignment.objects.update(due_at=started)
-    reads = {"orders": 0, "assignments": 0}
+    reads, messages = {"orders": 0, "assignments": 0}, []
+    shuffle = random.Random(7).shuffle
     for second in range(60):
         with time_machine.travel(started + timedelta(seconds=second)):
-            turns = lanes.turns(now())  # as the tick does
-            waiting = [pair for pair in queues.waiting(now()) if pair[0] in reads]
-            for name, pk in sorted(waiting, key=lambda pair: turns.get(pair, started - DAY)):
-                reads[name] += registry.queue(name).drain(pk, 20.0).counts.get("read", 0)
+            rings.tick(
+                now(),
+                lambda *pair: messages.append(pair),
+                is_broker_empty=lambda: not messages,
+                shuffle=shuffle,
+            )
+            while messages:
+                name, pk = messages.pop(0)
+                rings.taken(name, pk)
+                done = turn.take(registry.queue(name), pk)
+                if name in reads:
+                    reads[name] += done.counts.get("read", 0)
     assert len(placed) == 8
     assert 10 <= sum(reads.values()) <= 12
     assert min(reads.values()) >= 4

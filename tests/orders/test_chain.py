@@ -8,6 +8,7 @@ import time_machine
 
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
+from crm_sync.workers import turn
 from orders.models import Assignment, Order, StatusChange
 from orders.statuses import (
     ASSIGNMENT_TERMINAL,
@@ -169,7 +170,7 @@ def test_our_clock_changes_nothing_about_what_is_known(workspace, minutes):
                     source=ReceivedEvent.Source.CALLBACK,
                     now=now(),
                 )
-            store.RECEIVED_EVENTS.drain(workspace.pk, 20.0)
+            turn.take(store.RECEIVED_EVENTS, workspace.pk, seconds=20.0)
         found.append(mirror())
     assert found[0] == found[1]
     assert found[0]["Assignment"][0][2] == "SCHEDULED"

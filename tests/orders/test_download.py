@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from crm_sync import registry
 from crm_sync.jobs import due
-from crm_sync.workers import queues
+from crm_sync.workers import turn
 from orders.materials import download
 from orders.materials.download import storage
 from orders.materials.partial import Busy, Part
@@ -61,7 +61,7 @@ def wanted(ready: MaterialSet, files: FileServer, **columns) -> MaterialFile:
 
 
 def drain(ready: MaterialSet) -> dict[str, int]:
-    return registry.queue("files").drain(ready.workspace_id, 20.0).counts
+    return turn.take(registry.queue("files"), ready.workspace_id, seconds=20.0).counts
 
 
 def now_due() -> None:
@@ -90,7 +90,7 @@ def test_a_file_is_stored_whole_with_its_type_size_and_digest(ready, files, fold
 def test_nothing_is_downloaded_while_the_setting_is_off(ready, files, folder, settings):
     row = wanted(ready, files)
     settings.MATERIALS_DOWNLOAD = False
-    assert (drain(ready), queues.waiting(timezone.now()), files.server.requests) == ({}, [], [])
+    assert (drain(ready), turn.waiting(timezone.now()), files.server.requests) == ({}, [], [])
     row.delete()
     assert (want(Material.objects.all(), now=NOW), MaterialFile.objects.count()) == (0, 0)
 

@@ -13,6 +13,7 @@ from django.utils.timezone import now
 
 from crm_sync import registry, second_factor
 from crm_sync.models import ReceivedEvent
+from crm_sync.workers import turn
 from orders.mirror import user_list
 from orders.models import (
     Assignment,
@@ -57,7 +58,7 @@ def read_all(workspace) -> None:
     Assignment.objects.update(due_at=now())
     user_list.ask(workspace.pk, now())
     for queue in ("orders", "assignments", "users"):
-        registry.queue(queue).drain(workspace.pk, 20.0)
+        turn.take(registry.queue(queue), workspace.pk, seconds=20.0)
 
 
 def test_a_photographer_is_shown_then_blanked_and_no_read_brings_the_contact_back(

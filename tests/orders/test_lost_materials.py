@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
 from urllib.parse import parse_qs
 
@@ -13,6 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from crm_sync import registry
+from crm_sync.workers import turn
 from orders import recovery
 from orders.lists import not_looked_at, note_look
 from orders.materials import expected
@@ -297,14 +299,14 @@ def test_a_backlog_larger_than_one_drain_is_read_though_each_answers_404_once(wo
         return GONE if left[0] >= 0 else ("200 OK", [], json.dumps([item]).encode())
 
     between.before = answer
-    drain = registry.queue("materials").drain
+    drain = partial(turn.take, registry.queue("materials"), seconds=20.0)
     with time_machine.travel(now(), tick=False):
-        assert drain(workspace.pk, 20.0).counts == {"read": 60}
+        assert drain(workspace.pk).counts == {"read": 60}
     assert not Material.objects.exists()
     assert not MaterialSet.objects.filter(due_at=None).exists()
     MaterialSet.objects.update(due_at=now())
-    assert drain(workspace.pk, 0.0).more  # a drain that ends in the middle loses none
-    assert drain(workspace.pk, 20.0).counts == {"read": 60}
+    assert drain(workspace.pk, seconds=0.0).more  # a turn that ends in the middle loses none
+    assert drain(workspace.pk).counts == {"read": 59}
     assert Material.objects.values("material_set").distinct().count() == 60
     assert states() == {("", False, "")}
 
@@ -531,7 +533,9 @@ def test_announced_marketing_materials_that_are_never_listed_wait_for_a_person(w
     tell(workspace, "MARKETING_MATERIALS_READY", timestamp=now().isoformat(), **fields)
     for _ in range(MOST_EMPTY_READS):
         MaterialSet.objects.update(due_at=now())
-        assert registry.queue("materials").drain(workspace.pk, 20.0).counts == {"read": 1}
+        assert turn.take(registry.queue("materials"), workspace.pk, seconds=20.0).counts == {
+            "read": 1
+        }
     ready = MaterialSet.objects.get()
     assert ready.due_at is None
     assert "999" in ready.problem
@@ -542,7 +546,7 @@ def test_a_list_is_kept_for_all_target_platforms_that_it_names(box, home, worksp
     box.marketing_ready("201", "INSTAGRAM")
     fields = {"propertyId": "201", "targetPlatform": "INSTAGRAM"}
     tell(workspace, "MARKETING_MATERIALS_READY", timestamp=now().isoformat(), **fields)
-    registry.queue("materials").drain(workspace.pk, 20.0)
+    turn.take(registry.queue("materials"), workspace.pk, seconds=20.0)
     assert targets() == ["INSTAGRAM", "LINKEDIN"]
 
 

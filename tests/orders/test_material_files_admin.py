@@ -5,6 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync import registry
+from crm_sync.workers import turn
 from orders.admin.file_view import file_address
 from orders.materials.wanted import want
 from orders.models import Material, MaterialFile, MaterialSet
@@ -69,7 +70,9 @@ def test_what_is_tried_again_is_asked_for_at_the_address_of_a_new_list(box, home
     assert "reads 1 lists again" in boss.post(LIST, chosen, follow=True).content.decode()
     ready = MaterialSet.objects.get()
     assert ready.due_at is not None
-    assert registry.queue("materials").drain(ready.workspace_id, 20.0).counts == {"read": 1}
+    assert turn.take(registry.queue("materials"), ready.workspace_id, seconds=20.0).counts == {
+        "read": 1
+    }
     row.refresh_from_db()
     assert (row.due_at is None, Material.objects.get().url[:4]) == (False, "http")
     assert [path.rpartition("/")[2] for _, path, _, _ in box.calls] == ["marketing-materials"]

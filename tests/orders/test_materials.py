@@ -10,6 +10,7 @@ import pytest
 from crm_sync import registry
 from crm_sync.hooks.handlers import Outcome
 from crm_sync.platform.addresses import resolved
+from crm_sync.workers import turn
 from orders.materials import expected
 from orders.models import Assignment, Material, MaterialSet, Order
 from sandbox.interface.switches import turned
@@ -65,7 +66,7 @@ def announce(order: Order, visual_type: str, *, seconds: float = 0) -> Outcome:
 
 
 def fetch(order: Order) -> dict[str, int]:
-    return registry.queue("materials").drain(order.workspace_id, 20.0).counts
+    return turn.take(registry.queue("materials"), order.workspace_id, seconds=20.0).counts
 
 
 def kept() -> dict[str, list[str]]:

@@ -17,6 +17,7 @@ from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform.events import parse
 from crm_sync.webhook.history import record
+from crm_sync.workers import turn
 from orders.models import Assignment, StatusChange
 from tests.orders.conftest import at, handled, mirror
 
@@ -176,7 +177,7 @@ def test_the_same_event_by_callback_by_history_and_by_replay_has_one_effect(work
                 ReceivedEvent.Source.REPLAY: json.dumps(dict(reversed(fields.items()))).encode(),
             }[way]
             store.store(workspace.pk, body, headers={}, method="POST", source=way, now=now)
-        store.RECEIVED_EVENTS.drain(workspace.pk, 60.0)
+        turn.take(store.RECEIVED_EVENTS, workspace.pk, seconds=60.0)
     states = list(ReceivedEvent.objects.order_by("pk").values_list("state", flat=True))
     assert states == ["APPLIED"] * 6 + ["DUPLICATE"] * 12
     assert StatusChange.objects.filter(fact="ASSIGNMENT_STATUS").count() == 6

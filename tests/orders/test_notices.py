@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crm_sync import health, registry
 from crm_sync.models import Workspace
-from crm_sync.workers import queues
+from crm_sync.workers import turn
 from orders.models import ChangeRequest, Order, PersonSettings, Placement, PlatformUser
 from orders.models import StatusChange as Change
 from orders.news import News, news_of
@@ -60,7 +60,7 @@ def cancelled(order: Order, *, ago: timedelta = 5 * MINUTE) -> Change:
 
 def drain() -> dict[str, int]:
     first = Workspace.objects.order_by("pk")[0]
-    return registry.queue("notices").drain(first.pk, 20.0).counts
+    return turn.take(registry.queue("notices"), first.pk, seconds=20.0).counts
 
 
 def pass_by(time: timedelta) -> None:
@@ -175,7 +175,7 @@ def test_who_is_switched_off_or_has_no_address_gets_nothing(main, columns):
     cancelled(make_order(main))
     drain()
     assert sent() == []
-    assert queues.waiting(now()) == []
+    assert turn.waiting(now()) == []
 
 
 def test_who_may_see_no_orders_any_more_gets_nothing(main):
@@ -248,7 +248,7 @@ def test_no_second_mail_goes_within_a_quarter_of_an_hour_and_then_one_with_all(m
     for name in ("2", "3"):
         cancelled(make_order(main, name), ago=timedelta(0))
     pass_by(14 * MINUTE)
-    assert (drain(), queues.waiting(now())) == ({}, [])
+    assert (drain(), turn.waiting(now())) == ({}, [])
     pass_by(MINUTE)
     assert drain() == {"sent": 1}
     assert [subject for _, subject in sent()] == [
@@ -261,7 +261,7 @@ def test_no_second_mail_goes_within_a_quarter_of_an_hour_and_then_one_with_all(m
 
 def test_while_nothing_happens_nobody_is_looked_at(main):
     agent()
-    assert queues.waiting(now() + HOUR) == []
+    assert turn.waiting(now() + HOUR) == []
 
 
 def test_what_was_before_her_choice_is_no_news(main):
@@ -415,7 +415,7 @@ def test_an_installation_without_mail_does_nothing_and_begins_where_it_was(main,
     agent()
     cancelled(make_order(main))
     settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
-    assert (drain(), queues.waiting(now()), health.stalled(now())) == ({}, [], [])
+    assert (drain(), turn.waiting(now()), health.stalled(now())) == ({}, [], [])
     settings.EMAIL_BACKEND = WAY("Outside")
     assert drain() == {"sent": 1}
 
@@ -424,7 +424,7 @@ def test_the_people_are_the_work_of_the_first_workspace_alone(main):
     make_workspace("second")
     agent()
     cancelled(make_order(main))
-    assert queues.waiting(now()) == [("notices", main.pk)]
+    assert turn.waiting(now()) == [("notices", main.pk)]
     assert health.stalled(now()) == [("notices", main.pk)]
 
 

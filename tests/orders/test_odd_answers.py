@@ -9,6 +9,7 @@ from crm_sync import registry
 from crm_sync.hooks.handlers import Effect, Outcome
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
+from crm_sync.workers import turn
 from orders.mirror import user_list
 from orders.models import Assignment, Material, Order, PlatformUser, StatusChange
 from tests.orders.conftest import at, calls, is_due, now, set_aside, tell
@@ -94,7 +95,9 @@ def read_assignment(wire, order: Order, **members: Any) -> Assignment:
     told = {"id": row.platform_id, "status": "SCHEDULED", "products": ["GROUND_PHOTO"], **members}
     wire.answers[f"/v1/assignments/{row.platform_id}"] = ("200 OK", json.dumps(told).encode())
     Assignment.objects.update(due_at=now())
-    assert registry.queue("assignments").drain(order.workspace_id, 20.0).counts == {"read": 1}
+    assert turn.take(registry.queue("assignments"), order.workspace_id, seconds=20.0).counts == {
+        "read": 1
+    }
     row.refresh_from_db()
     return row
 
@@ -153,7 +156,7 @@ def test_what_is_no_text_of_an_order_is_never_stored_as_one(order, wire, box):
     odd |= {"objectReferenceId": ["SEED-1"], "assignments": [{"id": {"a": 1}}]}
     wire.answers[f"/v1/orders/{order.platform_id}"] = ("200 OK", json.dumps(odd).encode())
     Order.objects.update(due_at=now(), user_platform_id="", object_reference_id="")
-    registry.queue("orders").drain(order.workspace_id, 20.0)
+    turn.take(registry.queue("orders"), order.workspace_id, seconds=20.0)
     order.refresh_from_db()
     assert (order.status, order.user_platform_id, order.object_reference_id) == ("PLACED", "", "")
     assert Assignment.objects.count() == 1

@@ -12,6 +12,7 @@ from django.utils.timezone import now
 
 from crm_sync import registry
 from crm_sync.models import OutgoingMessage, Subscription, Workspace
+from crm_sync.workers import turn
 from examples.receiver import verified
 from orders.models import MaterialSet
 from properties.editing import create, edit
@@ -181,7 +182,9 @@ def test_without_interest_in_it_a_push_asks_for_nothing(workspace, receiver, dra
     subscribe(workspace, receiver.url, "material.ready")
     edit(Property.objects.get(), {"title": "A"}, origin="ADMIN", now=now())
     with CaptureQueriesContext(connection) as queries:
-        assert registry.queue("properties").drain(workspace.pk, 20.0).counts == {"pushed": 1}
+        assert turn.take(registry.queue("properties"), workspace.pk, seconds=20.0).counts == {
+            "pushed": 1
+        }
     assert not [one for one in queries if "crm_sync_subscription" in one["sql"]]
 
 

@@ -5,7 +5,10 @@ Real threads, and a platform that answers late: nothing here can be seen one cal
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,11 +18,13 @@ from django.utils.timezone import now
 
 from crm_sync import registry
 from crm_sync.models import Workspace
+from crm_sync.workers import turn
 from orders.models import Order
 from properties.editing import create
 from properties.models import Property
 from tests.conftest import PLATFORM
 from tests.platforms import Between, Canned, Environ
+from tests.together import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -70,7 +75,6 @@ def many(workspace, settings) -> Workspace:
     """Return a workspace with more properties to push than calls may be under way."""
     for number in range(ROWS):
         create(workspace, f"P-{number}", {"title": "Flat"}, origin="ADMIN", now=now())
-    settings.PUSH_THREADS = CALLS
     Workspace.objects.update(max_under_way=CALLS + 2)  # a push leaves two to others
     workspace.refresh_from_db()
     return workspace
@@ -90,7 +94,21 @@ def stubbed(box, many) -> Iterator[Callable[..., Stub]]:
 
 
 def push(workspace: Workspace) -> dict[str, int]:
-    return registry.queue("properties").drain(workspace.pk, 20.0).counts
+    """Take as many turns at one moment as calls may be under way; return their outcomes."""
+    begun = threading.Barrier(CALLS)
+    queue = registry.queue("properties")
+
+    def work(claims, one):
+        with suppress(threading.BrokenBarrierError):
+            begun.wait(20)  # none takes the row of another that has not begun
+        return queue.work(claims, one)
+
+    counts = Counter()
+    for tally in together(
+        lambda: turn.take(replace(queue, work=work), workspace.pk, seconds=0.001), workers=CALLS
+    ):
+        counts.update(tally.counts)
+    return dict(counts)
 
 
 def test_a_call_from_before_a_pause_does_not_end_it(many, stubbed):
@@ -145,7 +163,7 @@ def test_a_read_of_an_order_does_not_end_what_a_push_was_told(box, place, many, 
 
     def read() -> None:
         try:
-            registry.queue("orders").drain(many.pk, 20.0)
+            turn.take(registry.queue("orders"), many.pk, seconds=20.0)
         finally:
             connection.close()
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from crm_sync import registry
 from crm_sync.platform.errors import AuthError, TransientError
+from crm_sync.workers import turn
 from orders.models import Assignment, Order, Placement
 from orders.placing import settlement
 from orders.placing.choices import PARTS
@@ -171,7 +172,7 @@ def hear_of(workspace, *order_ids) -> None:
             previousStatus="PLACED",
             newStatus="PLACED",
         )
-    registry.queue("orders").drain(workspace.pk, 20.0)
+    turn.take(registry.queue("orders"), workspace.pk, seconds=20.0)
 
 
 def test_one_order_that_could_belong_to_two_placements_is_left_to_a_person(
@@ -224,7 +225,9 @@ def test_a_sender_that_died_leaves_an_uncertain_placement(box, workspace, home):
     Placement.objects.update(state=State.SENDING, order=None, sent_at=ago, due_at=now())
     assert registry.queue("placements").workspaces(now()) == {workspace.pk}
     Order.objects.update(read_at=None)
-    assert registry.queue("placements").drain(workspace.pk, 20.0).counts == {"uncertain": 1}
+    assert turn.take(registry.queue("placements"), workspace.pk, seconds=20.0).counts == {
+        "uncertain": 1
+    }
     done.refresh_from_db()
     assert done.state == State.UNCERTAIN
     assert registry.queue("placements").workspaces(now()) == set()
@@ -236,7 +239,7 @@ def test_a_sender_that_may_still_be_waiting_is_left_alone(box, workspace, home, 
 
     def look() -> None:
         done = Placement.objects.get()
-        for later in (59, 61):
+        for later in (29, 31):
             there = registry.queue("placements").workspaces(now() + timedelta(seconds=later))
             seen.append((done.state, there))
 
@@ -250,7 +253,7 @@ def test_a_callback_that_comes_before_the_answer_counts(box, workspace, home, wi
     def the_order_starts_at_once() -> None:
         box.step()
         box.deliver()
-        registry.queue("received_events").drain(workspace.pk, 20.0)
+        turn.take(registry.queue("received_events"), workspace.pk, seconds=20.0)
         # The answer to the POST shows the order as it was placed.
         next(iter(box.workspace.orders.values()))["status"] = "PLACED"
 

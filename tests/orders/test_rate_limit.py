@@ -8,6 +8,7 @@ import time_machine
 from crm_sync import registry
 from crm_sync.models import Gap, Workspace
 from crm_sync.webhook import schedule
+from crm_sync.workers import turn
 from orders.models import Order, RateLimit, StatusChange
 from orders.reads import rate_limit
 from tests.crm_sync.polls import happen, monitor_of, poll_now
@@ -91,13 +92,13 @@ def test_the_queue_reads_no_more_and_leaves_the_rest_due(box, workspace, place, 
     RateLimit.objects.all().delete()
     Order.objects.update(due_at=now())
     box.calls.clear()
-    assert registry.queue("orders").drain(workspace.pk, 20.0).counts == {"read": 2}
+    assert turn.take(registry.queue("orders"), workspace.pk, seconds=20.0).counts == {"read": 2}
     assert len(calls(box, "GET")) == 2
     assert Order.objects.filter(due_at__lte=now(), lease_token=None).count() == 3
     assert registry.queue("orders").workspaces(now()) == set()  # nothing to do for now
     with time_machine.travel(now() + timedelta(seconds=13)):
         assert registry.queue("orders").workspaces(now()) == {workspace.pk}
-        assert registry.queue("orders").drain(workspace.pk, 20.0).counts == {"read": 2}
+        assert turn.take(registry.queue("orders"), workspace.pk, seconds=20.0).counts == {"read": 2}
     assert len(placed) == 5
 
 

@@ -1,19 +1,21 @@
 """Reads of orders: guarded by watermarks, asked for at any time, put off where they fail."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from crm_sync import registry
+from crm_sync.workers import turn
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import calls, now, tell, timeline
 
 
 def read(order) -> dict[str, int]:
     Order.objects.filter(pk=order.pk).update(due_at=now() - timedelta(seconds=1))
-    return registry.queue("orders").drain(order.workspace_id, 20.0).counts
+    return turn.take(registry.queue("orders"), order.workspace_id, seconds=20.0).counts
 
 
 def test_an_order_that_is_due_is_read_and_scheduled_again(box, place):
@@ -165,7 +167,9 @@ def test_what_is_gone_from_an_assignment_is_cleared_and_one_that_is_gone_is_kept
     read(order)
     first.refresh_from_db()
     assert first.scheduled_at is not None  # the detail of an order may be abridged
-    assert registry.queue("assignments").drain(order.workspace_id, 20.0).counts == {"read": 2}
+    assert turn.take(registry.queue("assignments"), order.workspace_id, seconds=20.0).counts == {
+        "read": 2
+    }
     first.refresh_from_db()
     assert first.scheduled_at is None
     assert Assignment.objects.filter(pk=second.pk).exists()
@@ -238,7 +242,10 @@ def test_a_detail_that_the_database_refuses_stops_no_other_row(box, workspace, p
     Order.objects.filter(pk=bad.pk).update(due_at=now() - timedelta(minutes=2))
     Order.objects.filter(pk=good.pk).update(due_at=now() - timedelta(minutes=1), read_at=None)
     wire.answers[f"/v1/orders/{bad.platform_id}"] = ("200 OK", b'{"status": "PLACED", "x": 1e999}')
-    assert registry.queue("orders").drain(workspace.pk, 20.0).counts == {"failed": 1, "read": 1}
+    assert turn.take(registry.queue("orders"), workspace.pk, seconds=20.0).counts == {
+        "failed": 1,
+        "read": 1,
+    }
     bad.refresh_from_db()
     good.refresh_from_db()
     assert bad.due_at > now()
@@ -258,15 +265,15 @@ def test_materials_that_are_announced_too_early_are_fetched_later(box, workspace
         visualType="POST",
         product="GROUND_PHOTO",
     )
-    drain = registry.queue("materials").drain
-    assert drain(workspace.pk, 20.0).counts == {"read": 1}
+    drain = partial(turn.take, registry.queue("materials"), seconds=20.0)
+    assert drain(workspace.pk).counts == {"read": 1}
     ready = MaterialSet.objects.get()
     assert (ready.empty_reads, ready.fetched_at) == (1, None)
     assert "lists nothing yet" in ready.problem
     assert ready.due_at > now()
     box.set_status(assignment.platform_id, "DELIVERED")
     MaterialSet.objects.update(due_at=now())
-    assert drain(workspace.pk, 20.0).counts == {"read": 1}
+    assert drain(workspace.pk).counts == {"read": 1}
     ready.refresh_from_db()
     assert (ready.due_at, ready.problem, ready.empty_reads) == (None, "", 0)
     assert ready.materials.count() == 1

@@ -13,6 +13,7 @@ from crm_sync import registry
 from crm_sync.inbox import replay, store
 from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import ReceivedEvent
+from crm_sync.workers import turn
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import mirror, now
 
@@ -47,7 +48,7 @@ def receive(workspace, drain_all):
                 now=now(),
             )
         if apply:
-            store.RECEIVED_EVENTS.drain(workspace.pk, 20.0)
+            turn.take(store.RECEIVED_EVENTS, workspace.pk, seconds=20.0)
         return list(ReceivedEvent.objects.exclude(pk__in=before).order_by("pk"))
 
     return receive_all
@@ -88,7 +89,7 @@ def everything() -> dict[str, list]:
 def played(workspace, chosen: list[ReceivedEvent]) -> list[tuple[str, str]]:
     """Play them and let the worker apply them; returns state and effect of the rows it played."""
     keys = replay.replay(chosen, now=now()).played
-    store.RECEIVED_EVENTS.drain(workspace.pk, 20.0)
+    turn.take(store.RECEIVED_EVENTS, workspace.pk, seconds=20.0)
     rows = ReceivedEvent.objects.in_bulk(list(keys))
     by_choice = {chosen_pk: rows[pk] for pk, chosen_pk in keys.items()}
     return [(by_choice[one.pk].state, by_choice[one.pk].effect) for one in replay.in_order(chosen)]
@@ -139,7 +140,7 @@ def test_a_dry_run_leaves_nothing_behind_in_a_database_that_really_commits(recei
     assert (everything(), rings) == (before, [])
     assert transaction.get_connection().in_atomic_block is False
     replay.replay(chosen, now=now())
-    assert rings == [("received_events", workspace.pk)]
+    assert set(rings) == {("received_events", workspace.pk)}
 
 
 def test_what_would_fail_again_says_why(receive, breaks):
@@ -238,7 +239,7 @@ def test_a_storm_that_is_played_again_has_one_effect_and_each_row_one_state(
         counts = Counter(ReceivedEvent.objects.values_list("state", flat=True))
         assert sum(counts.values()) == ReceivedEvent.objects.count()
         assert counts["RECEIVED"] == len(result.played)
-        store.RECEIVED_EVENTS.drain(workspace.pk, 20.0)
+        turn.take(store.RECEIVED_EVENTS, workspace.pk, seconds=20.0)
         counts = Counter(ReceivedEvent.objects.values_list("state", flat=True))
         assert (sum(counts.values()), counts["RECEIVED"]) == (ReceivedEvent.objects.count(), 0)
         assert mirror() == before

@@ -14,6 +14,7 @@ from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
 from crm_sync.webhook import sample_events, test_event
 from crm_sync.webhook.configuration import configure
+from crm_sync.workers import turn
 from orders.models import Assignment, Order
 from tests.conftest import OURS, _keeping_connections
 from tests.orders.conftest import now
@@ -35,7 +36,7 @@ class Web:
             return [b""]
         answer = self.app(environ, start_response)
         if self.has_worker:
-            store.RECEIVED_EVENTS.drain(Workspace.objects.get().pk, 20.0)
+            turn.take(store.RECEIVED_EVENTS, Workspace.objects.get().pk, seconds=20.0)
         return answer
 
 
@@ -154,7 +155,7 @@ def test_without_a_worker_it_says_so(web):
     text = run("VISUALS_READY", "main", "--wait", "0")
     assert text.splitlines()[-1] == (
         f"received event {ReceivedEvent.objects.get().pk} pending: nobody has applied it yet;"
-        " start a worker, or run manage.py drain"
+        " start a worker, or run manage.py work"
     )
 
 
@@ -167,7 +168,7 @@ def test_it_waits_for_a_worker_that_comes_a_little_later(web, workspace):
     def look(execute, sql, *rest):
         looks.append(sql)
         if len(looks) == 2:
-            store.RECEIVED_EVENTS.drain(workspace.pk, 20.0)
+            turn.take(store.RECEIVED_EVENTS, workspace.pk, seconds=20.0)
         return execute(sql, *rest)
 
     with connection.execute_wrapper(look):

@@ -17,7 +17,7 @@ from django.utils.timezone import now
 from crm_sync import registry
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import NotFoundError
-from crm_sync.workers import queues
+from crm_sync.workers import turn
 from orders.mirror import user_list
 from orders.models import Order, Placement, PlatformUser, UserList
 from orders.placing import changes, settlement
@@ -56,7 +56,7 @@ def pull(workspace: Workspace) -> dict[str, int]:
 
 
 def go_on(workspace: Workspace) -> dict[str, int]:
-    return registry.queue("users").drain(workspace.pk, 20.0).counts
+    return turn.take(registry.queue("users"), workspace.pk, seconds=20.0).counts
 
 
 def make_due(workspace: Workspace) -> None:
@@ -292,10 +292,10 @@ def test_users_are_read_as_soon_as_a_workspace_gets_its_credentials(
     with django_capture_on_commit_callbacks(execute=True):
         call_command(*words, stdout=StringIO())
     assert rings == [("users", workspace.pk)]
-    assert ("users", workspace.pk) in queues.waiting(now())
+    assert ("users", workspace.pk) in turn.waiting(now())
     go_on(workspace)
-    assert ("users", workspace.pk) not in queues.waiting(now() + user_list.EVERY * 0.9)
-    assert ("users", workspace.pk) in queues.waiting(now() + user_list.EVERY)
+    assert ("users", workspace.pk) not in turn.waiting(now() + user_list.EVERY * 0.9)
+    assert ("users", workspace.pk) in turn.waiting(now() + user_list.EVERY)
 
 
 def test_a_clock_that_was_wrong_does_not_keep_the_users_from_being_read(workspace):

@@ -5,8 +5,8 @@ import json
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from properties.models import Property
-from properties.tasks import sweep_properties
+from properties.models import DriftCheck, Property
+from tests.properties.recurring import Kind, take
 
 
 @pytest.mark.parametrize("column", ["desired", "observed", "inflight", "problem"])
@@ -21,4 +21,6 @@ def test_what_is_no_object_is_refused_however_it_is_written(workspace, column, v
         row.save()
     row.refresh_from_db()
     assert getattr(row, column) == {}
-    assert sweep_properties() == {"main": "1 in all, 0 found"}
+    assert take(Kind.SWEEP, workspace) == {"done": 1}
+    check = DriftCheck.objects.get()
+    assert (check.compared, check.unexplained) == (1, 0)

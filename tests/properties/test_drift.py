@@ -1,6 +1,7 @@
 """manage.py drift: what differs, in which fields, and whether anything explains it."""
 
 import json
+from functools import partial
 
 import pytest
 from django.core.management import call_command
@@ -11,6 +12,7 @@ from crm_sync.workers import slots
 from properties.drift.comparison import Stopped, compare, keys
 from properties.editing import create, edit
 from properties.models import Conflict, Property
+from properties.pull.room import wait_for_room
 from tests.conftest import PLATFORM
 from tests.platforms import Between
 from tests.properties.test_commands import run
@@ -213,7 +215,7 @@ def test_it_leaves_the_workers_the_calls_that_the_workspace_allows(box, workspac
     Workspace.objects.update(max_under_way=1)
     workspace.refresh_from_db()
     with slots.hold(workspace), pytest.raises(Stopped) as caught:
-        list(compare(workspace, keys(workspace), patience=0.2))
+        list(compare(workspace, keys(workspace), room=partial(wait_for_room, patience=0.2)))
     assert str(caught.value) == "the workers use all calls that the workspace allows"
     assert not box.calls
 

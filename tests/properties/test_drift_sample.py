@@ -6,18 +6,17 @@ import pytest
 import time_machine
 from django.contrib.auth.models import User
 from django.utils.timezone import now
-from django_celery_beat.models import PeriodicTask
 
 from crm_sync.models import Workspace
 from crm_sync.tasks import clear_deliveries
 from properties.admin.tiles import tiles
 from properties.drift.sample import take_sample
 from properties.editing import create, edit
-from properties.models import DriftCheck, Property
-from properties.tasks import sample_drift
+from properties.models import DriftCheck, Property, Recurring
 from tests.conftest import PLATFORM
 from tests.crm_sync.admin_pages import CANARY, ESCAPED, client_of, queries_of
 from tests.platforms import Between
+from tests.properties.recurring import Kind, row_of, take
 
 LIST = "/admin/properties/driftcheck/"
 
@@ -33,6 +32,10 @@ def stock(box, workspace, drain_all) -> list[Property]:
     return list(Property.objects.order_by("pk"))
 
 
+def sample(workspace: Workspace) -> dict[str, int]:
+    return take(Kind.SAMPLE, workspace)
+
+
 def drift_tile():
     return next((tile for tile in tiles(User(is_superuser=True)) if tile.title == "Drift"), None)
 
@@ -44,7 +47,7 @@ def test_a_sample_counts_what_differs_and_makes_due_what_nothing_explains(
     edit(stock[1], {"title": "On its way"}, origin="ADMIN", now=now())
     Property.objects.update(due_at=None)
     Property.objects.filter(pk=stock[1].pk).update(due_at=now() + timedelta(hours=1))
-    assert sample_drift() == {"main": "2 of 4 differ, 1 unexplained"}
+    assert sample(workspace) == {"done": 1}
     check = DriftCheck.objects.get()
     assert (check.kind, check.compared, check.differing) == ("SAMPLE", 4, 2)
     assert (check.unexplained, check.pending, check.blocked, check.gone) == (1, 1, 0, 0)
@@ -64,60 +67,57 @@ def test_a_sample_counts_what_differs_and_makes_due_what_nothing_explains(
 
 
 def test_it_reads_no_more_than_its_size_and_writes_nothing_there(box, workspace, stock):
-    check = take_sample(workspace, seconds=20.0, size=3)
+    check = take_sample(workspace, is_over=lambda: False, size=3)
     assert check.compared == 3
     assert [call[0] for call in box.calls] == ["GET"] * 3
 
 
 def test_it_ends_with_its_time_and_says_so(box, workspace, stock):
-    check = take_sample(workspace, seconds=0.0)
+    check = take_sample(workspace, is_over=lambda: True)
     assert (check.compared, check.stopped) == (1, "the time of one run was up")
 
 
 def test_it_runs_once_an_hour_and_in_each_workspace(box, workspace, stock):
-    Workspace.objects.create(slug="empty", base_url=PLATFORM, fixed_token="test-token")
-    none = "0 of 0 differ, 0 unexplained"
-    assert sample_drift() == {"empty": none, "main": "0 of 4 differ, 0 unexplained"}
-    assert sample_drift() == {}
+    empty = Workspace.objects.create(slug="empty", base_url=PLATFORM, fixed_token="test-token")
+    for one in (empty, workspace):
+        assert sample(one) == {"done": 1}
+        assert sample(one) == {}
     with time_machine.travel(now() + timedelta(minutes=61), tick=True):
-        assert sample_drift() == {"empty": none, "main": "0 of 4 differ, 0 unexplained"}
+        assert sample(empty) == {"done": 1}
+        assert sample(workspace) == {"done": 1}
+    found = DriftCheck.objects.order_by("pk").values_list("workspace__slug", "compared")
+    assert list(found) == [("empty", 0), ("main", 4)] * 2
 
 
 def test_a_platform_that_is_busy_pauses_everybody_and_nothing_is_stored(box, workspace, stock):
     between = Between(box, PLATFORM)
     between.before = lambda _: ("429 Too Many Requests", [("Retry-After", "90")], b"")
-    assert sample_drift() == {"main": "put off"}
-    assert sample_drift() == {"main": "paused"}
+    assert sample(workspace) == {"put off": 1}
+    assert "429" in row_of(Kind.SAMPLE, workspace).problem
+    Recurring.objects.update(due_at=now())
+    assert sample(workspace) == {}
     assert not DriftCheck.objects.exists()
 
 
 def test_checks_of_more_than_ninety_days_ago_are_deleted(box, workspace, stock):
-    sample_drift()
+    sample(workspace)
     with time_machine.travel(now() + timedelta(days=89), tick=True):
-        sample_drift()
+        sample(workspace)
     with time_machine.travel(now() + timedelta(days=91), tick=True):
-        sample_drift()
+        sample(workspace)
         assert clear_deliveries() == {"checks for drift": 1}
     assert DriftCheck.objects.count() == 2
 
 
-def test_both_have_their_schedule(db):
-    tasks = PeriodicTask.objects.filter(task__startswith="properties.drift")
-    assert {task.task: str(task.interval) for task in tasks} == {
-        "properties.drift_sample": "every 5 minutes",
-        "properties.drift_sweep": "every 5 minutes",
-    }
-
-
 def test_the_tile_says_how_many_of_how_many_differ_and_where(box, workspace, stock):
     assert drift_tile() is None
-    sample_drift()
+    sample(workspace)
     tile = drift_tile()
     assert (tile.value, tile.tone) == (0, "info")
     assert tile.hint.startswith("of 4 differ from the platform, ")
     box.edit_property(stock[0].platform_id, {"title": "Theirs", "numberOfRooms": 3})
     with time_machine.travel(now() + timedelta(minutes=61), tick=True):
-        sample_drift()
+        sample(workspace)
     with time_machine.travel(now() + timedelta(minutes=71), tick=True):
         tile = drift_tile()
     assert (tile.value, tile.tone) == (1, "warning")
@@ -128,7 +128,7 @@ def test_the_tile_says_how_many_of_how_many_differ_and_where(box, workspace, sto
 
 
 def test_the_pages_show_what_was_found_and_lead_to_it(box, workspace, stock):
-    sample_drift()
+    sample(workspace)
     check = DriftCheck.objects.get()
     found = {"pk": stock[0].pk, "reference": CANARY, "verdict": "unexplained", "gone": False}
     DriftCheck.objects.update(

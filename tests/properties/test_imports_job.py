@@ -17,7 +17,7 @@ from openpyxl import Workbook
 from crm_sync import registry
 from crm_sync.jobs import due
 from crm_sync.models import Workspace
-from crm_sync.workers import queues
+from crm_sync.workers import queues, turn
 from properties.editing import create, edit
 from properties.feeds import USUAL, Refusal
 from properties.imports import job
@@ -48,7 +48,7 @@ pytestmark = pytest.mark.usefixtures("data_dir")
 @pytest.fixture
 def drain(main):
     """Work on all uploads of the workspace; returns what they came to, by outcome."""
-    return lambda: registry.queue("imports").drain(main.pk, 20.0).counts
+    return lambda: turn.take(registry.queue("imports"), main.pk, seconds=20.0).counts
 
 
 def kept(data_dir: Path) -> list[Path]:

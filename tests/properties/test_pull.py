@@ -11,11 +11,11 @@ from django.utils.timezone import now
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import TransientError
 from properties.editing import create, due_now, edit
-from properties.models import Change, Property, Walk
+from properties.models import Change, Property, Recurring, Walk
 from properties.pull.walk import pull
-from properties.tasks import pull_properties
 from tests.conftest import PLATFORM
 from tests.platforms import Between
+from tests.properties.recurring import Kind, row_of, take
 
 LIST = "/v1/real-estate-properties"
 
@@ -375,10 +375,10 @@ def test_the_command_tells_of_an_older_walk_in_json_too(box, workspace, stock, c
 
 
 def test_the_scheduled_pull_walks_once_an_hour(box, workspace, stock):
-    assert pull_properties() == {"main": "done"}
-    assert pull_properties() == {}
+    assert take(Kind.PULL, workspace) == {"done": 1}
+    assert take(Kind.PULL, workspace) == {}
     with time_machine.travel(now() + timedelta(minutes=61), tick=True):
-        assert pull_properties() == {"main": "done"}
+        assert take(Kind.PULL, workspace) == {"done": 1}
     assert Walk.objects.filter(finished_at__isnull=False).count() == 2
 
 
@@ -387,6 +387,8 @@ def test_the_scheduled_pull_leaves_a_paused_workspace_alone_and_pauses_a_busy_pl
 ):
     between = Between(box, PLATFORM)
     between.before = lambda _: ("429 Too Many Requests", [("Retry-After", "90")], b"")
-    assert pull_properties() == {"main": "put off"}
-    assert pull_properties() == {"main": "paused"}
+    assert take(Kind.PULL, workspace) == {"put off": 1}
+    assert "429" in row_of(Kind.PULL, workspace).problem
+    Recurring.objects.update(due_at=now())
+    assert take(Kind.PULL, workspace) == {}
     assert Walk.objects.get().finished_at is None

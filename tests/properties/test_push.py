@@ -11,6 +11,7 @@ from django.utils.timezone import now
 
 from crm_sync.jobs import due
 from crm_sync.models import Workspace
+from crm_sync.workers import turn
 from properties.editing import create, due_now, edit
 from properties.models import Change, Conflict, Property
 from properties.push.push import push
@@ -261,7 +262,7 @@ def test_a_document_that_the_database_keeps_in_another_order_is_no_news(box, row
     rent = {"net": 1400, "interval": "MONTH", "gross": 1650}
     box.edit_property(row.platform_id, {"prices": {"rent": rent, "currency": "EUR"}})
     due_now(Property.objects.all())
-    PROPERTIES.drain(workspace.pk, 20.0)
+    turn.take(PROPERTIES, workspace.pk, seconds=20.0)
     set_title(row, "Edited")
     claim = take_and_record()
     with CaptureQueriesContext(connection) as captured:
@@ -984,5 +985,5 @@ def test_after_a_pause_one_property_asks_whether_the_platform_is_back(box, works
     for number in range(5):
         create(workspace, f"P-{number}", {"title": "House"}, origin="FEED", now=now())
     Workspace.objects.update(pauses=3, problem="503 busy")
-    assert PROPERTIES.drain(workspace.pk, 20.0).counts == {"created": 1}
-    assert PROPERTIES.drain(workspace.pk, 20.0).counts == {"created": 4}
+    assert turn.take(PROPERTIES, workspace.pk, seconds=20.0).counts == {"created": 1}
+    assert turn.take(PROPERTIES, workspace.pk, seconds=20.0).counts == {"created": 4}

@@ -5,8 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
-from crm_sync import registry
-from crm_sync.workers.ticker import Ticker
+from crm_sync.workers import turn
 from properties.editing import create, edit
 from properties.models import Property
 from properties.push.queue import PROPERTIES
@@ -26,7 +25,7 @@ def queries_to_drain(workspace) -> tuple[int, int]:
     with CaptureQueriesContext(
         connection,
     ) as captured:
-        tally = PROPERTIES.drain(workspace.pk, 20.0)
+        tally = turn.take(PROPERTIES, workspace.pk, seconds=20.0)
     return len(captured), tally.total
 
 
@@ -41,21 +40,21 @@ def test_a_push_costs_the_same_number_of_queries_whatever_else_there_is(
     edit_first(5)
     five, done = queries_to_drain(workspace)
     idle, _ = queries_to_drain(workspace)
-    assert (done, idle) == (5, 1)
-    # To begin and end a drain: what is due, its lane, the workspace, slots; then the claim that
-    # finds none. Four of them are a transaction each, so as not to wait for the disk.
-    once = idle + 9 + 4 * 2
-    # Two to claim, one to ask for the pause, one to settle. On SQLite a claim is a transaction.
-    each = 4 + 2 * (connection.vendor == "sqlite")
-    assert (one, five) == (each + once, 5 * each + once)
+    # Of a turn: workspace, slot, the claim that finds none, and the slot given back.
+    assert (done, idle) == (5, 4)
+    # To look whether more is due; to settle a row.
+    once, each = idle + 1, 1
+    # A claim of two is two statements. On SQLite it is a transaction, and waits for the disk.
+    claim = 2 + 2 * (connection.vendor == "sqlite")
+    # One that is full has looked for what is urgent as well: two of the three.
+    assert (one, five) == (once + each + claim, once + 5 * each + 3 * claim + 2)
 
 
-def test_a_tick_with_nothing_due_is_one_query_a_queue_and_no_call(box, workspace, drain_all):
+def test_a_tick_with_nothing_due_is_one_query_and_no_call(box, workspace, drain_all):
     make(workspace, 20)
     drain_all()
     box.calls.clear()
     with CaptureQueriesContext(connection) as captured:
-        assert Ticker().tick(now()) == 0
-    # What others are at, and whose turn was when; none for files, since none are downloaded.
-    assert len(captured) == len(registry.hooks().queues) - 1 + 2
+        assert turn.waiting(now()) == []
+    assert len(captured) == 1
     assert not box.calls

@@ -15,7 +15,7 @@ from crm_sync.models import Workspace
 from properties.drift.sweep import sweep
 from properties.editing import create, edit
 from properties.models import DriftCheck, Property
-from properties.tasks import SWEEP_ROWS, sweep_properties
+from tests.properties.recurring import Kind, take
 
 NEW = "Written past the product"
 
@@ -169,26 +169,14 @@ def test_only_the_rows_of_the_workspace_are_looked_at(box, workspace, stock):
 
 def test_the_task_sweeps_once_a_day_and_a_paused_workspace_too(box, workspace, stock):
     Workspace.objects.update(paused_until=now() + timedelta(hours=2))
-    assert sweep_properties() == {"main": "5 in all, 0 found"}
-    assert sweep_properties() == {}
+    assert take(Kind.SWEEP, workspace) == {"done": 1}
+    assert take(Kind.SWEEP, workspace) == {}
     with time_machine.travel(now() + timedelta(hours=25), tick=True):
         raw_sql(stock[0], None)
-        assert sweep_properties() == {"main": "5 in all, 1 found"}
+        assert take(Kind.SWEEP, workspace) == {"done": 1}
+    found = DriftCheck.objects.order_by("pk").values_list("compared", "unexplained")
+    assert list(found) == [(5, 0), (5, 1)]
     assert Property.objects.get(pk=stock[0].pk).due_at is not None
-
-
-def test_a_run_is_bounded_and_the_next_one_goes_on(workspace, box):
-    rows = [
-        Property(workspace=workspace, object_reference_id=f"B-{n}") for n in range(SWEEP_ROWS + 1)
-    ]
-    Property.objects.bulk_create(rows)
-    other = Workspace.objects.create(slug="other", base_url="http://other.test")
-    assert sweep_properties() == {
-        "main": f"{SWEEP_ROWS // 2} so far, 0 found",  # its share
-        "other": "0 in all, 0 found",
-    }
-    assert sweep_properties() == {"main": f"{SWEEP_ROWS + 1} in all, 0 found"}
-    assert DriftCheck.objects.filter(workspace=other).count() == 1
 
 
 def test_a_sweep_that_found_something_is_told_until_the_next_one_finds_nothing(

@@ -10,6 +10,7 @@ from typing import Any
 import time_machine
 
 from crm_sync.models import Workspace
+from crm_sync.workers import turn
 from properties.models import Property
 from properties.push.queue import PROPERTIES
 from sandbox.app import Sandbox
@@ -74,7 +75,7 @@ class World:
             while self._late and self._late[0][0] <= self.now:
                 list(self._serve(heapq.heappop(self._late)[2], lambda *_: None))
             try:
-                PROPERTIES.drain(self.workspace.pk, 20.0)
+                turn.take(PROPERTIES, self.workspace.pk, seconds=20.0)
             except Killed:
                 self.deaths += 1
         self.clock.move_to(max(end, self.now), tick=False)

@@ -14,7 +14,7 @@ from tests.processes import ROOT, Installation
 
 Document = dict[str, Any]
 SHOWN = 5
-HOLDERS = ("properties_property", "crm_sync_receivedevent", "crm_sync_lane", "crm_sync_slot")
+HOLDERS = ("properties_property", "crm_sync_receivedevent", "crm_sync_slot")
 UNSEEN = "Platform changed it after the preview"
 ENTRY = re.compile(r"^(?=\d{4}-\d\d-\d\d )", re.MULTILINE)  # of a log
 # Words that nobody should read there, but what Celery says of a broker that went away.

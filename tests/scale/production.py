@@ -1,4 +1,4 @@
-"""PostgreSQL, Redis, two prefork workers and one beat, through all troubles."""
+"""PostgreSQL, Redis, two workers and one beat, through all troubles."""
 
 import threading
 import time

@@ -37,13 +37,13 @@ class Scene:
 
     def start_workers(self) -> None:
         for name in WORKERS:
-            self.installation.start_worker(name, pool="prefork")
+            self.installation.start_worker(name)
 
 
 @contextmanager
 def production(folder: Path, url: str, size: Size, result: Result) -> Iterator[Scene]:
     """Start all but the workers; everything is stopped in the end."""
-    steps = Steps(f"production: PostgreSQL, Redis, prefork; {size.rows:,} properties")
+    steps = Steps(f"production: PostgreSQL, Redis; {size.rows:,} properties")
     redis = Redis(folder)
     installation = Installation(
         folder,

@@ -64,7 +64,7 @@ class Troubles:
         name = self._busiest()
         self.steps.say(f"kill -9 of {name}, which works hardest, with all its children")
         self.installation.kill(name)
-        self.installation.start_worker(name, pool="prefork")
+        self.installation.start_worker(name)
 
     def _busiest(self) -> str:
         """The worker that used most of the processor just now: it has what others wait for."""

@@ -83,7 +83,7 @@ class Soak:
     def start(self, *names: str) -> None:
         for name in names:
             if name not in self.one.processes:
-                self.one.start_worker(name, pool="prefork")
+                self.one.start_worker(name)
 
 
 def run(folder: Path, size: Size, result: Result) -> None:

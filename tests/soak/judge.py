@@ -21,7 +21,8 @@ QUEUES = (
     *("crm_sync_receivedevent", "crm_sync_subscription", "crm_sync_webhookmonitor"),
     *("orders_assignment", "orders_materialfile", "orders_materialset", "orders_order"),
     *("orders_personsettings", "orders_placement", "orders_userlist"),
-    *("properties_fetch", "properties_import", "properties_property", "properties_source"),
+    *("properties_fetch", "properties_import", "properties_property", "properties_recurring"),
+    "properties_source",
 )
 GRACE = timedelta(seconds=15)  # a worker takes up by then what is due, and nobody holds
 UNDERSTOOD = ("APPLIED", "DUPLICATE", "STALE", "IGNORED")

@@ -31,7 +31,6 @@ from properties.conflicts import decide, of_side
 from properties.editing import create, edit
 from properties.models import Batch, Conflict, Import, Property, Sender, Source
 from properties.push import batches
-from properties.tasks import pull_properties, sample_drift, sweep_properties
 from sandbox.app import Sandbox
 from tests.api import encoded, program
 from tests.conftest import PLATFORM
@@ -39,6 +38,7 @@ from tests.crm_sync.polls import happen, poll_now
 from tests.crm_sync.receivers import subscribe
 from tests.placing import place_at_once
 from tests.platforms import Between
+from tests.properties.recurring import Kind, take
 from tests.properties.test_full_feed_guard import as_idx
 from tests.wsgi import WsgiAdapter
 
@@ -58,8 +58,8 @@ def fill(
     _orders(workspace, box, drain, boss)
     happen(box, 12, "DROPPED")
     poll_now(workspace)
-    for task in (pull_properties, sample_drift, sweep_properties):
-        task()
+    for kind in Kind:
+        take(kind, workspace)
     drain()
     _left_over(workspace, agent)
     call_log.flush()

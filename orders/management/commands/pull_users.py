@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from crm_sync.management.base import FAILED, PARTLY, SyncCommand
 from crm_sync.models import Workspace
+from crm_sync.workers import turn
 from orders.mirror import user_list
 from orders.models import PlatformUser, UserList
 from orders.queues import USERS
@@ -46,7 +47,7 @@ class Command(SyncCommand):
         began = timezone.now()
         user_list.ask(workspace.pk, began)
         while True:
-            done = USERS.drain(workspace.pk, SLICE)
+            done = turn.take(USERS, workspace.pk, seconds=SLICE)
             if done.busy:
                 time.sleep(WHILE_BUSY)  # a worker reads them
             elif not done.total:

@@ -18,7 +18,7 @@ from crm_sync.webhook.test_event import Call
 from orders.mirror import updates
 from orders.models import Assignment, Order
 
-NOBODY = "pending: nobody has applied it yet; start a worker, or run manage.py drain"
+NOBODY = "pending: nobody has applied it yet; start a worker, or run manage.py work"
 CHECK = {
     401: "another secret is expected there: does that address lead to this installation?",
     404: "nothing of ours is there: is PUBLIC_BASE_URL right, and does the proxy pass /webhooks/?",

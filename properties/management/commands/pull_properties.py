@@ -12,6 +12,7 @@ from crm_sync.jobs.due import Tally
 from crm_sync.management.base import PARTLY, SyncCommand
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError
+from crm_sync.workers import turn
 from properties.models import Walk
 from properties.pull.walk import pull
 from properties.push.plan import PushOutcome
@@ -74,14 +75,14 @@ class Command(SyncCommand):
         return walk
 
     def _read(self, workspace: Workspace, total: int) -> Tally:
-        """Drain the queue of properties here, with a bar where somebody looks."""
+        """Take turns at the queue of properties here, with a bar where somebody looks."""
         tally = Tally()
         quiet = not sys.stderr.isatty()
         end = time.monotonic() + max(60.0, total)
         with Progress(console=Console(stderr=True), transient=True, disable=quiet) as progress:
             bar = progress.add_task("reading", total=total or None)
             while time.monotonic() < end:
-                done = PROPERTIES.drain(workspace.pk, SLICE)
+                done = turn.take(PROPERTIES, workspace.pk, seconds=SLICE)
                 for outcome, count in done.counts.items():
                     tally.counts[outcome] = tally.counts.get(outcome, 0) + count
                 progress.update(bar, completed=tally.total)

@@ -1,25 +1,27 @@
 """manage.py push_properties: push what is due now, in this process."""
 
 import json
+import logging
 import time
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.jobs import due, runner
-from crm_sync.jobs.due import Claim
-from crm_sync.jobs.runner import Source
+from crm_sync.jobs import due
+from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.management.base import FAILED, OK, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
+from crm_sync.workers import turn
 from properties.difference import planned
 from properties.merge import document
 from properties.models import Property
 from properties.push.plan import PushOutcome
 from properties.push.push import push
 from properties.push.queue import PROPERTIES
+
+log = logging.getLogger(__name__)
 
 Row = dict[str, Any]
 SHOWN = 20
@@ -102,19 +104,17 @@ def _json(body: Any) -> str:
 def _pushed(keys: Iterable[int], workspace: Workspace) -> dict[int, str]:
     """Push these rows in this order; their outcomes, none where a worker does it."""
     outcomes: dict[int, str] = {}
-    claims = (claim for pk in keys if (claim := _claim(pk)))
-
-    def work(begun: Sequence[Claim[Property]]) -> list[str]:
-        for one in begun:
-            outcomes[one.row.pk] = push(one, workspace)
-        return [outcomes[one.row.pk] for one in begun]
-
-    def failed(one: Claim[Property], error: Exception) -> str:
-        outcomes[one.row.pk] = PROPERTIES.failed(one, error)
-        return outcomes[one.row.pk]
-
-    source = Source(lambda limit: list(islice(claims, limit)), work, Claim.give_back, failed)
-    runner.run(source, goes_on=lambda: True)
+    for pk in keys:
+        if (claim := _claim(pk)) is None:
+            continue
+        try:
+            with turn.under_way([claim]):
+                outcomes[pk] = push(claim, workspace)
+        except LeaseLost:
+            continue
+        except Exception as error:
+            log.exception("%s failed", claim.row)
+            outcomes[pk] = PROPERTIES.failed(claim, error)
     return outcomes
 
 

@@ -1,8 +1,7 @@
-"""manage.py drain: the work of the Celery tasks with no broker at all (I12)."""
+"""manage.py work: the turns of the workers, with no broker at all (I12)."""
 
 import signal
 import socket
-from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -11,8 +10,10 @@ from django.utils import timezone
 from crm_sync import registry, tasks
 from crm_sync.jobs.due import Tally
 from crm_sync.management.base import SyncCommand
-from crm_sync.workers import heartbeat, queues
-from crm_sync.workers.ticker import BUDGET, Ticker
+from crm_sync.workers import heartbeat, queues, turn
+from crm_sync.workers.local import Local
+
+BUDGET = 20.0  # seconds of one turn, where nobody else waits
 
 
 class Command(SyncCommand):
@@ -25,7 +26,7 @@ class Command(SyncCommand):
         parser.add_argument("--loop", action="store_true", help="go on until it is stopped")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Drain every queue of every workspace that has something due."""
+        """Take a turn at each queue of each workspace that has something due."""
         if options["loop"]:
             self._loop()
             return
@@ -36,23 +37,19 @@ class Command(SyncCommand):
 
     def _once(self) -> list[tuple[str, str, int]]:
         done = []
-        for name, workspace_id in queues.waiting(timezone.now()):
-            tally = registry.queue(name).drain(workspace_id, BUDGET)
+        for name, workspace_id in turn.waiting(timezone.now()):
+            tally = turn.take(registry.queue(name), workspace_id, seconds=BUDGET)
             if tally.busy:
-                self.stderr.write(f"{name}: another worker drains it already")
+                self.stderr.write(f"{name}: the workers use all calls that are allowed")
             done += [(name, outcome, count) for outcome, count in sorted(tally.counts.items())]
         return done
 
     def _loop(self) -> None:
         tasks.poll_at_once()
-        heartbeat.keep(heartbeat.Kind.WORKER, f"drain@{socket.gethostname()}")
-        ticker = Ticker(grace=timedelta(), report=self._report)
+        heartbeat.keep(heartbeat.Kind.WORKER, f"work@{socket.gethostname()}")
         # SIGTERM ends what is begun, as a worker does.
         signal.signal(signal.SIGTERM, lambda *_: queues.ending.set())
-        try:
-            ticker.run()
-        finally:
-            ticker.stop()
+        Local(report=self._report).run()
 
     def _report(self, queue: str, tally: Tally) -> None:
         for outcome, count in sorted(tally.counts.items()):

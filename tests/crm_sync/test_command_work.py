@@ -1,4 +1,4 @@
-"""manage.py drain: the same work with no broker at all (I12)."""
+"""manage.py work: the same turns with no broker at all (I12)."""
 
 import json
 from io import StringIO
@@ -15,7 +15,7 @@ def run(*words: str) -> str:
     return out.getvalue()
 
 
-def test_drain_does_what_is_due_and_says_so(box, workspace):
+def test_it_does_what_is_due_and_says_so(box, workspace):
     ReceivedEvent.objects.create(
         workspace=workspace, digest="1", body=b"?", due_at=workspace.created_at
     )
@@ -23,6 +23,6 @@ def test_drain_does_what_is_due_and_says_so(box, workspace):
     ReceivedEvent.objects.create(
         workspace=workspace, digest="2", body=body, due_at=workspace.created_at
     )
-    assert run("drain") == "received_events: QUARANTINED 2\n"
-    assert run("drain") == "nothing is due\n"
-    assert json.loads(run("drain", "--json")) == {"done": []}
+    assert run("work") == "received_events: QUARANTINED 2\n"
+    assert run("work") == "nothing is due\n"
+    assert json.loads(run("work", "--json")) == {"done": []}

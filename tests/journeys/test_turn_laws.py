@@ -1,6 +1,6 @@
-"""What holds for a drain of every queue, on a clock that moves with the work alone.
+"""What holds for a turn of every queue, on a clock that moves with the work alone.
 
-It ends within its budget and what one piece of work takes, whatever stops it; it works or gives
+It ends within its seconds and what one piece of work takes, whatever stops it; it works or gives
 back every row; and what it left is done by the next.
 """
 
@@ -17,7 +17,6 @@ from crm_sync import registry
 from crm_sync.hooks.messages import Message
 from crm_sync.jobs import due
 from crm_sync.models import (
-    Lane,
     ReceivedEvent,
     Slot,
     Subscription,
@@ -25,8 +24,8 @@ from crm_sync.models import (
     Workspace,
 )
 from crm_sync.outgoing import outbox
-from crm_sync.workers import queues
-from crm_sync.workers.queues import Drain, RowQueue
+from crm_sync.workers import queues, turn
+from crm_sync.workers.queues import RowQueue, Turn
 from orders.mirror import user_list
 from orders.models import (
     Assignment,
@@ -41,8 +40,9 @@ from orders.models import (
 )
 from orders.news import News
 from orders.notices.choices import choose
+from properties import recurring
 from properties.editing import create
-from properties.models import Fetch, Import, Property, Sender, Source
+from properties.models import Fetch, Import, Property, Recurring, Sender, Source
 from tests.crm_sync.receivers import subscribe
 from tests.crm_sync.sockets import Server, answering
 from tests.orders.admin_rows import note
@@ -165,6 +165,10 @@ def fill_source_mails(workspace, _) -> None:
         Fetch.objects.create(workspace=workspace, source=source, outcome="AWAY", due_at=now)
 
 
+def fill_recurring(workspace, _) -> None:
+    recurring.begin(workspace.pk, timezone.now() - recurring.FIRST_AFTER)
+
+
 ALWAYS_FINE = Server(answering(b""))
 
 
@@ -192,6 +196,9 @@ FILL = {
     "notices": (PersonSettings, fill_notices),
     "sources": (Source, fill_sources),
     "source_mails": (Fetch, fill_source_mails),
+    "pull": (Recurring, fill_recurring),
+    "sample": (Recurring, fill_recurring),
+    "sweep": (Recurring, fill_recurring),
 }
 
 
@@ -206,9 +213,8 @@ def queue(request, settings, workspace, admin_user, monkeypatch) -> RowQueue:
     settings.MATERIALS_DOWNLOAD = True
     settings.OUTGOING_INTERNAL_HOSTS = ["127.0.0.1"]
     monkeypatch.setattr(queues, "ending", threading.Event())
-    monkeypatch.setattr(queues, "crowded", threading.Event())
     # What is put off (I11) comes due again after half a second at least: on a slow machine that
-    # is within the drain that put it off, and it would be counted twice. So here it waits a
+    # is within the turns of the same test, and it would be counted twice. So here it waits a
     # minute.
     monkeypatch.setattr(due, "BACKOFF_BASE", 60.0)
     monkeypatch.setitem(due.backoff.__kwdefaults__, "rng", lambda: 1.0)
@@ -218,16 +224,16 @@ def queue(request, settings, workspace, admin_user, monkeypatch) -> RowQueue:
 
 
 def costly(
-    queue: RowQueue, clock: Clock, *, at: int = -1, happens: Callable[[Drain], None] | None = None
+    queue: RowQueue, clock: Clock, *, at: int = -1, happens: Callable[[Turn], None] | None = None
 ) -> RowQueue:
     """Let each piece of work take a second, and something happen in the midst of one of them."""
     begun = []
 
-    def work(claims, drain):
+    def work(claims, one):
         begun.append(claims)
         if len(begun) == at and happens is not None:
-            happens(drain)
-        outcomes = queue.work(claims, drain)
+            happens(one)
+        outcomes = queue.work(claims, one)
         clock.now += COST
         return outcomes
 
@@ -245,24 +251,23 @@ def leased(queue: RowQueue) -> int:
 
 def nothing_is_held(queue: RowQueue) -> None:
     assert leased(queue) == 0
-    assert not Lane.objects.filter(lease_token__isnull=False).exists()
     assert not Slot.objects.filter(lease_token__isnull=False).exists()
 
 
 def finish(queue: RowQueue, workspace: Workspace) -> int:
-    """Drain as often as it takes, and say how many rows came to an end."""
+    """Take as many turns as it needs, and say how many rows came to an end."""
     done = 0
     for _ in range(20):
-        tally = queue.drain(workspace.pk, 60.0)
+        tally = turn.take(queue, workspace.pk, seconds=60.0)
         done += tally.total
         if not tally.total:
             return done
     raise AssertionError("it does not come to an end")
 
 
-def test_a_drain_ends_with_its_budget_and_the_next_goes_on(queue, workspace):
+def test_a_turn_ends_with_its_seconds_and_the_next_goes_on(queue, workspace):
     clock, before = Clock(), due_now(queue, workspace)
-    tally = costly(queue, clock).drain(workspace.pk, BUDGET, clock=clock)
+    tally = turn.take(costly(queue, clock), workspace.pk, seconds=BUDGET, clock=clock)
     assert clock.now <= BUDGET + COST
     is_longer = before > BUDGET * queue.batch_size
     assert tally.more == is_longer
@@ -272,68 +277,36 @@ def test_a_drain_ends_with_its_budget_and_the_next_goes_on(queue, workspace):
     assert finish(queue, workspace) == before - tally.total
 
 
-def test_while_others_wait_for_a_place_a_drain_has_a_turn_and_one_thread(queue, workspace):
-    queues.crowded.set()
-    clock, before, at_work = Clock(), due_now(queue, workspace), []
-    several = replace(queue, threads=lambda: 4, batch_size=1)
-    watched = costly(
-        several, clock, at=1, happens=lambda _: at_work.append(threading.current_thread())
-    )
-    tally = watched.drain(workspace.pk, 100.0, clock=clock)
-    assert at_work == [threading.current_thread()]
-    assert (tally.total, clock.now) == (1, COST)
-    assert tally.more
-    nothing_is_held(queue)
-    assert due_now(queue, workspace) == before - 1
-
-
-def test_no_turn_passes_without_a_row_however_long_the_database_takes(queue, workspace):
-    queues.crowded.set()
-    clock, one_by_one = Clock(), replace(queue, batch_size=1)
-
-    def rows(now: datetime):
-        clock.now += 2 * queues.TURN
-        return queue.rows(now)
-
-    slow = replace(costly(one_by_one, clock), rows=rows)
-    assert slow.drain(workspace.pk, 100.0, clock=clock).total == 1
-    nothing_is_held(queue)
-
-
-def test_a_drain_that_had_its_turn_ends_as_soon_as_others_wait(queue, workspace):
+def test_a_turn_asks_for_another_beside_it_and_for_one_after_it(
+    queue, workspace, rings, django_capture_on_commit_callbacks
+):
     clock, before = Clock(), due_now(queue, workspace)
-    at = min(3, before)
-    long = costly(queue, clock, at=at, happens=lambda _: queues.crowded.set())
-    assert long.drain(workspace.pk, 100.0, clock=clock).more
-    assert clock.now == at * COST
-    nothing_is_held(queue)
-    assert finish(queue, workspace) == before - min(at * queue.batch_size, before)
+    one_by_one = costly(replace(queue, batch_size=1), clock)
+    with django_capture_on_commit_callbacks(execute=True):
+        tally = turn.take(one_by_one, workspace.pk, seconds=BUDGET, clock=clock)
+    asked = rings.count((queue.name, workspace.pk))
+    assert tally.more == (before > BUDGET)
+    # One once it has an answer, and one at its end, where more is due then.
+    assert (asked >= 2) if tally.more else (asked <= 1)
 
 
-def lose_the_lane(_: Drain) -> None:
-    Lane.objects.update(
-        lease_token=SOMEBODY_ELSE, lease_until=timezone.now() + timedelta(seconds=60)
-    )
-
-
-def lose_the_slots(_: Drain) -> None:
+def lose_the_slots(_: Turn) -> None:
     Slot.objects.filter(lease_token__isnull=False).update(
         lease_token=SOMEBODY_ELSE, lease_until=timezone.now() + timedelta(seconds=60)
     )
 
 
-def pause(drain: Drain) -> None:
+def pause(one: Turn) -> None:
     Workspace.objects.update(paused_until=timezone.now() + timedelta(seconds=60))
-    drain.workspace.refresh_from_db()
+    one.workspace.refresh_from_db()
 
 
-def end_the_process(_: Drain) -> None:
+def end_the_process(_: Turn) -> None:
     queues.ending.set()
 
 
 def free_everything(now: datetime) -> None:
-    for model in (Lane, Slot):
-        model.objects.update(lease_token=None, lease_until=None)
+    Slot.objects.update(lease_token=None, lease_until=None)
     Workspace.objects.update(paused_until=None)
     queues.ending.clear()
 
@@ -344,7 +317,9 @@ def test_what_ends_it_in_the_middle_leaves_the_rest_due(queue, workspace, happen
         happens = end_the_process  # a pause is no concern of a queue without calls
     clock, before = Clock(), due_now(queue, workspace)
     at = min(2, before)
-    tally = costly(queue, clock, at=at, happens=happens).drain(workspace.pk, 100.0, clock=clock)
+    tally = turn.take(
+        costly(queue, clock, at=at, happens=happens), workspace.pk, seconds=100.0, clock=clock
+    )
     assert clock.now <= at * COST + COST
     assert tally.total <= at * queue.batch_size
     assert leased(queue) == 0
@@ -355,41 +330,17 @@ def test_what_ends_it_in_the_middle_leaves_the_rest_due(queue, workspace, happen
     assert finish(queue, workspace) == before - ended
 
 
-def test_what_has_to_end_holds_its_place_until_its_last_row_is_done(queue, workspace):
-    kept = []
-
-    def happens(drain: Drain) -> None:
-        queues.ending.set()
-        now = timezone.now()
-        held = [one for one in (drain.lane, drain.held) if one is not None]
-        for one in held:
-            one.until = now + timedelta(seconds=1)  # more than half of the time is over
-        assert not drain.goes_on()
-        kept.extend(one.until > now + timedelta(seconds=1) for one in held)
-
-    costly(queue, Clock(), at=1, happens=happens).drain(workspace.pk, 100.0)
-    assert kept == [True] * (1 + queue.calls)
-    nothing_is_held(queue)
-
-
-@pytest.mark.parametrize("loses", [lose_the_lane, lose_the_slots])
-def test_who_lost_its_place_to_another_worker_begins_nothing_more(
-    queue, workspace, loses, monkeypatch
-):
-    if loses is lose_the_slots and not queue.calls:
-        loses = lose_the_lane
+def test_who_lost_its_slot_to_another_worker_begins_nothing_more(queue, workspace):
     clock, before = Clock(), due_now(queue, workspace)
-    begin = timezone.now()
 
-    def happens(drain: Drain) -> None:
-        loses(drain)
-        past = begin - timedelta(seconds=1)  # half of the time is over: it asks whether it holds
-        drain.lane.until = past
-        if drain.held is not None:
-            drain.held.until = begin + timedelta(seconds=1)
+    def happens(one: Turn) -> None:
+        lose_the_slots(one)
+        one.slot.until = timezone.now() - timedelta(seconds=1)  # it was suspended for so long
 
     at = min(2, before)
-    tally = costly(queue, clock, at=at, happens=happens).drain(workspace.pk, 100.0, clock=clock)
+    tally = turn.take(
+        costly(queue, clock, at=at, happens=happens), workspace.pk, seconds=100.0, clock=clock
+    )
     assert tally.total <= at * queue.batch_size
     assert leased(queue) == 0
     free_everything(timezone.now())
@@ -397,13 +348,15 @@ def test_who_lost_its_place_to_another_worker_begins_nothing_more(
 
 
 def test_a_row_at_which_our_own_code_fails_does_not_stop_the_others(queue, workspace):
-    def bug(_: Drain) -> None:
+    def bug(_: Turn) -> None:
         raise ZeroDivisionError("a bug")
 
     clock, before = Clock(), due_now(queue, workspace)
-    # The last, so that it is not tried again in the same drain.
+    # The last, so that it is not tried again in the same turn.
     at = -(-before // queue.batch_size)
-    tally = costly(queue, clock, at=at, happens=bug).drain(workspace.pk, 100.0, clock=clock)
+    tally = turn.take(
+        costly(queue, clock, at=at, happens=bug), workspace.pk, seconds=100.0, clock=clock
+    )
     failed = tally.counts.pop("failed")
     assert 1 <= failed <= queue.batch_size
     assert tally.total == before - failed
@@ -422,12 +375,35 @@ def test_what_fails_for_the_twentieth_time_waits_as_well(queue, workspace):
     assert not queue.rows(now).filter(due.free(timezone.now(), wait=queue.wait), pk=claim.row.pk)
 
 
-def test_a_second_worker_leaves_the_queue_to_the_first(queue, workspace):
-    clock, seen, before = Clock(), [], due_now(queue, workspace)
+def test_no_turn_of_another_worker_has_the_same_row(queue, workspace):
+    before, seen = due_now(queue, workspace), []
+    alone = costly(queue, Clock(), at=1, happens=lambda _: seen.append(leased(queue)))
 
-    def happens(_: Drain) -> None:
-        seen.append(queue.drain(workspace.pk, 5.0))
+    def happens(_: Turn) -> None:
+        turn._stores.clear()  # as in another process, which shares nothing with this one
+        seen.append(turn.take(alone, workspace.pk, seconds=100.0).total)
 
-    costly(queue, clock, at=1, happens=happens).drain(workspace.pk, 100.0, clock=clock)
-    # Of a single row there is nothing left to be at.
-    assert [(one.busy, one.total) for one in seen] == [(before > 1, 0)]
+    both = costly(queue, Clock(), at=1, happens=happens)
+    mine = turn.take(both, workspace.pk, seconds=100.0).total
+    assert mine + seen[-1] + finish(queue, workspace) == before
+    nothing_is_held(queue)
+
+
+@pytest.mark.parametrize("slots_left", [0, 1])
+def test_where_all_slots_are_held_nothing_is_claimed(queue, workspace, slots_left):
+    before = due_now(queue, workspace)
+    count = workspace.max_under_way if queue.calls else queue.slots
+    turn.take(replace(queue, rows=lambda now: queue.rows(now).none()), workspace.pk)  # makes them
+    kind = "" if queue.calls else queue.name
+    mine = Slot.objects.filter(workspace=workspace, kind=kind)
+    kept = mine.order_by("-number")[:slots_left].values_list("pk", flat=True)
+    mine.exclude(pk__in=list(kept)).update(
+        lease_token=SOMEBODY_ELSE, lease_until=timezone.now() + timedelta(seconds=60)
+    )
+    assert mine.count() == count
+    if queue.leave and slots_left:
+        return  # the last ones are not for this queue
+    tally = turn.take(queue, workspace.pk, seconds=100.0)
+    assert (tally.busy, tally.total > 0) == (slots_left == 0, slots_left > 0)
+    assert leased(queue) == 0
+    assert due_now(queue, workspace) <= before

@@ -1,0 +1,23 @@
+"""One message for a worker: that something is due in a queue of a workspace."""
+
+from django.db import models
+
+
+class Ring(models.Model):
+    """Whether a message for the queue waits in the broker, of which there is one at most.
+
+    Attributes:
+        rung_at: since when one waits; null when a worker has taken it.
+    """
+
+    workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE)
+    queue = models.CharField(max_length=20)
+    rung_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "queue"], name="one_ring_per_queue"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.queue} of workspace {self.workspace_id}"

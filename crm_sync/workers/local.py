@@ -1,0 +1,76 @@
+"""Turns without a broker: a message is a call in a pool of this process."""
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from crm_sync import permits, registry
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.jobs.due import Tally
+from crm_sync.models import Heartbeat
+from crm_sync.workers import heartbeat, queues, turn
+
+log = logging.getLogger(__name__)
+
+EVERY = 1.0  # seconds between two looks at what is due
+THREADS = 64
+
+
+class Local:
+    """Takes turns in threads of this process, until it has to end.
+
+    Args:
+        report: called after each turn that handled a row, in its thread.
+    """
+
+    def __init__(
+        self, *, report: Callable[[str, Tally], object] = lambda queue, tally: None
+    ) -> None:
+        self.report = report
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="turn")
+        self._lock = threading.Lock()
+        self._waiting: set[tuple[str, int]] = set()
+
+    def run(self) -> None:
+        """Ring for what is due each second; if the database is down, keep asking."""
+        doorbell.connect(self.publish)
+        is_away = False
+        while not queues.ending.is_set():
+            try:
+                heartbeat.beat(Heartbeat.Kind.TICK, "tick", timezone.now())
+                for pair in turn.waiting(timezone.now()):
+                    self.publish(*pair)
+                is_away = False
+            except DatabaseError as error:
+                if not is_away:
+                    log.warning("the database does not answer (%s); asking again", error)
+                is_away = True
+                connection.close()
+            queues.ending.wait(EVERY)
+        doorbell.connect(None)
+        self._pool.shutdown()
+
+    def publish(self, queue: str, workspace_id: int) -> None:
+        """Have a turn taken; nothing where one waits for a thread."""
+        with self._lock:
+            if (queue, workspace_id) in self._waiting or queues.ending.is_set():
+                return
+            self._waiting.add((queue, workspace_id))
+        self._pool.submit(self._take, queue, workspace_id)
+
+    def _take(self, queue: str, workspace_id: int) -> None:
+        try:
+            with permits.held():
+                with self._lock:
+                    self._waiting.discard((queue, workspace_id))
+                tally = turn.take(registry.queue(queue), workspace_id)
+            if tally.counts:
+                self.report(queue, tally)
+        except Exception:
+            # The rows stay due, so the next look finds them again.
+            log.exception("%s of workspace %s: a turn failed", queue, workspace_id)
+            connection.close()  # it may be the cause

@@ -1,0 +1,332 @@
+"""One turn: some seconds of work on one queue of a workspace (decision 22).
+
+A turn takes a slot, works on claimed rows one after the other, releases the slot, and looks: if
+more is due, a message for another turn goes behind those of others. After its first answer it asks
+for one more turn beside it, so that a workspace comes to its limit of calls, and one whose platform
+hangs does not.
+
+The turns of one process share what one claim took, so that many of them cost one statement, and a
+call that hangs keeps nobody's row but its own.
+"""
+
+import logging
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Value
+from django.utils import timezone
+
+from crm_sync import registry, tracing
+from crm_sync.jobs import durability
+from crm_sync.jobs.doorbell import doorbell
+from crm_sync.jobs.due import Claim, Lease, LeaseLost, Tally
+from crm_sync.models import Workspace
+from crm_sync.secrets import SecretUnreadable, encrypted_columns
+from crm_sync.workers import keeper, queues, slots
+from crm_sync.workers.queues import LOST, RowQueue, Stop
+from crm_sync.workers.slots import HeldSlot
+
+log = logging.getLogger(__name__)
+
+SECONDS = 3.0  # of a turn; what it costs besides its rows is a few statements
+AHEAD = 2  # rows that are claimed for each turn under way
+UNTOUCHED = timedelta(seconds=1)  # what was claimed and not begun for so long is given back
+RENEWED_AFTER = timedelta(seconds=2)  # of a lease: most rows are done before
+# Columns of the workspace that turns read again, since people and other workers change them.
+REFRESHED = [
+    *("paused_until", "pauses", "problem", "restored_at"),
+    *("conflict_policy", "read_before_write", "outgoing_kinds"),
+]
+REFRESHED_AFTER = 0.5  # seconds
+
+
+class Store:
+    """What the turns of this process share of one queue of a workspace.
+
+    `_claiming` is held for as long as a claim takes, `_lock` only for a moment.
+    """
+
+    def __init__(self, queue: RowQueue[Any], workspace_id: int) -> None:
+        self.queue, self.workspace_id = queue, workspace_id
+        self.turns = 0  # under way
+        self._lock, self._claiming, self._reading = (threading.Lock() for _ in range(3))
+        self._waiting: deque[Claim[Any]] = deque()
+        self._claimed_at = timezone.now()
+        self._is_full = False  # the last claim took as many as it asked for
+        self._is_dry = False  # the last claim found nothing
+        self._workspace: Workspace | None = None
+        self._read_at = 0.0
+
+    def enter(self) -> None:
+        """Count a turn, for which more may be due than for those before."""
+        with self._lock:
+            self.turns += 1
+            self._is_dry = False
+
+    def leave(self) -> Sequence[Claim[Any]]:
+        """End a turn; the last one returns what nobody has begun, to be given back."""
+        with self._lock:
+            self.turns -= 1
+            return () if self.turns else self._emptied()
+
+    def take(self) -> list[Claim[Any]]:
+        """Take a batch of claimed rows; none where nothing is due."""
+        taken = self._pop()
+        if not taken:
+            with self._claiming:  # whoever was here before us has claimed for us too
+                taken = self._pop()
+                if not taken and not self._is_dry:
+                    self._claim()
+                    taken = self._pop()
+        elif self._runs_low() and self._claiming.acquire(blocking=False):
+            try:  # before the others have to wait for it
+                self._claim()
+            finally:
+                self._claiming.release()
+        return taken
+
+    def _runs_low(self) -> bool:
+        is_ahead = self.queue.batch_size == 1
+        return is_ahead and self._is_full and len(self._waiting) < self.turns
+
+    def _claim(self) -> None:
+        # Rows of a batch are worked on together; of single ones a few are claimed ahead.
+        size = self.queue.batch_size
+        limit = size if size > 1 else AHEAD * self.turns
+        claims = self.queue.claim(self.workspace_id, limit)
+        with self._lock:
+            self._waiting.extend(claims)
+            self._claimed_at = timezone.now()
+            self._is_full, self._is_dry = len(claims) == limit, not claims
+
+    def _pop(self) -> list[Claim[Any]]:
+        with self._lock:
+            size = min(self.queue.batch_size, len(self._waiting))
+            return [self._waiting.popleft() for _ in range(size)]
+
+    @property
+    def has_more(self) -> bool:
+        """Whether more may be due than was claimed."""
+        return bool(self._waiting) or self._is_full
+
+    def workspace(self) -> Workspace:
+        """Return the workspace; people and other workers change it, so it is read again."""
+        with self._reading:
+            now = time.monotonic()
+            if self._workspace is None:
+                self._workspace, self._read_at = _read(self.workspace_id), now
+            elif now - self._read_at > REFRESHED_AFTER:
+                self._workspace.refresh_from_db(fields=REFRESHED)
+                self._read_at = now
+            return self._workspace
+
+    def give_back_idle(self, now: datetime) -> None:
+        """Give back what was claimed and not begun: all turns here are in long calls."""
+        with self._lock:
+            idle = self._emptied() if now - self._claimed_at > UNTOUCHED else []
+        give_back(idle)
+
+    def _emptied(self) -> list[Claim[Any]]:
+        left = list(self._waiting)
+        self._waiting.clear()
+        self._is_dry = self._is_dry and not left
+        return left
+
+
+def _read(workspace_id: int) -> Workspace:
+    try:
+        return Workspace.objects.get(pk=workspace_id)
+    except SecretUnreadable:  # it fails the row that needs it, which is then put off
+        secrets = [name for model, name in encrypted_columns() if model is Workspace]
+        return Workspace.objects.defer(*secrets).get(pk=workspace_id)
+
+
+def give_back(claims: Sequence[Claim[Any]]) -> None:
+    """Give back rows on which no work has begun."""
+    for claim in claims:
+        claim.give_back()
+
+
+_lock = threading.Lock()
+_stores: dict[tuple[str, int], Store] = {}
+_under_way: set[Claim[Any]] = set()
+
+
+@contextmanager
+def under_way(claims: Sequence[Claim[Any]]) -> Iterator[None]:
+    """Have the leases of these rows renewed in this block, as long as the process lives."""
+    with _lock:
+        _under_way.update(claims)
+    keeper.begin()
+    try:
+        yield
+    finally:
+        with _lock:
+            _under_way.difference_update(claims)
+
+
+def renew(now: datetime) -> bool:
+    """Renew the leases of what is worked on, and give back what was left lying.
+
+    Returns:
+        whether this process has any row.
+    """
+    with _lock:
+        stores, claims = list(_stores.values()), list(_under_way)
+    for store in stores:
+        store.give_back_idle(now)
+    by_lease: dict[Lease, list[Claim[Any]]] = {}
+    for claim in claims:
+        if claim.lease.until - now < claim.lease.length - RENEWED_AFTER:
+            by_lease.setdefault(claim.lease, []).append(claim)
+    for lease, mine in by_lease.items():
+        rows = type(mine[0].row)._default_manager.filter(pk__in=[one.row.pk for one in mine])
+        until = now + lease.length
+        if rows.filter(lease_token=lease.token).update(lease_until=until) == len(mine):
+            lease.until = until  # else one was lost, or has just been given back
+    return bool(stores or claims)
+
+
+keeper.RENEWALS.append(renew)
+
+
+@contextmanager
+def _entered(queue: RowQueue[Any], workspace_id: int) -> Iterator[Store]:
+    """Share the store of this queue with the other turns of this process."""
+    key = (queue.name, workspace_id)
+    with _lock:
+        store = _stores.setdefault(key, Store(queue, workspace_id))
+        store.enter()
+    try:
+        yield store
+    finally:
+        with _lock:
+            left = store.leave()
+            if not store.turns:
+                _stores.pop(key, None)
+        give_back(left)
+
+
+class Turn:
+    """One turn in progress.
+
+    Attributes:
+        ends_at: when no further row is begun, by `clock`. It counts from the first row, since a
+            slow database could use up the turn before any.
+    """
+
+    def __init__(
+        self, store: Store, slot: HeldSlot, seconds: float, clock: Callable[[], float]
+    ) -> None:
+        self.store, self.slot, self.seconds, self.clock = store, slot, seconds, clock
+        self.workspace_id, self.ends_at = store.workspace_id, math.inf
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace, as it was read less than a second ago."""
+        return self.store.workspace()
+
+    def is_over(self) -> bool:
+        """Tell whether its time is over or this process has to end."""
+        return self.clock() >= self.ends_at or queues.ending.is_set()
+
+    def may_begin(self) -> bool:
+        """Tell whether work on a row may begin now (A8, I11)."""
+        now = timezone.now()
+        if self.is_over() or self.slot.until < now:
+            return False
+        return not (self.store.queue.calls and self.workspace.is_paused(now))
+
+    def run(self, tally: Tally) -> None:
+        """Work on rows until its time is over, nothing is due, or no call may be made."""
+        is_probe = self.store.queue.calls and self.workspace.pauses > 0
+        is_first = True
+        while self.may_begin() and (claims := self.store.take()):
+            if is_first:
+                self.ends_at = self.clock() + self.seconds
+            try:
+                with under_way(claims):
+                    outcomes, is_answered = self._work(claims)
+            except Stop:
+                give_back(claims)
+                return
+            for outcome in outcomes:
+                tally.add(outcome)
+            if is_probe:  # one call tries whether the platform is back; if so, all go on
+                return
+            if is_first and is_answered and self.store.has_more:
+                doorbell.ring(self.store.queue.name, self.workspace_id)
+            is_first = False
+
+    def _work(self, claims: Sequence[Claim[Any]]) -> tuple[Sequence[str], bool]:
+        """Work on a batch; return its outcomes, and whether no call of it failed."""
+        queue, row = self.store.queue, claims[0].row
+        about = f"{row._meta.label_lower}:{row.pk}" if len(claims) == 1 else ""
+        tracing.begin(tracing.current().id, about=about, attempt=row.attempts + 1)
+        try:
+            outcomes = queue.work(claims, self)
+        except LeaseLost:
+            return [LOST] * len(claims), True
+        except Stop:
+            raise
+        except Exception as error:
+            # A bug of ours, or a value that the database refuses: other rows are not held up.
+            log.exception("%s failed", ", ".join(str(claim) for claim in claims))
+            return [queue.failed(claim, error) for claim in claims], True
+        return outcomes, not (queue.calls and self.workspace.problem)
+
+
+def take(
+    queue: RowQueue[Any],
+    workspace_id: int,
+    *,
+    seconds: float = SECONDS,
+    clock: Callable[[], float] = time.monotonic,
+) -> Tally:
+    """Take one turn.
+
+    Args:
+        seconds: after which no further row is begun.
+
+    Returns:
+        the outcomes; with `more` another turn has been rung for.
+    """
+    tally = Tally()
+    with tracing.under(tracing.current().id), durability.working():
+        with _entered(queue, workspace_id) as store, _slot(queue, store) as slot:
+            if slot is None:
+                tally.busy = True
+                return tally
+            Turn(store, slot, seconds, clock).run(tally)
+        if tally.counts:
+            for outcome in queue.after(workspace_id):
+                tally.add(outcome)
+            # The slot is free by now: what came due meanwhile finds one, or is found here.
+            tally.more = not queues.ending.is_set() and queue.is_due(workspace_id, timezone.now())
+            if tally.more:
+                doorbell.ring(queue.name, workspace_id)
+    return tally
+
+
+def _slot(queue: RowQueue[Any], store: Store) -> AbstractContextManager[HeldSlot | None]:
+    if not queue.calls:
+        return slots.hold_own(queue.name, store.workspace_id, queue.slots)
+    workspace = store.workspace()
+    return slots.hold(
+        workspace, queue=queue.name, leave=queue.leave, first_alone=workspace.pauses > 0
+    )
+
+
+def waiting(now: datetime) -> list[tuple[str, int]]:
+    """Return (queue name, workspace id) wherever a row is due; one query for all queues."""
+    parts = [
+        queue.with_due(now).order_by().values_list(Value(queue.name), "pk")
+        for queue in registry.hooks().queues
+    ]
+    return list(parts[0].union(*parts[1:], all=True)) if parts else []

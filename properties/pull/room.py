@@ -1,0 +1,47 @@
+"""Room for calls outside of a turn: a command takes a slot of the workspace as workers do (A8)."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from django.utils import timezone
+
+from crm_sync.models import Workspace
+from crm_sync.platform.errors import TransientError
+from crm_sync.workers import slots
+
+PATIENCE = 5.0  # seconds
+
+# Holds the room for one call, or for the few calls about one property.
+Room = Callable[[Workspace], AbstractContextManager[object]]
+
+
+class NoRoom(TransientError):
+    """No call may be made now, and none was."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, unclear=False)
+
+
+@contextmanager
+def wait_for_room(workspace: Workspace, patience: float = PATIENCE) -> Iterator[None]:
+    """Wait until the workspace allows one more call, and hold the room for it.
+
+    Args:
+        patience: seconds to wait for a free slot.
+
+    Raises:
+        NoRoom: the workspace is paused, or no slot becomes free.
+    """
+    end = time.monotonic() + patience
+    while True:
+        workspace.refresh_from_db(fields=["paused_until", "pauses", "problem"])
+        if workspace.is_paused(timezone.now()):
+            raise NoRoom(f"the workspace is paused: {workspace.problem or 'no reason is noted'}")
+        with slots.hold(workspace) as slot:
+            if slot is not None:
+                yield
+                return
+        if time.monotonic() > end:
+            raise NoRoom("the workers use all calls that the workspace allows")
+        time.sleep(0.1)
