@@ -367,6 +367,9 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# Threads, since one that waits for an answer costs little; an idle one is not started.
+CELERY_WORKER_POOL = "threads"
+CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", default=256)
 # Seconds for which a worker that ends waits for its timer: honcho kills after five in all.
 CELERY_WORKER_TIMER_PRECISION = 0.2
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = env.int("WORKER_SOFT_SHUTDOWN_TIMEOUT", default=20)

@@ -16,11 +16,11 @@ class CrmSyncConfig(AppConfig):
         from crm_sync.admin import outgoing, tiles  # noqa: PLC0415
         from crm_sync.inbox import store  # noqa: PLC0415
         from crm_sync.integrity import checks as integrity  # noqa: PLC0415
-        from crm_sync.jobs.doorbell import doorbell  # noqa: PLC0415
         from crm_sync.outgoing import worker  # noqa: PLC0415
         from crm_sync.registry import AppHooks, register  # noqa: PLC0415
         from crm_sync.webhook import poll, schedule  # noqa: PLC0415
-        from crm_sync.workers import heartbeat  # noqa: F401, PLC0415
+        from crm_sync.work import heartbeat  # noqa: F401, PLC0415
+        from crm_sync.work.doorbell import doorbell  # noqa: PLC0415
 
         doorbell.connect(tasks.publish)
         login.listen()

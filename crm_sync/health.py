@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from crm_sync.models import Heartbeat
 from crm_sync.text import span
-from crm_sync.workers import heartbeat, rings, slots, turn
-from crm_sync.workers.heartbeat import Kind, Presence
+from crm_sync.work import heartbeat, rings, slots, turn
+from crm_sync.work.heartbeat import Kind, Presence
 
 LATE = timedelta(seconds=60)  # a row that is due for longer, without a worker, is stalled
 REMEDIES = {
-    Kind.WORKER: "Start one with: celery -A config worker --pool threads",
+    Kind.WORKER: "Start one with: celery -A config worker",
     Kind.BEAT: "Start one with: celery -A config beat",
     Kind.TICK: "Start it, or correct CELERY_BROKER_URL; workers and beat come back by themselves",
 }

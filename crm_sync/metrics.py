@@ -29,7 +29,7 @@ from crm_sync.models import (
     Workspace,
 )
 from crm_sync.models.platform_call import TOTAL
-from crm_sync.workers import heartbeat
+from crm_sync.work import heartbeat
 
 State = ReceivedEvent.State
 RECENT = timedelta(minutes=5)

@@ -14,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from crm_sync.expiry import Part
 from crm_sync.hooks.actions import PropertyAction
 from crm_sync.hooks.doctor import Finding, Live
 from crm_sync.hooks.handlers import EventHandler, Snapshot
@@ -21,13 +22,12 @@ from crm_sync.hooks.invariants import CheckGroup
 from crm_sync.hooks.messages import MessageKind
 from crm_sync.hooks.person import Person
 from crm_sync.hooks.pictures import PropertyPictures
+from crm_sync.hooks.queues import Queue
 from crm_sync.hooks.recovery import Recovery
 from crm_sync.hooks.scopes import Scope
 from crm_sync.hooks.sections import Section
 from crm_sync.hooks.texts import FreeText
 from crm_sync.hooks.tiles import Attention, Tile
-from crm_sync.jobs.due import Queue
-from crm_sync.jobs.retention import Part
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def apps() -> tuple[str, ...]:
 
 
 def queue(name: str) -> Any:
-    """Return the `workers.queues.RowQueue` with this name.
+    """Return the `work.queues.RowQueue` with this name.
 
     Raises:
         KeyError: there is none.

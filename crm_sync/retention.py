@@ -6,8 +6,8 @@ from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
 
+from crm_sync.expiry import Part, deletion, older
 from crm_sync.inbox import retention as inbox
-from crm_sync.jobs.retention import Part, deletion, older
 from crm_sync.models import OutgoingMessage, call_log
 
 

@@ -8,11 +8,10 @@ from django.db import DatabaseError
 from django.utils import timezone
 from kombu.exceptions import ChannelError
 
-from crm_sync import permits, registry
-from crm_sync.jobs import retention
+from crm_sync import expiry, permits, registry
 from crm_sync.models import Heartbeat, WebhookMonitor, call_log
 from crm_sync.webhook import schedule
-from crm_sync.workers import heartbeat, queues, rings, turn
+from crm_sync.work import heartbeat, queues, rings, turn
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +121,7 @@ def clear_deliveries() -> dict[str, int]:
     """
     now = timezone.now()
     parts = {name: part for of in registry.hooks().expired for name, part in of(now).items()}
-    counts = retention.clear(parts, budget=BUDGET)
+    counts = expiry.clear(parts, budget=BUDGET)
     if counts:
         text = ", ".join(f"{count} {name}" for name, count in counts.items())
         log.info("old rows were removed: %s", text)

@@ -18,7 +18,7 @@ from crm_sync import registry
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook import sample_events, test_event
-from crm_sync.workers import turn
+from crm_sync.work import turn
 
 BUDGET = 20.0  # seconds
 SECRET = "secret-of-a-test"  # noqa: S105 - it opens nothing

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from crm_sync.models import ReceivedEvent
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import Assignment, Material, MaterialFile, Order
 from properties.catalog import equal
 from properties.models import Property

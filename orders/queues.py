@@ -7,10 +7,10 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crm_sync.jobs import due
-from crm_sync.jobs.due import Claim, Row
 from crm_sync.platform.client import Client
-from crm_sync.workers.queues import RowQueue
+from crm_sync.work import leases
+from crm_sync.work.leases import Claim, Row
+from crm_sync.work.queues import RowQueue
 from orders.materials import announced, download, expected, files, wanted
 from orders.mirror import refresh, rows, updates, user_list
 from orders.models import (
@@ -86,7 +86,7 @@ FILES = RowQueue(
     reason="problem",
     calls=False,  # what the platform's limits count are calls of its interface
     slots=4,
-    lease=due.SHORT_LEASE,
+    lease=leases.SHORT_LEASE,
 )
 USERS = RowQueue(
     name=user_list.QUEUE,

@@ -8,8 +8,8 @@ from datetime import datetime
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from crm_sync.jobs import retention
-from crm_sync.jobs.retention import Part, deletion, older
+from crm_sync import expiry
+from crm_sync.expiry import Part, deletion, older
 from orders.materials.download import delete
 from orders.models import MaterialFile, Order, Placement, PlatformUser
 from orders.statuses import OrderStatus
@@ -43,7 +43,7 @@ def _unnamed() -> QuerySet[PlatformUser]:
 
 def _removal(files: QuerySet[MaterialFile]) -> Part:
     def remove() -> int:
-        batch = dict(files.values_list("pk", "name")[: retention.BATCH])
+        batch = dict(files.values_list("pk", "name")[: expiry.BATCH])
         for name in batch.values():  # first: a row leads to its file, nothing else does
             delete(name)
         return files.filter(pk__in=batch).delete()[0] if batch else 0

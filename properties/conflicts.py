@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from crm_sync.jobs.doorbell import doorbell
+from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import Fault, equal, new_faults
 from properties.difference import planned

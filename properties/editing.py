@@ -14,10 +14,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.text import clean
+from crm_sync.work.doorbell import doorbell
 from properties import history, merge, unsayable
 from properties.catalog import (
     UNKNOWN_NAMES,

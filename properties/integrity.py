@@ -9,8 +9,7 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from crm_sync.hooks.invariants import CheckGroup, Invariant, Wrong
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
-from crm_sync.jobs import due
-from crm_sync.models import Workspace, awake
+from crm_sync.models import Workspace, awake, due
 from properties import recurring
 from properties.drift.comparison import forgotten
 from properties.models import Conflict, Import, Property, Recurring, Source

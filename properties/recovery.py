@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from crm_sync.hooks.recovery import Counts, Recovery
-from crm_sync.jobs.doorbell import doorbell
+from crm_sync.work.doorbell import doorbell
 from properties import recurring
 from properties.editing import QUEUE
 from properties.imports import upload

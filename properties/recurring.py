@@ -12,13 +12,12 @@ from enum import StrEnum
 
 from django.utils import timezone
 
-from crm_sync.jobs import due
-from crm_sync.jobs.doorbell import doorbell
-from crm_sync.jobs.due import Claim
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError
-from crm_sync.workers import queues
-from crm_sync.workers.queues import RowQueue, Stop, Turn
+from crm_sync.work import leases, queues
+from crm_sync.work.doorbell import doorbell
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import RowQueue, Stop, Turn
 from properties.drift.comparison import Stopped
 from properties.drift.sample import take_sample
 from properties.drift.sweep import sweep
@@ -32,7 +31,7 @@ log = logging.getLogger(__name__)
 PULL_EVERY = timedelta(hours=1)  # from the end of one walk to the beginning of the next
 SAMPLE_EVERY = timedelta(hours=1)  # from one beginning to the next
 SWEEP_EVERY = timedelta(hours=24)  # from one beginning to the next
-LONGEST_WAIT = SWEEP_EVERY + due.SHORT_LEASE
+LONGEST_WAIT = SWEEP_EVERY + leases.SHORT_LEASE
 # Whoever connects a workspace has time to choose its settings, such as the conflict policy.
 FIRST_AFTER = timedelta(minutes=5)
 
@@ -134,7 +133,7 @@ def _queue(
         reason="problem",
         calls=calls,
         leave=1 if calls else 0,  # for the reads of orders and the webhook
-        lease=due.SHORT_LEASE,  # a late call of a dead worker only reads
+        lease=leases.SHORT_LEASE,  # a late call of a dead worker only reads
         wait=LONGEST_WAIT,
     )
 

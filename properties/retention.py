@@ -8,7 +8,7 @@ from datetime import datetime
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 
-from crm_sync.jobs.retention import Part, deletion, older
+from crm_sync.expiry import Part, deletion, older
 from properties.models import DriftCheck, Import
 from properties.sources.worker import KNOWN
 

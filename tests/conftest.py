@@ -18,7 +18,7 @@ from crm_sync.inbox import view
 from crm_sync.models import Workspace
 from crm_sync.platform import transport
 from crm_sync.webhook.configuration import configure
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from sandbox.app import Sandbox
 from tests.crm_sync.admin_pages import client_of, make_workspace
 from tests.databases import Origin, empty, filled, in_memory, origin
@@ -118,7 +118,7 @@ def database_url(new_database: NewDatabase, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test its own transports; the doorbell stays silent unless a test connects it."""
-    from crm_sync.jobs.doorbell import doorbell
+    from crm_sync.work.doorbell import doorbell
 
     monkeypatch.setattr(transport, "MOUNTS", {})
     doorbell.connect(None)
@@ -128,7 +128,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_calls_of_before() -> None:
     """Forget the calls and slots of another test, whose workspaces are gone."""
     from crm_sync.models import call_log
-    from crm_sync.workers import slots
+    from crm_sync.work import slots
 
     call_log.forget()
     slots.forget()
@@ -137,7 +137,7 @@ def no_calls_of_before() -> None:
 @pytest.fixture
 def rings() -> list[tuple[str, int]]:
     """Connect the doorbell; return queue and workspace id of each ring."""
-    from crm_sync.jobs.doorbell import doorbell
+    from crm_sync.work.doorbell import doorbell
 
     found: list[tuple[str, int]] = []
     doorbell.connect(lambda *ring: found.append(ring))

@@ -69,7 +69,7 @@ class Installation:
         self._wait_for(f"http://127.0.0.1:{self.web_port}/healthz")
 
     def start_worker(self, name: str = "worker", *options: str) -> None:
-        kind = ("--pool", "threads", "--concurrency", "256", "--hostname", f"{name}@%h")
+        kind = ("--hostname", f"{name}@%h")
         quiet = ("--without-gossip", "--without-mingle", "--loglevel", "ERROR")
         self._start(name, "celery", "-A", "config", "worker", *kind, *quiet, *options)
 

@@ -31,10 +31,10 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.hooks.person import Person
 from crm_sync.hooks.tiles import NEWEST, Attention
-from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import OutgoingMessage, Subscription
 from crm_sync.outgoing import outbox
 from crm_sync.text import whole
+from crm_sync.work.doorbell import doorbell
 
 State = OutgoingMessage.State
 TONES = {State.PENDING: "info", State.DELIVERED: "good", State.GIVEN_UP: "danger"}

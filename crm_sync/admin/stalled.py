@@ -10,8 +10,8 @@ from crm_sync.health import LATE, Report
 from crm_sync.hooks.tiles import NEWEST, Attention
 from crm_sync.integrity import restored
 from crm_sync.models import WebhookMonitor
-from crm_sync.workers import heartbeat
-from crm_sync.workers.heartbeat import Kind
+from crm_sync.work import heartbeat
+from crm_sync.work.heartbeat import Kind
 
 RECENT = timedelta(days=14)  # what waits long after a restore has other causes
 READING = "Wait: workers read before they send. manage.py restored --status says what is left"

@@ -42,7 +42,7 @@ from crm_sync.secrets import SecretUnreadable
 from crm_sync.templatetags.problems import problem_cell
 from crm_sync.webhook import authentication, configuration, history, probe, schedule
 from crm_sync.webhook.attempts import Attempt, attempts
-from crm_sync.workers import slots
+from crm_sync.work import slots
 
 DEADLINE = 8.0  # seconds for each call: somebody waits for the page
 MOMENTS = ("createdAt", "updatedAt", "lastTriggeredAt")

@@ -15,7 +15,7 @@ from crm_sync.hooks.doctor import Finding, Verdict, guarded, listed
 from crm_sync.models import Heartbeat
 from crm_sync.secrets import SecretUnreadable, decrypt, encrypted_columns, is_newest, stored
 from crm_sync.text import counted
-from crm_sync.workers import heartbeat
+from crm_sync.work import heartbeat
 
 OK, WARNING, FAILED = Verdict.OK, Verdict.WARNING, Verdict.FAILED
 NOT_CHECKED = Verdict.NOT_CHECKED

@@ -13,16 +13,16 @@ from typing import Any
 from django.db import DatabaseError
 from django.db.models import Min
 
-from crm_sync import registry, tracing
+from crm_sync import durability, registry, tracing
 from crm_sync.hooks.handlers import Batch
 from crm_sync.inbox import failure_groups
-from crm_sync.jobs import due, durability, fast_sql
-from crm_sync.jobs.due import Claim
-from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.models import ReceivedEvent, Workspace, due
 from crm_sync.platform import clock, events
 from crm_sync.platform.events import Event, NotUnderstood, parse
 from crm_sync.text import clean
-from crm_sync.workers.queues import LOST
+from crm_sync.work import fast_sql, leases
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import LOST
 
 log = logging.getLogger(__name__)
 
@@ -163,7 +163,7 @@ def _apply(batch: Batch, event: Event, pk: int) -> tuple[str, str]:
 def _end(parsed: Sequence[Parsed], ends: Mapping[int, Columns]) -> None:
     changes = [one.claim.ending({"due_at": None, **ends[one.pk]}) for one in parsed]
     if fast_sql.update_many(ReceivedEvent, changes) != len(parsed):
-        raise due.LeaseLost
+        raise leases.LeaseLost
 
 
 def _failed(one: Parsed, error: Exception, now: datetime) -> str:
@@ -171,7 +171,7 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
 
     A bug of ours may delay an event, but never loses it and never stops the others.
     """
-    if isinstance(error, due.LeaseLost):
+    if isinstance(error, leases.LeaseLost):
         return LOST
     if not isinstance(error, DatabaseError):
         with tracing.under(_key(one)):

@@ -17,8 +17,8 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
 
-from crm_sync.jobs import fast_sql
 from crm_sync.models import Workspace
+from crm_sync.work import fast_sql
 
 NOT_NEEDED = ("fixed_token", "client_secret")  # to decrypt them would only take time
 # All columns that decide who may call and what is masked; secrets as the database holds them.

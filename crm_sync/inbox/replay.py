@@ -14,10 +14,10 @@ from django.db import transaction
 
 from crm_sync import registry
 from crm_sync.inbox import apply, store
-from crm_sync.jobs import due
-from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import NotUnderstood, parse
+from crm_sync.work import leases
+from crm_sync.work.doorbell import doorbell
 
 State = ReceivedEvent.State
 TO_REPLAY = ("workspace_id", "digest", "body", "headers", "method")  # what a copy takes over
@@ -123,7 +123,7 @@ def _play(group: list[ReceivedEvent], now: datetime) -> dict[int, Preview]:
     found = {one.pk: _left_alone(one) for one in group}
     played = replay(group, now=now).played
     rows = ReceivedEvent.objects.filter(pk__in=played)
-    while claim := due.claim(rows, now=now):
+    while claim := leases.claim(rows, now=now):
         before = _known(claim.row)
         apply.settle(claim, now=now)
         after = _known(claim.row)

@@ -9,9 +9,9 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
+from crm_sync import expiry
+from crm_sync.expiry import Part
 from crm_sync.inbox import store
-from crm_sync.jobs import retention
-from crm_sync.jobs.retention import Part
 from crm_sync.models import ReceivedEvent
 
 
@@ -26,7 +26,7 @@ def parts(keep_days: Mapping[str, int], *, now: datetime) -> dict[str, Part]:
         rows = old(state, keep_days, now=now).order_by("received_at")
 
         def clear() -> int:
-            batch = rows.only("pk", "canonical_digest", "body")[: retention.BATCH]
+            batch = rows.only("pk", "canonical_digest", "body")[: expiry.BATCH]
             return _clear(list(batch), state, now)
 
         return clear
@@ -47,7 +47,7 @@ def clear_now(keys: list[int], *, now: datetime) -> int:
 def old(state: str, keep_days: Mapping[str, int], *, now: datetime) -> QuerySet[ReceivedEvent]:
     """Return the received events of a state whose bytes are to be removed."""
     uncleared = ReceivedEvent.objects.filter(state=state, cleared_at=None, due_at=None)
-    return retention.older(uncleared, "received_at", days=keep_days[state], now=now)
+    return expiry.older(uncleared, "received_at", days=keep_days[state], now=now)
 
 
 def _clear(rows: list[ReceivedEvent], state: str, now: datetime) -> int:

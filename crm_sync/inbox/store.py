@@ -12,12 +12,12 @@ from django.utils import timezone
 
 from crm_sync import registry, tracing
 from crm_sync.inbox import apply
-from crm_sync.jobs import due, fast_sql
-from crm_sync.jobs.doorbell import doorbell
-from crm_sync.jobs.due import Claim
-from crm_sync.models import ReceivedEvent
+from crm_sync.models import ReceivedEvent, due
 from crm_sync.platform.events import NotUnderstood, canonical_digest, parse_document
-from crm_sync.workers.queues import RowQueue, Turn
+from crm_sync.work import fast_sql, leases
+from crm_sync.work.doorbell import doorbell
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import RowQueue, Turn
 
 QUEUE = "received_events"
 BATCH_SIZE = 100  # rows claimed at once; if a worker dies, these wait for its lease to end
@@ -154,6 +154,6 @@ RECEIVED_EVENTS = RowQueue(
     reason="effect",
     calls=False,
     batch_size=BATCH_SIZE,
-    lease=due.SHORT_LEASE,
+    lease=leases.SHORT_LEASE,
     columns=("workspace", "digest", "body", "attempts", "replay_of"),
 )

@@ -16,8 +16,8 @@ from django.db.models import Case, Count, Q, Value, When
 
 from crm_sync import registry
 from crm_sync.hooks.invariants import CheckGroup, Invariant
-from crm_sync.jobs import due
 from crm_sync.models import Workspace
+from crm_sync.work import leases
 
 NAMED = 20  # rows that are named under one invariant; all of them are counted
 CLOCKS = timedelta(minutes=1)  # how much the clocks of our machines may differ
@@ -130,7 +130,7 @@ def _as_number(condition: Q) -> Case:
     return Case(When(condition, then=Value(1)), default=Value(0))
 
 
-def leased_too_long(now: datetime, longest: timedelta = due.LEASE) -> Invariant:
+def leased_too_long(now: datetime, longest: timedelta = leases.LEASE) -> Invariant:
     """Return the invariant of rows that a worker leases (`DueModel`, slots)."""
     too_long = Q(lease_until__gt=now + longest + CLOCKS)
     return Invariant("is leased for longer than a lease lasts", too_long)

@@ -8,7 +8,6 @@ from django.db.models import Count, F, Q, QuerySet
 from crm_sync.hooks.invariants import CheckGroup, Invariant
 from crm_sync.inbox.apply import MAX_ATTEMPTS
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
-from crm_sync.jobs import due
 from crm_sync.models import (
     OutgoingMessage,
     ReceivedEvent,
@@ -16,10 +15,11 @@ from crm_sync.models import (
     Subscription,
     WebhookMonitor,
     Workspace,
+    due,
 )
 from crm_sync.outgoing import worker
 from crm_sync.webhook import schedule
-from crm_sync.workers import slots
+from crm_sync.work import leases, slots
 
 State = ReceivedEvent.State
 LONGEST_WAIT = timedelta(seconds=due.BACKOFF_LIMIT)
@@ -114,7 +114,7 @@ def workspaces(workspace_id: int, now: datetime) -> CheckGroup:
 
 def webhooks(workspace_id: int, now: datetime) -> CheckGroup:
     """Every webhook is polled again."""
-    latest = max(schedule.LATEST, schedule.SOONEST, due.LEASE)
+    latest = max(schedule.LATEST, schedule.SOONEST, leases.LEASE)
     return CheckGroup(
         "webhooks",
         WebhookMonitor.objects.filter(workspace=workspace_id).only("workspace"),

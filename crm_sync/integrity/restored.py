@@ -15,7 +15,7 @@ from crm_sync import registry
 from crm_sync.hooks.recovery import Counts, Recovery
 from crm_sync.models import Gap, Heartbeat, WebhookMonitor, Workspace
 from crm_sync.webhook import schedule
-from crm_sync.workers import heartbeat
+from crm_sync.work import heartbeat
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from django.conf import settings
 from django.db import Error, connection
 from django.utils import timezone
 
-from crm_sync import tracing
-from crm_sync.jobs import durability
-from crm_sync.jobs.retention import Part, deletion, older
+from crm_sync import durability, tracing
+from crm_sync.expiry import Part, deletion, older
 from crm_sync.models.platform_call import TOTAL, CallCount, PlatformCall
 from crm_sync.platform.exchange import NOT_FOUND, OK, Exchange
 

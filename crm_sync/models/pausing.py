@@ -10,7 +10,7 @@ from django.db.models import Case, Value, When
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
-from crm_sync.jobs.due import backoff
+from crm_sync.models.due import backoff
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import AuthError, SyncError, TransientError
 

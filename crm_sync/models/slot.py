@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from crm_sync.jobs.due import no_half_lease
+from crm_sync.models.due import no_half_lease
 
 
 class Slot(models.Model):

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from django.db import transaction
 
 from crm_sync.hooks.messages import Message
-from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import OutgoingMessage, Subscription, Workspace
+from crm_sync.work.doorbell import doorbell
 
 QUEUE = "outgoing"
 TEST = "test"  # sent by a person; nobody subscribes to it

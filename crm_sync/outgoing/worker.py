@@ -23,13 +23,13 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from crm_sync import permits
-from crm_sync.jobs import due
-from crm_sync.jobs.due import Claim
-from crm_sync.models import OutgoingMessage, Subscription
+from crm_sync.models import OutgoingMessage, Subscription, due
 from crm_sync.outgoing import outbox, schedule
 from crm_sync.outgoing.sending import Attempt, Receiver
 from crm_sync.secrets import SecretUnreadable
-from crm_sync.workers.queues import RowQueue, Turn
+from crm_sync.work import leases
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import RowQueue, Turn
 
 State = OutgoingMessage.State
 AT_ONCE = 8  # calls to one address at a time
@@ -37,7 +37,7 @@ ADDRESSES = 8  # of a workspace at a time
 BACK_AFTER = timedelta(
     minutes=10
 )  # of failing; a receiver that is back after that gets all messages at once
-LONGEST_WAIT = timedelta(seconds=schedule.LONGEST_RETRY_AFTER) + due.LEASE
+LONGEST_WAIT = timedelta(seconds=schedule.LONGEST_RETRY_AFTER) + leases.LEASE
 LATEST = max(schedule.DELAYS) * (1 + schedule.JITTER)
 GONE = (
     "The address answered 410 Gone: it wants no more messages. Nothing is sent until somebody"
@@ -94,7 +94,7 @@ OUTGOING = RowQueue(
     reason="problem",
     calls=False,  # not of the platform
     slots=ADDRESSES,
-    lease=due.SHORT_LEASE,
+    lease=leases.SHORT_LEASE,
     wait=LONGEST_WAIT,
     since=_since(),
     # Secrets are read when they are needed: one that cannot be read stops its row alone.
@@ -203,7 +203,7 @@ def _note_success(claim: Claim[Subscription], *, now: datetime) -> None:
     if row.attempts or row.failing_since or row.problem:
         columns: dict[str, Any] = {"attempts": 0, "failing_since": None, "problem": ""}
         if not claim.write(columns):
-            raise due.LeaseLost
+            raise leases.LeaseLost
         row.attempts, row.failing_since, row.problem = 0, None, ""
 
 

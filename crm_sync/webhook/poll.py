@@ -18,15 +18,15 @@ from django.utils import timezone
 
 from crm_sync import registry
 from crm_sync.inbox import masking, store
-from crm_sync.jobs import due
-from crm_sync.jobs.due import Claim
-from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
+from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace, due
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, SyncError, TransientError
 from crm_sync.text import clean
 from crm_sync.webhook import configuration, history, schedule
 from crm_sync.webhook.history import KEPT, Document, Record
-from crm_sync.workers.queues import RowQueue, Turn, error_text
+from crm_sync.work import leases
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import RowQueue, Turn, error_text
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ def poll(claim: Claim[WebhookMonitor], *, now: datetime) -> PollOutcome:
     """
     try:
         return _poll(claim, Workspace.objects.get(pk=claim.row.workspace_id), now=now)
-    except due.LeaseLost:
+    except leases.LeaseLost:
         raise
     except SyncError as error:
         return _put_off(claim, error, now=now)
@@ -259,5 +259,5 @@ TRIGGERS = RowQueue(
     rows=lambda now: WebhookMonitor.objects.all(),
     work=_poll_each,
     reason="problem",
-    wait=schedule.LATEST + due.LEASE,
+    wait=schedule.LATEST + leases.LEASE,
 )

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from crm_sync import registry
-from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import ReceivedEvent, WebhookMonitor
+from crm_sync.work.doorbell import doorbell
 
 QUEUE = "webhooks"
 RECEIPTS = 5  # callbacks, then we poll at once

@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from crm_sync.management.base import PARTLY, SyncCommand
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.materials import delivered
 from orders.models import MaterialSet
 from orders.queues import MATERIALS

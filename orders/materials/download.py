@@ -12,14 +12,15 @@ from django.core.files.storage import Storage, storages
 from django.utils import timezone
 
 from crm_sync import permits
-from crm_sync.jobs.due import Claim, backoff
 from crm_sync.models import Workspace
+from crm_sync.models.due import backoff
 from crm_sync.platform import outside
 from crm_sync.platform.addresses import resolved
 from crm_sync.platform.errors import RejectedError, TransientError
 from crm_sync.platform.outside import Answer, RequestOptions
 from crm_sync.text import whole
-from crm_sync.workers.queues import Turn, error_text
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import Turn, error_text
 from orders.materials import file_types
 from orders.materials.file_types import FILE_TYPES, LONGEST_BEGINNING, NotKept
 from orders.materials.partial import Busy, Part, Whole

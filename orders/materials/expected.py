@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from crm_sync.jobs.doorbell import doorbell
+from crm_sync.work.doorbell import doorbell
 from orders.materials import announced, wanted
 from orders.models import Assignment, MaterialSet, Order
 from orders.statuses import ORDER_TERMINAL, AssignmentStatus

@@ -10,11 +10,12 @@ from django.db.models import Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from crm_sync.jobs.due import Claim, backoff
+from crm_sync.models.due import backoff
 from crm_sync.platform.addresses import resolved
 from crm_sync.platform.client import Client
 from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.text import clean, plain
+from crm_sync.work.leases import Claim
 from orders.materials import lists, outgoing, wanted, withdrawn
 from orders.materials.lists import Reading
 from orders.mirror.observation import key

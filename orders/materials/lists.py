@@ -16,7 +16,7 @@ from crm_sync.platform.errors import (
     SyncError,
     TransientError,
 )
-from crm_sync.workers.queues import error_text
+from crm_sync.work.queues import error_text
 from orders.models import MaterialSet
 
 # A39; a product of another name is a photo where its assignment says so.

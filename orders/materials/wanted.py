@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
-from crm_sync.jobs.doorbell import doorbell
+from crm_sync.work.doorbell import doorbell
 from orders.materials import announced
 from orders.materials.download import delete
 from orders.models import Material, MaterialFile, MaterialSet

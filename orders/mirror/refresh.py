@@ -9,11 +9,11 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crm_sync import tracing
-from crm_sync.jobs.doorbell import doorbell
-from crm_sync.jobs.due import Claim
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError
+from crm_sync.work.doorbell import doorbell
+from crm_sync.work.leases import Claim
 from orders.mirror import assignment
 from orders.mirror.detail import known, named_assignments, next_read, observe, observe_list
 from orders.mirror.updates import QUEUE

@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from crm_sync.hooks.handlers import Batch
-from crm_sync.jobs import fast_sql
-from crm_sync.jobs.fast_sql import Change
 from crm_sync.models import Workspace
 from crm_sync.platform import clock
 from crm_sync.platform.events import PHOTOGRAPHER_BOOKED, Event
 from crm_sync.text import clean
+from crm_sync.work import fast_sql
+from crm_sync.work.fast_sql import Change
 from orders.mirror import lww, outgoing
 from orders.mirror.lww import LwwField, Stamp, Write
 from orders.models import Assignment, Order, StatusChange

@@ -8,8 +8,8 @@ from typing import Any
 from django.db.models import F
 from django.utils import timezone
 
-from crm_sync.jobs import fast_sql
 from crm_sync.text import clean, plain
+from crm_sync.work import fast_sql
 from orders.mirror.lww import Stamp
 from orders.models import Assignment, Order, StatusChange
 from orders.news import AFTER_A_READ, news_of

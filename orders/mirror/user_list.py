@@ -15,20 +15,19 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from crm_sync.jobs import due
-from crm_sync.jobs.doorbell import doorbell
-from crm_sync.jobs.due import Claim
-from crm_sync.models import Workspace
+from crm_sync.models import Workspace, due
 from crm_sync.platform.errors import SyncError, TransientError
 from crm_sync.platform.lists import Page
-from crm_sync.workers import queues
-from crm_sync.workers.queues import Turn
+from crm_sync.work import leases, queues
+from crm_sync.work.doorbell import doorbell
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import Turn
 from orders.mirror import users
 from orders.models import PlatformUser, UserList
 
 QUEUE = "users"
 EVERY = timedelta(seconds=settings.USERS_READ_EVERY)  # from the end of one walk to the next
-LONGEST_WAIT = max(EVERY, timedelta(seconds=due.BACKOFF_LIMIT)) + due.LEASE
+LONGEST_WAIT = max(EVERY, timedelta(seconds=due.BACKOFF_LIMIT)) + leases.LEASE
 FIRST_PAGE: dict[str, Any] = {"page": 0, "begun_at": None}
 
 

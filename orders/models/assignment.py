@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from crm_sync.jobs.due import due_index, no_half_lease
+from crm_sync.models.due import due_index, no_half_lease
 from orders.models.order import EPOCH, MirroredModel, Order
 from orders.statuses import ASSIGNMENT_TERMINAL, AssignmentStatus, shown
 

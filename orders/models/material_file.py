@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, due_index, no_half_lease
+from crm_sync.models.due import DueModel, due_index, no_half_lease
 from orders.models.material import Material
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, due_index, no_half_lease
+from crm_sync.models.due import DueModel, due_index, no_half_lease
 from orders.models.user import Who, named_user
 from orders.statuses import OrderStatus, shown
 

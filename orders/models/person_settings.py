@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, no_half_lease
+from crm_sync.models.due import DueModel, no_half_lease
 from orders.news import News
 
 OFF = models.Q(on_uncertain=False, on_action=False, on_cancelled=False, on_delivered=False)

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, due_index, no_half_lease
+from crm_sync.models.due import DueModel, due_index, no_half_lease
 from orders.models.order import Order
 from orders.models.user import Who, acting, named_user
 

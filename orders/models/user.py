@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, no_half_lease
+from crm_sync.models.due import DueModel, no_half_lease
 
 
 def acting(platform_id: str, reference: str) -> dict[str, str]:

@@ -22,12 +22,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from crm_sync import permits
-from crm_sync.jobs import due
-from crm_sync.jobs.due import Claim
 from crm_sync.mail import mails_are_sent
-from crm_sync.models import Workspace
-from crm_sync.workers import queues
-from crm_sync.workers.queues import Turn
+from crm_sync.models import Workspace, due
+from crm_sync.work import leases, queues
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import Turn
 from orders.models import ChangeRequest, PersonSettings, Placement, StatusChange
 from orders.models.person_settings import switch_of
 from orders.news import News
@@ -39,7 +38,7 @@ EVERY = timedelta(minutes=15)  # from one mail to the next
 LOOK_AGAIN = timedelta(minutes=3)  # after what happened was nothing for this person
 SETTLES = timedelta(minutes=2)  # a minute for clocks that differ, and one for a transaction
 OLDEST = timedelta(days=14)  # what is older is no news: after a mail server was away for so long
-LONGEST_WAIT = max(EVERY, timedelta(seconds=due.BACKOFF_LIMIT)) + due.LEASE
+LONGEST_WAIT = max(EVERY, timedelta(seconds=due.BACKOFF_LIMIT)) + leases.LEASE
 AT_ONCE = 4  # mails
 LINES = 50  # of a mail; the rest is a number
 

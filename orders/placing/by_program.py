@@ -11,8 +11,8 @@ from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
-from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
+from crm_sync.work.doorbell import doorbell
 from orders.models import Placement
 from orders.placing import placement
 from orders.placing.confirmation import QUEUE

@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from crm_sync.jobs.due import Claim, backoff
 from crm_sync.models import Workspace
+from crm_sync.models.due import backoff
 from crm_sync.platform.errors import (
     AuthError,
     NotFoundError,
@@ -17,8 +17,9 @@ from crm_sync.platform.errors import (
     SyncError,
     TransientError,
 )
-from crm_sync.workers import queues
-from crm_sync.workers.queues import Turn
+from crm_sync.work import queues
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import Turn
 from orders.models import Placement
 from orders.models import PlacementState as State
 from orders.placing import sending, session, settlement

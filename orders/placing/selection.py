@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet
 
-from crm_sync.jobs.doorbell import doorbell
+from crm_sync.work.doorbell import doorbell
 from orders.models import Placement
 from orders.models import PlacementState as State
 from orders.placing import confirmation, drafts

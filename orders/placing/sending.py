@@ -9,9 +9,9 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from crm_sync.jobs.due import LEASE, Claim
 from crm_sync.platform.errors import SyncError, TransientError
 from crm_sync.webhook import schedule
+from crm_sync.work.leases import LEASE, Claim
 from orders.models import Placement
 from orders.models import PlacementState as State
 from orders.placing import settlement

@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 from django.db import models
 from django.utils import timezone
 
-from crm_sync.jobs.doorbell import doorbell
-from crm_sync.jobs.due import Claim, DueModel
 from crm_sync.models import Workspace
+from crm_sync.models.due import DueModel
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
-from crm_sync.workers import queues
-from crm_sync.workers.queues import Turn
+from crm_sync.work import queues
+from crm_sync.work.doorbell import doorbell
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import Turn
 
 NOT_THERE_YET = 8  # reads in a row that answer 404, some minutes together: a copy may lag behind
 Row = TypeVar("Row", bound=DueModel)

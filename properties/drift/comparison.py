@@ -12,10 +12,9 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from crm_sync.jobs import due
-from crm_sync.jobs.doorbell import doorbell
-from crm_sync.models import Workspace
+from crm_sync.models import Workspace, due
 from crm_sync.platform.errors import AuthError, RejectedError, TransientError
+from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import READ_ONLY, equal
 from properties.difference import smallest_patch

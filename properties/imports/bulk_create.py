@@ -11,9 +11,9 @@ from typing import Any
 
 from django.db import connection, models, transaction
 
-from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
 from crm_sync.platform import references
+from crm_sync.work.doorbell import doorbell
 from properties import editing, merge
 from properties.catalog import Fault, is_empty
 from properties.editing import QUEUE, REFERENCE

@@ -18,12 +18,13 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from crm_sync.jobs import due, durability
-from crm_sync.jobs.doorbell import doorbell
-from crm_sync.jobs.due import Claim, LeaseLost
+from crm_sync import durability
+from crm_sync.models import due
 from crm_sync.text import clean
-from crm_sync.workers import queues
-from crm_sync.workers.queues import RowQueue, Turn
+from crm_sync.work import leases, queues
+from crm_sync.work.doorbell import doorbell
+from crm_sync.work.leases import Claim, LeaseLost
+from crm_sync.work.queues import RowQueue, Turn
 from properties.feeds import NotAFeed, ReaderEnded
 from properties.imports import fetched, kept, last_feed
 from properties.imports.engine import CHUNK
@@ -96,7 +97,7 @@ IMPORTS = RowQueue(
     work=_slices,
     reason="problem",
     calls=False,
-    lease=due.SHORT_LEASE,
+    lease=leases.SHORT_LEASE,
 )
 
 

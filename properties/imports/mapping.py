@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from crm_sync.jobs.doorbell import doorbell
+from crm_sync.work.doorbell import doorbell
 from properties.feeds.table.columns import column
 from properties.imports.upload import QUEUE
 from properties.models import Import, Sender

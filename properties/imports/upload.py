@@ -12,9 +12,9 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.files.base import File
 from django.db.models import Q, QuerySet
 
-from crm_sync.jobs import due
-from crm_sync.jobs.doorbell import doorbell
+from crm_sync.models import due
 from crm_sync.text import clean
+from crm_sync.work.doorbell import doorbell
 from properties.models import Import
 from properties.models.import_ import folder
 

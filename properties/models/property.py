@@ -8,7 +8,7 @@ from django.db.models import Case, Q, Value, When
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, due_index, leased, no_half_lease
+from crm_sync.models.due import DueModel, due_index, leased, no_half_lease
 from properties.models.documents import are_objects
 
 

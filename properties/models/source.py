@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from crm_sync.jobs.due import DueModel, due_index, no_half_lease
+from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.secrets import EncryptedTextField
 
 WEEK = 7 * 24 * 60  # minutes

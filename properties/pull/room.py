@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import TransientError
-from crm_sync.workers import slots
+from crm_sync.work import slots
 
 PATIENCE = 5.0  # seconds
 

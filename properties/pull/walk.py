@@ -16,11 +16,11 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import Workspace
 from crm_sync.platform.client import PAGE_SIZE
 from crm_sync.platform.errors import TransientError
 from crm_sync.text import clean, plain
+from crm_sync.work.doorbell import doorbell
 from properties.catalog import equal
 from properties.editing import QUEUE, REFERENCE
 from properties.models import Property, Walk

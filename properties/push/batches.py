@@ -9,8 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from crm_sync.jobs import due
-from crm_sync.models import Workspace
+from crm_sync.models import Workspace, due
 from properties.difference import planned
 from properties.editing import due_now
 from properties.merge import Leaves

@@ -11,10 +11,11 @@ from typing import Any
 
 from django.db import transaction
 
-from crm_sync.jobs.due import RELEASED, Claim, LeaseLost
-from crm_sync.jobs.durability import durable
+from crm_sync.durability import durable
 from crm_sync.models import Workspace
+from crm_sync.models.due import RELEASED
 from crm_sync.platform.errors import RejectedError
+from crm_sync.work.leases import Claim, LeaseLost
 from properties import history, merge
 from properties.catalog import READ_ONLY
 from properties.models import Change, Property

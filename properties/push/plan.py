@@ -12,9 +12,9 @@ from typing import Any
 
 from django.conf import settings
 
-from crm_sync.jobs import due
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError
+from crm_sync.work import leases
 from properties import merge
 from properties.catalog import READ_ONLY
 from properties.difference import (
@@ -74,7 +74,7 @@ def earlier_calls(row: Property, *, abandoned: bool, now: datetime) -> EarlierCa
         abandoned: the last holder never gave the row back. It may be suspended and send its PATCH
             later, so the row is read once more when that can no longer happen (I3).
     """
-    verify_at = now + due.LEASE if abandoned else row.verify_at
+    verify_at = now + leases.LEASE if abandoned else row.verify_at
     if verify_at is not None and verify_at <= now:
         return EarlierCalls(row.inflight, must_verify=True)
     return EarlierCalls(row.inflight, row.inflight, verify_at)

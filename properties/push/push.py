@@ -12,13 +12,12 @@ from functools import partial
 
 from django.utils import timezone
 
-from crm_sync.jobs import due
-from crm_sync.jobs.due import Claim
-from crm_sync.jobs.durability import durable
-from crm_sync.models import Workspace
+from crm_sync.durability import durable
+from crm_sync.models import Workspace, due
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
 from crm_sync.platform.responses import Answer
+from crm_sync.work.leases import Claim
 from properties import merge
 from properties.difference import smallest_patch
 from properties.merge import Document, Patch

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from crm_sync.jobs.due import Claim
-from crm_sync.workers.queues import RowQueue, Turn
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import RowQueue, Turn
 from properties.editing import QUEUE
 from properties.models import Property
 from properties.models.property import WaitReason

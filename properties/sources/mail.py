@@ -8,12 +8,12 @@ from django.core.mail import EmailMessage
 from django.utils import timezone
 
 from crm_sync import permits
-from crm_sync.jobs.due import Claim
 from crm_sync.links import absolute
 from crm_sync.mail import message
 from crm_sync.text import capitalized
-from crm_sync.workers import queues
-from crm_sync.workers.queues import RowQueue, Turn
+from crm_sync.work import queues
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import RowQueue, Turn
 from properties.imports.summary import OUTCOMES, Summary, count
 from properties.models import Fetch, Import, Source
 from properties.models.import_ import ImportState as State

@@ -16,13 +16,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from crm_sync import permits
-from crm_sync.jobs import due
-from crm_sync.jobs.due import Claim
+from crm_sync.models import due
 from crm_sync.platform.errors import RejectedError, SyncError, TransientError
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.text import clean
-from crm_sync.workers import queues
-from crm_sync.workers.queues import RowQueue, Turn, error_text
+from crm_sync.work import leases, queues
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import RowQueue, Turn, error_text
 from properties.imports import last_feed, upload
 from properties.models import Fetch, Import, Source
 from properties.models.source import FetchOutcome
@@ -66,7 +66,7 @@ SOURCES = RowQueue(
     work=work,
     reason="problem",
     calls=False,
-    lease=due.SHORT_LEASE,
+    lease=leases.SHORT_LEASE,
     wait=LONGEST_WAIT,
     # The secret is read when it is needed: one that cannot be read is the problem of its row alone.
     columns=[one.name for one in Source._meta.concrete_fields if one.name != "secret"],

@@ -17,8 +17,8 @@ django.setup()
 from django.core.management import call_command  # noqa: E402 - Django is set up only now
 from django.utils import timezone  # noqa: E402
 
-from crm_sync.jobs import due  # noqa: E402
-from crm_sync.models import Workspace  # noqa: E402
+from crm_sync.models import Workspace, due  # noqa: E402
+from crm_sync.work import leases  # noqa: E402
 from tests.benchmarks.stock import a_property, a_received_event, copies  # noqa: E402
 
 ROUNDS, TOGETHER = 15, 48
@@ -50,7 +50,7 @@ def claims(row: due.DueModel) -> list[float]:
     took = []
     for _ in range(ROUNDS):
         started = time.perf_counter()
-        found = due.claim_some(mine, now=timezone.now(), limit=TOGETHER)
+        found = leases.claim_some(mine, now=timezone.now(), limit=TOGETHER)
         took.append((time.perf_counter() - started) * 1000)
         assert len(found) == TOGETHER
         for claim in found:

@@ -24,8 +24,8 @@ from django.core.management import call_command  # noqa: E402 - Django is set up
 from django.utils import timezone  # noqa: E402
 
 from crm_sync.models import Workspace  # noqa: E402
-from crm_sync.workers import queues  # noqa: E402
-from crm_sync.workers.local import Local  # noqa: E402
+from crm_sync.work import queues  # noqa: E402
+from crm_sync.work.local import Local  # noqa: E402
 from properties.models import Property  # noqa: E402
 from properties.push.queue import PROPERTIES  # noqa: E402
 

@@ -20,7 +20,7 @@ django.setup()
 
 from crm_sync.inbox import store  # noqa: E402 - Django is set up only now
 from crm_sync.models import ReceivedEvent, Workspace  # noqa: E402
-from crm_sync.workers import turn  # noqa: E402
+from crm_sync.work import turn  # noqa: E402
 from tests.benchmarks.stock import a_received_event, copies  # noqa: E402
 
 MOVES = ("CREATED", "PHOTOGRAPHER_ASSIGNED", "SCHEDULED", "IN_PRODUCTION", "DELIVERED")

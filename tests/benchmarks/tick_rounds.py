@@ -20,7 +20,7 @@ from django.utils import timezone  # noqa: E402
 
 from crm_sync import registry  # noqa: E402
 from crm_sync.models import Ring, WebhookMonitor, Workspace  # noqa: E402
-from crm_sync.workers import rings  # noqa: E402
+from crm_sync.work import rings  # noqa: E402
 from tests.benchmarks.stock import a_property, a_received_event, copies  # noqa: E402
 
 ROUNDS = 30

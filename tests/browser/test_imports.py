@@ -9,8 +9,8 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync.jobs import due
 from crm_sync.models import Workspace
+from crm_sync.work import leases
 from properties.imports import job
 from properties.models import Import, Property
 from tests.processes import wait_until
@@ -39,7 +39,7 @@ class Worker(threading.Thread):
         try:
             while not self.over.wait(0.05):
                 held_back = {"state": Import.State.RUNNING, "done__gte": self.upto}
-                claim = due.claim(self.rows.exclude(**held_back), now=timezone.now())
+                claim = leases.claim(self.rows.exclude(**held_back), now=timezone.now())
                 if claim and claim.row.state == Import.State.RUNNING:
                     job.work(claim, until=0.0, limits=PACE)
                 elif claim:

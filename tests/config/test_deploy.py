@@ -18,7 +18,7 @@ UNITS = sorted(DEPLOY.glob("*.service"))
 COMPOSE = DEPLOY / "compose.yaml"
 KINDS = ("web", "callbacks", "worker", "beat")
 # What an installation chooses for itself.
-CHOSEN = ("--bind", "--workers", "--concurrency", "--loglevel", "--hostname")
+CHOSEN = ("--bind", "--workers", "--loglevel", "--hostname")
 
 
 def essence(command: str) -> list[str]:

@@ -6,10 +6,9 @@ import time_machine
 
 from crm_sync import registry
 from crm_sync.inbox import store
-from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook import poll
-from crm_sync.workers import turn
+from crm_sync.work import leases, turn
 from sandbox.app import Sandbox
 
 CONFIGURATION = ("GET", "/v1/webhooks")
@@ -29,7 +28,7 @@ def poll_now(workspace: Workspace, *, at: datetime | None = None) -> str:
     moment = at or now_utc()
     WebhookMonitor.objects.filter(workspace=workspace).update(due_at=moment)
     with time_machine.travel(moment, tick=False):
-        claim = due.claim(WebhookMonitor.objects.filter(workspace=workspace), now=moment)
+        claim = leases.claim(WebhookMonitor.objects.filter(workspace=workspace), now=moment)
         assert claim is not None
         return poll.poll(claim, now=moment)
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from crm_sync import registry
 from crm_sync.models import OutgoingMessage, Subscription
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from tests.crm_sync.admin_pages import client_of
 from tests.crm_sync.receivers import receiving, subscribe
 

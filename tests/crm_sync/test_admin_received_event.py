@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from tests.crm_sync.admin_pages import (
     CANARY,
     ESCAPED,

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crm_sync.admin import webhook
 from crm_sync.models import ReceivedEvent, Workspace
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from tests.conftest import OURS, PLATFORM, TOKEN, _keeping_connections
 from tests.crm_sync.admin_pages import CANARY, ESCAPED, SECRETS, client_of, make_workspace
 from tests.crm_sync.sockets import saying, serving

@@ -15,7 +15,7 @@ import redis
 import time_machine
 from django.db import transaction
 
-from crm_sync.jobs.doorbell import Doorbell
+from crm_sync.work.doorbell import Doorbell
 from tests.crm_sync.sockets import free_port, saying, serving
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ def clock() -> Iterator[time_machine.Traveller]:
 
 @pytest.fixture
 def bell(monkeypatch, clock) -> Bell:
-    monkeypatch.setattr("crm_sync.jobs.doorbell.time.monotonic", time.time)
+    monkeypatch.setattr("crm_sync.work.doorbell.time.monotonic", time.time)
     return Bell()
 
 
@@ -71,7 +71,7 @@ def test_it_rings_after_the_commit_and_not_when_all_is_rolled_back(bell):
 
 
 def test_after_a_failure_it_is_silent_for_five_seconds_and_nobody_hears_of_it(bell, clock, caplog):
-    caplog.set_level(logging.WARNING, "crm_sync.jobs.doorbell")
+    caplog.set_level(logging.WARNING, "crm_sync.work.doorbell")
     bell.broken = True
     bell.ring("received_events", 1)
     for queue in ("received_events", "properties"):
@@ -106,7 +106,7 @@ SCRIPT = """
 import django, json, time
 django.setup()
 import kombu.transport.redis  # what is loaded once is not what is measured
-from crm_sync.jobs.doorbell import doorbell
+from crm_sync.work.doorbell import doorbell
 from crm_sync.models import Ring, Workspace
 for n in range(7, 57):
     Workspace.objects.create(pk=n, slug=f"w{n}", base_url="http://platform.test")

@@ -8,9 +8,8 @@ from django.db import connection, transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crm_sync.jobs import due
-from crm_sync.models import ReceivedEvent, Workspace
-from crm_sync.workers import turn
+from crm_sync.models import ReceivedEvent, Workspace, due
+from crm_sync.work import leases, turn
 from tests.together import together
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -33,8 +32,8 @@ def row(workspace: Workspace, name: str, due_at: datetime | None = NOW) -> Recei
     )
 
 
-def take(now: datetime = NOW) -> due.Claim[ReceivedEvent] | None:
-    return due.claim(ReceivedEvent.objects.all(), now=now)
+def take(now: datetime = NOW) -> leases.Claim[ReceivedEvent] | None:
+    return leases.claim(ReceivedEvent.objects.all(), now=now)
 
 
 def test_the_row_that_has_been_due_for_longest_is_claimed_first(hook):
@@ -65,7 +64,7 @@ def test_a_row_that_another_transaction_has_locked_is_left_out_and_delays_no_cla
 
 def _digests_of_a_claim() -> list[str]:
     try:
-        claims = due.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=9)
+        claims = leases.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=9)
         return [claim.row.digest for claim in claims]
     finally:
         connection.close()
@@ -74,10 +73,10 @@ def _digests_of_a_claim() -> list[str]:
 def test_a_claim_holds_the_row_for_one_lease_and_no_longer(hook):
     row(hook, "a")
     first = take()
-    assert (first.until, first.abandoned) == (NOW + due.LEASE, False)
+    assert (first.until, first.abandoned) == (NOW + leases.LEASE, False)
     assert first.row.lease_token == first.token
-    assert take(NOW + due.LEASE - SECOND) is None
-    second = take(NOW + due.LEASE)
+    assert take(NOW + leases.LEASE - SECOND) is None
+    second = take(NOW + leases.LEASE)
     assert (second.row.pk, second.abandoned) == (first.row.pk, True)
     assert second.token != first.token
 
@@ -97,19 +96,19 @@ def test_what_is_given_back_unworked_is_due_as_it_was(hook):
 def test_a_row_whose_holder_died_is_abandoned_until_somebody_works_on_it(hook):
     row(hook, "a")
     take()
-    taken = take(NOW + due.LEASE)
+    taken = take(NOW + leases.LEASE)
     taken.give_back()  # claimed, and not begun
-    again = take(NOW + due.LEASE)
+    again = take(NOW + leases.LEASE)
     assert again.abandoned is True  # a call of the first may still be on its way (I3)
-    again.finish(due_at=NOW + due.LEASE)
-    assert take(NOW + due.LEASE).abandoned is False
+    again.finish(due_at=NOW + leases.LEASE)
+    assert take(NOW + leases.LEASE).abandoned is False
 
 
 def test_what_is_recorded_with_a_claim_is_taken_back_with_it(hook):
     for name in ("a", "b", "c"):
         row(hook, name)
     records = {"a": {"effect": "begun"}, "b": {}, "c": {"effect": "too"}}
-    claims = due.claim_some(
+    claims = leases.claim_some(
         ReceivedEvent.objects.all(), now=NOW, limit=3, record=lambda row: records[row.digest]
     )
     assert [one.row.effect for one in claims] == ["begun", "", "too"]
@@ -125,7 +124,9 @@ def test_a_claim_of_few_columns_reads_no_row_by_itself(hook, django_assert_num_q
         row(hook, name)
     # The rows, and one UPDATE; on SQLite in a transaction.
     with django_assert_num_queries(4 if connection.vendor == "sqlite" else 2):
-        claims = due.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=3, columns=("digest",))
+        claims = leases.claim_some(
+            ReceivedEvent.objects.all(), now=NOW, limit=3, columns=("digest",)
+        )
         assert [(one.row.digest, one.abandoned) for one in claims] == [
             ("a", False),
             ("b", False),
@@ -139,10 +140,10 @@ def test_rows_that_were_abandoned_are_read_once_more_all_at_one_time(
     for n in range(20):
         row(hook, str(n))
     rows = ReceivedEvent.objects.all()
-    assert len(due.claim_some(rows, now=NOW, limit=20)) == 20  # and their worker dies
+    assert len(leases.claim_some(rows, now=NOW, limit=20)) == 20  # and their worker dies
     writes = 3 if connection.vendor == "sqlite" else 1  # there in a transaction
     with django_assert_num_queries(writes + 2):
-        claims = due.claim_some(rows, now=NOW + due.LEASE, limit=20, columns=("digest",))
+        claims = leases.claim_some(rows, now=NOW + leases.LEASE, limit=20, columns=("digest",))
     assert [one.abandoned for one in claims] == [True] * 20
 
 
@@ -153,10 +154,10 @@ def test_a_row_that_another_worker_takes_after_it_was_read_is_left_to_that_one(h
 
     def record(found):
         if found.digest == "a" and not others:
-            others.append(due.claim(ReceivedEvent.objects.filter(digest="a"), now=NOW))
+            others.append(leases.claim(ReceivedEvent.objects.filter(digest="a"), now=NOW))
         return {"effect": "begun"}
 
-    claims = due.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=2, record=record)
+    claims = leases.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=2, record=record)
     assert [one.row.digest for one in claims] == ["b"]
     assert others[0].fenced.get().effect == ""
 
@@ -170,18 +171,18 @@ def test_what_an_abandoned_holder_writes_until_its_row_is_taken_is_known_to_the_
         assert stalled.write({"effect": "late"})
         return {}
 
-    (claim,) = due.claim_some(
-        ReceivedEvent.objects.all(), now=NOW + due.LEASE, limit=1, record=record
+    (claim,) = leases.claim_some(
+        ReceivedEvent.objects.all(), now=NOW + leases.LEASE, limit=1, record=record
     )
     assert (claim.row.effect, claim.row.due_at, claim.abandoned) == ("late", stalled.until, True)
 
 
 def test_who_lost_the_lease_writes_nothing(hook):
     row(hook, "a")
-    late, holder = take(), take(NOW + due.LEASE)
+    late, holder = take(), take(NOW + leases.LEASE)
     assert late.fenced.update(effect="late") == 0
     late.give_back()
-    with pytest.raises(due.LeaseLost):
+    with pytest.raises(leases.LeaseLost):
         late.finish(due_at=None, effect="late")
     held = ReceivedEvent.objects.get()
     assert (held.effect, held.lease_token) == ("", holder.token)
@@ -193,7 +194,7 @@ def test_who_lost_the_lease_writes_nothing(hook):
         None,
         None,
     )
-    with pytest.raises(due.LeaseLost):
+    with pytest.raises(leases.LeaseLost):
         holder.finish(due_at=None, effect="twice")
     assert ReceivedEvent.objects.get().effect == "done"
 
@@ -220,8 +221,8 @@ def test_an_ending_holds_only_where_the_row_stands_as_it_was_read(hook):
 def test_what_a_clock_that_went_ahead_put_off_is_due_now(hook):
     row(hook, "late", NOW + 100 * SECOND)
     rows = ReceivedEvent.objects.all()
-    assert due.claim_some(rows, now=NOW, limit=1, wait=100 * SECOND) == []
-    assert len(due.claim_some(rows, now=NOW, limit=1, wait=99 * SECOND)) == 1
+    assert leases.claim_some(rows, now=NOW, limit=1, wait=100 * SECOND) == []
+    assert len(leases.claim_some(rows, now=NOW, limit=1, wait=99 * SECOND)) == 1
 
 
 def test_a_write_holds_as_long_as_the_row_is_ours_and_stands_as_it_was_read(hook):
@@ -241,9 +242,9 @@ def test_a_claim_stays_within_its_queryset(hook):
     other = Workspace.objects.create(slug="other", base_url="http://x.test")
     row(other, "theirs", NOW - SECOND)
     mine = row(hook, "mine")
-    claim = due.claim(ReceivedEvent.objects.filter(workspace=hook), now=NOW)
+    claim = leases.claim(ReceivedEvent.objects.filter(workspace=hook), now=NOW)
     assert claim.row == mine
-    assert due.claim(ReceivedEvent.objects.filter(workspace=hook), now=NOW) is None
+    assert leases.claim(ReceivedEvent.objects.filter(workspace=hook), now=NOW) is None
     assert ReceivedEvent.objects.filter(lease_token=None).get().digest == "theirs"
 
 
@@ -291,7 +292,7 @@ def test_the_waits_of_many_rows_are_spread_over_the_whole_interval():
 
 
 def test_a_lease_outlives_the_longest_call(settings):
-    assert timedelta(seconds=1.5 * settings.CALL_DEADLINE) <= due.LEASE
+    assert timedelta(seconds=1.5 * settings.CALL_DEADLINE) <= leases.LEASE
 
 
 def test_what_waits_is_told_by_queue_and_workspace(hook):
@@ -300,11 +301,11 @@ def test_what_waits_is_told_by_queue_and_workspace(hook):
     assert turn.waiting(NOW) == [("received_events", hook.pk)]
     take()
     assert turn.waiting(NOW) == []
-    assert turn.waiting(NOW + due.LEASE) == [("received_events", hook.pk)]
+    assert turn.waiting(NOW + leases.LEASE) == [("received_events", hook.pk)]
 
 
 def test_a_tally_counts_in_the_words_of_its_queue():
-    tally = due.Tally()
+    tally = leases.Tally()
     for word in ("APPLIED", "FAILED", "APPLIED"):
         tally.add(word)
     assert (tally.counts, tally.total) == ({"APPLIED": 2, "FAILED": 1}, 3)

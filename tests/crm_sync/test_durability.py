@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection, transaction
 
-from crm_sync.jobs import durability
+from crm_sync import durability
 from crm_sync.models import Workspace
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from crm_sync.jobs import due, fast_sql
-from crm_sync.jobs.fast_sql import Change
-from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.models import ReceivedEvent, Workspace, due
+from crm_sync.work import fast_sql
+from crm_sync.work.fast_sql import Change
 from orders.models import Assignment, Order
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from crm_sync.inbox.replay import replay
-from crm_sync.jobs.due import LeaseLost
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor
+from crm_sync.work.leases import LeaseLost
 from tests.crm_sync.polls import apply, calls, happen, monitor_of, poll_now, sources
 
 SECOND = timedelta(seconds=1)

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from crm_sync.health import Report, reports
 from crm_sync.models import Heartbeat, ReceivedEvent, Slot, WebhookMonitor, Workspace
-from crm_sync.workers import heartbeat, rings, slots
-from crm_sync.workers.heartbeat import Kind
+from crm_sync.work import heartbeat, rings, slots
+from crm_sync.work.heartbeat import Kind
 
 OK = (200, {"status": "ok"})
 CANNOT = (503, {"status": "the database takes nothing"})
@@ -174,7 +174,7 @@ def test_a_person_reads_what_is_missing_and_how_to_start_it(db):
     worker, beat = reports(timezone.now())
     assert (worker.text, worker.remedy, worker.tone) == (
         "No worker for 2 min",
-        "Start one with: celery -A config worker --pool threads",
+        "Start one with: celery -A config worker",
         "danger",
     )
     assert (beat.text, beat.remedy, beat.tone) == (
@@ -204,7 +204,7 @@ def test_the_audit_says_where_no_worker_ever_ran_and_holds_all_the_same(db):
     out = StringIO()
     call_command("audit", stdout=out)
     assert out.getvalue().splitlines() == [
-        "No worker ever ran here. Start one with: celery -A config worker --pool threads"
+        "No worker ever ran here. Start one with: celery -A config worker"
     ]
     out = StringIO()
     call_command("audit", "--json", stdout=out)

@@ -1,4 +1,4 @@
-"""Workers and beat say that they live, and who asks hears it (crm_sync/workers/heartbeat.py)."""
+"""Workers and beat say that they live, and who asks hears it (crm_sync/work/heartbeat.py)."""
 
 import logging
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from crm_sync.models import Heartbeat
-from crm_sync.workers import heartbeat
-from crm_sync.workers.heartbeat import (
+from crm_sync.work import heartbeat
+from crm_sync.work.heartbeat import (
     GONE_AFTER,
     Kind,
     Presence,

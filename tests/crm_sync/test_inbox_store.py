@@ -11,9 +11,8 @@ from django.db import connection
 from crm_sync import registry
 from crm_sync.hooks.handlers import Effect, Outcome
 from crm_sync.inbox import store as inbox_store
-from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, Workspace
-from crm_sync.workers import turn
+from crm_sync.work import leases, turn
 from tests.crm_sync.test_events import PAYLOADS
 
 KIND = "ORDER_STATUS_UPDATED"
@@ -278,11 +277,11 @@ def test_an_event_whose_id_is_empty_or_too_long_is_refused_with_its_reason(hook,
 
 def test_what_a_dead_worker_held_is_taken_up_again_after_its_lease(hook, applied):
     store(hook, MOVED)
-    dead = due.claim(ReceivedEvent.objects.all(), now=START)
+    dead = leases.claim(ReceivedEvent.objects.all(), now=START)
     assert dead is not None
-    assert drain(hook, START + due.LEASE - timedelta(seconds=1)) == {}
-    assert drain(hook, START + due.LEASE) == {"APPLIED": 1}
-    with pytest.raises(due.LeaseLost):  # it wakes up too late to write
+    assert drain(hook, START + leases.LEASE - timedelta(seconds=1)) == {}
+    assert drain(hook, START + leases.LEASE) == {"APPLIED": 1}
+    with pytest.raises(leases.LeaseLost):  # it wakes up too late to write
         dead.finish(due_at=None, state="FAILED")
     assert states() == ["APPLIED"]
 
@@ -301,11 +300,11 @@ def test_a_worker_that_lost_its_lease_meanwhile_changes_nothing(hook, app_hooks)
 
 
 @pytest.fixture
-def held(hook, applied, failing) -> tuple[ReceivedEvent, due.Claim[ReceivedEvent]]:
+def held(hook, applied, failing) -> tuple[ReceivedEvent, leases.Claim[ReceivedEvent]]:
     """Return an event that failed once, and that a worker has now."""
     row = store(hook, MOVED | {"orderId": "13"})
     drain(hook)
-    claim = due.claim(ReceivedEvent.objects.all(), now=START + 5 * SECOND)
+    claim = leases.claim(ReceivedEvent.objects.all(), now=START + 5 * SECOND)
     assert claim is not None
     return row, claim
 
@@ -329,9 +328,9 @@ def test_what_a_worker_has_is_left_to_it(held):
 )
 def test_a_worker_that_is_late_writes_no_state_over_that_of_a_person(held, act, state):
     row, claim = held
-    later = START + 5 * SECOND + due.LEASE
+    later = START + 5 * SECOND + leases.LEASE
     assert act(ReceivedEvent.objects.all(), now=later) == 1
-    with pytest.raises(due.LeaseLost):
+    with pytest.raises(leases.LeaseLost):
         claim.finish(due_at=None, state="APPLIED", canonical_digest="d" * 64)
     row.refresh_from_db()
     assert (row.state, row.due_at) == (state, later if state == "RECEIVED" else None)

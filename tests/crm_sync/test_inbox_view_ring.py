@@ -5,8 +5,8 @@ from django.test import Client
 from django.utils import timezone
 
 from crm_sync.inbox import store
-from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import ReceivedEvent, Workspace
+from crm_sync.work.doorbell import doorbell
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

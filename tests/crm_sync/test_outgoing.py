@@ -13,12 +13,11 @@ from django.utils import timezone
 
 from crm_sync import registry
 from crm_sync.hooks.messages import Message
-from crm_sync.jobs import due
 from crm_sync.models import OutgoingMessage, Subscription, Workspace
 from crm_sync.outgoing import outbox, schedule, sending, signature, worker
 from crm_sync.outgoing.sending import fault
 from crm_sync.tasks import clear_deliveries
-from crm_sync.workers import turn
+from crm_sync.work import leases, turn
 from tests.crm_sync.receivers import Receiver, receiving, subscribe
 from tests.together import together
 
@@ -239,7 +238,7 @@ def test_an_outage_of_a_day_with_a_long_backlog_loses_nothing(main, row, receive
 def test_a_worker_killed_before_it_wrote_sends_the_same_again_with_the_same_id(main, row, receiver):
     say(main, "A")
     # As after `kill -9`: claimed, sent, and nothing written.
-    assert due.claim(worker.rows(timezone.now()), now=timezone.now()) is not None
+    assert leases.claim(worker.rows(timezone.now()), now=timezone.now()) is not None
     message = OutgoingMessage.objects.get()
     sender = sending.Receiver(receiver.url, [row.secret])
     assert sender.send(message.message_id, message.payload, at=timezone.now()).is_delivered

@@ -8,8 +8,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from crm_sync import registry
 from crm_sync.hooks.handlers import Effect, Outcome
-from crm_sync.jobs.due import Tally
 from crm_sync.registry import AppHooks, register
+from crm_sync.work.leases import Tally
 
 
 class Queue:

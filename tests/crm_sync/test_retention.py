@@ -9,12 +9,12 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.db import connection
 from django_celery_beat.models import PeriodicTask
 
+from crm_sync import expiry
 from crm_sync.inbox import retention as inbox_retention
 from crm_sync.inbox import store as inbox_store
-from crm_sync.jobs import retention
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.tasks import clear_deliveries
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from tests.crm_sync.admin_pages import client_of, make_received_event
 from tests.crm_sync.test_events import PAYLOADS
 
@@ -52,7 +52,7 @@ def cleared() -> set[str]:
 
 
 def cleared_of(days: dict[str, int], now: datetime, budget: float = 5.0) -> dict[str, int]:
-    return retention.clear(inbox_retention.parts(days, now=now), budget=budget)
+    return expiry.clear(inbox_retention.parts(days, now=now), budget=budget)
 
 
 def at(days: float):
@@ -128,7 +128,7 @@ def test_what_a_person_set_aside_is_known_by_its_digest_afterwards(hook, monkeyp
 
 
 def test_one_run_is_bounded_and_the_next_goes_on(hook, monkeypatch):
-    monkeypatch.setattr(retention, "BATCH", 2)
+    monkeypatch.setattr(expiry, "BATCH", 2)
     for _ in range(5):
         make_received_event(hook, state=State.APPLIED, received_at=START, headers={"a": "b"})
     now = START + timedelta(days=91)
@@ -138,7 +138,7 @@ def test_one_run_is_bounded_and_the_next_goes_on(hook, monkeypatch):
 
 @pytest.mark.django_db(transaction=True)
 def test_no_state_keeps_the_others_waiting(hook, monkeypatch):
-    monkeypatch.setattr(retention, "BATCH", 2)
+    monkeypatch.setattr(expiry, "BATCH", 2)
     for state in (*[State.APPLIED] * 9, State.STALE, State.IGNORED):
         make_received_event(hook, b"x", state=state, received_at=START)
     left = [3]

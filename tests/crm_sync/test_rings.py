@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from crm_sync.models import ReceivedEvent, Ring, WebhookMonitor, Workspace
-from crm_sync.workers import rings
+from crm_sync.work import rings
 from tests.together import together
 
 NOW = timezone.now()

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from crm_sync.models import Slot, Workspace
-from crm_sync.workers import slots
+from crm_sync.work import slots
 from tests.together import together
 
 

@@ -10,7 +10,7 @@ from django.utils.html import strip_tags
 
 from crm_sync.models import Gap, Heartbeat, WebhookMonitor, Workspace
 from crm_sync.webhook.configuration import GONE
-from crm_sync.workers.heartbeat import GONE_AFTER, Kind
+from crm_sync.work.heartbeat import GONE_AFTER, Kind
 from orders.models import Assignment, Order
 from properties.models import Walk
 from tests.crm_sync.admin_pages import client_of, make_received_event, make_workspace, queries_of
@@ -73,7 +73,7 @@ def test_every_page_says_loudly_that_none_runs_and_how_to_start_one(boss, page):
     text = words(boss, page)
     loud = (
         "No worker for 2 min. Nothing is pushed, read or applied; nothing is lost."
-        " Start one with: celery -A config worker --pool threads"
+        " Start one with: celery -A config worker"
         " No beat ever ran here. What was put off does not begin, and schedules do not run;"
         " nothing is lost."
         " Start one with: celery -A config beat"
@@ -115,7 +115,7 @@ def test_a_worker_that_is_missing_stands_before_what_follows_from_it(boss):
             "Not running",
             "No worker ever ran here. Nothing is pushed, read or applied; nothing is lost.",
             "",
-            "Start one with: celery -A config worker --pool threads",
+            "Start one with: celery -A config worker",
             "When it runs",
         ),
         (

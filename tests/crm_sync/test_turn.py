@@ -10,12 +10,11 @@ import pytest
 from django.utils import timezone
 
 from crm_sync.inbox import store
-from crm_sync.jobs import due
-from crm_sync.jobs.due import Claim
-from crm_sync.models import ReceivedEvent, Ring, Slot, WebhookMonitor, Workspace
+from crm_sync.models import ReceivedEvent, Ring, Slot, WebhookMonitor, Workspace, due
 from crm_sync.webhook import poll
-from crm_sync.workers import queues, rings, turn
-from crm_sync.workers.queues import RowQueue, Turn
+from crm_sync.work import leases, queues, rings, turn
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import RowQueue, Turn
 from tests.together import together
 
 SECOND = timedelta(seconds=1)
@@ -221,9 +220,9 @@ def test_the_lease_of_what_is_worked_on_is_renewed_and_what_another_has_taken_is
     later = timezone.now() + 3 * SECOND
     with turn.under_way(claims):
         turn.renew(later)
-        assert claims[0].until == later + due.SHORT_LEASE
+        assert claims[0].until == later + leases.SHORT_LEASE
         assert set(ReceivedEvent.objects.values_list("lease_until", flat=True)) == {
-            later + due.SHORT_LEASE
+            later + leases.SHORT_LEASE
         }
         ReceivedEvent.objects.filter(pk=claims[1].row.pk).update(
             lease_token="12345678-1234-5678-1234-567812345678"
@@ -239,7 +238,7 @@ def test_the_lease_of_what_is_worked_on_is_renewed_and_what_another_has_taken_is
 def test_what_a_killed_worker_held_without_a_call_is_free_after_five_seconds(main):
     events(main, 1)
     one_by_one().claim(main.pk, 1)
-    assert timedelta(seconds=5) == due.SHORT_LEASE
+    assert timedelta(seconds=5) == leases.SHORT_LEASE
     mine = ReceivedEvent.objects.filter(due.unleased(timezone.now() + 4 * SECOND))
     assert not mine.exists()
     assert ReceivedEvent.objects.filter(due.unleased(timezone.now() + 5 * SECOND)).exists()
@@ -260,7 +259,7 @@ def test_a_flood_of_one_workspace_delays_its_neighbour_by_the_turns_before_it_al
         if rings.mark([(name, workspace_id)], timezone.now()):
             messages.append((name, workspace_id))
 
-    from crm_sync.jobs.doorbell import doorbell
+    from crm_sync.work.doorbell import doorbell
 
     doorbell.connect(ring)
     rings.tick(timezone.now(), lambda *pair: messages.append(pair), is_broker_empty=lambda: True)

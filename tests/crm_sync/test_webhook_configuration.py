@@ -10,7 +10,7 @@ from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
 from crm_sync.webhook.authentication import BadName
 from crm_sync.webhook.configuration import NoneNotAllowed, OnlyHere, configure, rotate_secret
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from tests.conftest import PLATFORM, TOKEN
 from tests.platforms import Between, lost
 

@@ -10,7 +10,7 @@ from crm_sync.hooks.handlers import Effect, Outcome
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook import schedule
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from tests.crm_sync.polls import (
     CONFIGURATION,
     HISTORY,

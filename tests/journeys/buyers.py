@@ -20,7 +20,7 @@ from django.core.management import call_command  # noqa: E402
 from django.utils.timezone import now  # noqa: E402
 
 from crm_sync.models import ReceivedEvent, Workspace  # noqa: E402
-from crm_sync.workers import turn  # noqa: E402
+from crm_sync.work import turn  # noqa: E402
 from orders.models import Placement  # noqa: E402
 from orders.placing import confirmation, placement  # noqa: E402
 from properties.editing import create  # noqa: E402

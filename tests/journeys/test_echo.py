@@ -22,7 +22,7 @@ from django.urls import reverse
 from crm_sync import registry
 from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform import credentials, transport
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from properties.editing import create, edit
 from properties.models import Property
 from sandbox.app import Sandbox

@@ -15,17 +15,17 @@ from django.utils import timezone
 
 from crm_sync import registry
 from crm_sync.hooks.messages import Message
-from crm_sync.jobs import due
 from crm_sync.models import (
     ReceivedEvent,
     Slot,
     Subscription,
     WebhookMonitor,
     Workspace,
+    due,
 )
 from crm_sync.outgoing import outbox
-from crm_sync.workers import queues, turn
-from crm_sync.workers.queues import RowQueue, Turn
+from crm_sync.work import leases, queues, turn
+from crm_sync.work.queues import RowQueue, Turn
 from orders.mirror import user_list
 from orders.models import (
     Assignment,
@@ -369,7 +369,7 @@ def test_what_fails_for_the_twentieth_time_waits_as_well(queue, workspace):
     """Its wait is not taken for one that a wrong clock wrote (I29)."""
     now = timezone.now()
     rows = queue.rows(now).filter(workspace_id=workspace.pk)
-    claim = due.claim(rows, now=now, record=queue.record)
+    claim = leases.claim(rows, now=now, record=queue.record)
     claim.row.attempts = 20
     assert queue.failed(claim, ZeroDivisionError("a bug")) == "failed"
     assert not queue.rows(now).filter(due.free(timezone.now(), wait=queue.wait), pk=claim.row.pk)

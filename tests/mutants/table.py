@@ -10,6 +10,7 @@ ANSWERS = "tests/orders/test_order_answers.py"
 API = "tests/crm_sync/api/test_api.py"
 API_ORDERS = "tests/orders/api/test_orders.py"
 CHANGES = "tests/orders/test_order_changes_admin.py"
+COMMITS = "tests/crm_sync/test_commits.py"
 CONFIRMED = "tests/orders/test_confirmed.py"
 CREATIONS = "tests/properties/test_creation_storm.py"
 DISPATCH = "tests/crm_sync/test_doorbell.py"
@@ -91,7 +92,7 @@ MUTANTS = (
     ),
     Mutant(
         "what is given back unworked stays in flight (I4)",
-        "crm_sync/jobs",
+        "crm_sync/work",
         "Claim.give_back",
         "self.found",
         "{}",
@@ -176,7 +177,7 @@ MUTANTS = (
     ),
     Mutant(
         "the lease is not fenced (I3)",
-        "crm_sync/jobs",
+        "crm_sync/work",
         "Claim._ours",
         '{"id": A, "lease_token": B}',
         '{"id": A}',
@@ -186,7 +187,7 @@ MUTANTS = (
         "the row of a stalled worker is not read again (I3)",
         "properties/push",
         "earlier_calls",
-        "A + due.LEASE if abandoned else B",
+        "A + leases.LEASE if abandoned else B",
         "B",
         (PUSH, MACHINE),
     ),
@@ -215,9 +216,18 @@ MUTANTS = (
         (PUSH,),
     ),
     Mutant(
+        "one write that fails takes those of other turns with it",
+        "crm_sync/work",
+        "_in_one_transaction",
+        "len(A) == 1",
+        "A",
+        (COMMITS,),
+        (SQLITE,),
+    ),
+    Mutant(
         "a claim has rows that another worker has claimed meanwhile",
-        "crm_sync/jobs/due.py",
-        "_update_each",
+        "crm_sync/work/commits.py",
+        "update_each",
         "fast_sql.update_many(A, B) == len(C)",
         "fast_sql.update_many(A, B) <= len(C)",
         (DUE,),
@@ -225,16 +235,16 @@ MUTANTS = (
     ),
     Mutant(
         "a row that is locked keeps the writes of other threads waiting",
-        "crm_sync/jobs/fast_sql.py",
+        "crm_sync/work/fast_sql.py",
         TEXT,
         "FOR UPDATE SKIP LOCKED",
         "FOR UPDATE",
-        (DUE,),
+        (COMMITS,),
         (POSTGRESQL,),
     ),
     Mutant(
         "slots beyond a limit that was lowered are taken (A8)",
-        "crm_sync/workers/slots.py",
+        "crm_sync/work/slots.py",
         TEXT,
         "held.lease_until > %s) < %s",
         "held.lease_until > %s) < 1000 + %s",
@@ -242,7 +252,7 @@ MUTANTS = (
     ),
     Mutant(
         "a backlog takes the slots that it has to leave to others (A8)",
-        "crm_sync/workers/slots.py",
+        "crm_sync/work/slots.py",
         TEXT,
         "AND number < %s",
         "AND number < 1000 + %s",
@@ -250,7 +260,7 @@ MUTANTS = (
     ),
     Mutant(
         "a slot of another process is released",
-        "crm_sync/workers/slots.py",
+        "crm_sync/work/slots.py",
         "_release",
         '{"id": A, "lease_token": B}',
         '{"id": A}',
@@ -258,7 +268,7 @@ MUTANTS = (
     ),
     Mutant(
         "several turns try whether a platform is back after a pause (I11)",
-        "crm_sync/workers/slots.py",
+        "crm_sync/work/slots.py",
         "hold",
         "1 if first_alone else A",
         "A",
@@ -266,7 +276,7 @@ MUTANTS = (
     ),
     Mutant(
         "a long push leaves no call to the placing of orders",
-        "crm_sync/workers",
+        "crm_sync/work",
         "hold",
         "max(0, leave - max(0, KINDS - limit))",
         "min(1, leave)",
@@ -274,7 +284,7 @@ MUTANTS = (
     ),
     Mutant(
         "the slots of a killed worker stay taken (I12)",
-        "crm_sync/workers/slots.py",
+        "crm_sync/work/slots.py",
         TEXT,
         "LEASE = timedelta(seconds=5)",
         "LEASE = timedelta(seconds=30)",
@@ -283,7 +293,7 @@ MUTANTS = (
     ),
     Mutant(
         "slots are never renewed",
-        "crm_sync/workers/slots.py",
+        "crm_sync/work/slots.py",
         "_renew",
         "A < LEASE / 2",
         "False",
@@ -291,7 +301,7 @@ MUTANTS = (
     ),
     Mutant(
         "a slot that another process took counts as renewed (A8)",
-        "crm_sync/workers/slots.py",
+        "crm_sync/work/slots.py",
         "_renew_these",
         "A.update(lease_until=B) < len(C)",
         "A.update(lease_until=B) < 0",
@@ -299,7 +309,7 @@ MUTANTS = (
     ),
     Mutant(
         "what is worked on is leased for no longer than at its beginning",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "renew",
         "A < B - RENEWED_AFTER",
         "False",
@@ -307,7 +317,7 @@ MUTANTS = (
     ),
     Mutant(
         "a lease that was lost counts as renewed (I3)",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "renew",
         "A.update(lease_until=B) == len(C)",
         "A.update(lease_until=B) >= 0",
@@ -315,7 +325,7 @@ MUTANTS = (
     ),
     Mutant(
         "a claim takes what is not due",
-        "crm_sync/jobs",
+        "crm_sync/models/due.py",
         "free",
         "is_due & unleased(A)",
         "unleased(A)",
@@ -323,7 +333,7 @@ MUTANTS = (
     ),
     Mutant(
         "what the last turn has left is not given back",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "Store.leave",
         "() if self.turns else self._emptied()",
         "()",
@@ -332,7 +342,7 @@ MUTANTS = (
     ),
     Mutant(
         "what was claimed ahead of a call that hangs is not given back",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "Store.give_back_idle",
         "A > UNTOUCHED",
         "False",
@@ -340,7 +350,7 @@ MUTANTS = (
     ),
     Mutant(
         "each turn claims for itself",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "Store._claim",
         "AHEAD * self.turns",
         "1",
@@ -348,7 +358,7 @@ MUTANTS = (
     ),
     Mutant(
         "a row that fails stops the turn",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "Turn._work",
         "queue.failed(A, B)",
         "(_ for _ in ()).throw(B)",
@@ -357,7 +367,7 @@ MUTANTS = (
     ),
     Mutant(
         "a turn goes on when its time is over",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "Turn.is_over",
         "A >= self.ends_at or B",
         "B",
@@ -366,7 +376,7 @@ MUTANTS = (
     ),
     Mutant(
         "a worker that has to end goes on",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "Turn.is_over",
         "A >= self.ends_at or B",
         "A >= self.ends_at",
@@ -375,7 +385,7 @@ MUTANTS = (
     ),
     Mutant(
         "a turn goes on whose slot another worker may have (A8)",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "Turn.may_begin",
         "self.is_over() or A < B",
         "self.is_over()",
@@ -384,7 +394,7 @@ MUTANTS = (
     ),
     Mutant(
         "a row is begun in a pause (I11)",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "Turn.may_begin",
         "self.store.queue.calls and A",
         "False",
@@ -393,7 +403,7 @@ MUTANTS = (
     ),
     Mutant(
         "whoever tries after a pause goes on with all rows (I11)",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "Turn.run",
         "self.store.queue.calls and A",
         "False",
@@ -402,7 +412,7 @@ MUTANTS = (
     ),
     Mutant(
         "who makes a row due while it is leased is forgotten",
-        "crm_sync/jobs/fast_sql.py",
+        "crm_sync/work/fast_sql.py",
         TEXT,
         "WHEN {stands} = {{1}} THEN",
         "WHEN {stands} IS NOT NULL OR {stands} = {{1}} THEN",
@@ -410,7 +420,7 @@ MUTANTS = (
     ),
     Mutant(
         "a turn without a slot works (A8)",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "take",
         "slot is None",
         "False",
@@ -419,7 +429,7 @@ MUTANTS = (
     ),
     Mutant(
         "a turn does not look when its slot is free again",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "take",
         "A and queue.is_due(B, C)",
         "False",
@@ -427,7 +437,7 @@ MUTANTS = (
     ),
     Mutant(
         "two messages wait for one queue of a workspace",
-        "crm_sync/workers/rings.py",
+        "crm_sync/work/rings.py",
         TEXT,
         " WHERE {rows}.rung_at IS NULL RETURNING",
         " RETURNING",
@@ -435,7 +445,7 @@ MUTANTS = (
     ),
     Mutant(
         "a message that the broker lost is never sent again (I12)",
-        "crm_sync/workers/rings.py",
+        "crm_sync/work/rings.py",
         "tick",
         "old and A",
         "False",
@@ -443,7 +453,7 @@ MUTANTS = (
     ),
     Mutant(
         "a message that waits for long is sent twice",
-        "crm_sync/workers/rings.py",
+        "crm_sync/work/rings.py",
         "tick",
         "old and A",
         "old",
@@ -451,7 +461,7 @@ MUTANTS = (
     ),
     Mutant(
         "a mark from a clock that was wrong holds up a queue (I29)",
-        "crm_sync/workers/rings.py",
+        "crm_sync/work/rings.py",
         "tick",
         "abs(A - B) > LOST_AFTER",
         "A - B > LOST_AFTER",
@@ -477,7 +487,7 @@ MUTANTS = (
     ),
     Mutant(
         "a turn asks for another before its first answer",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "Turn.run",
         "self._work(claims)",
         "(doorbell.ring(self.store.queue.name, self.workspace_id), self._work(claims))[1]",
@@ -486,7 +496,7 @@ MUTANTS = (
     ),
     Mutant(
         "a workspace whose platform fails grows",
-        "crm_sync/workers/turn.py",
+        "crm_sync/work/turn.py",
         "Turn.run",
         "is_first and is_answered and A",
         "is_first and A",
@@ -766,7 +776,7 @@ MUTANTS = (
     ),
     Mutant(
         "nobody misses a worker that fell silent",
-        "crm_sync/workers",
+        "crm_sync/work",
         "is_missing",
         "A or self.silence > MISSING_AFTER",
         "False",
@@ -1134,7 +1144,7 @@ MUTANTS = (
     ),
     Mutant(
         "a row that became due again is removed (S23)",
-        "crm_sync/jobs/retention.py",
+        "crm_sync/expiry.py",
         "deletion",
         "rows.filter(pk__in=keys)",
         "rows.model._default_manager.filter(pk__in=keys)",

@@ -7,7 +7,7 @@ from django.urls import reverse, reverse_lazy
 
 from crm_sync import registry
 from crm_sync.models import Workspace
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import Placement
 from properties.models import Property
 from tests.orders.conftest import calls

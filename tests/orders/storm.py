@@ -24,7 +24,7 @@ from requests.adapters import BaseAdapter
 from crm_sync import registry
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook.history import KEPT
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.mirror.refresh import read_all_open
 from orders.models import Assignment, MaterialSet, Order
 from sandbox.api.orders import shown_order

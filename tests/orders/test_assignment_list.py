@@ -5,7 +5,7 @@ import json
 import pytest
 
 from crm_sync import registry
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import Order
 from tests.orders.conftest import calls, lost, now, tell
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from crm_sync import registry
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.mirror.detail import known, observe
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import calls, now, tell, timeline

@@ -8,7 +8,7 @@ import pytest
 import time_machine
 
 from crm_sync import registry
-from crm_sync.workers import rings, turn
+from crm_sync.work import rings, turn
 from orders.models import Assignment, Order, RateLimit
 from orders.placing import changes
 from tests.orders.conftest import calls, now, tell, timeline

@@ -15,9 +15,9 @@ from crm_sync import registry
 from crm_sync.hooks.handlers import Batch, Effect
 from crm_sync.inbox import apply
 from crm_sync.inbox import store as inbox_store
-from crm_sync.jobs import due
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform.events import Event
+from crm_sync.work import leases
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from properties.models import Property
 from tests.orders.conftest import MIRROR, at
@@ -89,7 +89,7 @@ class BatchLaws(TestCase):
         event_handlers = {**handlers, "MARKETING_MATERIALS_READY": handler}
         self.enterContext(registry.replaced(event_handlers=event_handlers))
 
-    def receive(self, bodies: list[bytes]) -> list[due.Claim[ReceivedEvent]]:
+    def receive(self, bodies: list[bytes]) -> list[leases.Claim[ReceivedEvent]]:
         """Store them, three at each moment, and claim them."""
         for n, body in enumerate(bodies):
             inbox_store.store(
@@ -104,7 +104,7 @@ class BatchLaws(TestCase):
         fresh = ReceivedEvent.objects.filter(
             attempts=0
         )  # what failed comes again at a random moment
-        return due.claim_some(fresh, now=now, limit=100)
+        return leases.claim_some(fresh, now=now, limit=100)
 
     def after(self, history: list[bytes], bodies: list[bytes], *, together: bool) -> Any:
         """Let a history happen and then the bodies; all that they leave, and nothing stays."""
@@ -131,7 +131,7 @@ class BatchLaws(TestCase):
         assert self.after(history, bodies, together=True) == alone
 
 
-def in_order(claims: list[due.Claim[ReceivedEvent]]) -> list[due.Claim[ReceivedEvent]]:
+def in_order(claims: list[leases.Claim[ReceivedEvent]]) -> list[leases.Claim[ReceivedEvent]]:
     return sorted(claims, key=lambda one: (one.row.due_at, one.row.pk))
 
 
@@ -208,7 +208,7 @@ def test_one_bad_event_takes_nothing_from_the_others(
 
     for n in range(size):
         store(n)
-    claims = due.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=size)
+    claims = leases.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=size)
     with django_assert_max_num_queries(12):
         assert apply.settle_some(claims, now=NOW) == ["APPLIED"] * size
     handlers = registry.hooks().event_handlers
@@ -223,7 +223,7 @@ def test_one_bad_event_takes_nothing_from_the_others(
     for n in range(size):
         status = "BROKEN" if n == size // 2 else "COMPLETED"
         store(n, occurredAt=at(60), previousStatus="IN_PROGRESS", newStatus=status)
-    claims = in_order(due.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=size))
+    claims = in_order(leases.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=size))
     expected = ["APPLIED"] * size
     expected[size // 2] = "FAILED"
     assert apply.settle_some(claims, now=NOW) == expected

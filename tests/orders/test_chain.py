@@ -8,7 +8,7 @@ import time_machine
 
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import Assignment, Order, StatusChange
 from orders.statuses import (
     ASSIGNMENT_TERMINAL,

@@ -11,7 +11,7 @@ from django.utils.timezone import now
 from crm_sync import registry
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import Assignment, Material, MaterialFile, MaterialSet, Order, StatusChange
 from orders.news import News
 from orders.notices import worker

@@ -14,8 +14,7 @@ from django.db.models.functions import Replace
 from django.utils import timezone
 
 from crm_sync import registry
-from crm_sync.jobs import due
-from crm_sync.workers import turn
+from crm_sync.work import leases, turn
 from orders.materials import download
 from orders.materials.download import storage
 from orders.materials.partial import Busy, Part
@@ -128,7 +127,7 @@ def test_a_worker_that_died_leaves_no_bytes_that_are_trusted(ready, files, folde
     row = wanted(ready, files)
     drain(ready)
     now_due()
-    due.claim(MaterialFile.objects.all(), now=timezone.now())
+    leases.claim(MaterialFile.objects.all(), now=timezone.now())
     over = timezone.now() - timedelta(seconds=1)
     MaterialFile.objects.filter(pk=row.pk).update(due_at=over, lease_until=over)
     (folder.parent / "downloads" / f"{row.pk}.part").write_bytes(b"\0" * 400)

@@ -6,7 +6,7 @@ import pytest
 
 from crm_sync import registry
 from crm_sync.models import ReceivedEvent
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import Assignment, Material, MaterialSet, Order, StatusChange
 from tests.orders.conftest import effects, mirror, timeline
 

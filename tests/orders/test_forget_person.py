@@ -13,7 +13,7 @@ from django.utils.timezone import now
 
 from crm_sync import registry, second_factor
 from crm_sync.models import ReceivedEvent
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.mirror import user_list
 from orders.models import (
     Assignment,

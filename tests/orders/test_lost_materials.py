@@ -14,7 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from crm_sync import registry
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders import recovery
 from orders.lists import not_looked_at, note_look
 from orders.materials import expected

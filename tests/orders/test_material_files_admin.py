@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync import registry
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.admin.file_view import file_address
 from orders.materials.wanted import want
 from orders.models import Material, MaterialFile, MaterialSet

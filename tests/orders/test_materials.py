@@ -10,7 +10,7 @@ import pytest
 from crm_sync import registry
 from crm_sync.hooks.handlers import Outcome
 from crm_sync.platform.addresses import resolved
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.materials import expected
 from orders.models import Assignment, Material, MaterialSet, Order
 from sandbox.interface.switches import turned

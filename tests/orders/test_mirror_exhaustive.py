@@ -17,7 +17,7 @@ from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform.events import parse
 from crm_sync.webhook.history import record
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import Assignment, StatusChange
 from tests.orders.conftest import at, handled, mirror
 

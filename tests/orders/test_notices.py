@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crm_sync import health, registry
 from crm_sync.models import Workspace
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import ChangeRequest, Order, PersonSettings, Placement, PlatformUser
 from orders.models import StatusChange as Change
 from orders.news import News, news_of

@@ -9,7 +9,7 @@ from crm_sync import registry
 from crm_sync.hooks.handlers import Effect, Outcome
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.mirror import user_list
 from orders.models import Assignment, Material, Order, PlatformUser, StatusChange
 from tests.orders.conftest import at, calls, is_due, now, set_aside, tell

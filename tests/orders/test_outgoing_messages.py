@@ -12,7 +12,7 @@ from django.utils.timezone import now
 
 from crm_sync import registry
 from crm_sync.models import OutgoingMessage, Subscription, Workspace
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from examples.receiver import verified
 from orders.models import MaterialSet
 from properties.editing import create, edit

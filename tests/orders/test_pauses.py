@@ -18,7 +18,7 @@ from django.utils.timezone import now
 
 from crm_sync import registry
 from crm_sync.models import Workspace
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import Order
 from properties.editing import create
 from properties.models import Property

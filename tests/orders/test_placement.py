@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from crm_sync import registry
 from crm_sync.platform.errors import AuthError, TransientError
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import Assignment, Order, Placement
 from orders.placing import settlement
 from orders.placing.choices import PARTS

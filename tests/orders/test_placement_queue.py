@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 
 from crm_sync import registry
 from crm_sync.models import Workspace
-from crm_sync.workers import slots, turn
+from crm_sync.work import slots, turn
 from orders.models import Order, Placement
 from orders.placing import confirmation, placement
 from properties.editing import create

@@ -8,7 +8,7 @@ import time_machine
 from crm_sync import registry
 from crm_sync.models import Gap, Workspace
 from crm_sync.webhook import schedule
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import Order, RateLimit, StatusChange
 from orders.reads import rate_limit
 from tests.crm_sync.polls import happen, monitor_of, poll_now

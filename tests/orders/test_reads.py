@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from crm_sync import registry
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import calls, now, tell, timeline
 

@@ -11,9 +11,9 @@ from django.db import transaction
 
 from crm_sync import registry
 from crm_sync.inbox import replay, store
-from crm_sync.jobs.doorbell import doorbell
 from crm_sync.models import ReceivedEvent
-from crm_sync.workers import turn
+from crm_sync.work import turn
+from crm_sync.work.doorbell import doorbell
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import mirror, now
 

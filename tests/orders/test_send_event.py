@@ -14,7 +14,7 @@ from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
 from crm_sync.webhook import sample_events, test_event
 from crm_sync.webhook.configuration import configure
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.models import Assignment, Order
 from tests.conftest import OURS, _keeping_connections
 from tests.orders.conftest import now

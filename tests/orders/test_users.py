@@ -17,7 +17,7 @@ from django.utils.timezone import now
 from crm_sync import registry
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import NotFoundError
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.mirror import user_list
 from orders.models import Order, Placement, PlatformUser, UserList
 from orders.placing import changes, settlement

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from crm_sync import registry
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.calendar.appointments import appointments
 from orders.materials import wanted
 from orders.models import Assignment, Material, MaterialSet, Order

@@ -4,7 +4,7 @@ from django.utils.timezone import now
 
 from crm_sync import registry
 from crm_sync.models import Workspace
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from properties.models import Recurring
 
 Kind = Recurring.Kind

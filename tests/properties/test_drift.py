@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from crm_sync.workers import slots
+from crm_sync.work import slots
 from properties.drift.comparison import Stopped, compare, keys
 from properties.editing import create, edit
 from properties.models import Conflict, Property

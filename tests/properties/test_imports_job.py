@@ -15,9 +15,8 @@ from django.utils import timezone
 from openpyxl import Workbook
 
 from crm_sync import registry
-from crm_sync.jobs import due
-from crm_sync.models import Workspace
-from crm_sync.workers import queues, turn
+from crm_sync.models import Workspace, due
+from crm_sync.work import leases, queues, turn
 from properties.editing import create, edit
 from properties.feeds import USUAL, Refusal
 from properties.imports import job
@@ -336,7 +335,7 @@ def test_a_slice_that_is_not_the_last_rings_for_the_next_one(
 def test_while_it_works_nobody_else_gets_it_however_long_it_takes(main, admin_user):
     row = upload(main, admin_user, table(["A1", "A2", "A3"]), released=True)
     begun = timezone.now()
-    ticks = (begun + n * due.LEASE * 0.75 for n in itertools.count())
+    ticks = (begun + n * leases.LEASE * 0.75 for n in itertools.count())
     late = []
 
     def clock():
@@ -427,7 +426,7 @@ def test_a_worker_that_lost_the_row_stops_and_writes_nothing_more(main, admin_us
     stalled = claim(row)
     assert work(row, now=stalled.until + timedelta(seconds=1)) == "DONE"
     before = rows(row).values().get()
-    with pytest.raises(due.LeaseLost):
+    with pytest.raises(leases.LeaseLost):
         job.work(stalled, until=float("inf"))
     assert rows(row).values().get() == before
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from crm_sync.workers import queues
+from crm_sync.work import queues
 from properties.imports.upload import release
 from properties.models import Import, LastFeed, Property, Sender
 from tests.properties.test_full_feed_guard import FORMATS

@@ -9,9 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
-from crm_sync.jobs import due
 from crm_sync.models import Workspace
-from crm_sync.workers import turn
+from crm_sync.work import leases, turn
 from properties.editing import create, due_now, edit
 from properties.models import Change, Conflict, Property
 from properties.push.push import push
@@ -155,7 +154,7 @@ def test_a_property_that_somebody_created_meanwhile_is_adopted(box, workspace, b
 
 def test_the_row_of_a_dead_worker_is_taken_up_and_read_once_more_later(row, drain_all):
     set_title(row, "Edited")
-    dead = due.claim(Property.objects.all(), now=now())
+    dead = leases.claim(Property.objects.all(), now=now())
     assert drain_all() == {}
     assert later(drain_all, 61) == {"properties": {"pushed": 1}}
     row.refresh_from_db()
@@ -168,11 +167,11 @@ def test_the_row_of_a_dead_worker_is_taken_up_and_read_once_more_later(row, drai
 
 def test_a_worker_that_lost_its_lease_writes_nothing_more(box, row, workspace):
     set_title(row, "Edited")
-    slow = due.claim(Property.objects.all(), now=now())
-    due.claim(Property.objects.all(), now=slow.until)
+    slow = leases.claim(Property.objects.all(), now=now())
+    leases.claim(Property.objects.all(), now=slow.until)
     before = Property.objects.values().get()
     box.calls.clear()
-    with pytest.raises(due.LeaseLost):
+    with pytest.raises(leases.LeaseLost):
         push(slow, workspace)
     assert Property.objects.values().get() == before
     assert [call[0] for call in box.calls] == ["GET"]
@@ -187,7 +186,7 @@ def test_no_call_is_begun_when_its_record_waited_too_long_for_the_database(
         row = Property.objects.get(object_reference_id="NEW")
     else:
         set_title(row, "Edited")
-    claim = due.claim(Property.objects.all(), now=now())
+    claim = leases.claim(Property.objects.all(), now=now())
     box.calls.clear()
 
     def clock():
@@ -203,7 +202,7 @@ def test_no_call_is_begun_when_its_record_waited_too_long_for_the_database(
 
 def test_no_call_that_changes_is_begun_with_less_lease_than_its_deadline(box, row, workspace):
     set_title(row, "Edited")
-    claim = due.claim(Property.objects.all(), now=now())
+    claim = leases.claim(Property.objects.all(), now=now())
     box.calls.clear()
     assert push(claim, workspace, clock=lambda: now() + timedelta(seconds=40)) == "put back"
     assert [call[0] for call in box.calls] == ["GET"]
@@ -216,16 +215,16 @@ def test_a_call_that_is_lost_does_not_shorten_the_watch_over_a_stalled_worker(
     row, between, drain_all
 ):
     set_title(row, "Edited")
-    stalled = due.claim(Property.objects.all(), now=now())
+    stalled = leases.claim(Property.objects.all(), now=now())
     between.after = lost("PATCH")
     assert later(drain_all, 61) == {"properties": {"delayed": 1}}
     row.refresh_from_db()
-    assert row.verify_at >= stalled.until + due.LEASE
+    assert row.verify_at >= stalled.until + leases.LEASE
 
 
 def test_no_watch_is_left_over_a_property_that_is_gone(box, row, drain_all):
     set_title(row, "Edited")
-    due.claim(Property.objects.all(), now=now())
+    leases.claim(Property.objects.all(), now=now())
     del box.workspace.properties[row.platform_id]
     assert later(drain_all, 61) == {"properties": {"gone": 1}}
     row.refresh_from_db()
@@ -235,9 +234,9 @@ def test_no_watch_is_left_over_a_property_that_is_gone(box, row, drain_all):
 # --- what is recorded with the claim
 
 
-def take_and_record() -> due.Claim[Property]:
+def take_and_record() -> leases.Claim[Property]:
     """Claim as a drain does."""
-    claim = due.claim(Property.objects.all(), now=now(), record=PROPERTIES.record)
+    claim = leases.claim(Property.objects.all(), now=now(), record=PROPERTIES.record)
     assert claim is not None
     return claim
 
@@ -965,7 +964,7 @@ def test_what_a_verifying_read_has_settled_stays_settled_when_the_push_comes_too
     box.edit_property(row.platform_id, {"title": "Theirs"})
     row.refresh_from_db()
     verified = row.verify_at
-    claim = due.claim(Property.objects.all(), now=verified)
+    claim = leases.claim(Property.objects.all(), now=verified)
     times = iter([verified] * 2)
     late = claim.until - timedelta(seconds=1)
     assert push(claim, workspace, clock=lambda: next(times, late)) == "put back"

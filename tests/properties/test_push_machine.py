@@ -24,8 +24,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from crm_sync.jobs import due
 from crm_sync.models import Workspace
+from crm_sync.work import leases
 from properties.editing import create, due_now, edit
 from properties.models import Property
 from properties.push.plan import CREATE_WAIT, LATE_EFFECT
@@ -305,7 +305,7 @@ class PushMachine(RuleBasedStateMachine):
         workspace = Workspace.objects.get()
         token = Property.objects.get().lease_token
         record = PROPERTIES.record if recorded else lambda row: {}
-        claim = due.claim(Property.objects.all(), now=self.now, record=record)
+        claim = leases.claim(Property.objects.all(), now=self.now, record=record)
         if claim is None:
             return None
         for worker in self.workers:
@@ -376,8 +376,8 @@ class PushMachine(RuleBasedStateMachine):
         """See which calls have no more effect than this answer shows, once it is written."""
         worker = answered.worker
         gone = [w for w in self.workers if (w.taken_at or not w.result) and w is not worker]
-        began = worker.claim.until - due.LEASE  # whether its read verifies is decided then
-        over = all(w.taken_at and w.taken_at + due.LEASE <= began for w in gone)
+        began = worker.claim.until - leases.LEASE  # whether its read verifies is decided then
+        over = all(w.taken_at and w.taken_at + leases.LEASE <= began for w in gone)
         earlier = [
             call
             for call in self.unclear
@@ -507,7 +507,7 @@ def _latest(call: Call) -> datetime:
     if call.method == "POST":
         return call.sent_at + CREATE_WAIT  # I8
     if worker.taken_at:
-        return worker.taken_at + due.LEASE  # I3
+        return worker.taken_at + leases.LEASE  # I3
     return worker.ended_at + LATE_EFFECT if worker.ended_at else NO_END
 
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crm_sync.jobs import due
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import FieldError, RejectedError, TransientError
+from crm_sync.work import leases
 from properties.catalog import READ_ONLY, equal
 from properties.merge import leaves
 from properties.models import Property
@@ -221,8 +221,8 @@ def test_nothing_is_foreseen_of_a_creation_or_while_an_earlier_call_may_show(col
         (None, False, (False, None, {"title": ["House"]})),
         (NOW + SECOND, False, (False, NOW + SECOND, {"title": ["House"]})),
         (NOW, False, (True, None, {})),
-        (NOW, True, (False, NOW + due.LEASE, {"title": ["House"]})),
-        (None, True, (False, NOW + due.LEASE, {"title": ["House"]})),
+        (NOW, True, (False, NOW + leases.LEASE, {"title": ["House"]})),
+        (None, True, (False, NOW + leases.LEASE, {"title": ["House"]})),
     ],
 )
 def test_what_earlier_calls_may_still_do(verify_at, abandoned, expected):

@@ -11,7 +11,7 @@ from django.utils.timezone import now
 
 from crm_sync import connecting
 from crm_sync.models import Slot, Workspace
-from crm_sync.workers import slots, turn
+from crm_sync.work import slots, turn
 from properties import recovery, recurring
 from properties.drift.sweep import CHUNK
 from properties.editing import create

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from crm_sync.jobs import due
+from crm_sync.work import leases
 from properties.imports import job
 from properties.imports import upload as imports_upload
 from properties.models import Import, Property
@@ -39,8 +39,8 @@ def fresh(row: Import) -> Import:
     return Import.objects.get(pk=row.pk)
 
 
-def claim(row: Import, *, now=None) -> due.Claim[Import]:
-    return due.claim(rows(row), now=now or timezone.now())
+def claim(row: Import, *, now=None) -> leases.Claim[Import]:
+    return leases.claim(rows(row), now=now or timezone.now())
 
 
 def work(

@@ -10,7 +10,7 @@ from typing import Any
 import time_machine
 
 from crm_sync.models import Workspace
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from properties.models import Property
 from properties.push.queue import PROPERTIES
 from sandbox.app import Sandbox

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connections
 
-from crm_sync.jobs.due import Claim, LeaseLost
+from crm_sync.work.leases import Claim, LeaseLost
 from properties.models import Property
 from tests.platforms import Between, Canned, Environ
 

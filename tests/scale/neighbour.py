@@ -20,9 +20,9 @@ from django.contrib.auth.models import User  # noqa: E402 - Django is set up onl
 from django.core.files import File  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from crm_sync.jobs.doorbell import doorbell  # noqa: E402
 from crm_sync.models import WebhookMonitor, Workspace  # noqa: E402
 from crm_sync.webhook import schedule  # noqa: E402
+from crm_sync.work.doorbell import doorbell  # noqa: E402
 from orders.mirror import updates  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
 from properties.editing import edit  # noqa: E402

@@ -16,8 +16,8 @@ from django.db import connection
 from django.utils.timezone import now
 
 from crm_sync.inbox import store
-from crm_sync.jobs.due import DueModel
 from crm_sync.models import Gap, ReceivedEvent, Workspace
+from crm_sync.models.due import DueModel
 from orders.models import Placement
 from properties.models import Property
 from sandbox.app import Sandbox

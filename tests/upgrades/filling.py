@@ -18,7 +18,7 @@ from crm_sync.models import ReceivedEvent, Workspace, call_log
 from crm_sync.platform import transport
 from crm_sync.tasks import publish
 from crm_sync.webhook.sample_events import sample
-from crm_sync.workers import heartbeat
+from crm_sync.work import heartbeat
 from orders.calendar import feed
 from orders.materials import wanted
 from orders.mirror import user_list

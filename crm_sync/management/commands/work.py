@@ -8,10 +8,10 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from crm_sync import registry, tasks
-from crm_sync.jobs.due import Tally
 from crm_sync.management.base import SyncCommand
-from crm_sync.workers import heartbeat, queues, turn
-from crm_sync.workers.local import Local
+from crm_sync.work import heartbeat, queues, turn
+from crm_sync.work.leases import Tally
+from crm_sync.work.local import Local
 
 BUDGET = 20.0  # seconds of one turn, where nobody else waits
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from crm_sync.management.base import FAILED, PARTLY, SyncCommand
 from crm_sync.models import Workspace
-from crm_sync.workers import turn
+from crm_sync.work import turn
 from orders.mirror import user_list
 from orders.models import PlatformUser, UserList
 from orders.queues import USERS

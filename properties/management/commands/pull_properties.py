@@ -8,11 +8,11 @@ from django.core.management.base import CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
-from crm_sync.jobs.due import Tally
 from crm_sync.management.base import PARTLY, SyncCommand
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError
-from crm_sync.workers import turn
+from crm_sync.work import turn
+from crm_sync.work.leases import Tally
 from properties.models import Walk
 from properties.pull.walk import pull
 from properties.push.plan import PushOutcome

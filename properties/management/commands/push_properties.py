@@ -9,11 +9,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.jobs import due
-from crm_sync.jobs.due import Claim, LeaseLost
 from crm_sync.management.base import FAILED, OK, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
-from crm_sync.workers import turn
+from crm_sync.work import leases, turn
+from crm_sync.work.leases import Claim, LeaseLost
 from properties.difference import planned
 from properties.merge import document
 from properties.models import Property
@@ -120,9 +119,9 @@ def _pushed(keys: Iterable[int], workspace: Workspace) -> dict[int, str]:
 
 def _claim(pk: int) -> Claim[Property] | None:
     """Claim the row, waiting for a worker that holds it; None when that one did the work."""
-    end = time.monotonic() + due.LEASE.total_seconds()
+    end = time.monotonic() + leases.LEASE.total_seconds()
     while time.monotonic() < end:
-        claim = due.claim(Property.objects.filter(pk=pk), now=timezone.now())
+        claim = leases.claim(Property.objects.filter(pk=pk), now=timezone.now())
         if claim or not Property.objects.filter(pk=pk, lease_token__isnull=False).exists():
             return claim
         time.sleep(0.1)

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync.jobs import due
+from crm_sync.work import leases
 from properties.editing import edit
 from properties.imports import job, missing
 from properties.models import Change, Import, Property, Sender
@@ -206,7 +206,7 @@ def test_a_worker_that_dies_in_the_middle_is_followed_by_one_that_ends_it(
             break
     steps.close()
     assert Change.objects.filter(origin=MISSING).count() == 100
-    later = timezone.now() + due.LEASE + timedelta(seconds=1)
+    later = timezone.now() + leases.LEASE + timedelta(seconds=1)
     assert work(row, now=later, limits=job.SliceLimits()) == "DONE"
     assert Change.objects.filter(origin=MISSING).count() == 150
     found = list(states().values())

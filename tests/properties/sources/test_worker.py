@@ -14,9 +14,8 @@ from django.db import connection
 from django.utils import timezone
 
 from crm_sync import registry
-from crm_sync.jobs import due
 from crm_sync.models import Workspace
-from crm_sync.workers import turn
+from crm_sync.work import leases, turn
 from properties.imports import upload
 from properties.models import Fetch, Import, Property, Sender, Source
 from properties.sources import worker
@@ -327,9 +326,9 @@ def test_a_worker_that_ends_gives_the_source_back_as_it_was(agency, folder, cloc
 
 def test_a_worker_that_has_lost_the_source_writes_nothing(agency, folder, clock):
     row = source(agency, str(folder / "out.zip"))
-    claim = due.claim(Source.objects.all(), now=NOON)
+    claim = leases.claim(Source.objects.all(), now=NOON)
     Source.objects.update(lease_token=None, lease_until=None, due_at=NOON)
-    with pytest.raises(due.LeaseLost):
+    with pytest.raises(leases.LeaseLost):
         worker.work([claim], None)
     assert (history(row), Import.objects.count(), fresh(row).digest) == ([], 0, "")
     assert left() == []

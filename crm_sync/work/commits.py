@@ -1,4 +1,4 @@
-"""One UPDATE of a drain's thread, and the commit that it needs (decision 6).
+"""One UPDATE of a turn, and the commit that it needs (decision 6).
 
 Threads that write at one time share a commit. On SQLite one write goes at a time, so those that
 wait for their turn share the next transaction, and the wait for the disk. On PostgreSQL writes of
@@ -14,8 +14,9 @@ from typing import Any
 from django.db import OperationalError, connection, transaction
 from django.db.models import Model
 
-from crm_sync.jobs import durability, fast_sql
-from crm_sync.jobs.fast_sql import Change
+from crm_sync import durability
+from crm_sync.work import fast_sql
+from crm_sync.work.fast_sql import Change
 
 
 def update(model: type[Model], change: Change) -> int:
@@ -40,7 +41,7 @@ def update(model: type[Model], change: Change) -> int:
 
 
 def update_each(model: type[Model], changes: Sequence[Change]) -> set[int]:
-    """Make changes, each of a row by its id; one commit for those of one form, on the disk at once.
+    """Make changes, each of a row by its id; one commit for those of one form.
 
     Returns:
         the numbers of those that were made; on PostgreSQL a row that another transaction has locked
@@ -55,11 +56,11 @@ def update_each(model: type[Model], changes: Sequence[Change]) -> set[int]:
             for numbers in alike.values()
             for n in fast_sql.update_unlocked(model, [changes[number] for number in numbers])
         }
-    with transaction.atomic():
+    with durability.of_ending(), transaction.atomic():
         if fast_sql.update_many(model, changes) == len(changes):  # nobody else wants them
             return set(range(len(changes)))
         transaction.set_rollback(True)
-    with transaction.atomic():
+    with durability.of_ending(), transaction.atomic():
         return {n for n, change in enumerate(changes) if fast_sql.update(model, change)}
 
 

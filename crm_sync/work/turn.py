@@ -22,15 +22,14 @@ from typing import Any
 from django.db.models import Value
 from django.utils import timezone
 
-from crm_sync import registry, tracing
-from crm_sync.jobs import durability
-from crm_sync.jobs.doorbell import doorbell
-from crm_sync.jobs.due import Claim, Lease, LeaseLost, Tally
+from crm_sync import durability, registry, tracing
 from crm_sync.models import Workspace
 from crm_sync.secrets import SecretUnreadable, encrypted_columns
-from crm_sync.workers import keeper, queues, slots
-from crm_sync.workers.queues import LOST, RowQueue, Stop
-from crm_sync.workers.slots import HeldSlot
+from crm_sync.work import keeper, queues, slots
+from crm_sync.work.doorbell import doorbell
+from crm_sync.work.leases import Claim, Lease, LeaseLost, Tally
+from crm_sync.work.queues import LOST, RowQueue, Stop
+from crm_sync.work.slots import HeldSlot
 
 log = logging.getLogger(__name__)
 

@@ -1,62 +1,29 @@
-"""The row is the queue: it says when it is due and which worker has leased it (I1, I3).
+"""Claims of due rows (I1, I3).
 
-Each kind of work is a table whose rows have `due_at` and a lease. A claim is one conditional
-UPDATE, so it works the same on SQLite and PostgreSQL, and two workers never hold the same row.
+A claim is one conditional UPDATE, so it works the same on SQLite and PostgreSQL, and two workers
+never hold the same row.
 """
 
-import os
-import random
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.conf import settings
-from django.db import connection, models, transaction
+from django.db import models
 
-from crm_sync.jobs import commits, durability, fast_sql
-from crm_sync.jobs.fast_sql import Change
+from crm_sync import durability
+from crm_sync.models.due import LEASED, RELEASED, DueModel, free
+from crm_sync.work import commits
+from crm_sync.work.fast_sql import Change
 
 # A process that lives renews its leases each second (`turn.renew`). After a kill a row waits only
 # as long as the last call of the dead worker may still land (I3), one without calls a moment.
 LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)
 SHORT_LEASE = timedelta(seconds=5)
-BACKOFF_BASE = 2.0  # seconds
-BACKOFF_LIMIT = 15 * 60.0  # seconds
-RELEASED = {"lease_token": None, "lease_until": None}
-LEASED = ("due_at", "lease_token", "lease_until")  # what a claim compares and writes
 UPDATE_TRIES = 8  # of a claim, while other workers claim the same rows first
-
-
-class DueModel(models.Model):
-    """The columns of a row that can be due.
-
-    Only the holder of the lease writes them. The exception is `due_at`: anybody may make a row due.
-    """
-
-    due_at = models.DateTimeField(null=True, blank=True, editable=False)
-    lease_token = models.UUIDField(null=True, blank=True, editable=False)
-    lease_until = models.DateTimeField(null=True, blank=True, editable=False)
-    attempts = models.PositiveIntegerField(default=0, editable=False)
-
-    class Meta:
-        abstract = True
-
-
-def no_half_lease(table: str) -> models.CheckConstraint:
-    """Return a check constraint: a row has a lease token and an end of the lease, or neither."""
-    free = models.Q(lease_token__isnull=True, lease_until__isnull=True)
-    held = models.Q(lease_token__isnull=False, lease_until__isnull=False)
-    return models.CheckConstraint(condition=free | held, name=f"{table}_has_no_half_lease")
-
-
-def due_index(table: str) -> models.Index:
-    """Return the index by which tick and claim find the due rows of a workspace among all."""
-    due = models.Q(due_at__isnull=False)
-    return models.Index(fields=["workspace", "due_at"], name=f"{table}_due", condition=due)
-
 
 Row = TypeVar("Row", bound=DueModel)
 Columns = Mapping[str, Any]
@@ -121,7 +88,7 @@ class Claim(Generic[Row]):
         """
         if not columns:  # an UPDATE of no column is no SQL
             return self.fenced.filter(**expected).exists()
-        return update(type(self.row), Change(columns, self._ours | expected)) == 1
+        return commits.update(type(self.row), Change(columns, self._ours | expected)) == 1
 
     def finish(self, **columns: Any) -> None:
         """Write the result and release the lease; see `finish_if`.
@@ -143,7 +110,7 @@ class Claim(Generic[Row]):
         Returns:
             False when nothing was written.
         """
-        return update(type(self.row), self.ending(columns, **expected)) == 1
+        return commits.update(type(self.row), self.ending(columns, **expected)) == 1
 
     def ending(self, columns: Mapping[str, Any], **expected: Any) -> Change:
         """Return the change that `finish_if` writes."""
@@ -159,29 +126,6 @@ class Claim(Generic[Row]):
         kept = {"lease_token": self.token, "lease_until": self.mark - self.lease.length}
         columns = {"due_at": self.row.due_at, **self.found, **(kept if self.abandoned else {})}
         self.finish_if(columns)
-
-
-def leased(now: datetime) -> models.Q:
-    """Select the rows that a worker has leased."""
-    return models.Q(lease_until__gt=now)
-
-
-def unleased(now: datetime) -> models.Q:
-    """Select the rows without a lease, or with one that is over."""
-    return models.Q(lease_until=None) | models.Q(lease_until__lte=now)
-
-
-def free(now: datetime, *, wait: timedelta | None = None) -> models.Q:
-    """Select the rows that are due and not leased.
-
-    Args:
-        wait: the longest time that a row of this queue waits. A `due_at` further ahead was written
-            by a clock that was wrong, so that row counts as due (I29).
-    """
-    is_due = models.Q(due_at__lte=now)
-    if wait is not None:
-        is_due |= models.Q(due_at__gt=now + wait)
-    return is_due & unleased(now)
 
 
 def claim_some(
@@ -260,7 +204,7 @@ def _lease(
         for row, columns in zip(rows, records, strict=True)
     ]
     with durability.durable() if any(records) else nullcontext():
-        ours = sorted(_update_each(type(rows[0]), changes))
+        ours = sorted(commits.update_each(type(rows[0]), changes))
     # The last holder of an abandoned row may have written to it until now (I3).
     abandoned = [rows[number].pk for number in ours if rows[number].lease_token]
     fresh = loaded.in_bulk(abandoned) if abandoned else {}
@@ -288,12 +232,6 @@ def claim(
     return next(iter(claim_some(queryset, now=now, limit=1, record=record)), None)
 
 
-def backoff(attempts: int, *, rng: Callable[[], float] = random.random) -> timedelta:
-    """Return the wait after failed attempts: exponential, capped, with full jitter (I11)."""
-    ceiling = min(BACKOFF_LIMIT, BACKOFF_BASE * 2.0 ** min(attempts, 20))
-    return timedelta(seconds=max(0.5, rng() * ceiling))
-
-
 @dataclass
 class Tally:
     """How many rows a turn handled, by their outcome; each queue has its own outcomes.
@@ -315,56 +253,3 @@ class Tally:
     def total(self) -> int:
         """The number of rows handled."""
         return sum(self.counts.values())
-
-
-def update(model: type[models.Model], change: Change) -> int:
-    """Make one change of a row by its id, and commit it as `durability` says; 1 where it was made.
-
-    Inside a transaction the commit is the caller's.
-    """
-    if os.environ.get("GROUP"):
-        return commits.update(model, change)
-    with durability.of_ending():
-        waits = durability.waits() or connection.in_atomic_block or connection.vendor == "sqlite"
-        return fast_sql.update(model, change, waits=waits)
-
-
-def _update_each(model: type[models.Model], changes: Sequence[Change]) -> set[int]:
-    """Make changes, each of a row by its id; one commit for those of one form.
-
-    Returns:
-        the numbers of those that were made; on PostgreSQL a row that another transaction has locked
-        is left out as well, see `fast_sql.update_unlocked`.
-    """
-    if connection.vendor == "postgresql":
-        alike: dict[fast_sql.Form, list[int]] = {}
-        for number, change in enumerate(changes):
-            alike.setdefault(fast_sql.form_of(change), []).append(number)
-        return {
-            numbers[n]
-            for numbers in alike.values()
-            for n in fast_sql.update_unlocked(model, [changes[number] for number in numbers])
-        }
-    with durability.of_ending(), transaction.atomic():
-        if fast_sql.update_many(model, changes) == len(changes):  # nobody else wants them
-            return set(range(len(changes)))
-        transaction.set_rollback(True)
-    with durability.of_ending(), transaction.atomic():
-        return {n for n, change in enumerate(changes) if fast_sql.update(model, change)}
-
-
-class Queue(Protocol):
-    """What all know of a queue; `workers.queues.RowQueue` is one."""
-
-    @property
-    def name(self) -> str:
-        """The name by which rings, commands and pages know it."""
-
-    def workspaces(self, now: datetime) -> set[int]:
-        """Return the ids of the workspaces that have a row due at `now`."""
-
-    def with_due(self, now: datetime) -> "models.QuerySet[Any]":
-        """Return the same workspaces, as a query."""
-
-    def backlog(self, now: datetime) -> Mapping[int, tuple[int, datetime]]:
-        """Return by workspace how many rows are due and not leased, and since when the first."""

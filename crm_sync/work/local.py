@@ -9,10 +9,10 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from crm_sync import permits, registry
-from crm_sync.jobs.doorbell import doorbell
-from crm_sync.jobs.due import Tally
 from crm_sync.models import Heartbeat
-from crm_sync.workers import heartbeat, queues, turn
+from crm_sync.work import heartbeat, queues, turn
+from crm_sync.work.doorbell import doorbell
+from crm_sync.work.leases import Tally
 
 log = logging.getLogger(__name__)
 

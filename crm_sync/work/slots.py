@@ -17,10 +17,10 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from crm_sync.jobs import due, durability, fast_sql
-from crm_sync.jobs.fast_sql import Change
-from crm_sync.models import Slot, Workspace
-from crm_sync.workers import keeper
+from crm_sync import durability
+from crm_sync.models import Slot, Workspace, due
+from crm_sync.work import commits, fast_sql, keeper
+from crm_sync.work.fast_sql import Change
 
 LEASE = timedelta(seconds=5)
 # Long pushes, the placing of orders, and short reads: a limit of so many calls has one for each.
@@ -169,7 +169,7 @@ def _release(slot: HeldSlot) -> None:
     with _lock:
         _held.pop(slot.pk, None)
     with durability.working():
-        due.update(Slot, Change(due.RELEASED, {"id": slot.pk, "lease_token": _token()}))
+        commits.update(Slot, Change(due.RELEASED, {"id": slot.pk, "lease_token": _token()}))
 
 
 def _token() -> uuid.UUID:

@@ -10,10 +10,10 @@ from django.db.models import Count, F, Min, OuterRef, QuerySet, Subquery
 from django.db.models.expressions import Combinable
 from django.utils import timezone
 
-from crm_sync.jobs import due
-from crm_sync.jobs.due import Claim, Columns, Row
-from crm_sync.models import Workspace, awake
+from crm_sync.models import Workspace, awake, due
 from crm_sync.text import clean
+from crm_sync.work import leases
+from crm_sync.work.leases import Claim, Columns, Row
 
 LOST = "lost to another worker"
 
@@ -76,7 +76,7 @@ class RowQueue(Generic[Row]):
         leave: how many slots of the workspace it leaves to other queues.
         batch_size: how many rows one call of `work` takes.
         wait: see `due.free`.
-        record: what a row must hold before work on it begins; see `due.claim_some`.
+        record: what a row must hold before work on it begins; see `leases.claim_some`.
         columns: the columns that `work` needs; all when none are named.
         urgent: the column that says which rows go first.
         since: since when a row is due, where its own `due_at` does not say.
@@ -93,7 +93,7 @@ class RowQueue(Generic[Row]):
     slots: int = 1
     leave: int = 0
     batch_size: int = 1
-    lease: timedelta = due.LEASE
+    lease: timedelta = leases.LEASE
     wait: timedelta | None = None
     record: Callable[[Row], Columns] = lambda row: {}
     columns: Sequence[str] = ()
@@ -136,9 +136,9 @@ class RowQueue(Generic[Row]):
         return {pk: (count, first) for pk, count, first in found if first is not None}
 
     def claim(self, workspace_id: int, limit: int) -> list[Claim[Row]]:
-        """Claim up to `limit` due rows of a workspace; see `due.claim_some`."""
+        """Claim up to `limit` due rows of a workspace; see `leases.claim_some`."""
         now = timezone.now()
-        return due.claim_some(
+        return leases.claim_some(
             self.rows(now).filter(workspace_id=workspace_id),
             now=now,
             limit=limit,
@@ -154,6 +154,6 @@ class RowQueue(Generic[Row]):
         longest = self.wait or timedelta.max
         try:
             put_off(claim, longest, **{self.reason: error_text(error)}, **self.failure)
-        except due.LeaseLost:
+        except leases.LeaseLost:
             return LOST
         return "failed"

@@ -11,9 +11,8 @@ from typing import Any
 
 from django.db import connection
 
-from crm_sync.jobs import fast_sql
 from crm_sync.models import Ring
-from crm_sync.workers import turn
+from crm_sync.work import fast_sql, turn
 
 # A message that waits for longer, while none waits in the broker, was lost there. By age alone
 # nothing is sent again: under a backlog of messages that would only make it longer.
