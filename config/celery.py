@@ -21,17 +21,12 @@ app = Celery("crm_sync", amqp=broker.AMQP)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
-POOL = 20  # connections to PostgreSQL of one worker; its threads share them (`permits.PERMITS`)
-
 
 def share_connections(**_: Any) -> None:
-    """Let the threads of a worker share a few connections: PostgreSQL allows a hundred in all."""
-    from django.db import connections  # noqa: PLC0415 - Django is set up by now
+    """Let the threads of a worker share connections, before it opens one."""
+    from crm_sync import permits  # noqa: PLC0415 - it reads the settings
 
-    database = connections.settings["default"]
-    if database["ENGINE"].endswith("postgresql"):
-        database["OPTIONS"] = {**database["OPTIONS"], "pool": {"min_size": 2, "max_size": POOL}}
-        database["CONN_MAX_AGE"] = 0
+    permits.share_connections()
 
 
 worker_init.connect(share_connections)

@@ -378,17 +378,9 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_MAX_LOOP_INTERVAL = 5
-# The tick has a queue of its own in the broker, so that no backlog of messages delays it. One that
-# waited for longer than to the next is of no use.
+# The tick has a queue of its own in the broker, so that no backlog of messages delays it.
 CELERY_TASK_QUEUES: dict[str, dict[str, str]] = {"celery": {}, "tick": {}}
 CELERY_TASK_ROUTES = {"crm_sync.tick": {"queue": "tick"}}
-CELERY_BEAT_SCHEDULE = {
-    "Tick: ring for what is due": {
-        "task": "crm_sync.tick",
-        "schedule": 1.0,
-        "options": {"expires": 2.0},
-    }
-}
 CELERY_TIMEZONE = TIME_ZONE
 
 LOGGING = {

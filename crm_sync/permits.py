@@ -10,9 +10,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import connection
+from django.db import connection, connections
 
-PERMITS = 16  # also the size of the pool of connections (`config.celery`)
+PERMITS = 16
+# To PostgreSQL, beside the permits for what holds none: heartbeat, keeper, the main thread.
+CONNECTIONS = 20
+PATIENCE = 5.0  # seconds for a connection: a turn that gets none ends, and its rows stay due
 _permits = threading.BoundedSemaphore(PERMITS)
 
 
@@ -21,6 +24,17 @@ class _Local(threading.local):
 
 
 _local = _Local()
+
+
+def share_connections() -> None:
+    """Let the threads of this process share a few connections to PostgreSQL, from now on."""
+    database = connections.settings["default"]
+    if database["ENGINE"].endswith("postgresql"):
+        pool: dict[str, float] = {"min_size": 2, "max_size": CONNECTIONS}
+        # Of a server that was away it asks again soon, whoever asks for a connection.
+        pool |= {"timeout": PATIENCE, "reconnect_timeout": PATIENCE}
+        database["OPTIONS"] = {**database["OPTIONS"], "pool": pool}
+        database["CONN_MAX_AGE"] = 0
 
 
 @contextmanager

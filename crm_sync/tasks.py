@@ -1,10 +1,12 @@
 """The Celery tasks: thin, with ids, and never the only record of anything (I12)."""
 
 import logging
+import threading
+import time
 from typing import Any
 
 from celery import bootsteps, current_app, shared_task, signals
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 from django.utils import timezone
 from kombu.exceptions import ChannelError
 
@@ -15,6 +17,8 @@ from crm_sync.work import heartbeat, queues, rings, turn
 
 log = logging.getLogger(__name__)
 
+TICK = 1.0  # seconds from one tick to the next
+TICKS = "tick"  # the queue of the ticks in the broker
 BUDGET = 20.0  # seconds of a scheduled task; less than a broker's visibility time-out
 
 
@@ -58,15 +62,45 @@ def send(queue: str, workspace_id: int) -> None:
         raise
 
 
-def is_broker_empty() -> bool:
-    """Tell whether no message for a turn waits in the broker."""
-    with current_app.connection_for_read() as connection:
-        name = current_app.conf.task_default_queue
+def is_broker_empty(name: str = "celery") -> bool:
+    """Tell whether no message waits in this queue of the broker, by default that of the turns."""
+    with current_app.connection_or_acquire() as broker, broker.channel() as channel:
         try:
-            declared = connection.default_channel.queue_declare(name, passive=True)
-            return bool(declared.message_count == 0)
+            return bool(channel.queue_declare(name, passive=True).message_count == 0)
         except ChannelError:  # Redis has no key for a list without entries
             return True
+
+
+def send_tick() -> None:
+    """Have a worker take the tick, unless one waits for it already.
+
+    Raises:
+        Exception: what the broker raises.
+    """
+    if is_broker_empty(TICKS):
+        tick.apply_async(retry=False)
+
+
+def send_ticks() -> None:
+    """Send a tick each second until this process ends, whatever its wall clock does."""
+    next_at, is_away = time.monotonic(), False
+    while True:
+        try:
+            send_tick()
+            is_away = False
+        except Exception as error:  # noqa: BLE001 - each broker raises its own
+            if not is_away:
+                log.warning("the broker does not answer (%s); asking again", error)
+            is_away = True
+        next_at = max(next_at + TICK, time.monotonic())
+        time.sleep(next_at - time.monotonic())
+
+
+@signals.beat_init.connect
+@signals.beat_embedded_init.connect
+def beat_begins(**_: Any) -> None:
+    """Send ticks beside what is scheduled."""
+    threading.Thread(target=send_ticks, name="ticks", daemon=True).start()
 
 
 def poll_at_once() -> None:
@@ -75,6 +109,8 @@ def poll_at_once() -> None:
         schedule.ask(WebhookMonitor.objects.all(), now=timezone.now())
     except DatabaseError:
         log.exception("the history could not be asked for; the next poll reads it")
+    finally:
+        connection.close()  # its thread does nothing else with the database
 
 
 @signals.worker_ready.connect

@@ -128,10 +128,8 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_calls_of_before() -> None:
     """Forget the calls and slots of another test, whose workspaces are gone."""
     from crm_sync.models import call_log
-    from crm_sync.work import slots
 
     call_log.forget()
-    slots.forget()
 
 
 @pytest.fixture

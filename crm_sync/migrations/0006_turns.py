@@ -17,6 +17,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('queue', models.CharField(max_length=20)),
                 ('rung_at', models.DateTimeField(editable=False, null=True)),
+                ('refused_at', models.DateTimeField(editable=False, null=True)),
             ],
         ),
         migrations.RemoveConstraint(

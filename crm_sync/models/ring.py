@@ -8,11 +8,14 @@ class Ring(models.Model):
 
     Attributes:
         rung_at: since when one waits; null when a worker has taken it.
+        refused_at: since when the queue waits for a slot of its workspace: its turn found no free
+            one.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE)
     queue = models.CharField(max_length=20)
     rung_at = models.DateTimeField(null=True, editable=False)
+    refused_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         constraints = [

@@ -5,11 +5,14 @@ A process that dies or is suspended renews nothing, so what it held comes free w
 
 import logging
 import threading
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Collection
 from datetime import datetime
 
-from django.db import Error, connection
+from django.db import Error, connection, models, transaction
 from django.utils import timezone
+
+from crm_sync import durability
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +36,22 @@ def begin() -> None:
             _thread.start()
 
 
+def prolong(
+    model: type[models.Model], keys: Collection[int], token: uuid.UUID, until: datetime
+) -> set[int]:
+    """Move the end of the lease of these rows, and return the keys of those that it was moved of.
+
+    One that somebody else has now is left out, and so is one that another transaction has locked,
+    until the next time: it must not keep the others waiting.
+    """
+    rows = model._default_manager.filter(pk__in=keys, lease_token=token)
+    with durability.lazily(), transaction.atomic():
+        found = set(rows.select_for_update(skip_locked=True).values_list("pk", flat=True))
+        if found:
+            rows.filter(pk__in=found).update(lease_until=until)
+    return found
+
+
 def _run() -> None:
     pause, idle = threading.Event(), 0
     while idle < IDLE:
@@ -42,13 +61,13 @@ def _run() -> None:
 
 def _renew(now: datetime) -> bool:
     is_any = False
-    try:
-        for renew in RENEWALS:
+    for renew in RENEWALS:
+        try:
             is_any |= renew(now)
-    except Error as error:
-        # What cannot be renewed comes free; whoever holds it sees that at its next write.
-        log.warning("the leases of this process are not renewed: %s", error)
-        is_any = True
-    finally:
-        connection.close()
+        except Error as error:
+            # What cannot be renewed comes free; whoever holds it sees that at its next write.
+            log.warning("the leases of this process are not renewed: %s", error)
+            is_any = True
+            connection.close()
+    connection.close()
     return is_any

@@ -51,6 +51,7 @@ class Claim(Generic[Row]):
         abandoned: the previous holder never gave the row back. It has died, or it is suspended and
             a call of it may still arrive (I3).
         found: the values that the columns of its record had before; `give_back` restores them.
+        urgent: the column that says which rows go first, or "".
     """
 
     row: Row
@@ -58,6 +59,12 @@ class Claim(Generic[Row]):
     mark: datetime
     abandoned: bool
     found: Mapping[str, Any] = field(default_factory=dict)
+    urgent: str = ""
+
+    @property
+    def urgency(self) -> Columns:
+        """What keeps the row as urgent as it was where work on it failed: a person still waits."""
+        return {self.urgent: True} if self.found.get(self.urgent) else {}
 
     @property
     def token(self) -> uuid.UUID:
@@ -218,7 +225,7 @@ def _lease(
         found = {name: getattr(read, name) for name in (*calm, *columns)}
         for name, value in {**held, **calm, **columns, "due_at": read.due_at}.items():
             setattr(row, name, value)
-        claims.append(Claim(row, lease, mark, is_abandoned, found))
+        claims.append(Claim(row, lease, mark, is_abandoned, found, urgent))
     return claims
 
 

@@ -51,7 +51,8 @@ def put_off(claim: Claim[Row], longest: timedelta = timedelta.max, /, **columns:
     """
     attempts = claim.row.attempts + 1
     wait = min(due.backoff(attempts), longest)
-    claim.finish(due_at=timezone.now() + wait, attempts=attempts, **columns)
+    later = {"due_at": timezone.now() + wait, "attempts": attempts}
+    claim.finish(**later, **claim.urgency, **columns)
     return "put off"
 
 

@@ -14,9 +14,14 @@ from django.db import connection
 from crm_sync.models import Ring
 from crm_sync.work import fast_sql, turn
 
-# A message that waits for longer, while none waits in the broker, was lost there. By age alone
-# nothing is sent again: under a backlog of messages that would only make it longer.
+# A message that waits for longer, while none waits in the broker, was lost there. By this age alone
+# none is sent again: under a backlog of messages that would only make it longer.
 LOST_AFTER = timedelta(seconds=3)
+# One that was lost under a backlog that never ends; a copy of one that waits there does no harm.
+LOST_IN_ANY_CASE = timedelta(minutes=2)
+
+NEW = timedelta(0)
+TOGETHER = 5_000  # pairs in one statement; a database takes only so many values
 
 Pair = tuple[str, int]  # a queue, and the id of a workspace
 Publish = Callable[[str, int], object]
@@ -24,6 +29,11 @@ Publish = Callable[[str, int], object]
 
 def mark(pairs: Sequence[Pair], now: datetime) -> list[Pair]:
     """Note that a message waits for each of these, and return those for which none did."""
+    parts = [pairs[n : n + TOGETHER] for n in range(0, len(pairs), TOGETHER)]
+    return [pair for part in parts for pair in _mark(part, now)]
+
+
+def _mark(pairs: Sequence[Pair], now: datetime) -> list[Pair]:
     rows = fast_sql.table(Ring)
     values = ", ".join(["(%s, %s, %s)"] * len(pairs))
     sql = (
@@ -77,16 +87,29 @@ def tick(
         return []
     columns = ("queue", "workspace_id", "rung_at")
     marked = Ring.objects.filter(rung_at__isnull=False).values_list(*columns)
-    since = {(queue, workspace_id): rung_at for queue, workspace_id, rung_at in marked}
     # A time ahead of now was written by a wrong clock (I29).
-    old = [pair for pair in due if (at := since.get(pair)) and abs(now - at) > LOST_AFTER]
-    if old and is_broker_empty():
-        for pair in old:
-            taken(*pair)
-            del since[pair]
-    unmarked = [pair for pair in due if pair not in since]
-    found = mark(unmarked, now) if unmarked else []
+    ages = {(queue, workspace_id): abs(now - rung_at) for queue, workspace_id, rung_at in marked}
+    old = [pair for pair in due if ages.get(pair, NEW) > LOST_AFTER]
+    if old and not is_broker_empty():
+        old = [pair for pair in old if ages[pair] > LOST_IN_ANY_CASE]
+    _unmark(old)
+    unmarked = [pair for pair in due if pair not in ages]
+    found = mark([*unmarked, *old], now) if unmarked or old else []
     shuffle(found)
-    for pair in found:
-        publish(*pair)
+    sent = 0
+    try:
+        for pair in found:
+            publish(*pair)
+            sent += 1
+    finally:
+        _unmark(found[sent:])  # the next tick sends what the broker did not take
     return found
+
+
+def _unmark(pairs: Sequence[Pair]) -> None:
+    """Note that no message waits for these."""
+    queues: dict[str, list[int]] = {}
+    for queue, workspace_id in pairs:
+        queues.setdefault(queue, []).append(workspace_id)
+    for queue, workspace_ids in queues.items():
+        Ring.objects.filter(queue=queue, workspace_id__in=workspace_ids).update(rung_at=None)

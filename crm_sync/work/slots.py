@@ -18,7 +18,8 @@ from django.db import connection
 from django.utils import timezone
 
 from crm_sync import durability
-from crm_sync.models import Slot, Workspace, due
+from crm_sync.models import Ring, Slot, Workspace, due
+from crm_sync.models.due import RELEASED
 from crm_sync.work import commits, fast_sql, keeper
 from crm_sync.work.fast_sql import Change
 
@@ -37,7 +38,6 @@ class HeldSlot:
 
 _lock = threading.Lock()
 _held: dict[int, HeldSlot] = {}  # of this process, by key
-_made: dict[tuple[int, str], int] = {}  # so many slots there are, by workspace and kind
 _tokens: dict[int, uuid.UUID] = {}  # by process id: a forked child has one of its own
 
 
@@ -53,10 +53,15 @@ def hold(
             keep short ones waiting. With fewer slots than kinds of work, fewer are left.
         first_alone: take the first one or none: one call is to try whether the platform answers.
     """
-    limit = workspace.max_under_way
-    most = 1 if first_alone else limit - max(0, leave - max(0, KINDS - limit))
-    with _hold(workspace.pk, "", most, limit, queue) as slot:
+    most = 1 if first_alone else share(workspace, leave)
+    with _hold(workspace.pk, "", most, workspace.max_under_way, queue) as slot:
         yield slot
+
+
+def share(workspace: Workspace, leave: int) -> int:
+    """Return how many slots of the workspace a queue may hold that leaves so many to others."""
+    limit = workspace.max_under_way
+    return limit - max(0, leave - max(0, KINDS - limit))
 
 
 @contextmanager
@@ -83,9 +88,23 @@ def busy(now: datetime) -> set[tuple[str, int]]:
     return set(Slot.objects.filter(due.leased(now)).values_list("queue", "workspace_id"))
 
 
-def forget() -> None:
-    """For tests: forget which slots were made, of workspaces that are gone."""
-    _made.clear()
+def note_refused(queue: str, workspace_id: int, now: datetime) -> None:
+    """Note that the queue found no slot of the workspace free: the next one is for it."""
+    waiting = Ring.objects.filter(workspace_id=workspace_id, queue=queue, refused_at=None)
+    waiting.update(refused_at=now)
+
+
+def take_refused(workspace_id: int) -> str | None:
+    """Return the queue that waits longest for a slot of the workspace, and take it off the line.
+
+    Without this line a queue with few rows would find all slots taken again and again, beside one
+    whose turns follow each other.
+    """
+    line = Ring.objects.filter(workspace_id=workspace_id, refused_at__isnull=False)
+    first = line.order_by("refused_at").first()
+    if first is None or not line.filter(pk=first.pk).update(refused_at=None):
+        return None
+    return first.queue
 
 
 def _renew(now: datetime) -> bool:
@@ -100,19 +119,28 @@ def _renew(now: datetime) -> bool:
 
 def _renew_these(old: list[HeldSlot], now: datetime) -> None:
     until, mine = now + LEASE, {slot.pk: slot for slot in old}
-    ours = Slot.objects.filter(pk__in=mine, lease_token=_token())
-    if ours.update(lease_until=until) < len(mine):  # others took it while we were suspended
-        mine = {pk: mine[pk] for pk in ours.values_list("pk", flat=True)}
-    for slot in mine.values():
-        slot.until = until
+    for pk in keeper.prolong(Slot, mine, _token(), until):  # others were lost to another process
+        mine[pk].until = until
 
 
 def _take(
     workspace_id: int, kind: str, most: int, limit: int, queue: str, now: datetime
 ) -> HeldSlot | None:
     """Take a free slot, from the end, where those are that a long backlog leaves to others."""
-    if _made.get((workspace_id, kind), 0) < limit:
-        _make(workspace_id, kind, limit)
+    slot = _take_free(workspace_id, kind, most, limit, queue, now)
+    # None are there before the first turn, and in a backup that was made before it.
+    if slot is None and _make_missing(workspace_id, kind, most, limit, now):
+        slot = _take_free(workspace_id, kind, most, limit, queue, now)
+    if slot is not None:
+        with _lock:
+            _held[slot.pk] = slot
+        keeper.begin()
+    return slot
+
+
+def _take_free(
+    workspace_id: int, kind: str, most: int, limit: int, queue: str, now: datetime
+) -> HeldSlot | None:
     until = now + LEASE
     # In the form in which the database has them.
     moment, later = _stored("lease_until", now), _stored("lease_until", until)
@@ -122,13 +150,7 @@ def _take(
     with durability.lazily(), connection.cursor() as cursor:
         cursor.execute(_taking(), values)
         found = cursor.fetchone()
-    if found is None:
-        return None
-    slot = HeldSlot(found[0], until)
-    with _lock:
-        _held[slot.pk] = slot
-    keeper.begin()
-    return slot
+    return None if found is None else HeldSlot(found[0], until)
 
 
 def _taking() -> str:
@@ -153,23 +175,27 @@ def _stored(name: str, value: object) -> Any:
     return column.get_db_prep_save(value, connection)
 
 
-def _make(workspace_id: int, kind: str, limit: int) -> None:
-    """Make the slots that are missing; each process sees to that once."""
+def _make_missing(workspace_id: int, kind: str, most: int, limit: int, now: datetime) -> bool:
+    """Make the slots that are missing; whether one is free now, which others may have made."""
     mine = Slot.objects.filter(workspace_id=workspace_id, kind=kind)
-    missing = set(range(limit)) - set(mine.values_list("number", flat=True))
+    ends = dict(mine.values_list("number", "lease_until"))
+    missing = set(range(limit)) - set(ends)
     Slot.objects.bulk_create(
         (Slot(workspace_id=workspace_id, kind=kind, number=number) for number in sorted(missing)),
         ignore_conflicts=True,
     )
-    _made[workspace_id, kind] = limit
+    free = {number for number, until in ends.items() if until is None or until <= now} | missing
+    return any(number < most for number in free)
 
 
 def _release(slot: HeldSlot) -> None:
     """Give it back, if it is still ours."""
     with _lock:
-        _held.pop(slot.pk, None)
+        if _held.get(slot.pk) is not slot:  # lost, and held by another turn of this process
+            return
+        del _held[slot.pk]
     with durability.working():
-        commits.update(Slot, Change(due.RELEASED, {"id": slot.pk, "lease_token": _token()}))
+        commits.update(Slot, Change(RELEASED, {"id": slot.pk, "lease_token": _token()}))
 
 
 def _token() -> uuid.UUID:

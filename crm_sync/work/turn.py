@@ -1,8 +1,8 @@
 """One turn: some seconds of work on one queue of a workspace (decision 22).
 
 A turn takes a slot, works on claimed rows one after the other, releases the slot, and looks: if
-more is due, a message for another turn goes behind those of others. After its first answer it asks
-for one more turn beside it, so that a workspace comes to its limit of calls, and one whose platform
+more is due, a message for another turn goes behind those of others. While answers come it asks for
+one more turn beside it, so that a workspace comes to its limit of calls, and one whose platform
 hangs does not.
 
 The turns of one process share what one claim took, so that many of them cost one statement, and a
@@ -37,12 +37,14 @@ SECONDS = 3.0  # of a turn; what it costs besides its rows is a few statements
 AHEAD = 2  # rows that are claimed for each turn under way
 UNTOUCHED = timedelta(seconds=1)  # what was claimed and not begun for so long is given back
 RENEWED_AFTER = timedelta(seconds=2)  # of a lease: most rows are done before
+FRESH = 1.0  # seconds after an answer in which a new turn asks for one more before its own first
 # Columns of the workspace that turns read again, since people and other workers change them.
 REFRESHED = [
     *("paused_until", "pauses", "problem", "restored_at"),
     *("conflict_policy", "read_before_write", "outgoing_kinds"),
 ]
 REFRESHED_AFTER = 0.5  # seconds
+READ_AFTER = 5.0  # seconds, then all of it, such as its address and its limit of calls
 
 
 class Store:
@@ -60,7 +62,8 @@ class Store:
         self._is_full = False  # the last claim took as many as it asked for
         self._is_dry = False  # the last claim found nothing
         self._workspace: Workspace | None = None
-        self._read_at = 0.0
+        self._read_at = self._refreshed_at = 0.0
+        self._answered_at = -math.inf
 
     def enter(self) -> None:
         """Count a turn, for which more may be due than for those before."""
@@ -109,20 +112,31 @@ class Store:
             size = min(self.queue.batch_size, len(self._waiting))
             return [self._waiting.popleft() for _ in range(size)]
 
+    def note_answer(self) -> None:
+        """Note that work on a row has just ended without a failure of the platform."""
+        self._answered_at = time.monotonic()
+
     @property
-    def has_more(self) -> bool:
-        """Whether more may be due than was claimed."""
-        return bool(self._waiting) or self._is_full
+    def grows(self) -> bool:
+        """Whether one more turn beside these has work, and is not the one that hangs as well."""
+        has_more = bool(self._waiting) or self._is_full
+        is_answered = time.monotonic() - self._answered_at < FRESH
+        return has_more and is_answered and self.turns < self._share()
+
+    def _share(self) -> int:
+        queue = self.queue
+        return slots.share(self.workspace(), queue.leave) if queue.calls else queue.slots
 
     def workspace(self) -> Workspace:
         """Return the workspace; people and other workers change it, so it is read again."""
         with self._reading:
             now = time.monotonic()
-            if self._workspace is None:
-                self._workspace, self._read_at = _read(self.workspace_id), now
-            elif now - self._read_at > REFRESHED_AFTER:
+            if self._workspace is None or now - self._read_at > READ_AFTER:
+                self._workspace = _read(self.workspace_id)
+                self._read_at = self._refreshed_at = now
+            elif now - self._refreshed_at > REFRESHED_AFTER:
                 self._workspace.refresh_from_db(fields=REFRESHED)
-                self._read_at = now
+                self._refreshed_at = now
             return self._workspace
 
     def give_back_idle(self, now: datetime) -> None:
@@ -185,10 +199,9 @@ def renew(now: datetime) -> bool:
         if claim.lease.until - now < claim.lease.length - RENEWED_AFTER:
             by_lease.setdefault(claim.lease, []).append(claim)
     for lease, mine in by_lease.items():
-        rows = type(mine[0].row)._default_manager.filter(pk__in=[one.row.pk for one in mine])
-        until = now + lease.length
-        if rows.filter(lease_token=lease.token).update(lease_until=until) == len(mine):
-            lease.until = until  # else one was lost, or has just been given back
+        until, keys = now + lease.length, {one.row.pk for one in mine}
+        if keeper.prolong(type(mine[0].row), keys, lease.token, until) == keys:
+            lease.until = until  # else one was lost, is locked, or has just been given back
     return bool(stores or claims)
 
 
@@ -225,6 +238,7 @@ class Turn:
     ) -> None:
         self.store, self.slot, self.seconds, self.clock = store, slot, seconds, clock
         self.workspace_id, self.ends_at = store.workspace_id, math.inf
+        self._has_asked = False
 
     @property
     def workspace(self) -> Workspace:
@@ -245,10 +259,10 @@ class Turn:
     def run(self, tally: Tally) -> None:
         """Work on rows until its time is over, nothing is due, or no call may be made."""
         is_probe = self.store.queue.calls and self.workspace.pauses > 0
-        is_first = True
         while self.may_begin() and (claims := self.store.take()):
-            if is_first:
-                self.ends_at = self.clock() + self.seconds
+            self.ends_at = min(self.ends_at, self.clock() + self.seconds)
+            if not is_probe:
+                self._ask_for_another()
             try:
                 with under_way(claims):
                     outcomes, is_answered = self._work(claims)
@@ -259,9 +273,15 @@ class Turn:
                 tally.add(outcome)
             if is_probe:  # one call tries whether the platform is back; if so, all go on
                 return
-            if is_first and is_answered and self.store.has_more:
-                doorbell.ring(self.store.queue.name, self.workspace_id)
-            is_first = False
+            if is_answered:
+                self.store.note_answer()
+                self._ask_for_another()
+
+    def _ask_for_another(self) -> None:
+        """Ring for one more turn beside this one, once."""
+        if not self._has_asked and self.store.grows:
+            self._has_asked = True
+            doorbell.ring(self.store.queue.name, self.workspace_id)
 
     def _work(self, claims: Sequence[Claim[Any]]) -> tuple[Sequence[str], bool]:
         """Work on a batch; return its outcomes, and whether no call of it failed."""
@@ -301,12 +321,16 @@ def take(
         with _entered(queue, workspace_id) as store, _slot(queue, store) as slot:
             if slot is None:
                 tally.busy = True
+                if queue.calls:
+                    slots.note_refused(queue.name, workspace_id, timezone.now())
                 return tally
             Turn(store, slot, seconds, clock).run(tally)
+        # The slot is free by now: who waits for one goes first, then what came due meanwhile.
+        if queue.calls and (refused := slots.take_refused(workspace_id)):
+            doorbell.ring(refused, workspace_id)
         if tally.counts:
             for outcome in queue.after(workspace_id):
                 tally.add(outcome)
-            # The slot is free by now: what came due meanwhile finds one, or is found here.
             tally.more = not queues.ending.is_set() and queue.is_due(workspace_id, timezone.now())
             if tally.more:
                 doorbell.ring(queue.name, workspace_id)

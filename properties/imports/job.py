@@ -8,8 +8,11 @@ a record then counts as unchanged.
 """
 
 import logging
+import random
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -18,7 +21,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from crm_sync import durability
+from crm_sync import durability, permits
 from crm_sync.models import due
 from crm_sync.text import clean
 from crm_sync.work import leases, queues
@@ -42,6 +45,12 @@ log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 5
 SAME = "The same feed was imported on"
 KEPT = timedelta(days=7)  # how long a file waits for a person
+# An import reckons for seconds without a call, and keeps its permit meanwhile. So few of a process
+# are under way at a time, a few more wait for a place, and what finds no room comes again later.
+TOGETHER, IN_LINE = 4, 16
+LATER = timedelta(seconds=5)
+_places = threading.BoundedSemaphore(TOGETHER)
+_line = threading.BoundedSemaphore(IN_LINE)
 
 
 class SliceOutcome(StrEnum):
@@ -50,6 +59,7 @@ class SliceOutcome(StrEnum):
     GOES_ON = "goes on"
     PUT_OFF = "put off"
     FILE_REMOVED = "file removed"
+    NO_ROOM = "no room"
 
 
 @dataclass(frozen=True)
@@ -88,7 +98,31 @@ def ready() -> QuerySet[Import]:
 
 
 def _slices(claims: Sequence[Claim[Import]], turn: Turn) -> list[State | SliceOutcome]:
-    return [work(claim, until=turn.ends_at) for claim in claims]
+    with _place() as is_free:
+        return [work(one, until=turn.ends_at) if is_free else _come_again(one) for one in claims]
+
+
+@contextmanager
+def _place() -> Iterator[bool]:
+    """Hold one of the places for imports in this block; False where too many wait for one."""
+    if not _line.acquire(blocking=False):
+        yield False
+        return
+    try:
+        with permits.away():
+            _places.acquire()
+        try:
+            yield True
+        finally:
+            _places.release()
+    finally:
+        _line.release()
+
+
+def _come_again(claim: Claim[Import]) -> SliceOutcome:
+    claim.row.due_at = timezone.now() + LATER * random.uniform(0.5, 1.5)
+    claim.give_back()
+    return SliceOutcome.NO_ROOM
 
 
 IMPORTS = RowQueue(

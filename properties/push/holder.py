@@ -25,6 +25,8 @@ from properties.pull.observation import Observation
 from properties.push import outgoing
 from properties.push.plan import Columns, Plan, PushOutcome, changed, with_columns
 
+UNFINISHED = (PushOutcome.DELAYED, PushOutcome.WAITING)  # it goes on, as urgent as it was
+
 
 class Holder:
     """The holder of a property; `row` is as last read or written. All methods raise `LeaseLost`."""
@@ -72,11 +74,12 @@ class Holder:
         """Write the end of a push, release the row, return the outcome; an edited row stays due."""
         if plan.ending is None:
             raise ValueError("the patch of this plan is still to be sent")
-        columns = _with_revision(self.row, plan.columns)
+        urgency = dict(self.claim.urgency if plan.ending in UNFINISHED else {})
+        columns = {**_with_revision(self.row, plan.columns), **urgency}
         if not self._finish(columns, revision=self.row.revision):
             edited = {"due_at": self.claim.row.due_at}
             rest = {k: v for k, v in plan.columns.items() if k != "problem"}
-            self.claim.finish(**rest | edited)
+            self.claim.finish(**rest | urgency | edited)
         return plan.ending
 
     def _write(self, plan: Plan, columns: Columns) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from crm_sync.models import Slot, Workspace
-from crm_sync.work import slots
+from crm_sync.work import rings, slots
 from tests.together import together
 
 
@@ -90,6 +90,37 @@ def test_who_lives_keeps_its_slots_and_who_lost_one_knows(main, stack):
     # It gave back what was its own, and nothing of another process.
     assert Slot.objects.filter(lease_token__isnull=False).count() == 1
     assert not slots._renew(later)
+
+
+def test_a_slot_that_was_lost_and_is_held_by_another_turn_here_is_not_given_back_for_it(main):
+    main.max_under_way = 1
+    with ExitStack() as first, ExitStack() as second:
+        assert hold(first, main, 1) == [True]
+        Slot.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+        assert hold(second, main, 1) == [True]
+        first.close()
+        assert Slot.objects.filter(lease_token__isnull=False).count() == 1
+    assert not Slot.objects.filter(lease_token__isnull=False).exists()
+
+
+def test_slots_that_a_restored_backup_does_not_have_are_made_again(main, stack):
+    assert hold(stack, main, 5) == [True] * 5
+    stack.close()
+    Slot.objects.all().delete()
+    assert hold(stack, main, 6) == [True] * 5 + [False]
+
+
+def test_who_waits_longest_for_a_slot_is_the_first_to_get_one(main):
+    now = timezone.now()
+    for queue in ("orders", "webhooks", "properties"):
+        rings.mark([(queue, main.pk)], now)
+    slots.note_refused("webhooks", main.pk, now)
+    slots.note_refused("orders", main.pk, now + timedelta(seconds=1))
+    slots.note_refused("webhooks", main.pk, now + timedelta(seconds=2))  # it keeps its place
+    other = Workspace.objects.create(slug="other", base_url="http://platform.test")
+    assert slots.take_refused(other.pk) is None
+    taken = [slots.take_refused(main.pk) for _ in range(3)]
+    assert taken == ["webhooks", "orders", None]
 
 
 @pytest.mark.django_db(transaction=True)

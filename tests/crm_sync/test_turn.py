@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from crm_sync.inbox import store
@@ -120,7 +121,7 @@ def test_a_row_that_needs_a_secret_no_key_reads_is_put_off_and_others_go_on(main
 
 def test_a_turn_of_a_queue_with_nothing_due_costs_few_statements(main, django_assert_num_queries):
     turn.take(poll.TRIGGERS, main.pk)
-    with django_assert_num_queries(4):  # workspace, slot, claim, release
+    with django_assert_num_queries(5):  # workspace, slot, claim, release, who waits for a slot
         assert turn.take(poll.TRIGGERS, main.pk).counts == {}
 
 
@@ -212,6 +213,57 @@ def test_a_workspace_gets_one_more_turn_after_an_answer_and_none_while_its_platf
     assert (before[0], rings) == (0, [(queue.name, main.pk)] * asked)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_turn_that_begins_while_answers_come_asks_for_one_more_before_its_own_first(rings):
+    main = Workspace.objects.create(slug="main", base_url="http://platform.test", max_under_way=4)
+    events(main, 60)
+    before: list[int] = []
+
+    def work(claims, one) -> list[str]:
+        before.append(len(rings))
+        if len(before) == 3:  # while an answer of another turn is fresh
+            inner = turn.take(replace(calling, work=second), main.pk, seconds=60.0)
+            assert inner.total > 0
+        return settle(claims, one)
+
+    def second(claims, one) -> list[str]:
+        before.append(len(rings))
+        one.ends_at = 0.0
+        return settle(claims, one)
+
+    calling = replace(one_by_one(work), calls=True)
+    turn.take(calling, main.pk, seconds=60.0)
+    assert before[:4] == [0, 1, 1, 2]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_workspace_with_all_its_turns_under_way_asks_for_none(rings):
+    main = Workspace.objects.create(slug="main", base_url="http://platform.test", max_under_way=1)
+    events(main, 12)
+    calling = replace(one_by_one(), calls=True)
+    assert turn.take(calling, main.pk, seconds=60.0).total == 12
+    assert rings == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_found_no_slot_is_rung_for_when_one_comes_free(rings):
+    main = Workspace.objects.create(slug="main", base_url="http://platform.test", max_under_way=1)
+    Ring.objects.create(workspace=main, queue=poll.TRIGGERS.name)
+    WebhookMonitor.objects.create(workspace=main, due_at=timezone.now())
+    events(main, 2)
+    busy = []
+
+    def work(claims, one) -> list[str]:
+        busy.append(turn.take(poll.TRIGGERS, main.pk).busy)
+        one.ends_at = 0.0
+        return settle(claims, one)
+
+    turn.take(replace(one_by_one(work), calls=True), main.pk)
+    assert busy == [True]
+    # Before its own next turn, so that the other finds the slot free.
+    assert rings == [(poll.TRIGGERS.name, main.pk), (store.RECEIVED_EVENTS.name, main.pk)]
+
+
 # --- leases
 def test_the_lease_of_what_is_worked_on_is_renewed_and_what_another_has_taken_is_not(main):
     events(main, 2)
@@ -233,6 +285,32 @@ def test_the_lease_of_what_is_worked_on_is_renewed_and_what_another_has_taken_is
         assert claims[0].until == known > until
     assert claims[0].write({"attempts": 1})
     assert not claims[1].write({"attempts": 1})
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no locks of rows")
+def test_a_row_that_a_person_is_saving_keeps_no_other_lease_from_its_renewal():
+    main = Workspace.objects.create(slug="main", base_url="http://platform.test")
+    events(main, 2)
+    (saved, other) = (one_by_one().claim(main.pk, 1)[0] for _ in range(2))
+    before, later = saved.until, timezone.now() + 3 * SECOND
+    held, done = threading.Event(), threading.Event()
+
+    def save() -> None:
+        with transaction.atomic():
+            ReceivedEvent.objects.select_for_update().get(pk=saved.row.pk)
+            held.set()
+            assert done.wait(30)
+        connection.close()
+
+    person = threading.Thread(target=save)
+    person.start()
+    assert held.wait(30)
+    with turn.under_way([saved, other]):
+        turn.renew(later)
+    done.set()
+    person.join()
+    assert (saved.until, other.until) == (before, later + leases.SHORT_LEASE)
 
 
 def test_what_a_killed_worker_held_without_a_call_is_free_after_five_seconds(main):

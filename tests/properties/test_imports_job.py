@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from django.utils import timezone
 from openpyxl import Workbook
 
-from crm_sync import registry
+from crm_sync import permits, registry
 from crm_sync.models import Workspace, due
 from crm_sync.work import leases, queues, turn
 from properties.editing import create, edit
@@ -491,3 +492,45 @@ def test_only_what_was_looked_at_can_be_released_and_only_once(main, admin_user,
     drain()
     assert imports_upload.release(rows(row), **release) == 0
     assert (fresh(row).state, fresh(row).released_by) == (State.DONE, admin_user)
+
+
+def test_few_imports_of_a_process_are_under_way_and_what_finds_no_room_comes_again(
+    main, admin_user, drain, monkeypatch
+):
+    row = upload(main, admin_user, table(["A1"]))
+    monkeypatch.setattr(job, "_line", threading.BoundedSemaphore(1))
+    with job._place() as is_free:
+        assert is_free
+        before = timezone.now()
+        assert drain() == {"no room": 1}
+    row = fresh(row)
+    assert (row.state, row.lease_token, row.attempts) == (State.PREVIEWING, None, 0)
+    assert before < row.due_at < before + timedelta(seconds=10)
+    Import.objects.update(due_at=timezone.now())
+    assert drain() == {"PREVIEWED": 1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_that_waits_for_its_place_lets_others_work(monkeypatch):
+    monkeypatch.setattr(job, "_places", threading.BoundedSemaphore(1))
+    begun, ends = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with permits.held(), job._place():
+            begun.set()
+            assert ends.wait(30)
+
+    def second() -> None:
+        with permits.held(), job._place() as is_free:
+            assert is_free
+
+    threads = [threading.Thread(target=one) for one in (first, *[second] * 3)]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(30)
+    with ExitStack() as others:
+        for _ in range(permits.PERMITS - 1):  # all but that of the import under way
+            others.enter_context(permits.held())
+    ends.set()
+    for thread in threads:
+        thread.join(30)

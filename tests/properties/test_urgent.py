@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from crm_sync.work import queues
 from properties import editing
 from properties.models import Property
 from properties.models.change import Origin
@@ -20,7 +21,11 @@ def backlog(workspace) -> list[Property]:
     """Properties that a feed made due before anybody edited one."""
     long_ago = timezone.now() - timedelta(minutes=1)
     rows = [
-        Property(workspace=workspace, object_reference_id=f"F-{number}", due_at=long_ago)
+        Property(
+            workspace=workspace,
+            object_reference_id=f"F-{number}",
+            due_at=long_ago + timedelta(milliseconds=number),
+        )
         for number in range(OF_THE_FEED)
     ]
     return Property.objects.bulk_create(rows)
@@ -74,6 +79,16 @@ def test_urgency_of_an_edit_during_a_push_outlives_that_push(workspace, backlog)
     (claim,) = PROPERTIES.claim(workspace.pk, 1)
     editing.edit(row, {"title": "Newer"}, origin=Origin.ADMIN, now=timezone.now())
     claim.finish(due_at=None)
+    assert claimed(workspace, 1) == ["A-1"]
+
+
+def test_what_is_put_off_is_as_urgent_as_before(workspace, backlog):
+    edited(workspace, "A-1")
+    for _ in range(2):
+        (claim,) = PROPERTIES.claim(workspace.pk, 1)
+        assert claim.row.object_reference_id == "A-1"
+        queues.put_off(claim)
+        Property.objects.filter(pk=claim.row.pk).update(due_at=timezone.now())
     assert claimed(workspace, 1) == ["A-1"]
 
 

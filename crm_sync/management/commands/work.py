@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync import registry, tasks
+from crm_sync import permits, registry, tasks
 from crm_sync.management.base import SyncCommand
 from crm_sync.work import heartbeat, queues, turn
 from crm_sync.work.leases import Tally
@@ -45,6 +45,7 @@ class Command(SyncCommand):
         return done
 
     def _loop(self) -> None:
+        permits.share_connections()
         tasks.poll_at_once()
         heartbeat.keep(heartbeat.Kind.WORKER, f"work@{socket.gethostname()}")
         # SIGTERM ends what is begun, as a worker does.
