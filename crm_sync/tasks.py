@@ -64,9 +64,12 @@ def send(queue: str, workspace_id: int) -> None:
 
 def is_broker_empty(name: str = "celery") -> bool:
     """Tell whether no message waits in this queue of the broker, by default that of the turns."""
-    with current_app.connection_or_acquire() as broker, broker.channel() as channel:
+    # A connection of its own: of one from the pool that broke off no channel is to be had any more.
+    with current_app.connection_for_read() as broker:
+        broker.connect()
         try:
-            return bool(channel.queue_declare(name, passive=True).message_count == 0)
+            declared = broker.channel().queue_declare(name, passive=True)
+            return bool(declared.message_count == 0)
         except ChannelError:  # Redis has no key for a list without entries
             return True
 
@@ -92,8 +95,9 @@ def send_ticks() -> None:
             if not is_away:
                 log.warning("the broker does not answer (%s); asking again", error)
             is_away = True
-        next_at = max(next_at + TICK, time.monotonic())
-        time.sleep(next_at - time.monotonic())
+        now = time.monotonic()
+        next_at = max(next_at + TICK, now)
+        time.sleep(next_at - now)
 
 
 @signals.beat_init.connect

@@ -16,6 +16,7 @@ from tests.benchmarks import (
     drain,
     events,
     feeds,
+    hanging,
     imports,
     large,
     lists,
@@ -28,7 +29,16 @@ from tests.benchmarks import (
 )
 from tests.benchmarks.figures import Figure
 
-BENCHMARKS: tuple[ModuleType, ...] = (sandbox, tick, claims, many, drain, events, imports)
+BENCHMARKS: tuple[ModuleType, ...] = (
+    sandbox,
+    tick,
+    claims,
+    many,
+    drain,
+    hanging,
+    events,
+    imports,
+)
 BY_NAME: tuple[ModuleType, ...] = (
     feeds,
     large,

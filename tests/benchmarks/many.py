@@ -18,7 +18,7 @@ ROWS = 2_000  # properties of the sandbox; more than come due
 
 
 def measure() -> Iterator[Figure]:
-    """Run two workers as in the Procfile, on each database that is there."""
+    """Run two workers and beat as in the Procfile, on each database that is there."""
     for database, url in databases():
         with tempfile.TemporaryDirectory() as folder:
             yield from _measured(database, url, Path(folder))
@@ -33,6 +33,7 @@ def _measured(database: str, url: str, folder: Path) -> Iterator[Figure]:
         installation.start_sandbox("--state", str(state), "--journal", str(journal))
         for name in ("one", "two"):
             installation.start_worker(name)
+        installation.start_beat()
         rounds = stream(
             "tests.benchmarks.many_rounds",
             installation.sandbox,

@@ -41,7 +41,7 @@ def main(sandbox: str, journal: Path) -> None:
         WebhookMonitor(workspace=one, due_at=timezone.now() + timedelta(days=1))
         for one in Workspace.objects.all()
     )
-    wait_until("two workers", lambda: Heartbeat.objects.count() >= 2, limit=60)
+    wait_until("two workers, beat and its tick", lambda: Heartbeat.objects.count() >= 4, limit=60)
     scheduled = polls()
     for rows in groups:
         print(json.dumps({"rows": len(rows) // BUSY, "begun": begun(rows, journal)}), flush=True)

@@ -50,6 +50,7 @@ def test_all_that_the_processes_make_is_for_one_user(tmp_path):
             "createsuperuser", "--username", "a", "--email", "a@x.test", "--noinput"
         )
         installation.start_worker()
+        installation.start_loop("loop")  # its main thread keeps the database open
         with web(installation):
             wait_until("the WAL", (folder / "db.sqlite3-wal").exists, limit=20)
         installation.stop()

@@ -76,7 +76,7 @@ def refuses_and_recovers(
     happen(installation, 1)
     assert answers(installation, EVENTS + 1)[-1] == 200
     for _ in range(2):  # the poll, then what it found
-        installation.manage("drain")
+        installation.manage("work")
     assert sorted(ask(url, SOURCES)) == [("CALLBACK", 2), ("HISTORY", EVENTS)]
     assert ask(url, "select count(*) from crm_sync_receivedevent where state = 'RECEIVED'") == [
         (0,)
