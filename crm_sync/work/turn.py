@@ -200,7 +200,8 @@ def renew(now: datetime) -> bool:
             by_lease.setdefault(claim.lease, []).append(claim)
     for lease, mine in by_lease.items():
         until, keys = now + lease.length, {one.row.pk for one in mine}
-        if keeper.prolong(type(mine[0].row), keys, lease.token, until) == keys:
+        prolonged = keeper.prolong(type(mine[0].row), keys, lease.token, until)
+        if prolonged == keys:
             lease.until = until  # else one was lost, is locked, or has just been given back
     return bool(stores or claims)
 
