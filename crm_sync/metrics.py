@@ -74,7 +74,7 @@ class _Figures(Collector):
         yield _gauge("processes_alive", "Alive within 30 seconds", ["kind"], _alive(self._now))
         yield _gauge(
             "process_silence_seconds",
-            "Since any process of a kind was last seen; none if none ever ran",
+            "Since any process of a kind, or a tick through the broker, was last seen",
             ["kind"],
             _silence(self._now),
         )
@@ -123,7 +123,7 @@ def _alive(now: datetime) -> Samples:
 def _silence(now: datetime) -> Samples:
     return [
         ((str(one.kind),), one.silence.total_seconds())
-        for one in heartbeat.presences(now)
+        for one in heartbeat.presences(now, (*heartbeat.EXPECTED, Heartbeat.Kind.TICK))
         if one.silence is not None
     ]
 

@@ -141,7 +141,10 @@ def test_who_is_alive_and_how_long_nobody_was_seen(place):
     for name, seconds in (("a", 2), ("b", 3), ("c", 300)):
         at = now - timedelta(seconds=seconds)
         Heartbeat.objects.create(kind="worker", name=name, started_at=at, seen_at=at)
+    at = now - timedelta(seconds=200)
+    Heartbeat.objects.create(kind="tick", name="tick", started_at=at, seen_at=at)
     found = figures()
+    assert found[("process_silence_seconds", "tick")] == pytest.approx(200, abs=30)
     assert found[("processes_alive", "worker")] == 2
     assert found[("process_silence_seconds", "worker")] == pytest.approx(2, abs=30)
     assert ("process_silence_seconds", "beat") not in found
@@ -182,7 +185,7 @@ def test_each_alert_asks_for_a_figure_that_there_is_and_leads_to_what_to_do(plac
     text = ALERTS.read_text()
     asked = set(re.findall(r"crm_sync_\w+", text))
     described = set(re.findall(r"^# HELP (crm_sync_\w+)", ask().content.decode(), re.MULTILINE))
-    assert (asked - described, len(asked)) == (set(), 8)
+    assert (asked - described, len(asked)) == (set(), 9)
     page = (ROOT / "docs" / "alerts.md").read_text()
     headings = {
         one.lower().replace(" ", "-") for one in re.findall(r"^## (.*)$", page, re.MULTILINE)
