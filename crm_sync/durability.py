@@ -25,9 +25,9 @@ def waits() -> bool:
 
 @contextmanager
 def working() -> Iterator[None]:
-    """Mark the turn of a worker: claims and endings of rows reach the disk with a later commit.
+    """Do not wait for the disk in the claims and endings of rows in this block.
 
-    What a power cut takes back of them is done again. All else waits, on both databases.
+    If a power cut takes some of them back, they are done again. Other commits still wait.
     """
     with _set(waits=False):
         yield
@@ -53,8 +53,8 @@ def _set(*, waits: bool) -> Iterator[None]:
 def relaxed() -> Iterator[None]:
     """Run the block in a transaction whose commit reaches the disk with a later one.
 
-    What a power cut takes back of it has to come again by itself. Inside another transaction the
-    commit is the caller's.
+    Use it only for work that is repeated by itself after a power cut. Inside another transaction
+    the caller commits.
     """
     is_inner = connection.in_atomic_block
     with lazily(), transaction.atomic():

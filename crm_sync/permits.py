@@ -31,7 +31,7 @@ def share_connections() -> None:
     database = connections.settings["default"]
     if database["ENGINE"].endswith("postgresql"):
         pool: dict[str, float] = {"min_size": 2, "max_size": CONNECTIONS}
-        # Of a server that was away it asks again soon, whoever asks for a connection.
+        # The pool gives up reconnecting after this time; the next request tries again.
         pool |= {"timeout": PATIENCE, "reconnect_timeout": PATIENCE}
         database["OPTIONS"] = {**database["OPTIONS"], "pool": pool}
         database["CONN_MAX_AGE"] = 0

@@ -64,7 +64,7 @@ def send(queue: str, workspace_id: int) -> None:
 
 def is_broker_empty(name: str = "celery") -> bool:
     """Tell whether no message waits in this queue of the broker, by default that of the turns."""
-    # A connection of its own: of one from the pool that broke off no channel is to be had any more.
+    # A new connection: a broken one from the pool cannot open a channel.
     with current_app.connection_for_read() as broker:
         broker.connect()
         try:

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Ring(models.Model):
-    """Whether a message for the queue waits in the broker, of which there is one at most.
+    """Whether a message for the queue waits in the broker; there is at most one.
 
     Attributes:
         rung_at: since when one waits; null when a worker has taken it.

@@ -1,8 +1,8 @@
 """One UPDATE of a turn, and the commit that it needs (decision 6).
 
-Threads that write at one time share a commit. On SQLite one write goes at a time, so those that
-wait for their turn share the next transaction, and the wait for the disk. On PostgreSQL writes of
-one form are one statement, which costs little more than one of them alone.
+Threads that write at the same time share a commit. SQLite allows one writer at a time, so waiting
+writes share the next transaction and its wait for the disk. On PostgreSQL, writes to the same
+columns become one statement, which costs little more than a single write.
 """
 
 import functools
@@ -20,9 +20,9 @@ from crm_sync.work.fast_sql import Change
 
 
 def update(model: type[Model], change: Change) -> int:
-    """Make one change of a row by its id, and commit it as `durability` says; 1 where it was made.
+    """Update one row by its id, and commit as `durability` says; return 1 if it was updated.
 
-    Inside a transaction the commit is the caller's.
+    Inside a transaction the caller commits.
     """
     if (durability.waits() and connection.vendor == "sqlite") or connection.in_atomic_block:
         return fast_sql.update(model, change)
@@ -88,8 +88,8 @@ class _Write:
 class _Shared:
     """The writes that wait for their turn; the first of them commits all that wait with it.
 
-    Each of the others is woken once, when it is over: to take turns at one lock would cost each
-    thread a switch, and all of them would stand in that line.
+    Each of the other threads is woken once, when its write is over. With one lock for all, each
+    thread would also have to wait for the lock.
     """
 
     def __init__(self, commit: Callable[[list[_Write]], None]) -> None:
@@ -136,7 +136,7 @@ def _in_one_transaction(batch: list[_Write]) -> None:
     try:
         with durability.of_ending(), transaction.atomic():
             counts = [fast_sql.run(one.sql, one.values) for one in batch]
-    except OperationalError as error:  # locked or full: that is nothing of one row
+    except OperationalError as error:  # locked, or disk full: no single row is to blame
         for one in batch:
             one.error = error
     except Exception as error:  # noqa: BLE001 - raised again in the thread that it belongs to
@@ -165,5 +165,5 @@ _shared = _Shared(_in_one_transaction)
 
 @functools.cache
 def _shared_by_form(model: type[Model], form: fast_sql.Form, waits: bool) -> _Shared:
-    """Return where writes of one form meet; those that wait for the disk keep no others waiting."""
+    """Return the queue for writes of one form; those that wait for the disk have their own."""
     return _Shared(functools.partial(_in_one_statement, waits))

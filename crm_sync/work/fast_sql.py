@@ -3,9 +3,9 @@
 The same as `bulk_create(ignore_conflicts=True)` and `filter().update()`, for plain values: a
 QuerySet takes longer to make its SQL than the database to run it.
 
-On PostgreSQL many rows are one statement, and travel as one JSON document: a statement for each row
-costs several times as much, on both sides. SQLite, which lies in our own process, has no trip to
-save.
+On PostgreSQL many rows are sent in one statement, as one JSON document: a statement for each row
+costs several times as much, here and on the server. SQLite runs in our own process, so there is no
+round trip to save.
 """
 
 import functools
@@ -115,9 +115,9 @@ def update_many(model: type[Model], changes: Iterable[Change]) -> int:
 def having(model: type[Model], name: str, texts: Iterable[str]) -> list[int]:
     """Return the keys of the rows in which an indexed field has one of these texts.
 
-    One look at the index for each text. Of a table that is new to PostgreSQL, or of a thousand
-    copies of one value, its planner takes any hundred texts to be in half of the rows, and reads
-    them all; so here it has no other way to go.
+    One index lookup for each text. Without good statistics, or with a thousand copies of one
+    value, PostgreSQL's planner expects a hundred texts to match half of the rows, and reads the
+    whole table. This query leaves it no choice.
     """
     if connection.vendor != "postgresql":
         found = model._default_manager.filter(**{f"{name}__in": texts}).order_by()

@@ -125,7 +125,7 @@ def leave(kind: str, name: str, now: datetime) -> None:
     try:
         Heartbeat.objects.filter(kind=kind, name=name).update(stopped_at=now)
     except Error as error:
-        log.warning("that %s %s ends is not written: %s", kind, name, error)
+        log.warning("could not record the end of %s %s: %s", kind, name, error)
 
 
 def presences(now: datetime, kinds: Sequence[Kind] = EXPECTED) -> list[Presence]:

@@ -39,10 +39,10 @@ def begin() -> None:
 def prolong(
     model: type[models.Model], keys: Collection[int], token: uuid.UUID, until: datetime
 ) -> set[int]:
-    """Move the end of the lease of these rows, and return the keys of those that it was moved of.
+    """Extend the lease of these rows, and return the keys of the rows that were extended.
 
-    One that somebody else has now is left out, and so is one that another transaction has locked,
-    until the next time: it must not keep the others waiting.
+    A row that somebody else holds now is left out. So is one that another transaction has locked,
+    which would keep the others waiting; the next round tries it again.
     """
     rows = model._default_manager.filter(pk__in=keys, lease_token=token)
     with durability.lazily(), transaction.atomic():

@@ -19,8 +19,8 @@ from crm_sync.models.due import LEASED, RELEASED, DueModel, free
 from crm_sync.work import commits
 from crm_sync.work.fast_sql import Change
 
-# A process that lives renews its leases each second (`turn.renew`). After a kill a row waits only
-# as long as the last call of the dead worker may still land (I3), one without calls a moment.
+# A live process renews its leases (`turn.renew`). After a kill, a row waits only as long as a call
+# of the dead worker may still reach the platform (I3), or five seconds if none can change it.
 LEASE = timedelta(seconds=1.5 * settings.CALL_DEADLINE)
 SHORT_LEASE = timedelta(seconds=5)
 UPDATE_TRIES = 8  # of a claim, while other workers claim the same rows first
@@ -160,8 +160,8 @@ def claim_some(
             abandoned; returns what the row must hold before work on it begins, which is written
             with the claim.
         lease: how long the rows are ours without a renewal.
-        urgent: the column that says which rows go first; half of a claim is left to the longest
-            due, so that these move on. A claim clears it: who makes the row due meanwhile sets it.
+        urgent: the column that says which rows go first. Half of a claim is left to the rows that
+            have been due for longest. A claim clears the column; making a row due may set it again.
     """
     # With a second column to sort by, or with conditions on two indexes, a planner may read the
     # whole backlog at each claim.

@@ -1,7 +1,7 @@
 """Messages to the workers: at most one waits for each queue of a workspace, and none is the record.
 
-`taken` is the first act of whoever takes a message. Each second beat has `tick` compare what is due
-with what waits, so that a message that was lost, or never sent, comes after all (I12).
+A worker that takes a message first calls `taken`. Once a second `tick` compares the due rows with
+the waiting messages, and sends each message that was lost or never sent (I12).
 """
 
 import random

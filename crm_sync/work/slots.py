@@ -126,7 +126,7 @@ def _renew_these(old: list[HeldSlot], now: datetime) -> None:
 def _take(
     workspace_id: int, kind: str, most: int, limit: int, queue: str, now: datetime
 ) -> HeldSlot | None:
-    """Take a free slot, from the end, where those are that a long backlog leaves to others."""
+    """Take the free slot with the highest number; a long backlog leaves the highest to others."""
     slot = _take_free(workspace_id, kind, most, limit, queue, now)
     # None are there before the first turn, and in a backup that was made before it.
     if slot is None and _make_missing(workspace_id, kind, most, limit, now):

@@ -1,12 +1,12 @@
 """One turn: some seconds of work on one queue of a workspace (decision 22).
 
-A turn takes a slot, works on claimed rows one after the other, releases the slot, and looks: if
-more is due, a message for another turn goes behind those of others. While answers come it asks for
-one more turn beside it, so that a workspace comes to its limit of calls, and one whose platform
-hangs does not.
+A turn takes a slot, works on claimed rows one after the other, and releases the slot. If more rows
+are due, it then sends a message for another turn, which waits behind all others.
+While the platform answers, a turn asks for one more in parallel: so a workspace reaches its limit
+of calls, unless its platform hangs.
 
-The turns of one process share what one claim took, so that many of them cost one statement, and a
-call that hangs keeps nobody's row but its own.
+The turns of one process share the rows of one claim. So one statement serves many turns, and a
+call that hangs holds up only its own row.
 """
 
 import logging
@@ -37,7 +37,7 @@ SECONDS = 3.0  # of a turn; what it costs besides its rows is a few statements
 AHEAD = 2  # rows that are claimed for each turn under way
 UNTOUCHED = timedelta(seconds=1)  # what was claimed and not begun for so long is given back
 RENEWED_AFTER = timedelta(seconds=2)  # of a lease: most rows are done before
-FRESH = 1.0  # seconds after an answer in which a new turn asks for one more before its own first
+FRESH = 1.0  # seconds after an answer in which a new turn asks for another at once
 # Columns of the workspace that turns read again, since people and other workers change them.
 REFRESHED = [
     *("paused_until", "pauses", "problem", "restored_at"),
@@ -118,7 +118,7 @@ class Store:
 
     @property
     def grows(self) -> bool:
-        """Whether one more turn beside these has work, and is not the one that hangs as well."""
+        """Whether one more turn has work within the limit, while the platform answers."""
         has_more = bool(self._waiting) or self._is_full
         is_answered = time.monotonic() - self._answered_at < FRESH
         return has_more and is_answered and self.turns < self._share()
@@ -326,7 +326,7 @@ def take(
                     slots.note_refused(queue.name, workspace_id, timezone.now())
                 return tally
             Turn(store, slot, seconds, clock).run(tally)
-        # The slot is free by now: who waits for one goes first, then what came due meanwhile.
+        # The slot is free now: first ring for a queue that waits for one, then for more rows here.
         if queue.calls and (refused := slots.take_refused(workspace_id)):
             doorbell.ring(refused, workspace_id)
         if tally.counts:

@@ -1,10 +1,10 @@
 """A worker imports an upload in slices, with progress, and can be cancelled at any record.
 
 The first slice reads the file to its end, however long that takes, and what was read is kept until
-the import ends (`properties.imports.kept`). A slice lasts as long as a turn. The
-progress is written every half second, so the next slice, in whatever worker, goes on from there. A
-worker that dies loses at most that half second, and importing it again changes nothing (I1): such
-a record then counts as unchanged.
+the import ends (`properties.imports.kept`). Each slice then works for at least five seconds. The
+progress is written every half second, and the next slice continues there, in any worker. If a
+worker dies, the records of that half second are imported again. This changes nothing (I1): they
+then count as unchanged.
 """
 
 import logging
@@ -45,8 +45,8 @@ log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 5
 SAME = "The same feed was imported on"
 KEPT = timedelta(days=7)  # how long a file waits for a person
-# An import reckons for seconds without a call, and keeps its permit meanwhile. So few of a process
-# are under way at a time, a few more wait for a place, and what finds no room comes again later.
+# An import computes for seconds without a call, and keeps its permit for that time. So a process
+# runs only a few at a time, lets a few more wait for a place, and postpones the others.
 TOGETHER, IN_LINE = 4, 16
 LATER = timedelta(seconds=5)
 _places = threading.BoundedSemaphore(TOGETHER)
@@ -64,11 +64,11 @@ class SliceOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class SliceLimits:
-    """How often a slice writes its progress, and how long it works at least; in seconds."""
+    """How often a slice writes its progress, and how long it works at least."""
 
-    save: float = 0.5  # between two writes of the progress
-    least: float = 5.0  # in each slice, however long it took to skip what was done before
-    batch_size: int = CHUNK  # records between two checks of the clock and of a wish to cancel
+    save: float = 0.5  # seconds between two writes of the progress
+    least: float = 5.0  # seconds of work, besides skipping the records that are done already
+    batch_size: int = CHUNK  # records between two checks of the clock and for a cancellation
 
 
 class GivenUp(Exception):

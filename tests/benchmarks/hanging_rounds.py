@@ -1,7 +1,7 @@
 """Edits beside what hangs: python -m tests.benchmarks.hanging_rounds SANDBOX
 
-Prints a line of JSON for each situation: `{"what": text, "seconds": [of each try]}`; of the
-creations the time beside what the slots allow.
+Prints a line of JSON for each situation: `{"what": text, "seconds": [of each try]}`; for
+creations the ratio of the time taken to the time that the slots allow.
 """
 
 from __future__ import annotations

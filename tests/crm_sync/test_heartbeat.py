@@ -146,7 +146,7 @@ def test_a_database_that_does_not_answer_is_said_once_and_once_when_it_is_back(c
     assert beat(*WORKER, after(15))
     assert caplog.messages == [
         "the heartbeat of worker celery@a is not written: no route",
-        "that worker celery@a ends is not written: no route",
+        "could not record the end of worker celery@a: no route",
         "the heartbeat of worker celery@a is written again",
     ]
     assert row()[0] == NOON
