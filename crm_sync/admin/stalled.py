@@ -56,7 +56,7 @@ def _died(reports: list[Report], now: datetime) -> Iterable[Attention]:
             badge("Died", "warning"),
             f"{one.get_kind_display()} {one.name} sends no heartbeat and did not end properly",
             since=moment(one.seen_at, now),
-            remedy="Look at its log and start it again; others go on with its rows after half a minute",
+            remedy="Look at its log and start it again; others take its rows within half a minute",
             next_try="By the others",
             is_urgent=True,
         )

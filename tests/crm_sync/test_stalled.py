@@ -197,7 +197,7 @@ def test_a_worker_that_died_is_named_while_others_go_on(boss):
             "Died",
             "Worker worker@dead sends no heartbeat and did not end properly",
             "",
-            "Look at its log and start it again; others go on with its rows after half a minute",
+            "Look at its log and start it again; others take its rows within half a minute",
             "By the others",
         )
     ]
