@@ -232,6 +232,12 @@ POSTGRESQL_OPTIONS: dict[str, Any] = {
     # A plan is made once for each connection, not at each INSERT: decision 9.
     "server_side_binding": env.bool("DATABASE_PREPARES", default=True),
     "prepare_threshold": 5,  # uses of a statement, then it is prepared
+    # A server that vanishes, as at a failover, is given up after half a minute and not after hours.
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,  # milliseconds
 }
 DATABASES: dict[str, dict[str, Any]] = {
     "default": env.db_url("DATABASE_URL", default=f"sqlite:///{DATA_DIR / DATABASE}")

@@ -7,6 +7,7 @@ a call.
 """
 
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,7 +17,39 @@ PERMITS = 16
 # To PostgreSQL, beside the permits for what holds none: heartbeat, keeper, the main thread.
 CONNECTIONS = 20
 PATIENCE = 5.0  # seconds for a connection: a turn that gets none ends, and its rows stay due
-_permits = threading.BoundedSemaphore(PERMITS)
+
+
+class _Permits:
+    """So many permits, handed over in the order of asking: first to those who come from a call.
+
+    A turn that begins may wait, but while one waits that has begun its slot and its row are held.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._lock, self._free = threading.Lock(), count
+        self._beginning: deque[threading.Lock] = deque()
+        self._returning: deque[threading.Lock] = deque()
+
+    def take(self, *, is_back: bool) -> None:
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+            handed = threading.Lock()
+            handed.acquire()
+            (self._returning if is_back else self._beginning).append(handed)
+        handed.acquire()
+
+    def give_back(self) -> None:
+        with self._lock:
+            waiting = self._returning or self._beginning
+            if waiting:
+                waiting.popleft().release()
+            else:
+                self._free += 1
+
+
+_permits = _Permits(PERMITS)
 
 
 class _Local(threading.local):
@@ -40,7 +73,7 @@ def share_connections() -> None:
 @contextmanager
 def held() -> Iterator[None]:
     """Hold a permit in this block; a thread that waits for one holds nothing else."""
-    _take()
+    _take(is_back=False)
     try:
         yield
     finally:
@@ -60,16 +93,18 @@ def away() -> Iterator[None]:
     try:
         yield
     finally:
-        _take()
+        _take(is_back=True)
 
 
-def _take() -> None:
-    _permits.acquire()
+def _take(*, is_back: bool) -> None:
+    _permits.take(is_back=is_back)
     _local.is_held = True
 
 
 def _give_back() -> None:
-    if "pool" in connection.settings_dict["OPTIONS"]:
-        connection.close()  # which returns it to the pool
-    _local.is_held = False
-    _permits.release()
+    try:
+        if "pool" in connection.settings_dict["OPTIONS"]:
+            connection.close()  # which returns it to the pool
+    finally:
+        _local.is_held = False
+        _permits.give_back()

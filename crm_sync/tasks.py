@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 
 TICK = 1.0  # seconds from one tick to the next
 TICKS = "tick"  # the queue of the ticks in the broker
+_ticking = threading.Lock()
 BUDGET = 20.0  # seconds of a scheduled task; less than a broker's visibility time-out
 
 
@@ -36,11 +37,20 @@ def work(queue: str, workspace_id: int) -> dict[str, int]:
 
 @shared_task(name="crm_sync.tick")
 def tick() -> int:
-    """Ring for what is due and has no message, of all queues; return for how many."""
-    now = timezone.now()
-    heartbeat.beat(Heartbeat.Kind.TICK, "tick", now)
-    call_log.flush()
-    return len(rings.tick(now, send, is_broker_empty=is_broker_empty))
+    """Ring for what is due and has no message, of all queues; return for how many.
+
+    One at a time in a process: while the database is slow, more of them would only use up the
+    connections.
+    """
+    if not _ticking.acquire(blocking=False):
+        return 0
+    try:
+        now = timezone.now()
+        heartbeat.beat(Heartbeat.Kind.TICK, "tick", now)
+        call_log.flush()
+        return len(rings.tick(now, send, messages=messages))
+    finally:
+        _ticking.release()
 
 
 def publish(queue: str, workspace_id: int) -> None:
@@ -62,16 +72,15 @@ def send(queue: str, workspace_id: int) -> None:
         raise
 
 
-def is_broker_empty(name: str = "celery") -> bool:
-    """Tell whether no message waits in this queue of the broker, by default that of the turns."""
+def messages(name: str = "celery") -> int:
+    """Return how many messages wait in this queue of the broker, by default that of the turns."""
     # A new connection: a broken one from the pool cannot open a channel.
     with current_app.connection_for_read() as broker:
         broker.connect()
         try:
-            declared = broker.channel().queue_declare(name, passive=True)
-            return bool(declared.message_count == 0)
+            return int(broker.channel().queue_declare(name, passive=True).message_count)
         except ChannelError:  # Redis has no key for a list without entries
-            return True
+            return 0
 
 
 def send_tick() -> None:
@@ -80,7 +89,7 @@ def send_tick() -> None:
     Raises:
         Exception: what the broker raises.
     """
-    if is_broker_empty(TICKS):
+    if not messages(TICKS):
         tick.apply_async(retry=False)
 
 
@@ -113,14 +122,13 @@ def poll_at_once() -> None:
         schedule.ask(WebhookMonitor.objects.all(), now=timezone.now())
     except DatabaseError:
         log.exception("the history could not be asked for; the next poll reads it")
-    finally:
-        connection.close()  # its thread does nothing else with the database
 
 
 @signals.worker_ready.connect
 def worker_is_ready(**_: Any) -> None:
     """Catch up with what was missed."""
     poll_at_once()
+    connection.close()  # its thread does nothing else with the database
 
 
 class BeginHeartbeat(bootsteps.StartStopStep):  # type: ignore[misc] # Celery has no types

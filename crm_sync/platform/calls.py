@@ -1,7 +1,6 @@
 """One call to the platform: a value comes back, or one of our errors is raised."""
 
 import time
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,7 +38,7 @@ def call(
             headers=raw.headers,
             body=raw.body,
             took=raw.took,
-            now=datetime.now(UTC),
+            now=raw.at,
             hide=hide,
         )
     except SyncError as why:
@@ -55,7 +54,7 @@ def call(
                 status=raw.status if raw else None,
                 headers=raw.headers if raw else {},
                 body=raw.body if raw else b"",
-                took=time.monotonic() - began,
+                took=raw.took if raw else time.monotonic() - began,
                 error=error,
                 hide=hide,
             )

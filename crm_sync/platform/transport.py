@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
@@ -233,12 +234,13 @@ def ask(
 
 @dataclass(frozen=True)
 class RawAnswer:
-    """Status, headers, at most BODY_LIMIT bytes of body, and the seconds that it took."""
+    """Status, headers, at most BODY_LIMIT bytes of body, the seconds that it took, and its end."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     took: float
+    at: datetime
 
 
 def send(
@@ -264,10 +266,12 @@ def send(
         request = _prepared(method, url, {**HEADERS, **headers}, params, json)
         with permits.away(), ask(request, call, _adapter(request, call)) as response:
             body = _whole(response, what)
+            # Now, since the next line may have to wait for a permit.
+            took, at = time.monotonic() - started, datetime.now(UTC)
     except FAILURES as error:
         message = f"{what}: {_reason(error, call, deadline)}"
         raise TransientError(message, unclear=call.begun) from error
-    return RawAnswer(response.status_code, response.headers, body, time.monotonic() - started)
+    return RawAnswer(response.status_code, response.headers, body, took, at)
 
 
 def _adapter(request: requests.PreparedRequest, call: Call) -> BaseAdapter:

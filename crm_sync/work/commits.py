@@ -54,7 +54,9 @@ def update_each(model: type[Model], changes: Sequence[Change]) -> set[int]:
         return {
             numbers[n]
             for numbers in alike.values()
-            for n in fast_sql.update_unlocked(model, [changes[number] for number in numbers])
+            for n in fast_sql.update_unlocked(
+                model, [changes[number] for number in numbers], waits=durability.waits()
+            )
         }
     with durability.of_ending(), transaction.atomic():
         if fast_sql.update_many(model, changes) == len(changes):  # nobody else wants them

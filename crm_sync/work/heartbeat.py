@@ -158,8 +158,11 @@ def keep(kind: str, name: str) -> None:
 
 def _run(kind: str, name: str) -> None:
     while True:
-        beat(kind, name, timezone.now())
-        call_log.flush()
+        try:
+            beat(kind, name, timezone.now())
+            call_log.flush()
+        except Exception:  # what the driver raises itself is no error of Django's
+            log.exception("the heartbeat of %s %s goes on", kind, name)
         connection.close()  # none is open while a pool forks
         if _ends.wait(1):
             return

@@ -8,8 +8,9 @@ import threading
 import uuid
 from collections.abc import Callable, Collection
 from datetime import datetime
+from typing import Any
 
-from django.db import Error, connection, models, transaction
+from django.db import connection, models, transaction
 from django.utils import timezone
 
 from crm_sync import durability
@@ -28,8 +29,6 @@ _thread: threading.Thread | None = None
 def begin() -> None:
     """Have the thread run: something is held now. Its end, or a fork, needs no other care."""
     global _thread  # noqa: PLW0603 - there is one in a process
-    if _thread is not None and _thread.is_alive():
-        return
     with _lock:
         if _thread is None or not _thread.is_alive():
             _thread = threading.Thread(target=_run, name="keeper", daemon=True)
@@ -37,26 +36,32 @@ def begin() -> None:
 
 
 def prolong(
-    model: type[models.Model], keys: Collection[int], token: uuid.UUID, until: datetime
-) -> set[int]:
-    """Extend the lease of these rows, and return the keys of the rows that were extended.
+    rows: models.QuerySet[Any], tokens: Collection[uuid.UUID], until: datetime
+) -> set[tuple[int, uuid.UUID]]:
+    """Extend our leases of these rows; return key and token of each that was extended.
 
     A row that somebody else holds now is left out. So is one that another transaction has locked,
     which would keep the others waiting; the next round tries it again.
     """
-    rows = model._default_manager.filter(pk__in=keys, lease_token=token)
+    ours = rows.filter(lease_token__in=tokens)
     with durability.lazily(), transaction.atomic():
-        found = set(rows.select_for_update(skip_locked=True).values_list("pk", flat=True))
+        unlocked = ours.select_for_update(skip_locked=True)
+        found = set(unlocked.values_list("pk", "lease_token"))
         if found:
-            rows.filter(pk__in=found).update(lease_until=until)
+            ours.filter(pk__in={pk for pk, _ in found}).update(lease_until=until)
     return found
 
 
 def _run() -> None:
+    global _thread  # noqa: PLW0603
     pause, idle = threading.Event(), 0
-    while idle < IDLE:
+    while True:
         pause.wait(EVERY)
         idle = 0 if _renew(timezone.now()) else idle + 1
+        with _lock:
+            if idle >= IDLE:
+                _thread = None  # whoever begins from now on starts another
+                return
 
 
 def _renew(now: datetime) -> bool:
@@ -64,7 +69,7 @@ def _renew(now: datetime) -> bool:
     for renew in RENEWALS:
         try:
             is_any |= renew(now)
-        except Error as error:
+        except Exception as error:  # noqa: BLE001 - without this thread all that is held would be lost
             # What cannot be renewed comes free; whoever holds it sees that at its next write.
             log.warning("the leases of this process are not renewed: %s", error)
             is_any = True

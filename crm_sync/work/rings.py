@@ -14,12 +14,9 @@ from django.db import connection
 from crm_sync.models import Ring
 from crm_sync.work import fast_sql, turn
 
-# A message that waits for longer, while none waits in the broker, was lost there. By this age alone
-# none is sent again: under a backlog of messages that would only make it longer.
+# A mark that is older counts as lost while fewer messages wait than there are marks. By its age
+# alone none is sent again: under a backlog of messages that would only make it longer.
 LOST_AFTER = timedelta(seconds=3)
-# One that was lost under a backlog that never ends; a copy of one that waits there does no harm.
-LOST_IN_ANY_CASE = timedelta(minutes=2)
-
 NEW = timedelta(0)
 TOGETHER = 5_000  # pairs in one statement; a database takes only so many values
 
@@ -70,12 +67,13 @@ def tick(
     now: datetime,
     publish: Publish,
     *,
-    is_broker_empty: Callable[[], bool],
+    messages: Callable[[], int],
     shuffle: Callable[[list[Pair]], object] = random.shuffle,
 ) -> list[Pair]:
     """Publish a message for each queue with due rows for which none waits.
 
     Args:
+        messages: how many wait in the broker.
         shuffle: puts the messages into any order: of two queues that share a limit, such as the
             reads of orders and of assignments, none is to be the first each time.
 
@@ -90,8 +88,8 @@ def tick(
     # A time ahead of now was written by a wrong clock (I29).
     ages = {(queue, workspace_id): abs(now - rung_at) for queue, workspace_id, rung_at in marked}
     old = [pair for pair in due if ages.get(pair, NEW) > LOST_AFTER]
-    if old and not is_broker_empty():
-        old = [pair for pair in old if ages[pair] > LOST_IN_ANY_CASE]
+    if old and messages() >= len(ages):
+        old = []
     _unmark(old)
     unmarked = [pair for pair in due if pair not in ages]
     found = mark([*unmarked, *old], now) if unmarked or old else []

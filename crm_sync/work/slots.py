@@ -5,7 +5,6 @@ its own. A slot belongs to the process that took it, which renews all of its slo
 (`keeper`). Slots of one that was killed are free after five seconds (I12).
 """
 
-import os
 import threading
 import uuid
 from collections.abc import Iterator
@@ -30,15 +29,16 @@ KINDS = 3
 
 @dataclass(eq=False)
 class HeldSlot:
-    """A slot that this process holds until `until`."""
+    """A slot that a turn of this process holds until `until`; the token proves it."""
 
     pk: int
+    token: uuid.UUID
     until: datetime
 
 
 _lock = threading.Lock()
-_held: dict[int, HeldSlot] = {}  # of this process, by key
-_tokens: dict[int, uuid.UUID] = {}  # by process id: a forked child has one of its own
+_held: set[HeldSlot] = set()  # of this process
+_made: dict[tuple[int, str], int] = {}  # so many slots there are, by workspace and kind
 
 
 @contextmanager
@@ -90,8 +90,10 @@ def busy(now: datetime) -> set[tuple[str, int]]:
 
 def note_refused(queue: str, workspace_id: int, now: datetime) -> None:
     """Note that the queue found no slot of the workspace free: the next one is for it."""
-    waiting = Ring.objects.filter(workspace_id=workspace_id, queue=queue, refused_at=None)
-    waiting.update(refused_at=now)
+    mine = {"workspace_id": workspace_id, "queue": queue}
+    if not Ring.objects.filter(**mine, refused_at=None).update(refused_at=now):
+        # It is in the line already; or it was never rung for, where no broker is used.
+        Ring.objects.bulk_create([Ring(**mine, refused_at=now)], ignore_conflicts=True)
 
 
 def take_refused(workspace_id: int) -> str | None:
@@ -110,7 +112,7 @@ def take_refused(workspace_id: int) -> str | None:
 def _renew(now: datetime) -> bool:
     """Renew the slots of this process of which half the time is over; False where it has none."""
     with _lock:
-        mine = list(_held.values())
+        mine = list(_held)
         old = [slot for slot in mine if slot.until - now < LEASE / 2]
     if old:
         _renew_these(old, now)
@@ -118,22 +120,26 @@ def _renew(now: datetime) -> bool:
 
 
 def _renew_these(old: list[HeldSlot], now: datetime) -> None:
-    until, mine = now + LEASE, {slot.pk: slot for slot in old}
-    for pk in keeper.prolong(Slot, mine, _token(), until):  # others were lost to another process
-        mine[pk].until = until
+    until, mine = now + LEASE, {(slot.pk, slot.token): slot for slot in old}
+    rows = Slot.objects.filter(pk__in={pk for pk, _ in mine})
+    for key in keeper.prolong(rows, {token for _, token in mine}, until):
+        mine[key].until = until  # the others were lost
 
 
 def _take(
     workspace_id: int, kind: str, most: int, limit: int, queue: str, now: datetime
 ) -> HeldSlot | None:
     """Take the free slot with the highest number; a long backlog leaves the highest to others."""
+    if _made.get((workspace_id, kind), 0) < limit:
+        _make_missing(workspace_id, kind, most, limit, now)
+        _made[workspace_id, kind] = limit
     slot = _take_free(workspace_id, kind, most, limit, queue, now)
-    # None are there before the first turn, and in a backup that was made before it.
+    # A backup that was restored meanwhile may not have them.
     if slot is None and _make_missing(workspace_id, kind, most, limit, now):
         slot = _take_free(workspace_id, kind, most, limit, queue, now)
     if slot is not None:
         with _lock:
-            _held[slot.pk] = slot
+            _held.add(slot)
         keeper.begin()
     return slot
 
@@ -141,16 +147,16 @@ def _take(
 def _take_free(
     workspace_id: int, kind: str, most: int, limit: int, queue: str, now: datetime
 ) -> HeldSlot | None:
-    until = now + LEASE
+    token, until = uuid.uuid4(), now + LEASE
     # In the form in which the database has them.
     moment, later = _stored("lease_until", now), _stored("lease_until", until)
-    values: list[Any] = [_stored("lease_token", _token()), later, queue]
+    values: list[Any] = [_stored("lease_token", token), later, queue]
     values += [workspace_id, kind, most, moment, workspace_id, kind, moment, limit]
     # A power cut ends the holders too.
     with durability.lazily(), connection.cursor() as cursor:
         cursor.execute(_taking(), values)
         found = cursor.fetchone()
-    return None if found is None else HeldSlot(found[0], until)
+    return None if found is None else HeldSlot(found[0], token, until)
 
 
 def _taking() -> str:
@@ -191,15 +197,9 @@ def _make_missing(workspace_id: int, kind: str, most: int, limit: int, now: date
 def _release(slot: HeldSlot) -> None:
     """Give it back, if it is still ours."""
     with _lock:
-        if _held.get(slot.pk) is not slot:  # lost, and held by another turn of this process
-            return
-        del _held[slot.pk]
+        _held.discard(slot)
     with durability.working():
-        commits.update(Slot, Change(RELEASED, {"id": slot.pk, "lease_token": _token()}))
-
-
-def _token() -> uuid.UUID:
-    return _tokens.setdefault(os.getpid(), uuid.uuid4())
+        commits.update(Slot, Change(RELEASED, {"id": slot.pk, "lease_token": slot.token}))
 
 
 keeper.RENEWALS.append(_renew)

@@ -19,13 +19,14 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import DatabaseError
 from django.db.models import Value
 from django.utils import timezone
 
 from crm_sync import durability, registry, tracing
 from crm_sync.models import Workspace
 from crm_sync.secrets import SecretUnreadable, encrypted_columns
-from crm_sync.work import keeper, queues, slots
+from crm_sync.work import keeper, leases, queues, slots
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim, Lease, LeaseLost, Tally
 from crm_sync.work.queues import LOST, RowQueue, Stop
@@ -60,7 +61,8 @@ class Store:
         self._waiting: deque[Claim[Any]] = deque()
         self._claimed_at = timezone.now()
         self._is_full = False  # the last claim took as many as it asked for
-        self._is_dry = False  # the last claim found nothing
+        self._is_dry = False  # the last claim found nothing, and no turn has entered since it began
+        self._entries = 0  # turns that have entered until now
         self._workspace: Workspace | None = None
         self._read_at = self._refreshed_at = 0.0
         self._answered_at = -math.inf
@@ -69,6 +71,7 @@ class Store:
         """Count a turn, for which more may be due than for those before."""
         with self._lock:
             self.turns += 1
+            self._entries += 1
             self._is_dry = False
 
     def leave(self) -> Sequence[Claim[Any]]:
@@ -89,6 +92,8 @@ class Store:
         elif self._runs_low() and self._claiming.acquire(blocking=False):
             try:  # before the others have to wait for it
                 self._claim()
+            except DatabaseError as error:  # whoever finds the store empty tries again
+                log.warning("%s: rows could not be claimed ahead (%s)", self.queue.name, error)
             finally:
                 self._claiming.release()
         return taken
@@ -101,11 +106,13 @@ class Store:
         # Rows of a batch are worked on together; of single ones a few are claimed ahead.
         size = self.queue.batch_size
         limit = size if size > 1 else AHEAD * self.turns
+        entries = self._entries
         claims = self.queue.claim(self.workspace_id, limit)
         with self._lock:
             self._waiting.extend(claims)
             self._claimed_at = timezone.now()
-            self._is_full, self._is_dry = len(claims) == limit, not claims
+            self._is_full = len(claims) == limit
+            self._is_dry = not claims and entries == self._entries
 
     def _pop(self) -> list[Claim[Any]]:
         with self._lock:
@@ -131,8 +138,13 @@ class Store:
         """Return the workspace; people and other workers change it, so it is read again."""
         with self._reading:
             now = time.monotonic()
-            if self._workspace is None or now - self._read_at > READ_AFTER:
+            if self._workspace is None:
                 self._workspace = _read(self.workspace_id)
+                self._read_at = self._refreshed_at = now
+            elif now - self._read_at > READ_AFTER:
+                # Into the same object, since the pushes under way look at it for a pause.
+                fresh = _read(self.workspace_id)
+                self._workspace.__dict__.update(fresh.__dict__)
                 self._read_at = self._refreshed_at = now
             elif now - self._refreshed_at > REFRESHED_AFTER:
                 self._workspace.refresh_from_db(fields=REFRESHED)
@@ -143,7 +155,10 @@ class Store:
         """Give back what was claimed and not begun: all turns here are in long calls."""
         with self._lock:
             idle = self._emptied() if now - self._claimed_at > UNTOUCHED else []
-        give_back(idle)
+        with durability.working():
+            left = leases.give_back(idle)
+        with self._lock:  # a row that another transaction has locked is tried again
+            self._waiting.extend(left)
 
     def _emptied(self) -> list[Claim[Any]]:
         left = list(self._waiting)
@@ -161,8 +176,8 @@ def _read(workspace_id: int) -> Workspace:
 
 
 def give_back(claims: Sequence[Claim[Any]]) -> None:
-    """Give back rows on which no work has begun."""
-    for claim in claims:
+    """Give back rows on which no work has begun; wait for one that somebody has locked."""
+    for claim in leases.give_back(claims):
         claim.give_back()
 
 
@@ -192,17 +207,19 @@ def renew(now: datetime) -> bool:
     """
     with _lock:
         stores, claims = list(_stores.values()), list(_under_way)
-    for store in stores:
-        store.give_back_idle(now)
     by_lease: dict[Lease, list[Claim[Any]]] = {}
     for claim in claims:
         if claim.lease.until - now < claim.lease.length - RENEWED_AFTER:
             by_lease.setdefault(claim.lease, []).append(claim)
     for lease, mine in by_lease.items():
         until, keys = now + lease.length, {one.row.pk for one in mine}
-        prolonged = keeper.prolong(type(mine[0].row), keys, lease.token, until)
-        if prolonged == keys:
+        # One that is over is not renewed: somebody may have read the row as free.
+        rows = type(mine[0].row)._default_manager.filter(pk__in=keys, lease_until__gt=now)
+        prolonged = keeper.prolong(rows, [lease.token], until)
+        if len(prolonged) == len(keys):
             lease.until = until  # else one was lost, is locked, or has just been given back
+    for store in stores:
+        store.give_back_idle(now)
     return bool(stores or claims)
 
 
@@ -260,10 +277,13 @@ class Turn:
     def run(self, tally: Tally) -> None:
         """Work on rows until its time is over, nothing is due, or no call may be made."""
         is_probe = self.store.queue.calls and self.workspace.pauses > 0
-        while self.may_begin() and (claims := self.store.take()):
-            self.ends_at = min(self.ends_at, self.clock() + self.seconds)
-            if not is_probe:
+        while self.may_begin():
+            if not is_probe:  # before a row is taken, which an error here would leave leased
                 self._ask_for_another()
+            claims = self.store.take()
+            if not claims:
+                return
+            self.ends_at = min(self.ends_at, self.clock() + self.seconds)
             try:
                 with under_way(claims):
                     outcomes, is_answered = self._work(claims)

@@ -39,6 +39,8 @@ from properties.push.plan import (
     Sent,
 )
 
+KNOWN_FOR = timedelta(seconds=0.1)  # then another worker may have been told to pause
+
 
 def push(
     claim: Claim[Property], workspace: Workspace, *, clock: Callable[[], datetime] = timezone.now
@@ -78,6 +80,9 @@ class _Push:
     earlier: EarlierCalls
     clock: Callable[[], datetime]
     call: Call = Call.UNSENT
+
+    def __post_init__(self) -> None:
+        self.known_at = self.clock()  # whether the workspace pauses
 
     @property
     def row(self) -> Property:
@@ -181,6 +186,9 @@ class _Push:
     def _must_stop(self, needs: timedelta = DEADLINE) -> bool:
         """Tell whether no call may begin: in a pause (I11), or with too little lease left (I13)."""
         now = self.clock()
+        if now - self.known_at > KNOWN_FOR:
+            self.workspace.refresh_from_db(fields=["paused_until"])
+            self.known_at = now
         return self.workspace.is_paused(now) or now + needs > self.holder.claim.until
 
     def _put_back(self) -> PushOutcome:

@@ -78,7 +78,7 @@ def ticks(what: str) -> None:
     took = []
     for _ in range(ROUNDS):
         started = time.perf_counter()
-        assert rings.tick(timezone.now(), no_message, is_broker_empty=lambda: False) == []
+        assert rings.tick(timezone.now(), no_message, messages=lambda: 10**6) == []
         took.append((time.perf_counter() - started) * 1000)
     print(json.dumps({"what": what, "milliseconds": took}), flush=True)
 

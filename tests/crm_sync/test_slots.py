@@ -119,8 +119,9 @@ def test_who_waits_longest_for_a_slot_is_the_first_to_get_one(main):
     slots.note_refused("webhooks", main.pk, now + timedelta(seconds=2))  # it keeps its place
     other = Workspace.objects.create(slug="other", base_url="http://platform.test")
     assert slots.take_refused(other.pk) is None
-    taken = [slots.take_refused(main.pk) for _ in range(3)]
-    assert taken == ["webhooks", "orders", None]
+    slots.note_refused("users", main.pk, now + timedelta(seconds=3))  # without a message before
+    taken = [slots.take_refused(main.pk) for _ in range(4)]
+    assert taken == ["webhooks", "orders", "users", None]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from crm_sync.inbox import store
@@ -322,6 +322,54 @@ def test_what_a_killed_worker_held_without_a_call_is_free_after_five_seconds(mai
     assert ReceivedEvent.objects.filter(due.unleased(timezone.now() + 5 * SECOND)).exists()
 
 
+def test_a_lease_that_is_over_is_not_renewed_since_somebody_may_have_read_its_row_as_free(main):
+    events(main, 1)
+    claims = one_by_one().claim(main.pk, 1)
+    with turn.under_way(claims):
+        turn.renew(timezone.now() + 6 * SECOND)
+    assert ReceivedEvent.objects.filter(due.unleased(timezone.now() + 6 * SECOND)).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no locks of rows")
+def test_a_row_that_is_locked_while_it_is_given_back_keeps_nobody_waiting_and_is_tried_again():
+    main = Workspace.objects.create(slug="main", base_url="http://platform.test")
+    events(main, 3)
+    claims = one_by_one().claim(main.pk, 3)
+    held, done = threading.Event(), threading.Event()
+
+    def save() -> None:
+        with transaction.atomic():
+            ReceivedEvent.objects.select_for_update().get(pk=claims[1].row.pk)
+            held.set()
+            assert done.wait(30)
+        connection.close()
+
+    person = threading.Thread(target=save)
+    person.start()
+    assert held.wait(30)
+    assert leases.give_back(claims) == [claims[1]]
+    done.set()
+    person.join()
+    assert leases.give_back([claims[1]]) == []
+    assert leased() == 0
+
+
+def test_a_claim_ahead_that_fails_loses_no_row_of_those_before(main):
+    events(main, 12)
+    asked = []
+
+    class Failing(RowQueue[ReceivedEvent]):
+        def claim(self, workspace_id: int, limit: int) -> list[Claim[ReceivedEvent]]:
+            asked.append(limit)
+            if len(asked) == 2:
+                raise OperationalError("the lock was not to be had")
+            return super().claim(workspace_id, limit)
+
+    tally = turn.take(Failing(**one_by_one().__dict__), main.pk, seconds=60.0)
+    assert (tally.total, left(), leased()) == (12, 0, 0)
+
+
 # --- the broker
 @pytest.mark.django_db(transaction=True)
 def test_a_flood_of_one_workspace_delays_its_neighbour_by_the_turns_before_it_alone():
@@ -340,7 +388,7 @@ def test_a_flood_of_one_workspace_delays_its_neighbour_by_the_turns_before_it_al
     from crm_sync.work.doorbell import doorbell
 
     doorbell.connect(ring)
-    rings.tick(timezone.now(), lambda *pair: messages.append(pair), is_broker_empty=lambda: True)
+    rings.tick(timezone.now(), lambda *pair: messages.append(pair), messages=lambda: 0)
     while messages:
         assert len(messages) == len(set(messages))  # at most one waits for each
         name, workspace_id = messages.pop(0)

@@ -321,7 +321,7 @@ def test_orders_and_assignments_take_turns_where_reads_are_few(box, workspace, p
             rings.tick(
                 now(),
                 lambda *pair: messages.append(pair),
-                is_broker_empty=lambda: not messages,
+                messages=lambda: len(messages),
                 shuffle=shuffle,
             )
             while messages:

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from crm_sync.work import queues
+from crm_sync.work import leases, queues
 from properties import editing
 from properties.models import Property
 from properties.models.change import Origin
@@ -90,6 +90,15 @@ def test_what_is_put_off_is_as_urgent_as_before(workspace, backlog):
         queues.put_off(claim)
         Property.objects.filter(pk=claim.row.pk).update(due_at=timezone.now())
     assert claimed(workspace, 1) == ["A-1"]
+
+
+def test_what_a_person_edits_while_it_is_claimed_stays_urgent_when_it_is_given_back(
+    workspace, backlog
+):
+    claims = PROPERTIES.claim(workspace.pk, 1)
+    editing.edit(backlog[0], {"title": "New"}, origin=Origin.ADMIN, now=timezone.now())
+    assert leases.give_back(claims) == []
+    assert claimed(workspace, 1) == ["F-0"]
 
 
 def test_the_database_finds_what_is_urgent_by_its_index(workspace, backlog):
