@@ -25,8 +25,6 @@ MORE_THAN_ZERO = frozenset(
     {
         "CALL_DEADLINE",
         "ORDER_READS_A_MINUTE",
-        "API_BODY_LIMIT",
-        "API_CALLS_A_MINUTE",
     }
 )
 

@@ -84,60 +84,57 @@ ALLOWED_HOSTS: list[str] = [
     *env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"]),
     urlsplit(PUBLIC_BASE_URL).hostname or "localhost",
 ]
-CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[PUBLIC_BASE_URL])
+CSRF_TRUSTED_ORIGINS = [PUBLIC_BASE_URL]
 # Seconds that one call to the platform may take, first byte to last; a lease is three times as
 # long, and every other wait of the push follows from it (I13).
 CALL_DEADLINE = env.float("CALL_DEADLINE", default=20.0)
 # A file with the CAs that are trusted in calls to others; "": those of certifi.
 CA_BUNDLE = env.certificates("CA_BUNDLE")
-CALLBACK_BODY_LIMIT = env.int("CALLBACK_BODY_LIMIT", default=256 * 1024)  # bytes (S7)
+CALLBACK_BODY_LIMIT = 256 * 1024  # bytes (S7)
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # without it there is no /metrics
 CALLBACK_ALLOW_NONE = env.bool("CALLBACK_ALLOW_NONE", default=False)  # authType NONE (S2)
 # S22: calls with a wrong secret, from one address to one workspace in a minute, that are answered
 # 401 and counted one by one; further ones are answered 429. 0: no limit. And whose X-Forwarded-For
 # is believed: addresses and networks of proxies, or "unix" for one that comes by a socket.
-CALLBACK_WRONG_A_MINUTE = env.int("CALLBACK_WRONG_A_MINUTE", default=30)
+CALLBACK_WRONG_A_MINUTE = 30
 TRUSTED_PROXIES: list[str] = env.networks("TRUSTED_PROXIES")
 IMPORT_FILE_LIMIT = env.int("IMPORT_FILE_LIMIT", default=32 * 1024**2)  # bytes of an upload
 # The trigger history keeps ten attempts (§8): the pauses between two polls of it, in seconds, while
 # something moves and while nothing does, and for how long something counts as moving.
 HISTORY_POLL_ACTIVE = env.float("HISTORY_POLL_ACTIVE", default=15.0)
 HISTORY_POLL_IDLE = env.float("HISTORY_POLL_IDLE", default=60.0)
-HISTORY_ACTIVE_FOR = env.float("HISTORY_ACTIVE_FOR", default=600.0)
+HISTORY_ACTIVE_FOR = 600.0
 # Reads of orders in a workspace: at most so many in any minute, all workers together.
 ORDER_READS_A_MINUTE = env.int("ORDER_READS_A_MINUTE", default=120)
 # Seconds from one read of the platform's list of users to the next.
-USERS_READ_EVERY = env.float("USERS_READ_EVERY", default=3600.0)
+USERS_READ_EVERY = 3600.0
 # A full feed that lacks more than this share of the properties of the last one is refused.
-FEED_MISSING_SHARE = env.float("FEED_MISSING_SHARE", default=0.2)
+FEED_MISSING_SHARE = 0.2
 # Sources of feeds: how many bytes a file may have, fetched and unpacked, and how many seconds a
 # fetch may take; which folders of this machine may be read; and which hosts ("host", "host:port")
 # or networks ("10.1.0.0/16") of our own may be asked (S13).
-SOURCE_FILE_LIMIT = env.int("SOURCE_FILE_LIMIT", default=512 * 1024**2)
-SOURCE_DEADLINE = env.float("SOURCE_DEADLINE", default=900.0)
+SOURCE_FILE_LIMIT = 512 * 1024**2
+SOURCE_DEADLINE = 900.0
 SOURCE_FOLDERS: list[str] = env.list("SOURCE_FOLDERS", default=[])
 SOURCE_INTERNAL_HOSTS: list[str] = env.list("SOURCE_INTERNAL_HOSTS", default=[])
 # The files of what was delivered: whether they are downloaded into the storage "materials", how
 # many bytes one may have, and which hosts of our own network may be asked for them (S13).
 MATERIALS_DOWNLOAD = env.bool("MATERIALS_DOWNLOAD", default=False)
-MATERIALS_FILE_LIMIT = env.int("MATERIALS_FILE_LIMIT", default=512 * 1024**2)
+MATERIALS_FILE_LIMIT = 512 * 1024**2
 MATERIALS_INTERNAL_HOSTS: list[str] = env.list("MATERIALS_INTERNAL_HOSTS", default=[])
-# Days after which the bytes and headers of what was received are removed, by what became of it
-# (S23); 0 keeps them. What waits for a person is kept whatever its age.
-DELIVERY_KEEP_DAYS: dict[str, int] = {
-    state: env.int(f"DELIVERY_KEEP_DAYS_{state}", default=env.int("DELIVERY_KEEP_DAYS", default=90))
-    for state in ("APPLIED", "DUPLICATE", "STALE", "IGNORED")
-}
+# Days after which the bytes and headers of what was received are removed (S23); 0 keeps them. What
+# waits for a person is kept whatever its age.
+DELIVERY_KEEP_DAYS = env.int("DELIVERY_KEEP_DAYS", default=90)
 # Calls to the platform in the admin: "errors", "all" or "off"; for how many days they are kept, and
 # how many of them. All are counted.
 PLATFORM_CALLS = env.one_of("PLATFORM_CALLS", "errors", ("off", "errors", "all"))
 PLATFORM_CALLS_KEEP_DAYS = env.int("PLATFORM_CALLS_KEEP_DAYS", default=14)
-PLATFORM_CALLS_KEEP_ROWS = env.int("PLATFORM_CALLS_KEEP_ROWS", default=100_000)
+PLATFORM_CALLS_KEEP_ROWS = 100_000
 
 # Messages to other systems (docs/outgoing.md): which hosts ("host", "host:port") or networks of our
 # own may get them (S13), and after how many days those that have ended are removed; 0 keeps them.
 OUTGOING_INTERNAL_HOSTS: list[str] = env.list("OUTGOING_INTERNAL_HOSTS", default=[])
-OUTGOING_KEEP_DAYS = env.int("OUTGOING_KEEP_DAYS", default=30)
+OUTGOING_KEEP_DAYS = 30
 
 # Days after which else is removed (S23); 0 keeps it. Imports since they ended; what people did in
 # the admin; users whom the platform lists no more, and no order or placement names; the files of
@@ -268,8 +265,8 @@ AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
-AXES_FAILURE_LIMIT = env.int("LOGIN_FAILURES", default=5)
-AXES_COOLOFF_TIME = timedelta(minutes=env.int("LOGIN_LOCKED_MINUTES", default=15))
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_CALLABLE = "crm_sync.login.locked_out"
 AXES_USERNAME_CALLABLE = "crm_sync.login.name_kept"
@@ -287,7 +284,7 @@ ADMIN_SECOND_FACTOR = env.one_of("ADMIN_SECOND_FACTOR", "off", ("off", "optional
 OTP_TOTP_ISSUER = f"CRM sync {urlsplit(PUBLIC_BASE_URL).hostname}"  # what the app calls it
 # Seconds from a login until the next one is asked for, whatever was done meanwhile; and seconds
 # without use, after which a session ends before that (0: never).
-SESSION_COOKIE_AGE = env.int("SESSION_AGE", default=8 * 3600)
+SESSION_COOKIE_AGE = 8 * 3600
 SESSION_IDLE = env.int("SESSION_IDLE", default=3600)
 LANGUAGE_CODE = "en"
 FORMAT_MODULE_PATH = "config.formats"
@@ -337,7 +334,7 @@ CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=3600 if HTTPS else 0)
 # A redirected callback would be a lost event (S9); whoever asks how we are comes from inside.
-SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=HTTPS)
+SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^webhooks/", r"^(healthz|readyz|workersz|metrics)$"]
 # Whether all names below the host are under HTTPS, and shall be so for ever, only its owner knows.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
@@ -412,8 +409,8 @@ LOGGING = {
 }
 
 # --- the API (docs/api.md) -----------------------------------------------------------------------
-API_CALLS_A_MINUTE = env.int("API_CALLS_A_MINUTE", default=600)  # of one token
-API_BODY_LIMIT = env.int("API_BODY_LIMIT", default=1024**2)  # bytes (S7)
+API_CALLS_A_MINUTE = 600  # of one token
+API_BODY_LIMIT = 1024**2  # bytes (S7)
 # Calls are counted where all web processes see it. Without Redis each process counts its own.
 _has_redis = CELERY_BROKER_URL.startswith(("redis://", "rediss://"))
 CACHES: dict[str, dict[str, Any]] = {

@@ -18,7 +18,7 @@ def expired(now: datetime) -> dict[str, Part]:
     history = LogEntry.objects.order_by("pk")
     days = settings.ADMIN_HISTORY_KEEP_DAYS
     return {
-        **inbox.parts(settings.DELIVERY_KEEP_DAYS, now=now),
+        **inbox.parts(dict.fromkeys(inbox.CLEARED, settings.DELIVERY_KEEP_DAYS), now=now),
         **call_log.expired(now),
         "outgoing messages": deletion(messages),
         "lines of history": deletion(older(history, "action_time", days=days, now=now)),

@@ -14,6 +14,11 @@ from crm_sync.expiry import Part
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
 
+State = ReceivedEvent.State
+
+# What became of those that nobody needs to see again.
+CLEARED = (State.APPLIED, State.DUPLICATE, State.STALE, State.IGNORED)
+
 
 def parts(keep_days: Mapping[str, int], *, now: datetime) -> dict[str, Part]:
     """Return what removes bytes and headers that are old enough, by state.

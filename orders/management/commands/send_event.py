@@ -22,7 +22,7 @@ NOBODY = "pending: nobody has applied it yet; start a worker, or run manage.py w
 CHECK = {
     401: "another secret is expected there: does that address lead to this installation?",
     404: "nothing of ours is there: is PUBLIC_BASE_URL right, and does the proxy pass /webhooks/?",
-    413: "the body is larger than the proxy or CALLBACK_BODY_LIMIT allows",
+    413: "the body is larger than the proxy allows, or than 256 KiB",
     503: "it could not be stored: is the database there?",
 }
 OTHER = "is PUBLIC_BASE_URL the https address of this installation, without a redirect?"

@@ -110,7 +110,7 @@ class Sink:
     def expect(self, size: int | None) -> None:
         """Refuse a file that says beforehand that it is too large."""
         if size is not None and size > self.limit:
-            text = f"the file is larger than {filesizeformat(self.limit)}: see SOURCE_FILE_LIMIT"
+            text = f"the file is larger than {filesizeformat(self.limit)}, the most that is taken"
             raise rejected(text)
 
     def finish(self, size: int | None) -> None:

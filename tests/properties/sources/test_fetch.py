@@ -222,7 +222,7 @@ def test_what_is_not_there_and_what_is_too_large_is_told(folder, served: Served)
         ask = partial(got, folders=[str(folder)])
         with pytest.raises(RejectedError, match=r"nothing is at this|there is no such file"):
             ask(f"{root}/out/another.txt")
-        with pytest.raises(RejectedError, match=r"larger than 97.7.KB: see SOURCE_FILE_LIMIT"):
+        with pytest.raises(RejectedError, match=r"larger than 97.7.KB, the most that is taken"):
             ask(f"{root}/out/unload.txt", limit=100_000)
 
 
