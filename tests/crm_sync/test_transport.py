@@ -17,6 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from requests.adapters import BaseAdapter
 
+from crm_sync import permits
 from crm_sync.platform import outside, transport
 from crm_sync.platform.client import Client
 from crm_sync.platform.credentials import ClientCredentials, FixedToken
@@ -449,3 +450,28 @@ def test_what_is_sent_is_what_requests_makes_of_it(origin, root, segment, json, 
     assert (ours.method, ours.body, ours.headers) == (theirs.method, theirs.body, theirs.headers)
     # `%41` and `A` are one character of an address (RFC 3986, 2.3).
     assert requests.utils.requote_uri(ours.url) == theirs.url
+
+
+def test_the_wait_for_a_permit_after_a_call_is_no_time_of_the_call():
+    ends, took = threading.Event(), []
+
+    def hold() -> None:
+        with permits.held():
+            assert ends.wait(30)
+
+    def call() -> None:
+        with permits.held():
+            for _ in range(permits.PERMITS):
+                others.append(threading.Thread(target=hold))
+                others[-1].start()  # the last of them gets the permit of the call
+            took.append(transport.send("GET", server.url, deadline=10.0).took)
+
+    others: list[threading.Thread] = []
+    with serving(answering(b"{}")) as server:
+        caller = threading.Thread(target=call)
+        caller.start()
+        time.sleep(1.5)
+        ends.set()
+        for thread in (caller, *others):
+            thread.join(30)
+    assert took[0] < 1.0
