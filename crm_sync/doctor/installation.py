@@ -25,7 +25,7 @@ CHECKS = {
     Heartbeat.Kind.BEAT: "beat",
     Heartbeat.Kind.TICK: "messages through the broker",
 }
-CROWDED = 0.8  # of the connections that PostgreSQL allows
+NEARLY_FULL = 0.8  # of the connections that PostgreSQL allows
 
 
 def findings(now: datetime) -> Iterator[Finding]:
@@ -129,10 +129,10 @@ def _postgresql() -> Iterator[Finding]:
         text = "It is off: the queues become slower with each row that is processed."
         yield Finding("autovacuum", FAILED, text, "Set autovacuum = on in postgresql.conf.")
     text = f"{used} of {most} are in use."
-    if used < CROWDED * most:
+    if used < NEARLY_FULL * most:
         yield Finding("connections", OK, text)
     else:
-        remedy = "Raise max_connections, or lower the workers or PUSH_THREADS."
+        remedy = "Raise max_connections, or start fewer workers."
         yield Finding("connections", WARNING, text, remedy)
 
 

@@ -30,7 +30,7 @@ class Arrived:
     digest: str
 
 
-class Desk:
+class SourceFiles:
     """The files of one fetch; what is left of earlier ones of the same source goes first."""
 
     def __init__(self, key: int) -> None:

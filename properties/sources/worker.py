@@ -30,7 +30,7 @@ from properties.sources import alarms, history
 from properties.sources.address import parsed
 from properties.sources.fetch.wanted import Fetched, Place, Stamp, StillUploaded
 from properties.sources.schedule import next_fetch
-from properties.sources.store import Arrived, Desk
+from properties.sources.store import Arrived, SourceFiles
 
 QUEUE = "sources"
 SOONEST = timedelta(minutes=1)  # until a source that did not answer is asked again
@@ -86,11 +86,11 @@ class _Look:
         if not (self.row.is_enabled or self.row.is_asked):
             self.claim.finish(due_at=None)
             return LookOutcome.OFF
-        desk = Desk(self.row.pk)
+        files = SourceFiles(self.row.pk)
         try:
             place, known = self._place(), self._known()
             with permits.away():
-                arrived = desk.take(place, known, self._check)
+                arrived = files.take(place, known, self._check)
             if arrived is None or self._is_same(arrived):
                 return self._unchanged(arrived)
             return self._import(arrived)
@@ -101,7 +101,7 @@ class _Look:
         except TransientError as error:
             return self._failed(error)
         finally:
-            desk.clear()
+            files.clear()
 
     def _place(self) -> Place:
         row = self.row

@@ -13,7 +13,7 @@ from properties.feeds import damage, limits
 from properties.feeds.limits import BITS, written
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
-from properties.feeds.swissrets.glance import JSON, is_plain
+from properties.feeds.swissrets.precheck import JSON, is_plain
 from properties.feeds.swissrets.record import RecordReader
 from properties.feeds.swissrets.survey import Survey
 

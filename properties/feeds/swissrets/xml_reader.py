@@ -15,7 +15,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 from properties.feeds import damage, limits
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
-from properties.feeds.swissrets.glance import XML, is_plain
+from properties.feeds.swissrets.precheck import XML, is_plain
 from properties.feeds.swissrets.record import RecordReader
 from properties.feeds.swissrets.survey import Survey
 

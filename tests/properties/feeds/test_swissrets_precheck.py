@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from properties.feeds.formats import read_feed
-from properties.feeds.swissrets.glance import BLOCK, JSON, OVERLAP, XML, is_plain
+from properties.feeds.swissrets.precheck import BLOCK, JSON, OVERLAP, XML, is_plain
 from tests.properties.feeds.test_swissrets import element, one, xml
 
 pytestmark = pytest.mark.once
