@@ -4,8 +4,11 @@ import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import models
 
+# A lease that ends later than this was written by a clock that ran ahead (I29): nobody renews it.
+LONGEST_LEASE = timedelta(minutes=10, seconds=3 * settings.CALL_DEADLINE)
 BACKOFF_BASE = 2.0  # seconds
 BACKOFF_LIMIT = 15 * 60.0  # seconds
 RELEASED = {"lease_token": None, "lease_until": None}
@@ -42,12 +45,13 @@ def due_index(table: str) -> models.Index:
 
 def leased(now: datetime) -> models.Q:
     """Select the rows that a worker has leased."""
-    return models.Q(lease_until__gt=now)
+    return models.Q(lease_until__gt=now, lease_until__lte=now + LONGEST_LEASE)
 
 
 def unleased(now: datetime) -> models.Q:
-    """Select the rows without a lease, or with one that is over."""
-    return models.Q(lease_until=None) | models.Q(lease_until__lte=now)
+    """Select the rows without a lease, or with one that is over or that a wrong clock wrote."""
+    is_over = models.Q(lease_until__lte=now) | models.Q(lease_until__gt=now + LONGEST_LEASE)
+    return models.Q(lease_until=None) | is_over
 
 
 def free(now: datetime, *, wait: timedelta | None = None) -> models.Q:

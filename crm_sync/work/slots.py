@@ -113,7 +113,8 @@ def _renew(now: datetime) -> bool:
     """Renew the slots of this process of which half the time is over; False where it has none."""
     with _lock:
         mine = list(_held)
-        old = [slot for slot in mine if slot.until - now < LEASE / 2]
+        # One that ends too late was written by a clock that has been set back since.
+        old = [slot for slot in mine if not LEASE / 2 <= slot.until - now <= LEASE]
     if old:
         _renew_these(old, now)
     return bool(mine)
@@ -150,8 +151,10 @@ def _take_free(
     token, until = uuid.uuid4(), now + LEASE
     # In the form in which the database has them.
     moment, later = _stored("lease_until", now), _stored("lease_until", until)
+    wrong = _stored("lease_until", now + due.LONGEST_LEASE)
     values: list[Any] = [_stored("lease_token", token), later, queue]
-    values += [workspace_id, kind, most, moment, workspace_id, kind, moment, limit]
+    values += [workspace_id, kind, most, moment, wrong]
+    values += [workspace_id, kind, moment, wrong, limit]
     # A power cut ends the holders too.
     with durability.lazily(), connection.cursor() as cursor:
         cursor.execute(_taking(), values)
@@ -168,10 +171,10 @@ def _taking() -> str:
     return (
         f"UPDATE {rows} SET lease_token = %s, lease_until = %s, queue = %s WHERE id = ("  # noqa: S608
         f" SELECT id FROM {rows} WHERE workspace_id = %s AND kind = %s AND number < %s"
-        f" AND (lease_until IS NULL OR lease_until <= %s)"
+        f" AND (lease_until IS NULL OR lease_until <= %s OR lease_until > %s)"
         # Slots may still be held from before the limit was lowered.
         f" AND (SELECT count(*) FROM {rows} AS held WHERE held.workspace_id = %s"
-        f" AND held.kind = %s AND held.lease_until > %s) < %s"
+        f" AND held.kind = %s AND held.lease_until > %s AND held.lease_until <= %s) < %s"
         f" ORDER BY number DESC LIMIT 1 {skip}) {unwaited} RETURNING id"
     )
 
@@ -184,14 +187,12 @@ def _stored(name: str, value: object) -> Any:
 def _make_missing(workspace_id: int, kind: str, most: int, limit: int, now: datetime) -> bool:
     """Make the slots that are missing; whether one is free now, which others may have made."""
     mine = Slot.objects.filter(workspace_id=workspace_id, kind=kind)
-    ends = dict(mine.values_list("number", "lease_until"))
-    missing = set(range(limit)) - set(ends)
+    missing = set(range(limit)) - set(mine.values_list("number", flat=True))
     Slot.objects.bulk_create(
         (Slot(workspace_id=workspace_id, kind=kind, number=number) for number in sorted(missing)),
         ignore_conflicts=True,
     )
-    free = {number for number, until in ends.items() if until is None or until <= now} | missing
-    return any(number < most for number in free)
+    return mine.filter(due.unleased(now), number__lt=most).exists()
 
 
 def _release(slot: HeldSlot) -> None:

@@ -248,6 +248,8 @@ def _compares(row: Property, lookup: str, wanted: Any) -> bool:
             return (value is None) is wanted
         case "gt":
             return value is not None and bool(value > wanted)
+        case "lte":
+            return value is not None and bool(value <= wanted)
         case "has_key":
             return wanted in value
     raise ValueError(f"the table of states has a lookup that is not known here: {lookup}")

@@ -309,3 +309,14 @@ def test_a_tally_counts_in_the_words_of_its_queue():
     for word in ("APPLIED", "FAILED", "APPLIED"):
         tally.add(word)
     assert (tally.counts, tally.total) == ({"APPLIED": 2, "FAILED": 1}, 3)
+
+
+def test_a_lease_that_a_clock_ran_ahead_for_holds_nobody_up(hook):
+    row(hook, "a")
+    (claim,) = leases.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=1)
+    for ahead, is_leased in ((timedelta(minutes=9), True), (timedelta(hours=3), False)):
+        ReceivedEvent.objects.update(due_at=NOW, lease_until=NOW + ahead)
+        assert ReceivedEvent.objects.filter(due.leased(NOW)).exists() == is_leased
+        assert ReceivedEvent.objects.filter(due.free(NOW)).exists() == (not is_leased)
+    (again,) = leases.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=1)
+    assert (again.row.pk, again.abandoned) == (claim.row.pk, True)

@@ -1,6 +1,7 @@
 """The limit of requests under way in a workspace, for all processes together (A8)."""
 
 import threading
+import uuid
 from contextlib import ExitStack
 from datetime import timedelta
 
@@ -77,6 +78,18 @@ def test_what_a_dead_process_held_is_free_after_five_seconds(main, stack):
     Slot.objects.update(lease_until=timezone.now() - timedelta(seconds=0.05))
     assert hold(stack, main, 6) == [True] * 5 + [False]
     assert timedelta(seconds=5) == slots.LEASE
+
+
+def test_what_a_clock_that_ran_ahead_has_leased_is_free_and_who_holds_it_says_so_anew(main, stack):
+    (mine,) = (stack.enter_context(slots.hold(main)),)
+    ahead = timezone.now() + timedelta(hours=3)
+    Slot.objects.update(lease_token=uuid.uuid4(), lease_until=ahead)
+    Slot.objects.filter(pk=mine.pk).update(lease_token=mine.token)
+    mine.until = ahead
+    slots._renew(timezone.now())
+    assert mine.until < timezone.now() + slots.LEASE
+    # Of the four others, and no fifth: that one is held.
+    assert hold(stack, main, 5) == [True] * 4 + [False]
 
 
 def test_who_lives_keeps_its_slots_and_who_lost_one_knows(main, stack):

@@ -322,6 +322,16 @@ def test_what_a_killed_worker_held_without_a_call_is_free_after_five_seconds(mai
     assert ReceivedEvent.objects.filter(due.unleased(timezone.now() + 5 * SECOND)).exists()
 
 
+def test_a_lease_from_before_the_clock_was_set_back_is_written_anew(main):
+    events(main, 1)
+    claims = one_by_one().claim(main.pk, 1)
+    earlier = timezone.now() - timedelta(hours=3)
+    with turn.under_way(claims):
+        turn.renew(earlier)
+    assert claims[0].until == earlier + leases.SHORT_LEASE
+    assert ReceivedEvent.objects.get(due.leased(earlier)).lease_until == claims[0].until
+
+
 def test_a_lease_that_is_over_is_not_renewed_since_somebody_may_have_read_its_row_as_free(main):
     events(main, 1)
     claims = one_by_one().claim(main.pk, 1)
