@@ -597,7 +597,7 @@ MUTANTS = (
         "properties/push",
         "refused",
         "A if named and B.parts else C",
-        "A + due.backoff(3)",
+        "A + timedelta(seconds=5)",
         (POISON,),
     ),
     Mutant(

@@ -128,7 +128,6 @@ def test_a_call_from_before_a_pause_does_not_end_it(many, stubbed):
 
 def test_what_was_sent_before_a_pause_does_not_end_its_growth_after_its_time(many, stubbed):
     stub = stubbed(DOWN, *[None] * (CALLS - 1))
-    stub.later = DOWN
     over = {"paused_until": now() - timedelta(seconds=1), "pauses": 5}
     stub.ahead = lambda: Workspace.objects.update(**over)
     push(many)
