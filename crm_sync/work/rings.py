@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db import connection
 
+from crm_sync import durability
 from crm_sync.models import Ring
 from crm_sync.work import fast_sql, turn
 
@@ -41,7 +42,8 @@ def _mark(pairs: Sequence[Pair], now: datetime) -> list[Pair]:
     column: Any = Ring._meta.get_field("rung_at")
     moment = column.get_db_prep_save(now, connection)
     given = [value for queue, workspace_id in pairs for value in (workspace_id, queue, moment)]
-    with connection.cursor() as cursor:
+    # A power cut may take marks back: then a message comes twice, or three seconds later.
+    with durability.lazily(), connection.cursor() as cursor:
         cursor.execute(sql, given)
         return [(queue, workspace_id) for queue, workspace_id in cursor.fetchall()]
 
@@ -54,7 +56,8 @@ def waits(queue: str, workspace_id: int) -> bool:
 
 def taken(queue: str, workspace_id: int) -> None:
     """Note that no message waits any more: a worker has it, or it could not be published."""
-    Ring.objects.filter(workspace_id=workspace_id, queue=queue).update(rung_at=None)
+    with durability.lazily():
+        Ring.objects.filter(workspace_id=workspace_id, queue=queue).update(rung_at=None)
 
 
 def fresh(now: datetime) -> set[Pair]:
@@ -110,4 +113,5 @@ def _unmark(pairs: Sequence[Pair]) -> None:
     for queue, workspace_id in pairs:
         queues.setdefault(queue, []).append(workspace_id)
     for queue, workspace_ids in queues.items():
-        Ring.objects.filter(queue=queue, workspace_id__in=workspace_ids).update(rung_at=None)
+        with durability.lazily():
+            Ring.objects.filter(queue=queue, workspace_id__in=workspace_ids).update(rung_at=None)

@@ -188,10 +188,15 @@ def _make_missing(workspace_id: int, kind: str, most: int, limit: int, now: date
     """Make the slots that are missing; whether one is free now, which others may have made."""
     mine = Slot.objects.filter(workspace_id=workspace_id, kind=kind)
     missing = set(range(limit)) - set(mine.values_list("number", flat=True))
-    Slot.objects.bulk_create(
-        (Slot(workspace_id=workspace_id, kind=kind, number=number) for number in sorted(missing)),
-        ignore_conflicts=True,
-    )
+    if missing:
+        with durability.lazily():
+            Slot.objects.bulk_create(
+                (
+                    Slot(workspace_id=workspace_id, kind=kind, number=number)
+                    for number in sorted(missing)
+                ),
+                ignore_conflicts=True,
+            )
     return mine.filter(due.unleased(now), number__lt=most).exists()
 
 

@@ -18,9 +18,8 @@ from django.core.management import call_command  # noqa: E402 - Django is set up
 from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from crm_sync import registry  # noqa: E402
-from crm_sync.models import Ring, WebhookMonitor, Workspace  # noqa: E402
-from crm_sync.work import rings  # noqa: E402
+from crm_sync.models import WebhookMonitor, Workspace  # noqa: E402
+from crm_sync.work import rings, turn  # noqa: E402
 from tests.benchmarks.stock import a_property, a_received_event, copies  # noqa: E402
 
 ROUNDS = 30
@@ -40,11 +39,6 @@ def main() -> None:
     first, *others = Workspace.objects.order_by("pk")
     WebhookMonitor.objects.bulk_create(
         WebhookMonitor(workspace=one, due_at=now + timedelta(hours=1)) for one in (first, *others)
-    )
-    Ring.objects.bulk_create(
-        Ring(workspace=one, queue=queue.name, rung_at=now)
-        for one in (first, *others)
-        for queue in registry.hooks().queues
     )
     copies(a_property(first, "S"), STOCK, "object_reference_id", "platform_id")
     ticks(f"{STOCK:,} properties, none due")
@@ -73,6 +67,7 @@ def no_message(queue: str, workspace_id: int) -> None:
 
 def ticks(what: str) -> None:
     """Tick some times and print how long each took."""
+    rings.mark(turn.waiting(timezone.now()), timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("analyze")
     took = []
