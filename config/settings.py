@@ -85,8 +85,8 @@ ALLOWED_HOSTS: list[str] = [
     urlsplit(PUBLIC_BASE_URL).hostname or "localhost",
 ]
 CSRF_TRUSTED_ORIGINS = [PUBLIC_BASE_URL]
-# Seconds that one call to the platform may take, first byte to last; a lease is three times as
-# long, and every other wait of the push follows from it (I13).
+# Seconds that one call to the platform may take, first byte to last; a lease is half as long again,
+# and every other wait of the push follows from it (I13).
 CALL_DEADLINE = env.float("CALL_DEADLINE", default=20.0)
 # A file with the CAs that are trusted in calls to others; "": those of certifi.
 CA_BUNDLE = env.certificates("CA_BUNDLE")

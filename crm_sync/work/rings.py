@@ -56,8 +56,7 @@ def waits(queue: str, workspace_id: int) -> bool:
 
 def taken(queue: str, workspace_id: int) -> None:
     """Note that no message waits any more: a worker has it, or it could not be published."""
-    with durability.lazily():
-        Ring.objects.filter(workspace_id=workspace_id, queue=queue).update(rung_at=None)
+    _unmark([(queue, workspace_id)])
 
 
 def fresh(now: datetime) -> set[Pair]:

@@ -60,6 +60,23 @@ def counted_claims(queue: RowQueue[ReceivedEvent]) -> Iterator[tuple[RowQueue, l
     yield Counting(**queue.__dict__), asked
 
 
+@contextmanager
+def a_turn_that_hangs(
+    queue: RowQueue, workspace: Workspace, hangs: threading.Event, goes_on: threading.Event
+) -> Iterator[None]:
+    """Take a turn in a thread; the block runs while it hangs, then it goes on to its end."""
+    slow = threading.Thread(
+        target=lambda: together(lambda: turn.take(queue, workspace.pk), workers=1)
+    )
+    slow.start()
+    assert hangs.wait(30)
+    try:
+        yield
+    finally:
+        goes_on.set()
+        slow.join()
+
+
 # --- one turn
 def test_a_turn_works_on_what_is_due_and_leaves_nothing_held(main):
     events(main, 5)
@@ -161,13 +178,9 @@ def test_a_call_that_hangs_keeps_no_row_but_its_own():
         return settle(claims, one)
 
     queue = one_by_one(work)
-    slow = threading.Thread(target=lambda: together(lambda: turn.take(queue, main.pk), workers=1))
-    slow.start()
-    assert hangs.wait(30)
-    assert turn.take(queue, main.pk, seconds=60.0).total == 11
-    assert left() == 1
-    goes_on.set()
-    slow.join()
+    with a_turn_that_hangs(queue, main, hangs, goes_on):
+        assert turn.take(queue, main.pk, seconds=60.0).total == 11
+        assert left() == 1
     assert (left(), leased()) == (0, 0)
 
 
@@ -183,14 +196,9 @@ def test_what_was_claimed_ahead_of_a_call_that_hangs_is_given_back_after_a_secon
         one.ends_at = 0.0
         return settle(claims, one)
 
-    queue = one_by_one(work)
-    slow = threading.Thread(target=lambda: together(lambda: turn.take(queue, main.pk), workers=1))
-    slow.start()
-    assert hangs.wait(30)
-    turn.renew(timezone.now() + 2 * SECOND)
-    assert leased() == 1
-    goes_on.set()
-    slow.join()
+    with a_turn_that_hangs(one_by_one(work), main, hangs, goes_on):
+        turn.renew(timezone.now() + 2 * SECOND)
+        assert leased() == 1
     assert (left(), leased()) == (11, 0)
 
 
