@@ -49,8 +49,9 @@ class Front:
     installation: Installation
 
     def call(self, path: str, body, **options) -> requests.Response:
+        """Longer than nginx waits for two servers, so that a test sees its answer."""
         url = f"https://localhost:{self.port}{path}"
-        return requests.post(url, data=body, verify=self.certificate, timeout=5, **options)
+        return requests.post(url, data=body, verify=self.certificate, timeout=25, **options)
 
     def connect(self) -> ssl.SSLSocket:
         context = ssl.create_default_context(cafile=str(self.certificate))
