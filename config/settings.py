@@ -279,7 +279,7 @@ AXES_VERBOSE = False
 AXES_SENSITIVE_PARAMETERS = [  # not kept with a failure
     *("username", "own_password", "code", "token", "secret", "address"),
 ]
-# A code beside the password: of those who have an app, or of everybody (docs/operations.md).
+# A code beside the password: of those who have an app, or of everybody (docs/accounts.md).
 ADMIN_SECOND_FACTOR = env.one_of("ADMIN_SECOND_FACTOR", "off", ("off", "optional", "required"))
 OTP_TOTP_ISSUER = f"CRM sync {urlsplit(PUBLIC_BASE_URL).hostname}"  # what the app calls it
 # Seconds from a login until the next one is asked for, whatever was done meanwhile; and seconds

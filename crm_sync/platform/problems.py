@@ -2,7 +2,7 @@
 
 The raw text of an error is what is stored and logged ("PATCH /v1/…: 400 …"): it is for an operator.
 From it, and only here, comes what everybody else reads: on every page, on the command line and in
-docs/operations.md.
+docs/troubles.md.
 """
 
 import http.client

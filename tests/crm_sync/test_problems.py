@@ -182,7 +182,7 @@ def test_any_text_is_told_and_none_becomes_markup(text):
 
 
 def test_the_documentation_says_the_same_words():
-    page = (REPOSITORY / "docs" / "operations.md").read_text()
+    page = (REPOSITORY / "docs" / "troubles.md").read_text()
     rows = [row for row in page.splitlines() if row.startswith("| ")]
     for sentence, remedy in MEANINGS.values():
         cells = f"| {sentence.rstrip('.')}"

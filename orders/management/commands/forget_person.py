@@ -20,8 +20,8 @@ class Command(SyncCommand):
 
     help = (
         "Blank what is stored about a person: a photographer, a user of the platform, an account of"
-        " ours. Begin with --dry-run, which shows each place. docs/operations.md says what stays,"
-        " and what the platform still has."
+        " ours. Begin with --dry-run, which shows each place. docs/personal-data.md says what"
+        " stays, and what the platform still has."
     )
     changes = True
 
