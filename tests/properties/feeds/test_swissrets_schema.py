@@ -13,7 +13,7 @@ from properties.feeds.records import FileWarning
 
 FILES = Path(__file__).parent / "swissrets"
 DOCS = Path(__file__).parents[3] / "docs" / "feeds.md"
-NO_FEED, REFUSED, TOLD, ASIDE, TAKEN = "no feed", "refused", "told", "set aside", "taken"
+NO_FEED, REFUSED, REPORTED, ASIDE, TAKEN = "no feed", "refused", "reported", "set aside", "taken"
 
 
 def table() -> dict[str, str]:
@@ -33,7 +33,7 @@ def outcome(path: Path, profile: Profile) -> str:
     if items and isinstance(items[-1], Refusal):
         return REFUSED
     if told:
-        return TOLD
+        return REPORTED
     kept = items[-1].leftover.keys() - {"id"} if items and isinstance(items[-1], Record) else ()
     return ASIDE if kept else TAKEN
 
@@ -56,18 +56,18 @@ def test_a_file_that_breaks_a_rule_is_treated_as_the_docs_say(path):
 @pytest.mark.parametrize("path", files("kept"), ids=lambda path: path.name)
 def test_a_file_that_keeps_the_rules_is_taken(path, lenient):
     allowed = (
-        {TAKEN, ASIDE, TOLD} if path.name.startswith("reference-may-repeat") else {TAKEN, ASIDE}
+        {TAKEN, ASIDE, REPORTED} if path.name.startswith("reference-may-repeat") else {TAKEN, ASIDE}
     )
     assert outcome(path, Profile(lenient=lenient)) in allowed
 
 
 @pytest.mark.parametrize("path", files("broken"), ids=lambda path: path.name)
 def test_a_sender_that_is_not_lenient_has_its_bad_values_refused(path):
-    """What is told of a value that is left out refuses its record.
+    """A report about a value that is left out refuses its record.
 
-    What is told of the file, and of a value that is imported as it came, does not.
+    A report about the file, or about a value that is imported as it came, does not.
     """
     rule = path.name.partition(".")[0]
     expected, strict = table()[rule], outcome(path, Profile(lenient=False))
     is_taken = rule in {"unit-unique", "phone-number"}
-    assert strict == (REFUSED if expected == TOLD and not is_taken else expected)
+    assert strict == (REFUSED if expected == REPORTED and not is_taken else expected)
