@@ -17,6 +17,7 @@ from crm_sync import registry
 from crm_sync.inbox import retention
 from crm_sync.models import ReceivedEvent
 from crm_sync.naming import Names
+from crm_sync.platform.errors import Problem
 from crm_sync.secrets import EncryptedTextField
 
 Column: TypeAlias = tuple[type[Model], str]
@@ -80,13 +81,20 @@ def _in_column(
             if not texts:
                 continue
             is_free = row.filter(_free(model, column.name)).exists()
-            after, left = names.blanked(before) if is_free else (before, texts)
+            after, left = _blanked(names, before) if is_free else (before, texts)
             if write and after != before:
                 row.update(**{column.name: _cut(after, getattr(column, "max_length", None))})
         if after != before:
             yield Place(where, key, texts, is_left=False)
         if left:
             yield Place(where, key, left, is_left=True)
+
+
+def _blanked(names: Names, value: Any) -> tuple[Any, list[str]]:
+    if not isinstance(value, Problem):
+        return names.blanked(value)
+    stored, left = names.blanked(value.stored)
+    return Problem.of(stored), left
 
 
 def _free(model: type[Model], column: str) -> Q:
@@ -108,7 +116,7 @@ def _may_hold(names: Names) -> Q:
 
 
 def _cut(value: Any, limit: int | None) -> Any:
-    return value[:limit] if isinstance(value, str) else value
+    return value[:limit] if limit and isinstance(value, str) else value
 
 
 def _in_events(names: Names, *, write: bool, now: datetime) -> Iterator[Place]:

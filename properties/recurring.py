@@ -13,7 +13,7 @@ from enum import StrEnum
 from django.utils import timezone
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import SyncError
+from crm_sync.platform.errors import SyncError, problem_of
 from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
@@ -113,7 +113,7 @@ def _goes_on(claim: Claim[Recurring]) -> RecurringOutcome:
 
 
 def _put_off(claim: Claim[Recurring], error: Exception) -> RecurringOutcome:
-    queues.put_off(claim, problem=queues.error_text(error))
+    queues.put_off(claim, problem=problem_of(error))
     return RecurringOutcome.PUT_OFF
 
 

@@ -47,8 +47,10 @@ def note(workspace_id: int, exchange: Exchange) -> None:
     now, took = timezone.now(), round(exchange.took * 1000)
     if log.isEnabledFor(logging.INFO):
         # The text of an error begins with the call.
-        what = exchange.problem(SHOWN)
-        what = what or f"{exchange.method} {exchange.address(SHOWN)}: {exchange.status}"
+        what = (
+            str(exchange.problem(SHOWN))
+            or f"{exchange.method} {exchange.address(SHOWN)}: {exchange.status}"
+        )
         log.info("workspace %s: %s, %s ms", workspace_id, what, took)
     is_wanted = settings.PLATFORM_CALLS == ALL or exchange.result not in EXPECTED
     row = None

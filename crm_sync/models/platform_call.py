@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from django.db import models
 
+from crm_sync.models.problem import ProblemField
 from crm_sync.platform import exchange
 
 TOTAL = datetime(1970, 1, 1, tzinfo=UTC)  # the hour of the rows that count for ever
@@ -36,7 +37,7 @@ class PlatformCall(models.Model):
     about = models.CharField(max_length=100, blank=True, default="", help_text="Model and key")
     attempt = models.PositiveIntegerField(default=0)
     request_id = models.CharField("id in the log", max_length=64, blank=True, default="")
-    problem = models.TextField(blank=True, default="")
+    problem = ProblemField(blank=True, default="")
     sent = models.TextField(blank=True, default="")
     answer = models.TextField(blank=True, default="")
 

@@ -11,8 +11,10 @@ from typing import Any
 from crm_sync.platform.errors import (
     AuthError,
     NotFoundError,
+    Problem,
     RejectedError,
     SyncError,
+    problem_of,
 )
 from crm_sync.platform.redaction import Redactor
 from crm_sync.text import clean
@@ -82,9 +84,12 @@ class Exchange:
         sent = b"" if self.sent is None else json.dumps(self.sent).encode()
         return {"sent": self._body(sent, limit), "answer": self._body(self.body, limit)}
 
-    def problem(self, limit: int) -> str:
-        """Return the text of the error, cut; "" without one."""
-        return "" if self.error is None else self._text(str(self.error), limit)
+    def problem(self, limit: int) -> Problem:
+        """Return what went wrong, masked and cut; empty where nothing did."""
+        if self.error is None:
+            return Problem()
+        masked = self.hide.problem(problem_of(self.error))
+        return Problem(self._cut(masked, limit), masked.kind, masked.words[:limit])
 
     def _body(self, body: bytes, limit: int) -> str:
         """Return a body as text; in JSON a secret is looked for in the values, not as written."""
@@ -96,8 +101,10 @@ class Exchange:
 
     def _text(self, text: str, limit: int) -> str:
         # Cut last: half a secret would not be recognised.
-        masked: str = clean(self.hide.text(text))[0]
-        return masked if len(masked) <= limit else f"{masked[:limit]}… ({len(masked):,} characters)"
+        return self._cut(clean(self.hide.text(text))[0], limit)
+
+    def _cut(self, text: str, limit: int) -> str:
+        return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 
 Observer = Callable[[Exchange], object]

@@ -14,9 +14,12 @@ from crm_sync.platform.clock import Reading
 from crm_sync.platform.errors import (
     NOT_TAKEN,
     AuthError,
+    Kind,
     NotFoundError,
     RejectedError,
     TransientError,
+    kind_of_status,
+    without_name,
 )
 from crm_sync.platform.redaction import NOTHING, Redactor
 from crm_sync.text import clean, is_clean
@@ -79,11 +82,11 @@ def read_answer(
         location = headers.get("Location", "")
         return Answer(status, document, as_of, clock, is_clean(body), location)
     words, fields = error_body.read(body, hide, status=status)
-    message = f"{call}: {status} {words}".rstrip()
+    message, kind = f"{call}: {status} {words}".rstrip(), kind_of_status(status)
     if status in (401, 403):
-        raise AuthError(message, expired=status == 401)
+        raise AuthError(message, expired=status == 401, kind=kind)
     if status in (404, 410):
-        raise NotFoundError(message)
+        raise NotFoundError(message, kind=kind)
     # No word about what was sent: the address is wrong, or a proxy stands before the platform. A
     # list that is not offered may answer 405 alone.
     is_redirect = 300 <= status < 400
@@ -96,8 +99,10 @@ def read_answer(
             unclear=(is_redirect and status not in (307, 308)) or status == 408 or status >= 500,
             pauses=is_elsewhere or status in (429, 503),
             retry_after=_retry_after(headers.get("Retry-After", ""), now),
+            kind=kind,
         )
-    raise RejectedError(message, status=status, words=words, fields=fields)
+    said = without_name(status, words)
+    raise RejectedError(message, status=status, fields=fields, kind=kind, words=said)
 
 
 def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
@@ -107,7 +112,8 @@ def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
         return hide.document(json.loads(body, parse_constant=_no_number), body)
     except (ValueError, RecursionError) as error:
         # The effect has happened, only its description is unreadable.
-        raise TransientError(f"{call}: {status}, but the body is not JSON", unclear=True) from error
+        text = f"{call}: {status}, but the body is not JSON"
+        raise TransientError(text, unclear=True, kind=Kind.UNREADABLE) from error
 
 
 def _no_number(word: str) -> None:

@@ -20,13 +20,13 @@ from crm_sync import registry
 from crm_sync.inbox import masking, store
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace, due
 from crm_sync.platform.client import Client
-from crm_sync.platform.errors import NotFoundError, SyncError, TransientError
+from crm_sync.platform.errors import NotFoundError, SyncError, TransientError, problem_of
 from crm_sync.text import clean
 from crm_sync.webhook import configuration, history, schedule
 from crm_sync.webhook.history import KEPT, Document, Record
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim
-from crm_sync.work.queues import RowQueue, Turn, error_text
+from crm_sync.work.queues import RowQueue, Turn
 
 log = logging.getLogger(__name__)
 
@@ -246,7 +246,7 @@ def _put_off(claim: Claim[WebhookMonitor], error: Exception, *, now: datetime) -
     """Poll again between 15 and 60 seconds from now."""
     attempts = claim.row.attempts + 1
     wait = min(max(due.backoff(attempts), schedule.SOONEST), schedule.LATEST)
-    claim.finish(due_at=now + wait, attempts=attempts, problem=error_text(error))
+    claim.finish(due_at=now + wait, attempts=attempts, problem=problem_of(error))
     return PollOutcome.PUT_OFF
 
 

@@ -11,7 +11,7 @@ from django.db.models.expressions import Combinable
 from django.utils import timezone
 
 from crm_sync.models import Workspace, awake, due
-from crm_sync.text import clean
+from crm_sync.platform.errors import problem_of
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim, Columns, Row
 
@@ -54,11 +54,6 @@ def put_off(claim: Claim[Row], longest: timedelta = timedelta.max, /, **columns:
     later = {"due_at": timezone.now() + wait, "attempts": attempts}
     claim.finish(**later, **claim.urgency, **columns)
     return "put off"
-
-
-def error_text(error: Exception) -> str:
-    """Return the text of an error for people, without characters that the database refuses."""
-    return clean(f"{error}")[0][:1000] or type(error).__name__
 
 
 @dataclass(frozen=True)
@@ -154,7 +149,7 @@ class RowQueue(Generic[Row]):
         """Reschedule a row at which our own code failed, and return the outcome."""
         longest = self.wait or timedelta.max
         try:
-            put_off(claim, longest, **{self.reason: error_text(error)}, **self.failure)
+            put_off(claim, longest, **{self.reason: problem_of(error)}, **self.failure)
         except leases.LeaseLost:
             return LOST
         return "failed"

@@ -133,7 +133,6 @@ def attention(person: Person, now: datetime) -> list[Attention]:
 
 def _messages(row: Property) -> list[str]:
     return [
-        f"{label(path)}: {text}" if path else explain(text).sentence
-        for fields in row.problem.values()
-        for path, text in fields.items()
+        f"{label(path)}: {problem}" if path else explain(problem).sentence
+        for _, path, problem in row.problems
     ]
