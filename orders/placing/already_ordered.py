@@ -48,7 +48,7 @@ class AlreadyOrdered:
     def _name(self) -> str:
         if isinstance(self.subject, Order):
             return str(self.subject)
-        return f"placement {self.subject.pk} ({self.subject.get_state_display().partition(':')[0]})"
+        return f"placement {self.subject.pk} ({self.subject.get_state_display()})"
 
 
 def already_ordered(placements: Sequence[Placement]) -> list[list[AlreadyOrdered]]:
