@@ -29,7 +29,7 @@ def visuals_ready(context: EventContext) -> Effect:
         assignment,
         StatusChange.Fact.MATERIALS,
         previous=None,
-        new=f"{product} {visual_type}",
+        new={"id": product, "name": visual_type},
         was_stale=not is_new,
     )
     return _announced(f"{order}, {assignment}: {product} {visual_type} is ready", is_new=is_new)

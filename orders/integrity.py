@@ -166,7 +166,7 @@ def placements(workspace_id: int, now: datetime) -> CheckGroup:
     return CheckGroup(
         "placements",
         Placement.objects.filter(workspace=workspace_id).only("workspace", "object_reference_id"),
-        {state.label.partition(":")[0].lower(): Q(state=state) for state in State},
+        {state.label.lower(): Q(state=state) for state in State},
         [
             Invariant(
                 "has an order in another workspace",

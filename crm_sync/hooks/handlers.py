@@ -1,15 +1,15 @@
 """What an event handler gets and returns."""
 
-import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol, TypeVar, cast
 
 from crm_sync.platform.events import Event
 
 
-class Outcome(enum.Enum):
+class Outcome(StrEnum):
     """What an event did to the rows of the app that handles it."""
 
     APPLIED = "APPLIED"

@@ -17,13 +17,16 @@ from django.utils import timezone
 from crm_sync import durability, tracing
 from crm_sync.expiry import Part, deletion, older
 from crm_sync.models.platform_call import TOTAL, CallCount, PlatformCall
-from crm_sync.platform.exchange import NOT_FOUND, OK, Exchange
+from crm_sync.platform.exchange import Exchange, Result
 
 log = logging.getLogger("crm_sync.calls")
 
 OFF, ERRORS, ALL = "off", "errors", "all"
 WANTED = (OFF, ERRORS, ALL)  # the values of PLATFORM_CALLS
-EXPECTED = {OK, NOT_FOUND}  # a property is looked up before it is created: 404 is no error
+EXPECTED = {
+    Result.OK,
+    Result.NOT_FOUND,
+}  # a property is looked up before it is created: 404 is no error
 SHOWN = 500  # characters of a path, and of an error
 BODY = 4_000  # characters of each body
 WAITING = 1_000  # calls that one process holds; further ones are only counted

@@ -162,8 +162,9 @@ class TransientError(SyncError):
         pauses: bool = False,
         retry_after: float | None = None,
         kind: Kind = Kind.OTHER,
+        words: str = "",
     ) -> None:
-        super().__init__(message, kind=kind)
+        super().__init__(message, kind=kind, words=words)
         self.unclear = unclear
         self.pauses = pauses
         self.retry_after = retry_after
@@ -210,6 +211,8 @@ class AuthError(SyncError):
         expired: a fresh token may help (401, A6).
     """
 
-    def __init__(self, message: str, *, expired: bool = False, kind: Kind = Kind.OTHER) -> None:
-        super().__init__(message, kind=kind)
+    def __init__(
+        self, message: str, *, expired: bool = False, kind: Kind = Kind.OTHER, words: str = ""
+    ) -> None:
+        super().__init__(message, kind=kind, words=words)
         self.expired = expired

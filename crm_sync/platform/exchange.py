@@ -6,6 +6,7 @@ It holds what the client makes values and errors of: the status, the headers, th
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from crm_sync.platform.errors import (
@@ -19,11 +20,26 @@ from crm_sync.platform.errors import (
 from crm_sync.platform.redaction import Redactor
 from crm_sync.text import clean
 
-OK, NOT_FOUND, REFUSED, AUTH = "ok", "not_found", "refused", "not_allowed"
-BUSY, FAILED, NO_ANSWER = "busy", "failed", "no_answer"
-RESULTS = (OK, NOT_FOUND, REFUSED, AUTH, BUSY, FAILED, NO_ANSWER)
-_OF_ERRORS = ((NotFoundError, NOT_FOUND), (RejectedError, REFUSED), (AuthError, AUTH))
 _OF_SECRETS = "/auth/token"  # both bodies of a call that buys a token
+
+
+class Result(StrEnum):
+    """The result of a call."""
+
+    OK = "ok"
+    NOT_FOUND = "not_found"
+    REFUSED = "refused"
+    AUTH = "not_allowed"
+    BUSY = "busy"
+    FAILED = "failed"
+    NO_ANSWER = "no_answer"
+
+
+_OF_ERRORS = (
+    (NotFoundError, Result.NOT_FOUND),
+    (RejectedError, Result.REFUSED),
+    (AuthError, Result.AUTH),
+)
 
 
 @dataclass(frozen=True)
@@ -53,16 +69,16 @@ class Exchange:
     hide: Redactor
 
     @property
-    def result(self) -> str:
-        """One of `RESULTS`."""
+    def result(self) -> Result:
+        """What came of it."""
         if self.error is None:
-            return OK
+            return Result.OK
         for kind, result in _OF_ERRORS:
             if isinstance(self.error, kind):
                 return result
         if self.status is None:
-            return NO_ANSWER
-        return BUSY if self.status in (429, 503) else FAILED
+            return Result.NO_ANSWER
+        return Result.BUSY if self.status in (429, 503) else Result.FAILED
 
     @property
     def document(self) -> Any:

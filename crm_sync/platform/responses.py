@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from crm_sync.platform import error_body
 from crm_sync.platform.clock import Reading
@@ -54,6 +54,11 @@ class Answer:
         return self.document if self.is_clean else clean(self.document)[0]
 
 
+class _Said(TypedDict):
+    kind: Kind
+    words: str
+
+
 def read_answer(
     *,
     call: str,
@@ -82,11 +87,12 @@ def read_answer(
         location = headers.get("Location", "")
         return Answer(status, document, as_of, clock, is_clean(body), location)
     words, fields = error_body.read(body, hide, status=status)
-    message, kind = f"{call}: {status} {words}".rstrip(), kind_of_status(status)
+    message = f"{call}: {status} {words}".rstrip()
+    said: _Said = {"kind": kind_of_status(status), "words": without_name(status, words)}
     if status in (401, 403):
-        raise AuthError(message, expired=status == 401, kind=kind)
+        raise AuthError(message, expired=status == 401, **said)
     if status in (404, 410):
-        raise NotFoundError(message, kind=kind)
+        raise NotFoundError(message, **said)
     # No word about what was sent: the address is wrong, or a proxy stands before the platform. A
     # list that is not offered may answer 405 alone.
     is_redirect = 300 <= status < 400
@@ -99,10 +105,9 @@ def read_answer(
             unclear=(is_redirect and status not in (307, 308)) or status == 408 or status >= 500,
             pauses=is_elsewhere or status in (429, 503),
             retry_after=_retry_after(headers.get("Retry-After", ""), now),
-            kind=kind,
+            **said,
         )
-    said = without_name(status, words)
-    raise RejectedError(message, status=status, fields=fields, kind=kind, words=said)
+    raise RejectedError(message, status=status, fields=fields, **said)
 
 
 def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any, Generic, Protocol
 
 from django.db.models import Count, F, Min, OuterRef, QuerySet, Subquery
@@ -15,10 +16,15 @@ from crm_sync.platform.errors import problem_of
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim, Columns, Row
 
-LOST = "lost to another worker"
-
 # Set when this process is asked to end: each turn finishes the rows in progress, then stops.
 ending = threading.Event()
+
+
+class RowOutcome(StrEnum):
+    """What came of a row of any queue where its `work` did not end."""
+
+    FAILED = "failed"
+    LOST = "lost to another worker"
 
 
 class Stop(Exception):
@@ -39,8 +45,8 @@ class Turn(Protocol):
         """Tell whether its time is over or this process has to end."""
 
 
-def put_off(claim: Claim[Row], longest: timedelta = timedelta.max, /, **columns: Any) -> str:
-    """Reschedule a row that failed, later each time (I11); return the outcome.
+def put_off(claim: Claim[Row], longest: timedelta = timedelta.max, /, **columns: Any) -> None:
+    """Reschedule a row that failed, later each time (I11).
 
     Args:
         longest: the longest wait that the queue takes for one (`due.free`, I29).
@@ -53,7 +59,6 @@ def put_off(claim: Claim[Row], longest: timedelta = timedelta.max, /, **columns:
     wait = min(due.backoff(attempts), longest)
     later = {"due_at": timezone.now() + wait, "attempts": attempts}
     claim.finish(**later, **claim.urgency, **columns)
-    return "put off"
 
 
 @dataclass(frozen=True)
@@ -145,11 +150,11 @@ class RowQueue(Generic[Row]):
             urgent=self.urgent,
         )
 
-    def failed(self, claim: Claim[Row], error: Exception) -> str:
+    def failed(self, claim: Claim[Row], error: Exception) -> RowOutcome:
         """Reschedule a row at which our own code failed, and return the outcome."""
         longest = self.wait or timedelta.max
         try:
             put_off(claim, longest, **{self.reason: problem_of(error)}, **self.failure)
         except leases.LeaseLost:
-            return LOST
-        return "failed"
+            return RowOutcome.LOST
+        return RowOutcome.FAILED

@@ -29,7 +29,7 @@ from crm_sync.secrets import SecretUnreadable, encrypted_columns
 from crm_sync.work import keeper, leases, queues, slots
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim, Lease, LeaseLost, Tally
-from crm_sync.work.queues import LOST, RowQueue, Stop
+from crm_sync.work.queues import RowOutcome, RowQueue, Stop
 from crm_sync.work.slots import HeldSlot
 
 log = logging.getLogger(__name__)
@@ -314,7 +314,7 @@ class Turn:
         try:
             outcomes = queue.work(claims, self)
         except LeaseLost:
-            return [LOST] * len(claims), True
+            return [RowOutcome.LOST] * len(claims), True
         except Stop:
             raise
         except Exception as error:

@@ -17,8 +17,8 @@ class PlacementState(models.TextChoices):
     READY = "READY", "Ready to send"
     SENDING = "SENDING", "Sending"
     PLACED = "PLACED", "Placed"
-    UNCERTAIN = "UNCERTAIN", "Uncertain: a person must look"
-    FAILED = "FAILED", "Failed: nothing was ordered"
+    UNCERTAIN = "UNCERTAIN", "Uncertain"
+    FAILED = "FAILED", "Failed"
 
 
 class Placement(DueModel):

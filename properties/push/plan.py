@@ -7,7 +7,7 @@ the columns of a plan.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
@@ -107,7 +107,7 @@ class PushOutcome(StrEnum):
     PUT_BACK = "put back"
 
 
-class Call(Enum):
+class Call(StrEnum):
     """How far the call has come that changes the platform."""
 
     UNSENT = "it has not left"

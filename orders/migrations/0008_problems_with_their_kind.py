@@ -21,7 +21,7 @@ def revert(apps: Any, _: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0006_values_of_the_timeline")]
+    dependencies = [("orders", "0007_visual_types")]
 
     operations = [
         migrations.RunPython(convert, revert),
