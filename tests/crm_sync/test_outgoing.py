@@ -314,9 +314,9 @@ def test_what_has_ended_goes_when_its_time_is_over(main, row, receiver, settings
     OutgoingMessage.objects.filter(pk=names["A"].pk).update(created_at=old, **ended)
     OutgoingMessage.objects.filter(pk=names["B"].pk).update(created_at=now, **ended)
     OutgoingMessage.objects.filter(pk=names["C"].pk).update(created_at=old)  # still pending
-    settings.OUTGOING_KEEP_DAYS = 0
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"messages": 0}
     assert clear_deliveries() == {}
-    settings.OUTGOING_KEEP_DAYS = 30
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"messages": 30}
     assert clear_deliveries() == {"outgoing messages": 1}
     assert set(OutgoingMessage.objects.values_list("pk", flat=True)) == {
         names["B"].pk,
