@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import ReceivedEvent, WebhookMonitor
 from crm_sync.work.doorbell import doorbell
 
@@ -73,6 +73,6 @@ def pause(workspace_id: int, *, now: datetime) -> timedelta:
     since = now - RECENT
     came = ReceivedEvent.objects.filter(workspace_id=workspace_id, received_at__gt=since)
     is_moving = came.exists() or any(
-        has_moved(workspace_id, since) for has_moved in registry.hooks().activity
+        has_moved(workspace_id, since) for has_moved in hooks.plugged().activity
     )
     return SOONEST if is_moving else LATEST
