@@ -258,6 +258,5 @@ TRIGGERS = RowQueue(
     name=schedule.QUEUE,
     rows=lambda now: WebhookMonitor.objects.all(),
     work=_poll_each,
-    reason="problem",
     wait=schedule.LATEST + leases.LEASE,
 )

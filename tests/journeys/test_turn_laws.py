@@ -362,7 +362,7 @@ def test_a_row_at_which_our_own_code_fails_does_not_stop_the_others(queue, works
     assert 1 <= failed <= queue.batch_size
     assert tally.total == before - failed
     nothing_is_held(queue)
-    row = FILL[queue.name][0].objects.filter(**{queue.reason: "a bug"}).first()
+    row = FILL[queue.name][0].objects.filter(**queue.failure("a bug")).first()
     assert (row.attempts, row.due_at > timezone.now() - timedelta(seconds=1)) == (1, True)
 
 
