@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import CharField, Field, JSONField, Model, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.inbox import retention
 from crm_sync.models import ReceivedEvent
 from crm_sync.naming import Names
@@ -49,9 +49,9 @@ def places(
         write: whether anything is changed.
     """
     models: dict[type[Model], None] = {}
-    for app in registry.apps():
+    for app in hooks.apps():
         models |= dict.fromkeys(apps.get_app_config(app).get_models())
-    models |= dict.fromkeys(one.model for one in registry.hooks().free_text)
+    models |= dict.fromkeys(one.model for one in hooks.plugged().free_text)
     for model in models:
         for column in model._meta.concrete_fields:
             if isinstance(column, CharField | TextField | JSONField) and not isinstance(
@@ -99,7 +99,7 @@ def _blanked(names: Names, value: Any) -> tuple[Any, list[str]]:
 
 def _free(model: type[Model], column: str) -> Q:
     """Select the rows in which a column is free text; none where no app names it."""
-    named = registry.hooks().free_text
+    named = hooks.plugged().free_text
     found = [one.rows for one in named if one.model is model and column in one.columns]
     return found[0] if found else Q(pk__in=[])
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from crm_sync.hooks.handlers import Batch, Effect, EventHandler, Outcome
+from crm_sync.hooks import Batch, Effect, EventHandler, Outcome
 from crm_sync.platform import events
 from crm_sync.platform.events import Event
 from orders.materials import announced

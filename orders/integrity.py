@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 
-from crm_sync.hooks.invariants import CheckGroup, Invariant
+from crm_sync.hooks import CheckGroup, Invariant
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.models import ReceivedEvent
 from orders.mirror import lww, user_list

@@ -130,7 +130,6 @@ def _queue(
         name=kind.lower(),
         rows=lambda now: Recurring.objects.filter(kind=kind),
         work=work,
-        reason="problem",
         calls=calls,
         leave=1 if calls else 0,  # for the reads of orders and the webhook
         lease=leases.SHORT_LEASE,  # a late call of a dead worker only reads

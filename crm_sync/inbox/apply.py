@@ -13,8 +13,8 @@ from typing import Any
 from django.db import DatabaseError
 from django.db.models import Min
 
-from crm_sync import durability, registry, tracing
-from crm_sync.hooks.handlers import Batch
+from crm_sync import durability, hooks, tracing
+from crm_sync.hooks import Batch
 from crm_sync.inbox import failure_groups
 from crm_sync.models import ReceivedEvent, Workspace, due
 from crm_sync.platform import clock, events
@@ -153,7 +153,7 @@ def _originals(events: Sequence[tuple[Parsed, Event]]) -> dict[int, int]:
 
 
 def _apply(batch: Batch, event: Event, pk: int) -> tuple[str, str]:
-    handler = registry.hooks().event_handlers.get(event.kind if event.is_known else events.OTHER)
+    handler = hooks.plugged().event_handlers.get(event.kind if event.is_known else events.OTHER)
     if handler is None:
         return State.IGNORED.value, f"nothing handles {event.kind}"
     effect = handler(batch, event, pk)

@@ -129,7 +129,7 @@ def forget() -> None:
 
 def expired(now: datetime) -> dict[str, Part]:
     """Return what removes calls that are too old, or more than are kept, and counts of hours."""
-    days, most = settings.PLATFORM_CALLS_KEEP_DAYS, settings.PLATFORM_CALLS_KEEP_ROWS
+    days, most = settings.KEEP_DAYS["calls"], settings.PLATFORM_CALLS_KEEP_ROWS
     newest = PlatformCall.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     calls, hours = PlatformCall.objects.order_by("pk"), CallCount.objects.filter(hour__gt=TOTAL)
     return {

@@ -23,7 +23,7 @@ class CallResult(models.TextChoices):
 
 
 class PlatformCall(models.Model):
-    """One call, masked and cut; kept for `PLATFORM_CALLS_KEEP_DAYS` (S23)."""
+    """One call, masked and cut; kept for `KEEP_DAYS` (S23)."""
 
     Result = CallResult
 

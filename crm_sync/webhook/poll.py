@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.inbox import masking, store
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace, due
 from crm_sync.platform.client import Client
@@ -116,7 +116,7 @@ def _apply(
     is_accounted = _is_accounted(known, result, new, now=now)
     gaps = _gaps(known, result, new, is_accounted=is_accounted)
     if gaps:
-        asked = sum(ask(workspace.pk, now) for ask in registry.hooks().after_gap)
+        asked = sum(ask(workspace.pk, now) for ask in hooks.plugged().after_gap)
         for gap in gaps:
             gap.noticed_at, gap.asked = now, asked
     with transaction.atomic():
@@ -258,6 +258,5 @@ TRIGGERS = RowQueue(
     name=schedule.QUEUE,
     rows=lambda now: WebhookMonitor.objects.all(),
     work=_poll_each,
-    reason="problem",
     wait=schedule.LATEST + leases.LEASE,
 )

@@ -1,8 +1,8 @@
 """A queue, described as data: which rows can be due, and how to work on them."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Generic, Protocol
@@ -69,8 +69,7 @@ class RowQueue(Generic[Row]):
         rows: the rows of all workspaces that may be worked on at that time.
         work: finishes claimed rows and returns the outcome of each. May raise `LeaseLost`, when
             another worker holds a row now, and `Stop`.
-        reason: the column for the reason why a row failed.
-        failure: what else is written to a row that failed.
+        failure: what is written to a row that failed, by the text of its error.
         calls: whether it calls the platform. If so, its turns need slots of the workspace and wait
             while that is paused.
         slots: how many turns it has at a time in a workspace, if it makes no calls.
@@ -88,8 +87,7 @@ class RowQueue(Generic[Row]):
     name: str
     rows: Callable[[datetime], QuerySet[Row]]
     work: Callable[[Sequence[Claim[Row]], Turn], Sequence[str]]
-    reason: str
-    failure: Mapping[str, Any] = field(default_factory=dict)
+    failure: Callable[[str], Columns] = lambda text: {"problem": text}
     calls: bool = True
     slots: int = 1
     leave: int = 0
@@ -154,7 +152,7 @@ class RowQueue(Generic[Row]):
         """Reschedule a row at which our own code failed, and return the outcome."""
         longest = self.wait or timedelta.max
         try:
-            put_off(claim, longest, **{self.reason: problem_of(error)}, **self.failure)
+            put_off(claim, longest, **self.failure(problem_of(error)))
         except leases.LeaseLost:
             return RowOutcome.LOST
         return RowOutcome.FAILED

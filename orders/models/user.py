@@ -22,7 +22,7 @@ def acting(platform_id: str, reference: str) -> dict[str, str]:
 class PlatformUser(models.Model):
     """The mirror of one user of the platform, and the account of ours that is the same person.
 
-    A gone one stays as long as orders or placements name it; else `USERS_KEEP_DAYS` says how long.
+    A gone one stays as long as orders or placements name it; else `KEEP_DAYS` says how long.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)

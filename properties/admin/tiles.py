@@ -9,8 +9,7 @@ from django.utils import timezone
 
 from crm_sync.access import within
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
-from crm_sync.hooks.person import Person
-from crm_sync.hooks.tiles import NEWEST, Attention, Tile
+from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.text import span
 from properties.admin.sync_tab import TONES, state_badge

@@ -7,8 +7,9 @@ is read. What a dead worker did not report, the next end of a push reports.
 from collections.abc import Collection
 from datetime import datetime
 
-from crm_sync.hooks.messages import Message, MessageKind
+from crm_sync.hooks import MessageKind
 from crm_sync.outgoing import outbox
+from crm_sync.outgoing.outbox import Message
 from crm_sync.platform.errors import Problem
 from crm_sync.platform.problems import explain
 from properties.models import Property

@@ -59,7 +59,6 @@ MAILS = RowQueue(
     name=QUEUE,
     rows=lambda now: Fetch.objects.all(),
     work=work,
-    reason="problem",
     calls=False,
 )
 

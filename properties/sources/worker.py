@@ -64,7 +64,6 @@ SOURCES = RowQueue(
     name=QUEUE,
     rows=lambda now: Source.objects.all(),
     work=work,
-    reason="problem",
     calls=False,
     lease=leases.SHORT_LEASE,
     wait=LONGEST_WAIT,

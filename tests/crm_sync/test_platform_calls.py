@@ -132,7 +132,8 @@ def _away(execute, sql, *rest):
 
 
 def test_old_calls_and_more_than_are_kept_are_removed_by_the_hourly_cleaning(main, settings):
-    settings.PLATFORM_CALLS_KEEP_DAYS, settings.PLATFORM_CALLS_KEEP_ROWS = 2, 3
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"calls": 2}
+    settings.PLATFORM_CALLS_KEEP_ROWS = 3
     for days in (5, 3, 1, 1, 1, 0):
         at = now() - timedelta(days=days)
         PlatformCall.objects.create(

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from crm_sync.hooks.handlers import Effect, Outcome
+from crm_sync.hooks import Effect, Outcome
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import at, is_due, mirror, set_aside, tell, timeline
 

@@ -69,11 +69,11 @@ def test_a_column_is_converted_and_back(workspace):
     table = Workspace._meta.db_table
     text = "GET /v1/users: 401 the token is invalid; Unauthorized"
     raw(table, "problem", text)
-    historical = apps_before("crm_sync", "0006_turns")
-    migration("crm_sync", "0007").convert(historical, None)
+    historical = apps_before("crm_sync", "0007_days_in_one_setting")
+    migration("crm_sync", "0008").convert(historical, None)
     workspace.refresh_from_db()
     assert explain(workspace.problem).kind is Kind.UNAUTHORIZED
-    migration("crm_sync", "0007").revert(historical, None)
+    migration("crm_sync", "0008").revert(historical, None)
     assert stored(table, "problem") == text
 
 

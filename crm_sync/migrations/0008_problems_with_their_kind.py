@@ -21,7 +21,7 @@ def revert(apps: Any, _: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("crm_sync", "0006_turns")]
+    dependencies = [("crm_sync", "0007_days_in_one_setting")]
 
     operations = [
         migrations.RunPython(convert, revert),
