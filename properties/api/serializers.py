@@ -61,7 +61,7 @@ class SummarySerializer(serializers.ModelSerializer[Property]):
     def get_problems(self, row: Property) -> list[dict[str, str]]:
         """Return each problem of each field."""
         return [
-            {"kind": kind.value, "path": path, "message": str(explain(problem))}
+            {"kind": kind, "path": path, "message": str(explain(problem))}
             for kind, path, problem in row.problems
         ]
 

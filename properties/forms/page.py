@@ -130,7 +130,7 @@ def _problems(form: PropertyForm) -> dict[str, list[str]]:
     """Return the messages by leaf; the platform's own words are marked as such."""
     found: dict[str, list[str]] = {}
     for kind, path, problem in form.instance.problems:
-        who = "The platform refused it: " if kind is ProblemKind.REFUSED else ""
+        who = "The platform refused it: " if kind == ProblemKind.REFUSED else ""
         said = explain(problem)
         found.setdefault(path, []).append(str(said) if said.details else f"{who}{problem}")
     return found

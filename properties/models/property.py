@@ -225,10 +225,10 @@ class Property(DueModel):
         return {path for fields in self.problem.values() for path in fields}
 
     @property
-    def problems(self) -> list[tuple[ProblemKind, str, Problem]]:
+    def problems(self) -> list[tuple[str, str, Problem]]:
         """Kind, leaf and message of each problem; the leaf "" is the property as a whole."""
         return [
-            (ProblemKind(kind), path, Problem.of(stored))
+            (kind, path, Problem.of(stored))
             for kind, fields in self.problem.items()
             for path, stored in fields.items()
         ]

@@ -34,7 +34,7 @@ def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message
     if kind not in wanted or row.told == mark(state, row):
         return None
     problems = [
-        {"kind": kind.value, "path": path, "message": _words(kind, problem)}
+        {"kind": kind, "path": path, "message": _words(kind, problem)}
         for kind, path, problem in row.problems
     ]
     data = {
@@ -47,9 +47,10 @@ def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message
     return Message(kind, now, data)
 
 
-def _words(kind: ProblemKind, problem: Problem) -> str:
+def _words(kind: str, problem: Problem) -> str:
     """Return the text about a field: the platform's message, but no value of either side."""
-    return str(explain(problem))[:500] if kind is ProblemKind.REFUSED else str(kind.label)
+    known = ProblemKind(kind)
+    return str(explain(problem))[:500] if known is ProblemKind.REFUSED else str(known.label)
 
 
 def mark(state: str, row: Property) -> str:
