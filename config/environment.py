@@ -3,7 +3,7 @@
 import json
 import ssl
 import sys
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from ipaddress import ip_network
 from types import TracebackType
 from typing import Any
@@ -20,6 +20,33 @@ KINDS = {
 }
 DATABASES = frozenset(f"django.db.backends.{name}" for name in ("postgresql", "sqlite3"))
 YES_OR_NO = frozenset({*environ.Env.BOOLEAN_TRUE_STRINGS, "false", "off", "n", "no", "0", ""})
+# Settings of earlier versions. A start with one of them ends: it would not do what that one says.
+FIXED = """
+    API_BODY_LIMIT API_CALLS_A_MINUTE CALLBACK_BODY_LIMIT CALLBACK_WRONG_A_MINUTE
+    CSRF_TRUSTED_ORIGINS FEED_MISSING_SHARE HISTORY_ACTIVE_FOR HISTORY_POLL_ACTIVE HISTORY_POLL_IDLE
+    LOGIN_FAILURES LOGIN_LOCKED_MINUTES MATERIALS_FILE_LIMIT PLATFORM_CALLS_KEEP_ROWS PUSH_THREADS
+    SECURE_SSL_REDIRECT SESSION_AGE SOURCE_DEADLINE SOURCE_FILE_LIMIT USERS_READ_EVERY
+    WORKER_SOFT_SHUTDOWN_TIMEOUT
+"""
+IN_KEEP_DAYS = {
+    "ADMIN_HISTORY_KEEP_DAYS": "history",
+    "DELIVERY_KEEP_DAYS": "events",
+    "DELIVERY_KEEP_DAYS_APPLIED": "events",
+    "DELIVERY_KEEP_DAYS_DUPLICATE": "events",
+    "DELIVERY_KEEP_DAYS_IGNORED": "events",
+    "DELIVERY_KEEP_DAYS_STALE": "events",
+    "IMPORTS_KEEP_DAYS": "imports",
+    "MATERIALS_KEEP_DAYS": "files",
+    "OUTGOING_KEEP_DAYS": "messages",
+    "PLATFORM_CALLS_KEEP_DAYS": "calls",
+    "USERS_KEEP_DAYS": "users",
+}
+REMOVED = {
+    **dict.fromkeys(FIXED.split(), "its value is fixed, remove it"),
+    **{name: f"remove it, and name {kept} in KEEP_DAYS" for name, kept in IN_KEEP_DAYS.items()},
+    "DATABASE_PREPARES": "remove it; for False end DATABASE_URL with ?server_side_binding=False",
+    "MATERIALS_STORAGE_OPTIONS": "write it into MATERIALS_STORAGE",
+}
 # With a zero nothing would move, or each call would end at once.
 MORE_THAN_ZERO = frozenset(
     {
@@ -53,12 +80,40 @@ class Env(environ.Env):  # type: ignore[misc] # it has no types
             raise ImproperlyConfigured(f"{var} is {said}: it must be {least}. See .env.example.")
         return value
 
+    def refuse(self, removed: Mapping[str, str]) -> None:
+        """Raise where the environment names a setting that is removed."""
+        for name, advice in removed.items():
+            if name in self.ENVIRON:
+                raise ImproperlyConfigured(
+                    f"{name} is no setting any more: {advice}. See .env.example."
+                )
+
     def one_of(self, var: str, default: str, choices: Container[str]) -> str:
         """Return the value of a variable that has a few possible ones."""
         value = str(self.str(var, default=default))
         if value not in choices:
             raise _unfit(var, value, None)
         return value
+
+    def days(self, var: str, default: Mapping[str, int]) -> dict[str, int]:
+        """Return the days of each name: those of `name=days` in a list, else the default."""
+        found = dict(default)
+        for one in map(str.strip, self.list(var, default=[])):
+            name, _, days = one.partition("=")
+            if name not in default or not days.isdecimal():
+                raise ImproperlyConfigured(
+                    f"{var} holds {one!r}: a name and days like {next(iter(default))}=90, with"
+                    f" commas between them; names: {', '.join(default)}. See .env.example."
+                )
+            found[name] = int(days)
+        return found
+
+    def storage(self, var: str, default: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return an entry of Django's `STORAGES`."""
+        found: Mapping[str, Any] = self.json(var, default=default)
+        if not isinstance(found, dict) or "BACKEND" not in found:
+            raise ImproperlyConfigured(f"{var} names no BACKEND. See .env.example.")
+        return found
 
     def networks(self, var: str) -> list[str]:
         """Return addresses and networks of a list, or `unix` for a socket of this machine."""

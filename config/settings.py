@@ -3,6 +3,7 @@
 import gc
 import os
 import secrets
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config import data_dir
-from config.environment import Env
+from config.environment import REMOVED, Env
 
 # Nearly all that a start loads stays: to look through it for garbage was a seventh of the start of
 # each process (`python -c "import config.wsgi"`: 1.11 s of processor time, now 0.94).
@@ -23,6 +24,7 @@ gc.set_threshold(50_000, 20, 100)
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Env()
 env.read_env(str(BASE_DIR / ".env"))
+env.refuse(REMOVED)
 
 DATA_DIR = Path(env.str("DATA_DIR", default=str(BASE_DIR / "var")))
 data_dir.prepare(DATA_DIR)
@@ -99,11 +101,6 @@ CALLBACK_ALLOW_NONE = env.bool("CALLBACK_ALLOW_NONE", default=False)  # authType
 CALLBACK_WRONG_A_MINUTE = 30
 TRUSTED_PROXIES: list[str] = env.networks("TRUSTED_PROXIES")
 IMPORT_FILE_LIMIT = env.int("IMPORT_FILE_LIMIT", default=32 * 1024**2)  # bytes of an upload
-# The trigger history keeps ten attempts (§8): the pauses between two polls of it, in seconds, while
-# something moves and while nothing does, and for how long something counts as moving.
-HISTORY_POLL_ACTIVE = env.float("HISTORY_POLL_ACTIVE", default=15.0)
-HISTORY_POLL_IDLE = env.float("HISTORY_POLL_IDLE", default=60.0)
-HISTORY_ACTIVE_FOR = 600.0
 # Reads of orders in a workspace: at most so many in any minute, all workers together.
 ORDER_READS_A_MINUTE = env.int("ORDER_READS_A_MINUTE", default=120)
 # Seconds from one read of the platform's list of users to the next.
@@ -122,27 +119,27 @@ SOURCE_INTERNAL_HOSTS: list[str] = env.list("SOURCE_INTERNAL_HOSTS", default=[])
 MATERIALS_DOWNLOAD = env.bool("MATERIALS_DOWNLOAD", default=False)
 MATERIALS_FILE_LIMIT = 512 * 1024**2
 MATERIALS_INTERNAL_HOSTS: list[str] = env.list("MATERIALS_INTERNAL_HOSTS", default=[])
-# Days after which the bytes and headers of what was received are removed (S23); 0 keeps them. What
-# waits for a person is kept whatever its age.
-DELIVERY_KEEP_DAYS = env.int("DELIVERY_KEEP_DAYS", default=90)
-# Calls to the platform in the admin: "errors", "all" or "off"; for how many days they are kept, and
-# how many of them. All are counted.
+# Calls to the platform in the admin: "errors", "all" or "off"; how many are kept. All are counted.
 PLATFORM_CALLS = env.one_of("PLATFORM_CALLS", "errors", ("off", "errors", "all"))
-PLATFORM_CALLS_KEEP_DAYS = env.int("PLATFORM_CALLS_KEEP_DAYS", default=14)
 PLATFORM_CALLS_KEEP_ROWS = 100_000
 
 # Messages to other systems (docs/outgoing.md): which hosts ("host", "host:port") or networks of our
-# own may get them (S13), and after how many days those that have ended are removed; 0 keeps them.
+# own may get them (S13).
 OUTGOING_INTERNAL_HOSTS: list[str] = env.list("OUTGOING_INTERNAL_HOSTS", default=[])
-OUTGOING_KEEP_DAYS = 30
 
-# Days after which else is removed (S23); 0 keeps it. Imports since they ended; what people did in
-# the admin; users whom the platform lists no more, and no order or placement names; the files of
-# what was delivered, of orders that have ended.
-IMPORTS_KEEP_DAYS = env.int("IMPORTS_KEEP_DAYS", default=365)
-ADMIN_HISTORY_KEEP_DAYS = env.int("ADMIN_HISTORY_KEEP_DAYS", default=730)
-USERS_KEEP_DAYS = env.int("USERS_KEEP_DAYS", default=365)
-MATERIALS_KEEP_DAYS = env.int("MATERIALS_KEEP_DAYS", default=0)
+# Days after which something is removed (S23); 0 keeps it, as does waiting for a person.
+KEEP_DAYS = env.days(
+    "KEEP_DAYS",
+    {
+        "events": 90,  # the bytes and headers of what was received
+        "calls": 14,  # to the platform
+        "messages": 30,  # to other systems, delivered or given up
+        "imports": 365,  # since they ended
+        "history": 730,  # what people did in the admin
+        "users": 365,  # whom the platform lists no more, and no order or placement names
+        "files": 0,  # of what was delivered, of orders that have ended
+    },
+)
 
 # --- mail (docs/operations.md#mail) --------------------------------------------------------------
 # By default nothing is sent.
@@ -227,7 +224,7 @@ POSTGRESQL_OPTIONS: dict[str, Any] = {
     # statement is compiled first: `python -m tests.benchmarks claims tick`.
     " -c random_page_cost=1.1 -c jit=off",
     # A plan is made once for each connection, not at each INSERT: decision 9.
-    "server_side_binding": env.bool("DATABASE_PREPARES", default=True),
+    "server_side_binding": True,
     "prepare_threshold": 5,  # uses of a statement, then it is prepared
     # A server that vanishes, as at a failover, is given up after half a minute and not after hours.
     "connect_timeout": 5,
@@ -296,25 +293,22 @@ STATIC_URL = "static/"
 # In an image it is filled when that is built.
 STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(DATA_DIR / "static")))
 STATIC_ROOT.mkdir(exist_ok=True)
-# Any storage of Django's: where the default is on this machine, several web servers share one.
-MATERIALS_STORAGE = env.str("MATERIALS_STORAGE", default="")
-STORAGES: dict[str, dict[str, Any]] = {
+STORAGES: dict[str, Mapping[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    "materials": {
-        "BACKEND": MATERIALS_STORAGE,
-        "OPTIONS": env.json("MATERIALS_STORAGE_OPTIONS", default={}),
-    }
-    if MATERIALS_STORAGE
-    else {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {
-            "location": str(DATA_DIR / "materials"),
-            "base_url": None,  # each file goes through a view that asks for a permission
-            "file_permissions_mode": 0o600,
-            "directory_permissions_mode": 0o700,
+    # Where this default is on one machine, several web servers share one.
+    "materials": env.storage(
+        "MATERIALS_STORAGE",
+        {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {
+                "location": str(DATA_DIR / "materials"),
+                "base_url": None,  # each file goes through a view that asks for a permission
+                "file_permissions_mode": 0o600,
+                "directory_permissions_mode": 0o700,
+            },
         },
-    },
+    ),
 }
 WHITENOISE_USE_FINDERS = True  # no collectstatic step before the first start
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000  # the property form has one input a field of the catalog
@@ -368,14 +362,12 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 0}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
-CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 # Threads, since one that waits for an answer costs little; an idle one is not started.
 CELERY_WORKER_POOL = "threads"
 CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", default=256)
 # Seconds for which a worker that ends waits for its timer: honcho kills after five in all.
 CELERY_WORKER_TIMER_PRECISION = 0.2
-CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = env.int("WORKER_SOFT_SHUTDOWN_TIMEOUT", default=20)
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = "json"
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
-from crm_sync.hooks.person import Person
+from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 
 ALL = "crm_sync.all_workspaces"

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_slug
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.platform.client import DEADLINE, Client
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
@@ -70,7 +70,7 @@ def store(given: Given, *, now: datetime) -> tuple[Workspace, bool]:
     workspace.save(update_fields=None if is_new else STORED)
     _forget_unreadable(workspace)
     workspace.resume()
-    for begin in registry.hooks().after_connected:
+    for begin in hooks.plugged().after_connected:
         begin(workspace.pk, now)
     return workspace, is_new
 

@@ -13,10 +13,11 @@ from django.db import transaction
 from django.db.models import CharField, Field, JSONField, Model, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.inbox import retention
 from crm_sync.models import ReceivedEvent
 from crm_sync.naming import Names
+from crm_sync.platform.errors import Problem
 from crm_sync.secrets import EncryptedTextField
 
 Column: TypeAlias = tuple[type[Model], str]
@@ -48,9 +49,9 @@ def places(
         write: whether anything is changed.
     """
     models: dict[type[Model], None] = {}
-    for app in registry.apps():
+    for app in hooks.apps():
         models |= dict.fromkeys(apps.get_app_config(app).get_models())
-    models |= dict.fromkeys(one.model for one in registry.hooks().free_text)
+    models |= dict.fromkeys(one.model for one in hooks.plugged().free_text)
     for model in models:
         for column in model._meta.concrete_fields:
             if isinstance(column, CharField | TextField | JSONField) and not isinstance(
@@ -80,7 +81,7 @@ def _in_column(
             if not texts:
                 continue
             is_free = row.filter(_free(model, column.name)).exists()
-            after, left = names.blanked(before) if is_free else (before, texts)
+            after, left = _blanked(names, before) if is_free else (before, texts)
             if write and after != before:
                 row.update(**{column.name: _cut(after, getattr(column, "max_length", None))})
         if after != before:
@@ -89,9 +90,16 @@ def _in_column(
             yield Place(where, key, left, is_left=True)
 
 
+def _blanked(names: Names, value: Any) -> tuple[Any, list[str]]:
+    if not isinstance(value, Problem):
+        return names.blanked(value)
+    stored, left = names.blanked(value.stored)
+    return Problem.of(stored), left
+
+
 def _free(model: type[Model], column: str) -> Q:
     """Select the rows in which a column is free text; none where no app names it."""
-    named = registry.hooks().free_text
+    named = hooks.plugged().free_text
     found = [one.rows for one in named if one.model is model and column in one.columns]
     return found[0] if found else Q(pk__in=[])
 
@@ -108,7 +116,7 @@ def _may_hold(names: Names) -> Q:
 
 
 def _cut(value: Any, limit: int | None) -> Any:
-    return value[:limit] if isinstance(value, str) else value
+    return value[:limit] if limit and isinstance(value, str) else value
 
 
 def _in_events(names: Names, *, write: bool, now: datetime) -> Iterator[Place]:

@@ -2,7 +2,7 @@
 
 from django.contrib.admin.models import LogEntry
 
-from crm_sync.hooks.texts import FreeText
+from crm_sync.hooks import FreeText
 from crm_sync.models import (
     ApiToken,
     AuthenticatorApp,

@@ -18,7 +18,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import (
     CallCount,
     Gap,
@@ -86,7 +86,7 @@ class _Figures(Collector):
 def _queues(now: datetime, slugs: dict[int, str]) -> Iterator[Metric]:
     """Yield what is due and not leased, of each queue in each workspace."""
     due, oldest = [], []
-    for queue in registry.hooks().queues:
+    for queue in hooks.plugged().queues:
         for pk, (count, first) in queue.backlog(now).items():
             labels = (queue.name, slugs.get(pk, ""))
             due.append((labels, float(count)))

@@ -13,14 +13,14 @@ from crm_sync.models import OutgoingMessage, call_log
 
 def expired(now: datetime) -> dict[str, Part]:
     """Return what removes them, by name; what is pending or waits for a person is kept."""
+    kept = settings.KEEP_DAYS
     ended = OutgoingMessage.objects.filter(due_at=None).order_by("created_at")
-    messages = older(ended, "created_at", days=settings.OUTGOING_KEEP_DAYS, now=now)
+    messages = older(ended, "created_at", days=kept["messages"], now=now)
     history = LogEntry.objects.order_by("pk")
-    days = settings.ADMIN_HISTORY_KEEP_DAYS
     return {
-        **inbox.parts(dict.fromkeys(inbox.CLEARED, settings.DELIVERY_KEEP_DAYS), now=now),
+        **inbox.parts(dict.fromkeys(inbox.CLEARED, kept["events"]), now=now),
         **call_log.expired(now),
         "outgoing messages": deletion(messages),
-        "lines of history": deletion(older(history, "action_time", days=days, now=now)),
+        "lines of history": deletion(older(history, "action_time", days=kept["history"], now=now)),
         "sessions": deletion(Session.objects.filter(expire_date__lt=now).order_by("expire_date")),
     }

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 from kombu.exceptions import ChannelError
 
-from crm_sync import expiry, permits, registry
+from crm_sync import expiry, hooks, permits
 from crm_sync.models import Heartbeat, WebhookMonitor, call_log
 from crm_sync.webhook import schedule
 from crm_sync.work import heartbeat, queues, rings, turn
@@ -32,7 +32,7 @@ def work(queue: str, workspace_id: int) -> dict[str, int]:
     """
     with permits.held():
         rings.taken(queue, workspace_id)
-        return turn.take(registry.queue(queue), workspace_id).counts
+        return turn.take(hooks.queue(queue), workspace_id).counts
 
 
 @shared_task(name="crm_sync.tick")
@@ -168,7 +168,7 @@ def clear_deliveries() -> dict[str, int]:
         how many rows, by what they are: received events by their state.
     """
     now = timezone.now()
-    parts = {name: part for of in registry.hooks().expired for name, part in of(now).items()}
+    parts = {name: part for of in hooks.plugged().expired for name, part in of(now).items()}
     counts = expiry.clear(parts, budget=BUDGET)
     if counts:
         text = ", ".join(f"{count} {name}" for name, count in counts.items())

@@ -14,7 +14,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook import sample_events, test_event
@@ -28,10 +28,10 @@ SECRET = "secret-of-a-test"  # noqa: S105 - it opens nothing
 def app_hooks() -> Iterator[Callable[..., None]]:
     """Return a function that lets parts of what the apps plug in be others until the test ends.
 
-    `app_hooks(event_handlers={…}, after_gap=[…])`; see `crm_sync.registry.replaced`.
+    `app_hooks(event_handlers={…}, after_gap=[…])`; see `crm_sync.hooks.replaced`.
     """
     with ExitStack() as stack:
-        yield lambda **parts: stack.enter_context(registry.replaced(**parts))
+        yield lambda **parts: stack.enter_context(hooks.replaced(**parts))
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def platform_event(platform_workspace: Workspace) -> Callable[..., ReceivedEvent
             query_params=one.params,
         )
         assert answer.status_code == 200, f"the callback was refused: {answer.content!r}"  # noqa: S101
-        turn.take(registry.queue(store.QUEUE), to.pk, seconds=BUDGET)
+        turn.take(hooks.queue(store.QUEUE), to.pk, seconds=BUDGET)
         found = test_event.received_event_of(to, one)
         assert found is not None, "the callback was not stored"  # noqa: S101
         return found

@@ -83,7 +83,6 @@ def run_alone(
         "ADMIN_PASSWORD": kept(folder / "admin.password"),
         "DEMO_UNTIL_FINISHED": "1" if smoke else "",
         "LOG_LEVEL": "WARNING",
-        "WORKER_SOFT_SHUTDOWN_TIMEOUT": "2",  # killed after five
         "FORKED_BY_MULTIPROCESSING": "1",
     }
     manage = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]

@@ -3,16 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from crm_sync.hooks.doctor import (
-    Finding,
-    Live,
-    Seen,
-    check_assumptions,
-    listed,
-    names_of,
-    objects_in,
-)
+from crm_sync.doctor.checking import Seen, check_assumptions, listed, names_of, objects_in
+from crm_sync.hooks import Finding
 from crm_sync.platform import references
+from crm_sync.platform.read_only import Live
 from orders.materials.lists import PHOTO_PRODUCTS
 from orders.models import Order
 from orders.statuses import AssignmentStatus, OrderStatus

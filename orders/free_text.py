@@ -2,7 +2,7 @@
 
 from django.db.models import Q
 
-from crm_sync.hooks.texts import FreeText
+from crm_sync.hooks import FreeText
 from orders.models import (
     Assignment,
     ChangeRequest,

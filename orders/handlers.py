@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from crm_sync.hooks.handlers import Batch, Effect, EventHandler, Outcome
+from crm_sync.hooks import Batch, Effect, EventHandler, Outcome
 from crm_sync.platform import events
 from crm_sync.platform.events import Event
 from orders.materials import announced
@@ -29,7 +29,7 @@ def visuals_ready(context: EventContext) -> Effect:
         assignment,
         StatusChange.Fact.MATERIALS,
         previous=None,
-        new=f"{product} {visual_type}",
+        new={"id": product, "name": visual_type},
         was_stale=not is_new,
     )
     return _announced(f"{order}, {assignment}: {product} {visual_type} is ready", is_new=is_new)

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 
-from crm_sync.hooks.invariants import CheckGroup, Invariant
+from crm_sync.hooks import CheckGroup, Invariant
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.models import ReceivedEvent
 from orders.mirror import lww, user_list
@@ -166,7 +166,7 @@ def placements(workspace_id: int, now: datetime) -> CheckGroup:
     return CheckGroup(
         "placements",
         Placement.objects.filter(workspace=workspace_id).only("workspace", "object_reference_id"),
-        {state.label.partition(":")[0].lower(): Q(state=state) for state in State},
+        {state.label.lower(): Q(state=state) for state in State},
         [
             Invariant(
                 "has an order in another workspace",

@@ -64,26 +64,22 @@ ORDERS = RowQueue(
     name=updates.QUEUE,
     rows=lambda now: _may_be_read(Order.objects.all(), now),
     work=poller.one_by_one(_read, may_read=_pay),
-    reason="problem",
     after=_settle,
 )
 ASSIGNMENTS = RowQueue(
     name=rows.ASSIGNMENTS,
     rows=lambda now: _may_be_read(Assignment.objects.all(), now),
     work=poller.one_by_one(_read_assignment, may_read=_pay, gone=refresh.withdrawn),
-    reason="problem",
 )
 MATERIALS = RowQueue(
     name=announced.QUEUE,
     rows=lambda now: MaterialSet.objects.all(),
     work=poller.one_by_one(files.fetch),
-    reason="problem",
 )
 FILES = RowQueue(
     name=wanted.QUEUE,
     rows=lambda now: _wanted_files(),
     work=download.work,
-    reason="problem",
     calls=False,  # what the platform's limits count are calls of its interface
     slots=4,
     lease=leases.SHORT_LEASE,
@@ -92,21 +88,18 @@ USERS = RowQueue(
     name=user_list.QUEUE,
     rows=lambda now: UserList.objects.all(),
     work=user_list.read_pages,
-    reason="problem",
     wait=user_list.LONGEST_WAIT,
 )
 PLACEMENTS = RowQueue(
     name=confirmation.QUEUE,
     rows=lambda now: Placement.objects.all(),
     work=due_placement.work,
-    reason="problem",
     leave=1,  # for the reads of orders, lists and the webhook
 )
 NOTICES: RowQueue[PersonSettings] = RowQueue(
     name=worker.QUEUE,
     rows=worker.rows,
     work=worker.tell,
-    reason="problem",
     calls=False,
     slots=worker.AT_ONCE,
     wait=worker.LONGEST_WAIT,

@@ -21,8 +21,8 @@ def expired(now: datetime) -> dict[str, Part]:
         due_at=None,
         material__material_set__order__status__in=(OrderStatus.COMPLETED, OrderStatus.CANCELLED),
     )
-    files = older(ended, "stored_at", days=settings.MATERIALS_KEEP_DAYS, now=now)
-    users = older(_unnamed(), "gone_at", days=settings.USERS_KEEP_DAYS, now=now)
+    files = older(ended, "stored_at", days=settings.KEEP_DAYS["files"], now=now)
+    users = older(_unnamed(), "gone_at", days=settings.KEEP_DAYS["users"], now=now)
     return {
         "files of materials": _removal(files.order_by("pk")),
         "users of the platform": deletion(users.order_by("pk")),

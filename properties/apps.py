@@ -11,8 +11,7 @@ class PropertiesConfig(AppConfig):
 
     def ready(self) -> None:
         """Register what needs the models, which are ready only now."""
-        from crm_sync.hooks.scopes import Scope  # noqa: PLC0415
-        from crm_sync.registry import AppHooks, register  # noqa: PLC0415
+        from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
         from properties import (  # noqa: PLC0415
             doctor,
             free_text,

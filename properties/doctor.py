@@ -5,18 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from crm_sync.hooks.doctor import (
-    Finding,
-    Live,
-    Seen,
-    Verdict,
-    check_assumptions,
-    guarded,
-    listed,
-    names_of,
-    objects_in,
-)
+from crm_sync.doctor.checking import Seen, check_assumptions, guarded, listed, names_of, objects_in
+from crm_sync.hooks import Finding, Verdict
 from crm_sync.platform import references
+from crm_sync.platform.read_only import Live
 from properties.catalog.field import Kind
 from properties.catalog.lookup import TOP_LEVEL, find
 from properties.catalog.sending import UNKNOWN, sendable

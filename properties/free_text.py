@@ -4,7 +4,7 @@ Documents are none: an edit changes them, here and on the platform. So are the v
 history, conflicts, and what feeds and imports said.
 """
 
-from crm_sync.hooks.texts import FreeText
+from crm_sync.hooks import FreeText
 from properties.models import Change, Fetch, Import, Property, Recurring, Source
 
 FREE_TEXT = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Prefetch, Q, QuerySet
 
-from crm_sync.hooks.invariants import CheckGroup, Invariant, Wrong
+from crm_sync.hooks import CheckGroup, Invariant, Wrong
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.models import Workspace, awake, due
 from properties import recurring

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from crm_sync.hooks.recovery import Counts, Recovery
+from crm_sync.hooks import Counts, Recovery
 from crm_sync.work.doorbell import doorbell
 from properties import recurring
 from properties.editing import QUEUE

@@ -13,7 +13,7 @@ from enum import StrEnum
 from django.utils import timezone
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import SyncError
+from crm_sync.platform.errors import SyncError, problem_of
 from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
@@ -113,7 +113,7 @@ def _goes_on(claim: Claim[Recurring]) -> RecurringOutcome:
 
 
 def _put_off(claim: Claim[Recurring], error: Exception) -> RecurringOutcome:
-    queues.put_off(claim, problem=queues.error_text(error))
+    queues.put_off(claim, problem=problem_of(error))
     return RecurringOutcome.PUT_OFF
 
 
@@ -130,7 +130,6 @@ def _queue(
         name=kind.lower(),
         rows=lambda now: Recurring.objects.filter(kind=kind),
         work=work,
-        reason="problem",
         calls=calls,
         leave=1 if calls else 0,  # for the reads of orders and the webhook
         lease=leases.SHORT_LEASE,  # a late call of a dead worker only reads

@@ -24,7 +24,7 @@ def expired(now: datetime) -> dict[str, Part]:
         source=OuterRef("source"), pk__gt=OuterRef("pk"), state__in=KNOWN, released_at__isnull=False
     )
     ended = Import.objects.exclude(state__in=Import.OPEN).filter(Q(source=None) | Exists(later))
-    days = settings.IMPORTS_KEEP_DAYS
+    days = settings.KEEP_DAYS["imports"]
     checks = older(DriftCheck.objects.order_by("pk"), "started_at", days=DRIFT_DAYS, now=now)
     return {
         "checks for drift": deletion(checks),

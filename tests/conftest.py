@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import Client, TestCase, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 
-from crm_sync import login_limits, registry, tracing
+from crm_sync import hooks, login_limits, tracing
 from crm_sync.inbox import view
 from crm_sync.models import Workspace
 from crm_sync.platform import transport
@@ -231,7 +231,7 @@ def workspace(db, box: Sandbox) -> Workspace:
     """Return a workspace that is connected to the sandbox, its webhook set and polled once."""
     connected = Workspace.objects.create(slug="main", base_url=PLATFORM, fixed_token=TOKEN)
     configure(connected, auth_type="HEADER", now=datetime.now(UTC))
-    assert turn.take(registry.queue("webhooks"), connected.pk, seconds=20.0).counts == {"polled": 1}
+    assert turn.take(hooks.queue("webhooks"), connected.pk, seconds=20.0).counts == {"polled": 1}
     box.calls.clear()
     return connected
 
@@ -252,7 +252,7 @@ def drain_all() -> Callable[[], dict[str, dict[str, int]]]:
             for name, workspace_id in waiting:
                 done = counts.setdefault(name, {})
                 for outcome, count in turn.take(
-                    registry.queue(name), workspace_id, seconds=20.0
+                    hooks.queue(name), workspace_id, seconds=20.0
                 ).counts.items():
                     done[outcome] = done.get(outcome, 0) + count
             if set(counts.get("webhooks", ())) == {"as before"}:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from django.test import Client
 
-from crm_sync import registry
+from crm_sync import hooks
 from tests.api import EVERYTHING, Program, error, program
 from tests.roles import fill, routes, slug_of, snapshot, word
 
@@ -90,7 +90,7 @@ def test_each_route_needs_the_scope_that_it_names_and_no_other():
                 assert answer.status_code not in (401, 403, 405, 500), (route, method)
             else:
                 assert error(answer)[:2] == (403, "permission_denied"), (route, method)
-    assert {one.name for one in registry.hooks().api_scopes} == set(EVERYTHING)
+    assert {one.name for one in hooks.plugged().api_scopes} == set(EVERYTHING)
 
 
 def test_without_a_token_nothing_but_the_description_opens():

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.access import within
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
@@ -57,7 +57,7 @@ class TokenForm(forms.Form):
         self.request = request
         mine = within(request.user, Workspace.objects.only("pk", "slug"), "pk").order_by("slug")
         cast("forms.ModelChoiceField[Workspace]", self.fields["workspace"]).queryset = mine
-        for scope in registry.hooks().api_scopes:
+        for scope in hooks.plugged().api_scopes:
             self.fields[scope.name] = forms.BooleanField(
                 label=f"It may {scope.meaning[:1].lower()}{scope.meaning[1:]}",
                 required=False,
@@ -68,7 +68,7 @@ class TokenForm(forms.Form):
     @property
     def scopes(self) -> list[str]:
         """What was ticked."""
-        every = (one.name for one in registry.hooks().api_scopes)
+        every = (one.name for one in hooks.plugged().api_scopes)
         return [name for name in every if self.cleaned_data.get(name)]
 
     def clean(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def state(token: ApiToken, now: datetime) -> SafeString:
 
 def meanings(token: ApiToken) -> list[str]:
     """Return what it may do, in words."""
-    known = {one.name: one.meaning for one in registry.hooks().api_scopes}
+    known = {one.name: one.meaning for one in hooks.plugged().api_scopes}
     return [known.get(name, name) for name in token.scopes]
 
 

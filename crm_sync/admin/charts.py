@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crm_sync.access import within, workspace_keys
 from crm_sync.admin.ui.cells import list_of
-from crm_sync.hooks.person import Person
+from crm_sync.hooks import Person
 from crm_sync.inbox.stats import HOUR, by_hour
 from crm_sync.models import CallCount, ReceivedEvent
 from crm_sync.models.platform_call import CallResult

@@ -12,7 +12,7 @@ from django.templatetags.static import static
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 
-from crm_sync import health, registry
+from crm_sync import health, hooks
 from crm_sync.access import within
 from crm_sync.admin import stalled
 from crm_sync.admin.charts import charts
@@ -21,8 +21,7 @@ from crm_sync.admin.states import state_badge
 from crm_sync.admin.ui.cells import badge, moment, page_of, shortened
 from crm_sync.admin.ui.scope import without_workspace
 from crm_sync.admin.workspace import connection, without_secrets
-from crm_sync.hooks.person import Person
-from crm_sync.hooks.tiles import NEWEST, Attention, Tile
+from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import clock
@@ -43,7 +42,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     attention += _workspace_troubles(workspaces, now)
     if sees_received_events:
         attention += _stuck_events(request.user, now)
-    for find in _platform_last(registry.hooks().attention):
+    for find in _platform_last(hooks.plugged().attention):
         attention += [line for line in find(request.user, now) if _may_see(request, line.link)]
     is_new = not Workspace.objects.exists()
     return (
@@ -54,7 +53,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
             "live_url": reverse("admin:crm_sync_receivedevent_live"),
             "charts": charts(request.user, now),
             "is_new": is_new,
-            "parts": [show(request, now) for show in registry.hooks().overview],
+            "parts": [show(request, now) for show in hooks.plugged().overview],
             "groups": _groups(request),
             "attention": sorted(attention, key=lambda line: not line.is_urgent),
             "is_well": not attention and not any(report.remedy for report in reports),
@@ -92,7 +91,7 @@ class Tiles:
 def _groups(request: HttpRequest) -> list[tuple[str, Tiles]]:
     """Return the tiles under the name of the app that they come from."""
     groups = []
-    for add in _platform_last(registry.hooks().tiles):
+    for add in _platform_last(hooks.plugged().tiles):
         shown = [tile for tile in add(request.user) if _may_see(request, tile.link)]
         if shown:
             counted = [tile for tile in shown if tile.value]

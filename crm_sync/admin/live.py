@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from crm_sync.access import within
 from crm_sync.admin.ui.cells import EMPTY
-from crm_sync.hooks.person import Person
+from crm_sync.hooks import Person
 from crm_sync.inbox.stats import inbox_stats
 from crm_sync.models import ReceivedEvent
 from crm_sync.text import span

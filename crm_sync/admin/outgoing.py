@@ -29,8 +29,7 @@ from crm_sync.admin.ui.cells import (
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
-from crm_sync.hooks.person import Person
-from crm_sync.hooks.tiles import NEWEST, Attention
+from crm_sync.hooks import NEWEST, Attention, Person
 from crm_sync.models import OutgoingMessage, Subscription
 from crm_sync.outgoing import outbox
 from crm_sync.text import whole

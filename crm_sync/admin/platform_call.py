@@ -46,8 +46,8 @@ def _result(row: PlatformCall) -> SafeString:
 
 
 def _said(row: PlatformCall) -> SafeString | str:
-    """Show what went wrong, without the call that its text begins with."""
-    text = row.problem.partition(": ")[2] or row.problem
+    """Show what the platform said of what went wrong, or else what went wrong."""
+    text = row.problem.words or explain(row.problem).sentence
     return shortened(text, 120) if text else ""
 
 

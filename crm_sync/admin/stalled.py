@@ -7,7 +7,7 @@ from typing import Any
 from crm_sync import health
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of
 from crm_sync.health import LATE, Report
-from crm_sync.hooks.tiles import NEWEST, Attention
+from crm_sync.hooks import NEWEST, Attention
 from crm_sync.integrity import restored
 from crm_sync.models import WebhookMonitor
 from crm_sync.work import heartbeat

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync import login, registry
+from crm_sync import hooks, login
 from crm_sync.access import within
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
@@ -53,7 +53,7 @@ class SubscriptionForm(ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "kinds" in self.fields:
-            kinds = registry.hooks().message_kinds
+            kinds = hooks.plugged().message_kinds
             field: Any = self.fields["kinds"]
             field.choices = [(one.name, f"{one.name}: {one.text}") for one in kinds]
         own_password.ask(self, self.request)

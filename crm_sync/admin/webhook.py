@@ -34,9 +34,9 @@ from crm_sync.admin.ui.cells import (
 )
 from crm_sync.admin.ui.scope import note
 from crm_sync.admin.webhook_monitor import webhook_address, webhook_cell
-from crm_sync.inbox.masking import masked_text
+from crm_sync.inbox.masking import masked_problem, masked_text
 from crm_sync.models import Gap, WebhookMonitor, Workspace
-from crm_sync.platform.errors import NotFoundError, SyncError, TransientError
+from crm_sync.platform.errors import NotFoundError, SyncError, TransientError, problem_of
 from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.templatetags.problems import problem_cell
@@ -233,7 +233,7 @@ def _call(
     except NotFoundError:
         messages.error(request, "The platform has no webhook configured: configure it.")
     except SyncError as error:
-        text = problem_cell(masked_text(str(error), workspace))
+        text = problem_cell(masked_problem(problem_of(error), workspace))
         if isinstance(error, TransientError) and error.unclear and request.POST["action"] != "ask":
             text = format_html("{} It may have worked all the same: ask the platform.", text)
         messages.error(request, text)
@@ -243,7 +243,7 @@ def _call(
 def _limited(workspace: Workspace, call: Callable[[Workspace], Result], now: datetime) -> Result:
     """Keep to what all workers keep to: the pause, and how much may be under way (A8)."""
     if workspace.is_paused(now) and workspace.paused_until:
-        problem = explain(masked_text(workspace.problem, workspace))
+        problem = explain(masked_problem(workspace.problem, workspace))
         raise NotNow(f"The workspace is paused until {exact(workspace.paused_until)}. {problem}")
     with slots.hold(workspace) as held:
         if held is None:

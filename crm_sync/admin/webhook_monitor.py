@@ -79,7 +79,7 @@ class WebhookMonitorAdmin(ReadOnlyAdmin):
                 workspace = Workspace.objects.get(pk=workspace_id)
                 configuration.repair(workspace, now=timezone.now())
             except SyncError as error:
-                messages.error(request, format_html("{}: {}", slug, problem_cell(str(error))))
+                messages.error(request, format_html("{}: {}", slug, problem_cell(error)))
             except (
                 SecretUnreadable,
                 configuration.NoneNotAllowed,

@@ -4,17 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from crm_sync.hooks.doctor import (
-    Finding,
-    Live,
-    Seen,
-    check_assumptions,
-    listed,
-    names_of,
-    objects_in,
-)
+from crm_sync.doctor.checking import Seen, check_assumptions, listed, names_of, objects_in
+from crm_sync.hooks import Finding
 from crm_sync.platform.credentials import FixedToken
 from crm_sync.platform.events import REQUIRED
+from crm_sync.platform.read_only import Live
 
 USERS, WEBHOOK, TRIGGERS = "/v1/users", "/v1/webhooks", "/v1/webhooks/triggers"
 NOBODY = "/v1/real-estate-properties/crm-sync-doctor"  # an id that no platform gives

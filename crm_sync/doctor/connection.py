@@ -4,15 +4,17 @@ import functools
 from collections.abc import Iterator
 from datetime import datetime
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.doctor import assumptions
-from crm_sync.hooks.doctor import Finding, Live, Verdict, guarded
+from crm_sync.doctor.checking import guarded
+from crm_sync.hooks import Finding, Verdict
 from crm_sync.models import Workspace
 from crm_sync.platform import clock, responses
 from crm_sync.platform.credentials import FixedToken
 from crm_sync.platform.errors import AuthError
-from crm_sync.platform.exchange import AUTH, NOT_FOUND, Exchange
+from crm_sync.platform.exchange import Exchange, Result
 from crm_sync.platform.problems import explain
+from crm_sync.platform.read_only import Live
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.webhook import configuration, history
 
@@ -45,7 +47,7 @@ def findings(workspace: Workspace, now: datetime) -> Iterator[Finding]:
     yield _clock(first, now)
     yield from guarded("the webhook", lambda: _webhook(live, workspace))
     yield from assumptions.findings(live)
-    for look in registry.hooks().live_checks:
+    for look in hooks.plugged().live_checks:
         yield from guarded(look.__module__, functools.partial(look, workspace.pk, live))
 
 
@@ -58,7 +60,7 @@ def _reached(
         remedy = "Check the address of the workspace, and the network."
         yield Finding("platform", FAILED, f"{workspace.base_url}: {why}", remedy)
         return
-    if tried.error is not None and tried.result != AUTH:
+    if tried.error is not None and tried.result != Result.AUTH:
         problem = explain(tried.error)
         text = f"It answered {tried.status}: {problem.sentence}"
         yield Finding("platform", FAILED, text, problem.remedy)
@@ -103,7 +105,7 @@ def _webhook(live: Live, workspace: Workspace) -> Iterator[Finding]:
     remedy = f"manage.py configure_webhook {workspace}"
     one = live.get(WEBHOOK)
     document = one.document if one is not None and one.error is None else None
-    if one is None or (one.error is not None and one.result != NOT_FOUND):
+    if one is None or (one.error is not None and one.result != Result.NOT_FOUND):
         text = str(explain(one.error)) if one and one.error else "It could not be read."
         yield Finding("webhook", FAILED, text, remedy)
     elif not isinstance(document, dict) or not document:

@@ -10,8 +10,9 @@ from django.core import checks
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from crm_sync.doctor.checking import guarded, listed
 from crm_sync.health import reports
-from crm_sync.hooks.doctor import Finding, Verdict, guarded, listed
+from crm_sync.hooks import Finding, Verdict
 from crm_sync.models import Heartbeat
 from crm_sync.secrets import SecretUnreadable, decrypt, encrypted_columns, is_newest, stored
 from crm_sync.text import counted

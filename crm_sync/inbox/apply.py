@@ -13,8 +13,8 @@ from typing import Any
 from django.db import DatabaseError
 from django.db.models import Min
 
-from crm_sync import durability, registry, tracing
-from crm_sync.hooks.handlers import Batch
+from crm_sync import durability, hooks, tracing
+from crm_sync.hooks import Batch
 from crm_sync.inbox import failure_groups
 from crm_sync.models import ReceivedEvent, Workspace, due
 from crm_sync.platform import clock, events
@@ -22,7 +22,7 @@ from crm_sync.platform.events import Event, NotUnderstood, parse
 from crm_sync.text import clean
 from crm_sync.work import fast_sql, leases
 from crm_sync.work.leases import Claim
-from crm_sync.work.queues import LOST
+from crm_sync.work.queues import RowOutcome
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def settle_some(claims: Sequence[Claim[ReceivedEvent]], *, now: datetime) -> lis
     """Apply received events of one workspace in the order in which they came, in one transaction.
 
     Returns:
-        for each of `claims` its outcome: one of the states, or `LOST`.
+        for each of `claims` its outcome: one of the states, or `RowOutcome.LOST`.
 
     Raises:
         DatabaseError: not even the failure can be written; all rows are due again after the lease.
@@ -153,7 +153,7 @@ def _originals(events: Sequence[tuple[Parsed, Event]]) -> dict[int, int]:
 
 
 def _apply(batch: Batch, event: Event, pk: int) -> tuple[str, str]:
-    handler = registry.hooks().event_handlers.get(event.kind if event.is_known else events.OTHER)
+    handler = hooks.plugged().event_handlers.get(event.kind if event.is_known else events.OTHER)
     if handler is None:
         return State.IGNORED.value, f"nothing handles {event.kind}"
     effect = handler(batch, event, pk)
@@ -172,7 +172,7 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
     A bug of ours may delay an event, but never loses it and never stops the others.
     """
     if isinstance(error, leases.LeaseLost):
-        return LOST
+        return RowOutcome.LOST
     if not isinstance(error, DatabaseError):
         with tracing.under(_key(one)):
             log.error("received event %s failed", one.pk, exc_info=error)
@@ -186,7 +186,7 @@ def _failed(one: Parsed, error: Exception, now: datetime) -> str:
         **_stuck(failure_groups.ERROR, place, text),
         **(_about(one.event) if one.event is not None else {}),
     }
-    return State.FAILED.value if one.claim.finish_if(columns) else LOST
+    return State.FAILED.value if one.claim.finish_if(columns) else RowOutcome.LOST
 
 
 def _key(one: Parsed) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from crm_sync.models import Workspace
+from crm_sync.platform.errors import Problem
 from crm_sync.platform.redaction import MASK, Redactor, written_forms
 
 ALWAYS_MASKED = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key"})
@@ -19,6 +20,11 @@ def masked_headers(headers: Mapping[str, str], workspace: Workspace) -> dict[str
         else value[:1000]
         for name, value in headers.items()
     }
+
+
+def masked_problem(problem: Problem, workspace: Workspace) -> Problem:
+    """Return the problem with each secret of the workspace in it replaced."""
+    return Redactor(workspace.secrets).problem(problem)
 
 
 def masked_text(text: str, workspace: Workspace) -> str:

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.inbox import apply, store
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import NotUnderstood, parse
@@ -153,6 +153,6 @@ def _known(row: ReceivedEvent) -> dict[str, str]:
     except NotUnderstood:
         return {}
     facts: dict[str, str] = {}
-    for snapshot in registry.hooks().snapshots:
+    for snapshot in hooks.plugged().snapshots:
         facts |= snapshot(row.workspace_id, event)
     return facts

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from crm_sync import registry, tracing
+from crm_sync import hooks, tracing
 from crm_sync.inbox import apply
 from crm_sync.models import ReceivedEvent, due
 from crm_sync.platform.events import NotUnderstood, canonical_digest, parse_document
@@ -109,7 +109,7 @@ def digest_of(body: bytes) -> str:
 
 def _settle_some(claims: Sequence[Claim[ReceivedEvent]], turn: Turn) -> list[str]:
     outcomes = apply.settle_some(claims, now=timezone.now())
-    for hook in registry.hooks().after_applied:
+    for hook in hooks.plugged().after_applied:
         hook(turn.workspace_id, timezone.now())
     return outcomes
 
@@ -151,7 +151,7 @@ RECEIVED_EVENTS = RowQueue(
     name=QUEUE,
     rows=lambda now: ReceivedEvent.objects.all(),
     work=_settle_some,
-    reason="effect",
+    failure=lambda text: {"effect": text},
     calls=False,
     batch_size=BATCH_SIZE,
     lease=leases.SHORT_LEASE,

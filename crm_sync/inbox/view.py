@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.inbox import auth, patience, store
 from crm_sync.inbox.masking import masked_headers
 from crm_sync.inbox.test_mark import TEST_HEADER, is_ours
@@ -156,7 +156,7 @@ def _ask_for_missed() -> None:
     missed = _missed.copy()
     try:
         with patience.short():
-            for hook in registry.hooks().after_missed:
+            for hook in hooks.plugged().after_missed:
                 hook(missed, timezone.now())
     except DatabaseError:
         log.exception("the history could not be asked for")

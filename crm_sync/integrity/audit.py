@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import Case, Count, Q, Value, When
 
-from crm_sync import registry
-from crm_sync.hooks.invariants import CheckGroup, Invariant
+from crm_sync import hooks
+from crm_sync.hooks import CheckGroup, Invariant
 from crm_sync.models import Workspace
 from crm_sync.work import leases
 
@@ -85,7 +85,7 @@ def snapshot() -> Iterator[None]:
 
 def check_groups(workspace: Workspace, now: datetime) -> list[CheckGroup]:
     """Return the groups of checks of all apps for a workspace, in the order of the apps."""
-    return [group for app in registry.hooks().integrity_checks for group in app(workspace.pk, now)]
+    return [group for app in hooks.plugged().integrity_checks for group in app(workspace.pk, now)]
 
 
 def read(

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
 
-from crm_sync.hooks.invariants import CheckGroup, Invariant
+from crm_sync.hooks import CheckGroup, Invariant
 from crm_sync.inbox.apply import MAX_ATTEMPTS
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.models import (

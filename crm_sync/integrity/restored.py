@@ -11,8 +11,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from crm_sync import registry
-from crm_sync.hooks.recovery import Counts, Recovery
+from crm_sync import hooks
+from crm_sync.hooks import Counts, Recovery
 from crm_sync.models import Gap, Heartbeat, WebhookMonitor, Workspace
 from crm_sync.webhook import schedule
 from crm_sync.work import heartbeat
@@ -106,4 +106,4 @@ def _for_people(workspaces: Collection[int], since: datetime) -> Counts:
 
 def _recoveries() -> list[Recovery]:
     # The poll of the history names what was missed as gaps (I21): its window is as old as the rest.
-    return [Recovery(_begin, _unread, _for_people), *registry.hooks().recoveries]
+    return [Recovery(_begin, _unread, _for_people), *hooks.plugged().recoveries]

@@ -17,13 +17,16 @@ from django.utils import timezone
 from crm_sync import durability, tracing
 from crm_sync.expiry import Part, deletion, older
 from crm_sync.models.platform_call import TOTAL, CallCount, PlatformCall
-from crm_sync.platform.exchange import NOT_FOUND, OK, Exchange
+from crm_sync.platform.exchange import Exchange, Result
 
 log = logging.getLogger("crm_sync.calls")
 
 OFF, ERRORS, ALL = "off", "errors", "all"
 WANTED = (OFF, ERRORS, ALL)  # the values of PLATFORM_CALLS
-EXPECTED = {OK, NOT_FOUND}  # a property is looked up before it is created: 404 is no error
+EXPECTED = {
+    Result.OK,
+    Result.NOT_FOUND,
+}  # a property is looked up before it is created: 404 is no error
 SHOWN = 500  # characters of a path, and of an error
 BODY = 4_000  # characters of each body
 WAITING = 1_000  # calls that one process holds; further ones are only counted
@@ -47,8 +50,10 @@ def note(workspace_id: int, exchange: Exchange) -> None:
     now, took = timezone.now(), round(exchange.took * 1000)
     if log.isEnabledFor(logging.INFO):
         # The text of an error begins with the call.
-        what = exchange.problem(SHOWN)
-        what = what or f"{exchange.method} {exchange.address(SHOWN)}: {exchange.status}"
+        what = (
+            str(exchange.problem(SHOWN))
+            or f"{exchange.method} {exchange.address(SHOWN)}: {exchange.status}"
+        )
         log.info("workspace %s: %s, %s ms", workspace_id, what, took)
     is_wanted = settings.PLATFORM_CALLS == ALL or exchange.result not in EXPECTED
     row = None
@@ -124,7 +129,7 @@ def forget() -> None:
 
 def expired(now: datetime) -> dict[str, Part]:
     """Return what removes calls that are too old, or more than are kept, and counts of hours."""
-    days, most = settings.PLATFORM_CALLS_KEEP_DAYS, settings.PLATFORM_CALLS_KEEP_ROWS
+    days, most = settings.KEEP_DAYS["calls"], settings.PLATFORM_CALLS_KEEP_ROWS
     newest = PlatformCall.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     calls, hours = PlatformCall.objects.order_by("pk"), CallCount.objects.filter(hour__gt=TOTAL)
     return {

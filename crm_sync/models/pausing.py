@@ -11,8 +11,9 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from crm_sync.models.due import backoff
+from crm_sync.models.problem import ProblemField
 from crm_sync.platform.client import Client
-from crm_sync.platform.errors import AuthError, SyncError, TransientError
+from crm_sync.platform.errors import AuthError, SyncError, TransientError, problem_of
 
 # Where a busy platform does not say how long: one probe in this time, with jitter (I11).
 LEAST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(seconds=60)
@@ -29,7 +30,7 @@ class Pausing(models.Model):
 
     paused_until = models.DateTimeField(null=True, blank=True, editable=False)
     pauses = models.PositiveIntegerField(default=0, editable=False)
-    problem = models.TextField(blank=True, default="", editable=False)
+    problem = ProblemField(blank=True, default="", editable=False)
 
     class Meta:
         abstract = True
@@ -76,7 +77,7 @@ class Pausing(models.Model):
             known: `paused_until` when the call was sent. If a pause has begun since, this refusal
                 is of the same burst: it only makes the pause longer, if the platform asks for that.
         """
-        problem = {"problem": str(error)[:1000]}
+        problem = {"problem": problem_of(error)}
         unpaused = models.Q(paused_until=known) | models.Q(pauses=0)
         if isinstance(error, TransientError) and not error.pauses:
             # Not a pause, since other calls may get through, but nobody should read "connected".

@@ -4,25 +4,26 @@ from datetime import UTC, datetime
 
 from django.db import models
 
-from crm_sync.platform import exchange
+from crm_sync.models.problem import ProblemField
+from crm_sync.platform.exchange import Result
 
 TOTAL = datetime(1970, 1, 1, tzinfo=UTC)  # the hour of the rows that count for ever
 
 
 class CallResult(models.TextChoices):
-    """The result of a call; the values are those of `Exchange.result`."""
+    """The result of a call; the values are those of `exchange.Result`."""
 
-    OK = exchange.OK, "Answered"
-    NOT_FOUND = exchange.NOT_FOUND, "Not there"
-    REFUSED = exchange.REFUSED, "Refused"
-    AUTH = exchange.AUTH, "Not allowed"
-    BUSY = exchange.BUSY, "Busy"
-    FAILED = exchange.FAILED, "Failed"
-    NO_ANSWER = exchange.NO_ANSWER, "No answer"
+    OK = Result.OK, "Answered"
+    NOT_FOUND = Result.NOT_FOUND, "Not there"
+    REFUSED = Result.REFUSED, "Refused"
+    AUTH = Result.AUTH, "Not allowed"
+    BUSY = Result.BUSY, "Busy"
+    FAILED = Result.FAILED, "Failed"
+    NO_ANSWER = Result.NO_ANSWER, "No answer"
 
 
 class PlatformCall(models.Model):
-    """One call, masked and cut; kept for `PLATFORM_CALLS_KEEP_DAYS` (S23)."""
+    """One call, masked and cut; kept for `KEEP_DAYS` (S23)."""
 
     Result = CallResult
 
@@ -36,7 +37,7 @@ class PlatformCall(models.Model):
     about = models.CharField(max_length=100, blank=True, default="", help_text="Model and key")
     attempt = models.PositiveIntegerField(default=0)
     request_id = models.CharField("id in the log", max_length=64, blank=True, default="")
-    problem = models.TextField(blank=True, default="")
+    problem = ProblemField(blank=True, default="")
     sent = models.TextField(blank=True, default="")
     answer = models.TextField(blank=True, default="")
 

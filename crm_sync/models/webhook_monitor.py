@@ -3,6 +3,7 @@
 from django.db import models
 
 from crm_sync.models.due import DueModel, no_half_lease
+from crm_sync.models.problem import ProblemField
 
 
 class WebhookMonitor(DueModel):
@@ -19,7 +20,7 @@ class WebhookMonitor(DueModel):
         null=True, blank=True, help_text="Since then somebody wants the history read in any case"
     )
     polled_at = models.DateTimeField(null=True, blank=True)
-    problem = models.TextField(blank=True, default="", help_text="Why the last poll failed")
+    problem = ProblemField(blank=True, default="", help_text="Why the last poll failed")
 
     last_triggered_at = models.DateTimeField(
         null=True, blank=True, help_text="The last attempt that a poll has accounted for"

@@ -17,7 +17,7 @@ from crm_sync.platform import addresses, callers
 from crm_sync.platform.client import Client
 from crm_sync.platform.clock import Reading
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
-from crm_sync.platform.errors import NO_CREDENTIALS, AuthError
+from crm_sync.platform.errors import AuthError, Kind
 from crm_sync.secrets import EncryptedTextField
 
 log = logging.getLogger(__name__)
@@ -149,7 +149,8 @@ class Workspace(Pausing):
             return FixedToken(self.fixed_token)
         if self.client_id and self.client_secret:
             return ClientCredentials(self.client_id, self.client_secret)
-        raise AuthError(f"workspace {self.slug} {NO_CREDENTIALS}: see `manage.py add_workspace`")
+        text = f"workspace {self.slug} has no credentials: see `manage.py add_workspace`"
+        raise AuthError(text, kind=Kind.NO_CREDENTIALS)
 
     def client(self, *, deadline: float | None = None) -> Client:
         """Return the client of this workspace; `deadline` in seconds for each call.

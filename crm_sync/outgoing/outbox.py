@@ -2,17 +2,33 @@
 
 import json
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import transaction
 
-from crm_sync.hooks.messages import Message
 from crm_sync.models import OutgoingMessage, Subscription, Workspace
 from crm_sync.work.doorbell import doorbell
 
 QUEUE = "outgoing"
 TEST = "test"  # sent by a person; nobody subscribes to it
+
+
+@dataclass(frozen=True)
+class Message:
+    """One thing that happened.
+
+    Attributes:
+        kind: the name of a registered kind.
+        at: when it happened.
+        data: ids and states as JSON, never people's data; the workspace is added.
+    """
+
+    kind: str
+    at: datetime
+    data: Mapping[str, Any]
 
 
 def tell(

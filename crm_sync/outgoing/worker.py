@@ -91,7 +91,6 @@ OUTGOING = RowQueue(
     name=outbox.QUEUE,
     rows=rows,
     work=work,
-    reason="problem",
     calls=False,  # not of the platform
     slots=ADDRESSES,
     lease=leases.SHORT_LEASE,

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from crm_sync.platform import calls, lists, references
 from crm_sync.platform.clock import Reading
 from crm_sync.platform.credentials import Credentials, FixedToken, TokenCall
-from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
+from crm_sync.platform.errors import AuthError, Kind, NotFoundError, RejectedError, TransientError
 from crm_sync.platform.exchange import Observer
 from crm_sync.platform.lists import Document, Page
 from crm_sync.platform.redaction import Redactor
@@ -61,7 +61,8 @@ class Client:
         """
         answer = self._request("GET", "/v1/webhooks")
         if answer.document in (None, {}):
-            raise NotFoundError(f"GET /v1/webhooks: {answer.status}, no webhook is configured")
+            text = f"GET /v1/webhooks: {answer.status}, no webhook is configured"
+            raise NotFoundError(text, kind=Kind.NOT_FOUND)
         return answer
 
     def put_webhook(self, configuration: Body) -> Answer:
@@ -249,8 +250,10 @@ class Client:
                 # token may list, it is the id. Nothing is called gone for a token that is refused.
                 self._page("/v1/real-estate-properties", 0, 1, end=end)
                 if method == "GET":
-                    raise NotFoundError(str(refusal)) from refusal
-                raise RejectedError(str(refusal), status=403) from refusal
+                    raise NotFoundError(str(refusal), kind=refusal.kind) from refusal
+                raise RejectedError(
+                    str(refusal), status=403, kind=refusal.kind, words=refusal.words
+                ) from refusal
             if not refusal.expired or isinstance(self.credentials, FixedToken):
                 raise
             way = replace(way, deadline=_left(end))

@@ -6,25 +6,143 @@
     ├── NotFoundError   the platform has no such thing (404, 410)
     └── AuthError       the credentials are wrong or too weak (401, 403)
 
-The platform's own words stay in the message; what a caller acts on is an attribute.
+The platform's own words stay in the message; what a caller acts on is an attribute. What went wrong
+is stored as a `Problem`, and `problems.explain` words it for people.
 """
 
+import http.client
+import json
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Self
 
-# What is said of a call without a good answer, behind "GET https://…: ".
-CANNOT_CONNECT = "cannot connect"
-NOT_IN_TIME = "no whole answer within"
-NO_ANSWER = "no answer"
-BAD_CERTIFICATE = "the certificate is not accepted"
-TOO_MUCH = "the answer is larger than"
+from crm_sync.text import clean
+
 # Statuses of a server that does not take such a call there, whatever is in it.
 NOT_TAKEN = (405, 415)
-# Of a workspace that cannot make a call.
-NO_CREDENTIALS = "has no credentials"
+LONGEST = 2000  # characters of a text that is stored
+
+
+class Kind(StrEnum):
+    """What went wrong."""
+
+    UNREACHABLE = "UNREACHABLE"
+    SLOW = "SLOW"
+    BROKEN_OFF = "BROKEN_OFF"
+    BAD_CERTIFICATE = "BAD_CERTIFICATE"
+    UNREADABLE = "UNREADABLE"
+    ELSEWHERE = "ELSEWHERE"
+    LOCKED = "LOCKED"
+    BUSY = "BUSY"
+    DOWN = "DOWN"
+    NO_CREDENTIALS = "NO_CREDENTIALS"
+    UNAUTHORIZED = "UNAUTHORIZED"
+    FORBIDDEN = "FORBIDDEN"
+    NOT_FOUND = "NOT_FOUND"
+    NOT_ALLOWED = "NOT_ALLOWED"
+    TOO_LARGE = "TOO_LARGE"
+    REFUSED = "REFUSED"
+    OTHER = "OTHER"  # the text is a sentence of ours
+
+
+_STATUSES = {
+    401: Kind.UNAUTHORIZED,
+    403: Kind.FORBIDDEN,
+    404: Kind.NOT_FOUND,
+    410: Kind.NOT_FOUND,
+    **dict.fromkeys(NOT_TAKEN, Kind.ELSEWHERE),
+    408: Kind.SLOW,
+    409: Kind.NOT_ALLOWED,
+    412: Kind.LOCKED,
+    413: Kind.TOO_LARGE,
+    423: Kind.LOCKED,
+    429: Kind.BUSY,
+    504: Kind.SLOW,
+}
+
+
+def kind_of_status(status: int) -> Kind:
+    """Return what an answer with this status means; it is not 2xx."""
+    if status < 400:
+        return Kind.ELSEWHERE
+    return _STATUSES.get(status, Kind.DOWN if status >= 500 else Kind.REFUSED)
+
+
+def without_name(status: int, words: str) -> str:
+    """Return the platform's words without the name that HTTP gives to the status anyway."""
+    name = http.client.responses.get(status, "")
+    return "; ".join(part for part in words.split("; ") if part != name)
+
+
+class Problem(str):
+    """What went wrong, as it is stored: the text for an operator, with its kind beside it.
+
+    Attributes:
+        kind: what it means.
+        words: what the platform said of it; "" where it said nothing.
+    """
+
+    kind: Kind
+    words: str
+
+    def __new__(cls, text: str = "", kind: Kind = Kind.OTHER, words: str = "") -> Self:
+        """Cut both texts to what is stored."""
+        made = super().__new__(cls, clean(text)[0][:LONGEST])
+        made.kind, made.words = kind, clean(words)[0][:LONGEST]
+        return made
+
+    @classmethod
+    def of(cls, stored: "str | dict[str, Any]") -> Self:
+        """Return the problem that was stored in this form."""
+        if isinstance(stored, str):
+            return cls(stored)
+        return cls(stored["text"], Kind(stored["kind"]), stored["words"])
+
+    @property
+    def stored(self) -> "str | dict[str, Any]":
+        """The form for a JSON column: a sentence of ours is its text alone."""
+        if self.kind is Kind.OTHER:
+            return str(self)
+        return {"kind": self.kind.value, "words": self.words, "text": str(self)}
+
+    @classmethod
+    def loaded(cls, column: str) -> Self:
+        """Return the problem that a text column holds."""
+        return cls.of(json.loads(column) if column.startswith("{") else column)
+
+    @property
+    def dumped(self) -> str:
+        """The form for a text column."""
+        stored = self.stored
+        if isinstance(stored, str) and not stored.startswith("{"):
+            return stored
+        whole = {"kind": self.kind.value, "words": self.words, "text": str(self)}
+        return json.dumps(whole, ensure_ascii=False)
 
 
 class SyncError(Exception):
-    """Base of all errors of a remote call."""
+    """Base of all errors of a remote call.
+
+    Attributes:
+        kind: what went wrong.
+        words: what the platform said of it; "" where we refused by ourselves.
+    """
+
+    def __init__(self, message: str, *, kind: Kind = Kind.OTHER, words: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.words = words
+
+
+def as_problem(text: str) -> Problem:
+    """Return a text as a problem: one without a kind is a sentence of ours."""
+    return text if isinstance(text, Problem) else Problem(text)
+
+
+def problem_of(error: Exception) -> Problem:
+    """Return what is stored of an error; one of our own code is its text alone."""
+    text = str(error) or type(error).__name__
+    return Problem(text, getattr(error, "kind", Kind.OTHER), getattr(error, "words", ""))
 
 
 class TransientError(SyncError):
@@ -43,8 +161,10 @@ class TransientError(SyncError):
         unclear: bool,
         pauses: bool = False,
         retry_after: float | None = None,
+        kind: Kind = Kind.OTHER,
+        words: str = "",
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, kind=kind, words=words)
         self.unclear = unclear
         self.pauses = pauses
         self.retry_after = retry_after
@@ -63,16 +183,20 @@ class RejectedError(SyncError):
 
     Attributes:
         status: the HTTP status; 409 means that the state does not allow it (A5).
-        words: what the platform said; "" where we refused by ourselves.
         fields: the fields that the platform named (A4), perhaps none.
     """
 
     def __init__(
-        self, message: str, *, status: int, words: str = "", fields: tuple[FieldError, ...] = ()
+        self,
+        message: str,
+        *,
+        status: int,
+        fields: tuple[FieldError, ...] = (),
+        kind: Kind = Kind.OTHER,
+        words: str = "",
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, kind=kind, words=words)
         self.status = status
-        self.words = words
         self.fields = fields
 
 
@@ -87,6 +211,8 @@ class AuthError(SyncError):
         expired: a fresh token may help (401, A6).
     """
 
-    def __init__(self, message: str, *, expired: bool = False) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, *, expired: bool = False, kind: Kind = Kind.OTHER, words: str = ""
+    ) -> None:
+        super().__init__(message, kind=kind, words=words)
         self.expired = expired

@@ -6,22 +6,40 @@ It holds what the client makes values and errors of: the status, the headers, th
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from crm_sync.platform.errors import (
     AuthError,
     NotFoundError,
+    Problem,
     RejectedError,
     SyncError,
+    problem_of,
 )
 from crm_sync.platform.redaction import Redactor
 from crm_sync.text import clean
 
-OK, NOT_FOUND, REFUSED, AUTH = "ok", "not_found", "refused", "not_allowed"
-BUSY, FAILED, NO_ANSWER = "busy", "failed", "no_answer"
-RESULTS = (OK, NOT_FOUND, REFUSED, AUTH, BUSY, FAILED, NO_ANSWER)
-_OF_ERRORS = ((NotFoundError, NOT_FOUND), (RejectedError, REFUSED), (AuthError, AUTH))
 _OF_SECRETS = "/auth/token"  # both bodies of a call that buys a token
+
+
+class Result(StrEnum):
+    """The result of a call."""
+
+    OK = "ok"
+    NOT_FOUND = "not_found"
+    REFUSED = "refused"
+    AUTH = "not_allowed"
+    BUSY = "busy"
+    FAILED = "failed"
+    NO_ANSWER = "no_answer"
+
+
+_OF_ERRORS = (
+    (NotFoundError, Result.NOT_FOUND),
+    (RejectedError, Result.REFUSED),
+    (AuthError, Result.AUTH),
+)
 
 
 @dataclass(frozen=True)
@@ -51,16 +69,16 @@ class Exchange:
     hide: Redactor
 
     @property
-    def result(self) -> str:
-        """One of `RESULTS`."""
+    def result(self) -> Result:
+        """What came of it."""
         if self.error is None:
-            return OK
+            return Result.OK
         for kind, result in _OF_ERRORS:
             if isinstance(self.error, kind):
                 return result
         if self.status is None:
-            return NO_ANSWER
-        return BUSY if self.status in (429, 503) else FAILED
+            return Result.NO_ANSWER
+        return Result.BUSY if self.status in (429, 503) else Result.FAILED
 
     @property
     def document(self) -> Any:
@@ -82,9 +100,12 @@ class Exchange:
         sent = b"" if self.sent is None else json.dumps(self.sent).encode()
         return {"sent": self._body(sent, limit), "answer": self._body(self.body, limit)}
 
-    def problem(self, limit: int) -> str:
-        """Return the text of the error, cut; "" without one."""
-        return "" if self.error is None else self._text(str(self.error), limit)
+    def problem(self, limit: int) -> Problem:
+        """Return what went wrong, masked and cut; empty where nothing did."""
+        if self.error is None:
+            return Problem()
+        masked = self.hide.problem(problem_of(self.error))
+        return Problem(self._cut(masked, limit), masked.kind, masked.words[:limit])
 
     def _body(self, body: bytes, limit: int) -> str:
         """Return a body as text; in JSON a secret is looked for in the values, not as written."""
@@ -96,8 +117,10 @@ class Exchange:
 
     def _text(self, text: str, limit: int) -> str:
         # Cut last: half a secret would not be recognised.
-        masked: str = clean(self.hide.text(text))[0]
-        return masked if len(masked) <= limit else f"{masked[:limit]}… ({len(masked):,} characters)"
+        return self._cut(clean(self.hide.text(text))[0], limit)
+
+    def _cut(self, text: str, limit: int) -> str:
+        return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 
 Observer = Callable[[Exchange], object]

@@ -1,39 +1,13 @@
 """Pure: what went wrong with a call, in one sentence, and what a person can do about it.
 
-The raw text of an error is what is stored and logged ("PATCH /v1/…: 400 …"): it is for an operator.
-From it, and only here, comes what everybody else reads: on every page, on the command line and in
-docs/troubles.md.
+The text of an error is logged and stored ("PATCH /v1/…: 400 …"): it is for an operator. Beside it
+its kind is stored. From that, and only here, comes what everybody else reads: on every page, on the
+command line and in docs/troubles.md.
 """
 
-import http.client
-import re
 from dataclasses import dataclass
-from enum import StrEnum
 
-from crm_sync.platform import errors
-
-
-class Kind(StrEnum):
-    """What went wrong."""
-
-    UNREACHABLE = "UNREACHABLE"
-    SLOW = "SLOW"
-    BROKEN_OFF = "BROKEN_OFF"
-    BAD_CERTIFICATE = "BAD_CERTIFICATE"
-    UNREADABLE = "UNREADABLE"
-    ELSEWHERE = "ELSEWHERE"
-    LOCKED = "LOCKED"
-    BUSY = "BUSY"
-    DOWN = "DOWN"
-    NO_CREDENTIALS = "NO_CREDENTIALS"
-    UNAUTHORIZED = "UNAUTHORIZED"
-    FORBIDDEN = "FORBIDDEN"
-    NOT_FOUND = "NOT_FOUND"
-    NOT_ALLOWED = "NOT_ALLOWED"
-    TOO_LARGE = "TOO_LARGE"
-    REFUSED = "REFUSED"
-    OTHER = "OTHER"  # a sentence of ours already
-
+from crm_sync.platform.errors import Kind, Problem, SyncError, problem_of
 
 AGAIN = "It is tried again by itself."
 AFTER = "All goes on by itself after the pause."
@@ -106,37 +80,13 @@ BY_HAND = {
 }
 SAYS_WHY = frozenset({Kind.NOT_ALLOWED, Kind.REFUSED})
 
-_CALL = re.compile(r"(?:GET|POST|PUT|PATCH|DELETE) \S+: (?P<said>.*)", re.DOTALL)
-_STATUS = re.compile(r"(?P<status>[1-5]\d\d)\b(?P<words>.*)", re.DOTALL)
-_BEGINNINGS = {
-    errors.CANNOT_CONNECT: Kind.UNREACHABLE,
-    errors.NOT_IN_TIME: Kind.SLOW,
-    errors.NO_ANSWER: Kind.BROKEN_OFF,
-    errors.BAD_CERTIFICATE: Kind.BAD_CERTIFICATE,
-    errors.TOO_MUCH: Kind.UNREADABLE,
-}
-_STATUSES = {
-    401: Kind.UNAUTHORIZED,
-    403: Kind.FORBIDDEN,
-    404: Kind.NOT_FOUND,
-    410: Kind.NOT_FOUND,
-    **dict.fromkeys(errors.NOT_TAKEN, Kind.ELSEWHERE),
-    408: Kind.SLOW,
-    409: Kind.NOT_ALLOWED,
-    412: Kind.LOCKED,
-    413: Kind.TOO_LARGE,
-    423: Kind.LOCKED,
-    429: Kind.BUSY,
-    504: Kind.SLOW,
-}
-
 
 @dataclass(frozen=True)
-class Problem:
+class Explanation:
     """What a person reads.
 
     Attributes:
-        sentence: what happened; the text itself where it does not begin with a call.
+        sentence: what happened; the text itself where that is a sentence of ours.
         remedy: what a person can do, or that nothing is to be done; perhaps "".
         details: the raw text for an operator; "" where the sentence says it all.
     """
@@ -150,51 +100,23 @@ class Problem:
         return f"{self.sentence} {self.remedy}".strip()
 
 
-def explain(problem: str | errors.SyncError, *, is_repeated: bool = True) -> Problem:
-    """Return an error, or the stored text of one, as a sentence and a remedy for people.
+def explain(problem: str | SyncError, *, is_repeated: bool = True) -> Explanation:
+    """Return an error, or what is stored of one, as a sentence and a remedy for people.
 
-    An error that names no call is one of ours, and says itself what is wrong.
+    A text without a kind is one of ours, and says itself what is wrong.
 
     Args:
         is_repeated: a worker tries it again; else only whoever asked for it.
     """
-    text = str(problem)
-    kind, words = _kind_in(text)
-    if kind is Kind.OTHER:
-        return Problem(kind, text)
+    if isinstance(problem, SyncError):
+        problem = problem_of(problem)
+    if not isinstance(problem, Problem) or problem.kind is Kind.OTHER:
+        return Explanation(Kind.OTHER, problem)
+    kind, text = problem.kind, str(problem)
     sentence, remedy = MEANINGS[kind]
     if not is_repeated:
         for by_itself, by_hand in BY_HAND.items():
             remedy = remedy.replace(by_itself, by_hand)
     if kind in SAYS_WHY:
-        sentence = f"{sentence}: {words or text}".rstrip(". ") + "."
-    return Problem(kind, sentence, remedy, text)
-
-
-def _kind_in(text: str) -> tuple[Kind, str]:
-    """Return what the text of an error speaks of, and the words of the platform in it."""
-    found = _CALL.match(text)
-    if found is None:
-        return (Kind.NO_CREDENTIALS if errors.NO_CREDENTIALS in text else Kind.OTHER), ""
-    for beginning, kind in _BEGINNINGS.items():
-        if found["said"].startswith(beginning):
-            return kind, ""
-    answered = _STATUS.match(found["said"])
-    if answered is None:
-        return Kind.OTHER, ""
-    status = int(answered["status"])
-    return _kind_of_status(status), without_name(status, answered["words"].strip())
-
-
-def _kind_of_status(status: int) -> Kind:
-    if status < 300:  # a good answer would be no problem
-        return Kind.UNREADABLE
-    if status < 400:
-        return Kind.ELSEWHERE
-    return _STATUSES.get(status, Kind.DOWN if status >= 500 else Kind.REFUSED)
-
-
-def without_name(status: int, words: str) -> str:
-    """Return the platform's words without the name that HTTP gives to the status anyway."""
-    name = http.client.responses.get(status, "")
-    return "; ".join(part for part in words.split("; ") if part != name)
+        sentence = f"{sentence}: {problem.words or text}".rstrip(". ") + "."
+    return Explanation(kind, sentence, remedy, text)

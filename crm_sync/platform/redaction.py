@@ -10,6 +10,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from crm_sync.platform.errors import Problem
+
 MASK = "***"
 # Characters of a secret; a shorter one may be any word of a text, and then of a document.
 LEAST_IN_TEXT, LEAST_IN_DOCUMENT = 4, 12
@@ -34,6 +36,10 @@ class Redactor:
         known = (*self.secrets, *self.in_texts)
         text = _masked(text, _all_forms(_at_least(LEAST_IN_TEXT, known)))
         return _UNKNOWN.sub(lambda found: (found["scheme"] or "") + MASK, text)
+
+    def problem(self, problem: Problem) -> Problem:
+        """Return a problem without them."""
+        return Problem(self.text(problem), problem.kind, self.text(problem.words))
 
     def document(self, document: Any, body: bytes) -> Any:
         """Return the JSON document that was read from `body` without the secrets.

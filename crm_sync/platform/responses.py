@@ -7,16 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from crm_sync.platform import error_body
 from crm_sync.platform.clock import Reading
 from crm_sync.platform.errors import (
     NOT_TAKEN,
     AuthError,
+    Kind,
     NotFoundError,
     RejectedError,
     TransientError,
+    kind_of_status,
+    without_name,
 )
 from crm_sync.platform.redaction import NOTHING, Redactor
 from crm_sync.text import clean, is_clean
@@ -51,6 +54,11 @@ class Answer:
         return self.document if self.is_clean else clean(self.document)[0]
 
 
+class _Said(TypedDict):
+    kind: Kind
+    words: str
+
+
 def read_answer(
     *,
     call: str,
@@ -80,10 +88,11 @@ def read_answer(
         return Answer(status, document, as_of, clock, is_clean(body), location)
     words, fields = error_body.read(body, hide, status=status)
     message = f"{call}: {status} {words}".rstrip()
+    said: _Said = {"kind": kind_of_status(status), "words": without_name(status, words)}
     if status in (401, 403):
-        raise AuthError(message, expired=status == 401)
+        raise AuthError(message, expired=status == 401, **said)
     if status in (404, 410):
-        raise NotFoundError(message)
+        raise NotFoundError(message, **said)
     # No word about what was sent: the address is wrong, or a proxy stands before the platform. A
     # list that is not offered may answer 405 alone.
     is_redirect = 300 <= status < 400
@@ -96,8 +105,9 @@ def read_answer(
             unclear=(is_redirect and status not in (307, 308)) or status == 408 or status >= 500,
             pauses=is_elsewhere or status in (429, 503),
             retry_after=_retry_after(headers.get("Retry-After", ""), now),
+            **said,
         )
-    raise RejectedError(message, status=status, words=words, fields=fields)
+    raise RejectedError(message, status=status, fields=fields, **said)
 
 
 def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
@@ -107,7 +117,8 @@ def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
         return hide.document(json.loads(body, parse_constant=_no_number), body)
     except (ValueError, RecursionError) as error:
         # The effect has happened, only its description is unreadable.
-        raise TransientError(f"{call}: {status}, but the body is not JSON", unclear=True) from error
+        text = f"{call}: {status}, but the body is not JSON"
+        raise TransientError(text, unclear=True, kind=Kind.UNREADABLE) from error
 
 
 def _no_number(word: str) -> None:

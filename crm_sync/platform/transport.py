@@ -30,14 +30,7 @@ from urllib3.util import parse_url
 
 from crm_sync import permits
 from crm_sync.platform import names, sockets
-from crm_sync.platform.errors import (
-    BAD_CERTIFICATE,
-    CANNOT_CONNECT,
-    NO_ANSWER,
-    NOT_IN_TIME,
-    TOO_MUCH,
-    TransientError,
-)
+from crm_sync.platform.errors import Kind, TransientError
 
 CONNECT_TIMEOUT = 5.0  # seconds
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
@@ -269,8 +262,8 @@ def send(
             # Now, since the next line may have to wait for a permit.
             took, at = time.monotonic() - started, datetime.now(UTC)
     except FAILURES as error:
-        message = f"{what}: {_reason(error, call, deadline)}"
-        raise TransientError(message, unclear=call.begun) from error
+        kind, reason = _reason(error, call, deadline)
+        raise TransientError(f"{what}: {reason}", unclear=call.begun, kind=kind) from error
     return RawAnswer(response.status_code, response.headers, body, took, at)
 
 
@@ -318,7 +311,8 @@ def _whole(response: requests.Response, what: str) -> bytes:
     for piece in response.iter_content(PIECE):
         body += piece
         if len(body) > BODY_LIMIT:
-            raise TransientError(f"{what}: {TOO_MUCH} {BODY_LIMIT} bytes", unclear=True)
+            text = f"{what}: the answer is larger than {BODY_LIMIT} bytes"
+            raise TransientError(text, unclear=True, kind=Kind.UNREADABLE)
     return bytes(body)
 
 
@@ -328,14 +322,14 @@ def certificate_fault(error: BaseException | None) -> str:
     return str(why.verify_message) if isinstance(why, ssl.SSLCertVerificationError) else ""
 
 
-def _reason(error: Exception, call: Call, deadline: float) -> str:
+def _reason(error: Exception, call: Call, deadline: float) -> tuple[Kind, str]:
     fault = certificate_fault(error)
     if fault:
-        return f"{BAD_CERTIFICATE} ({fault})"
+        return Kind.BAD_CERTIFICATE, f"the certificate is not accepted ({fault})"
     if not call.begun:
-        return CANNOT_CONNECT
+        return Kind.UNREACHABLE, "cannot connect"
     if call.is_late or isinstance(error, requests.exceptions.ReadTimeout):
-        return f"{NOT_IN_TIME} {deadline:g} s"
+        return Kind.SLOW, f"no whole answer within {deadline:g} s"
     if isinstance(error, requests.RequestException) and isinstance(error.args[0], Exception):
         error = error.args[0]  # in an error of `requests` is that of urllib3
-    return f"{NO_ANSWER} ({type(error).__name__})"
+    return Kind.BROKEN_OFF, f"no answer ({type(error).__name__})"

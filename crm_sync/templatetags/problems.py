@@ -7,6 +7,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from crm_sync.platform.errors import SyncError
 from crm_sync.platform.problems import explain
 
 register = template.Library()
@@ -14,15 +15,15 @@ register = template.Library()
 NOTHING = "—"
 
 
-def problem_cell(text: str, *, remedy: bool = True) -> SafeString | str:
-    """Show the text of a stored error; a dash where there is none.
+def problem_cell(stored: str | SyncError, *, remedy: bool = True) -> SafeString | str:
+    """Show an error, or what is stored of one; a dash where there is none.
 
     Args:
         remedy: also say what a person can do; False where that has a place of its own.
     """
-    if not text:
+    if not stored:
         return NOTHING
-    problem = explain(text)
+    problem = explain(stored)
     advice = problem.remedy if remedy else ""
     return format_html(
         '<span class="cs-problem">{}{}{}</span>',
@@ -41,12 +42,12 @@ def _folded(details: str) -> SafeString | str:
 
 
 @register.filter
-def problem(text: object) -> SafeString | str:
-    """Show the text of a stored error."""
-    return problem_cell(str(text or ""))
+def problem(stored: str | None) -> SafeString | str:
+    """Show what is stored of an error."""
+    return problem_cell(stored or "")
 
 
 @register.filter
-def problem_text(text: object) -> str:
+def problem_text(stored: str | None) -> str:
     """Return the sentence alone, for where there is one line."""
-    return explain(str(text or "")).sentence
+    return explain(stored or "").sentence

@@ -16,17 +16,17 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.inbox import masking, store
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace, due
 from crm_sync.platform.client import Client
-from crm_sync.platform.errors import NotFoundError, SyncError, TransientError
+from crm_sync.platform.errors import NotFoundError, SyncError, TransientError, problem_of
 from crm_sync.text import clean
 from crm_sync.webhook import configuration, history, schedule
 from crm_sync.webhook.history import KEPT, Document, Record
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim
-from crm_sync.work.queues import RowQueue, Turn, error_text
+from crm_sync.work.queues import RowQueue, Turn
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ def _apply(
     is_accounted = _is_accounted(known, result, new, now=now)
     gaps = _gaps(known, result, new, is_accounted=is_accounted)
     if gaps:
-        asked = sum(ask(workspace.pk, now) for ask in registry.hooks().after_gap)
+        asked = sum(ask(workspace.pk, now) for ask in hooks.plugged().after_gap)
         for gap in gaps:
             gap.noticed_at, gap.asked = now, asked
     with transaction.atomic():
@@ -246,7 +246,7 @@ def _put_off(claim: Claim[WebhookMonitor], error: Exception, *, now: datetime) -
     """Poll again between 15 and 60 seconds from now."""
     attempts = claim.row.attempts + 1
     wait = min(max(due.backoff(attempts), schedule.SOONEST), schedule.LATEST)
-    claim.finish(due_at=now + wait, attempts=attempts, problem=error_text(error))
+    claim.finish(due_at=now + wait, attempts=attempts, problem=problem_of(error))
     return PollOutcome.PUT_OFF
 
 
@@ -258,6 +258,5 @@ TRIGGERS = RowQueue(
     name=schedule.QUEUE,
     rows=lambda now: WebhookMonitor.objects.all(),
     work=_poll_each,
-    reason="problem",
     wait=schedule.LATEST + leases.LEASE,
 )

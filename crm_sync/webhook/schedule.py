@@ -8,18 +8,17 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import ReceivedEvent, WebhookMonitor
 from crm_sync.work.doorbell import doorbell
 
 QUEUE = "webhooks"
 RECEIPTS = 5  # callbacks, then we poll at once
-SOONEST = timedelta(seconds=settings.HISTORY_POLL_ACTIVE)
-LATEST = timedelta(seconds=settings.HISTORY_POLL_IDLE)
-RECENT = timedelta(seconds=settings.HISTORY_ACTIVE_FOR)
+# The history keeps ten attempts (§8): so 40 a minute are seen, and silence costs a call a minute.
+SOONEST, LATEST = timedelta(seconds=15), timedelta(seconds=60)
+RECENT = timedelta(minutes=10)  # for so long something counts as changing
 
 
 def begin(workspace_id: int, *, now: datetime) -> None:
@@ -74,6 +73,6 @@ def pause(workspace_id: int, *, now: datetime) -> timedelta:
     since = now - RECENT
     came = ReceivedEvent.objects.filter(workspace_id=workspace_id, received_at__gt=since)
     is_moving = came.exists() or any(
-        has_moved(workspace_id, since) for has_moved in registry.hooks().activity
+        has_moved(workspace_id, since) for has_moved in hooks.plugged().activity
     )
     return SOONEST if is_moving else LATEST

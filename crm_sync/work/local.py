@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from crm_sync import permits, registry
+from crm_sync import hooks, permits
 from crm_sync.models import Heartbeat
 from crm_sync.work import heartbeat, queues, turn
 from crm_sync.work.doorbell import doorbell
@@ -67,7 +67,7 @@ class Local:
             with permits.held():
                 with self._lock:
                     self._waiting.discard((queue, workspace_id))
-                tally = turn.take(registry.queue(queue), workspace_id)
+                tally = turn.take(hooks.queue(queue), workspace_id)
             if tally.counts:
                 self.report(queue, tally)
         except Exception:

@@ -1,9 +1,10 @@
 """A queue, described as data: which rows can be due, and how to work on them."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any, Generic, Protocol
 
 from django.db.models import Count, F, Min, OuterRef, QuerySet, Subquery
@@ -11,14 +12,19 @@ from django.db.models.expressions import Combinable
 from django.utils import timezone
 
 from crm_sync.models import Workspace, awake, due
-from crm_sync.text import clean
+from crm_sync.platform.errors import problem_of
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim, Columns, Row
 
-LOST = "lost to another worker"
-
 # Set when this process is asked to end: each turn finishes the rows in progress, then stops.
 ending = threading.Event()
+
+
+class RowOutcome(StrEnum):
+    """What came of a row of any queue where its `work` did not end."""
+
+    FAILED = "failed"
+    LOST = "lost to another worker"
 
 
 class Stop(Exception):
@@ -39,8 +45,8 @@ class Turn(Protocol):
         """Tell whether its time is over or this process has to end."""
 
 
-def put_off(claim: Claim[Row], longest: timedelta = timedelta.max, /, **columns: Any) -> str:
-    """Reschedule a row that failed, later each time (I11); return the outcome.
+def put_off(claim: Claim[Row], longest: timedelta = timedelta.max, /, **columns: Any) -> None:
+    """Reschedule a row that failed, later each time (I11).
 
     Args:
         longest: the longest wait that the queue takes for one (`due.free`, I29).
@@ -53,12 +59,6 @@ def put_off(claim: Claim[Row], longest: timedelta = timedelta.max, /, **columns:
     wait = min(due.backoff(attempts), longest)
     later = {"due_at": timezone.now() + wait, "attempts": attempts}
     claim.finish(**later, **claim.urgency, **columns)
-    return "put off"
-
-
-def error_text(error: Exception) -> str:
-    """Return the text of an error for people, without characters that the database refuses."""
-    return clean(f"{error}")[0][:1000] or type(error).__name__
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,7 @@ class RowQueue(Generic[Row]):
         rows: the rows of all workspaces that may be worked on at that time.
         work: finishes claimed rows and returns the outcome of each. May raise `LeaseLost`, when
             another worker holds a row now, and `Stop`.
-        reason: the column for the reason why a row failed.
-        failure: what else is written to a row that failed.
+        failure: what is written to a row that failed, by the text of its error.
         calls: whether it calls the platform. If so, its turns need slots of the workspace and wait
             while that is paused.
         slots: how many turns it has at a time in a workspace, if it makes no calls.
@@ -88,8 +87,7 @@ class RowQueue(Generic[Row]):
     name: str
     rows: Callable[[datetime], QuerySet[Row]]
     work: Callable[[Sequence[Claim[Row]], Turn], Sequence[str]]
-    reason: str
-    failure: Mapping[str, Any] = field(default_factory=dict)
+    failure: Callable[[str], Columns] = lambda text: {"problem": text}
     calls: bool = True
     slots: int = 1
     leave: int = 0
@@ -150,11 +148,11 @@ class RowQueue(Generic[Row]):
             urgent=self.urgent,
         )
 
-    def failed(self, claim: Claim[Row], error: Exception) -> str:
+    def failed(self, claim: Claim[Row], error: Exception) -> RowOutcome:
         """Reschedule a row at which our own code failed, and return the outcome."""
         longest = self.wait or timedelta.max
         try:
-            put_off(claim, longest, **{self.reason: error_text(error)}, **self.failure)
+            put_off(claim, longest, **self.failure(problem_of(error)))
         except leases.LeaseLost:
-            return LOST
-        return "failed"
+            return RowOutcome.LOST
+        return RowOutcome.FAILED

@@ -23,13 +23,13 @@ from django.db import DatabaseError
 from django.db.models import Value
 from django.utils import timezone
 
-from crm_sync import durability, registry, tracing
+from crm_sync import durability, hooks, tracing
 from crm_sync.models import Workspace
 from crm_sync.secrets import SecretUnreadable, encrypted_columns
 from crm_sync.work import keeper, leases, queues, slots
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim, Lease, LeaseLost, Tally
-from crm_sync.work.queues import LOST, RowQueue, Stop
+from crm_sync.work.queues import RowOutcome, RowQueue, Stop
 from crm_sync.work.slots import HeldSlot
 
 log = logging.getLogger(__name__)
@@ -314,7 +314,7 @@ class Turn:
         try:
             outcomes = queue.work(claims, self)
         except LeaseLost:
-            return [LOST] * len(claims), True
+            return [RowOutcome.LOST] * len(claims), True
         except Stop:
             raise
         except Exception as error:
@@ -373,6 +373,6 @@ def waiting(now: datetime) -> list[tuple[str, int]]:
     """Return (queue name, workspace id) wherever a row is due; one query for all queues."""
     parts = [
         queue.with_due(now).order_by().values_list(Value(queue.name), "pk")
-        for queue in registry.hooks().queues
+        for queue in hooks.plugged().queues
     ]
     return list(parts[0].union(*parts[1:], all=True)) if parts else []

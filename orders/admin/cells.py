@@ -67,9 +67,8 @@ def _status_badge(row: Order | Assignment, tones: Mapping[str, str]) -> SafeStri
 
 
 def placement_badge(placement: Placement) -> SafeString:
-    """Show the state of a placement by its first word; the page explains it."""
-    name = placement.get_state_display().partition(":")[0]
-    return badge(name, PLACEMENT_TONES.get(placement.state, "muted"))
+    """Show the state of a placement; the page explains it."""
+    return badge(placement.get_state_display(), PLACEMENT_TONES.get(placement.state, "muted"))
 
 
 def worded(value: object) -> str:

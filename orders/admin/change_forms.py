@@ -15,7 +15,6 @@ from crm_sync.admin.ui.base import (
 )
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import RejectedError
-from crm_sync.platform.problems import without_name
 from orders.admin.cells import assignment_names
 from orders.admin.user_field import user_field
 from orders.models import Assignment, Order
@@ -130,8 +129,8 @@ def movable_assignments(order: Order) -> list[Assignment]:
 
 
 def said(error: RejectedError) -> str:
-    """Return the platform's words, without the name that HTTP gives to the status anyway."""
-    return without_name(error.status, error.words) or str(error)
+    """Return the platform's words, or our own where it said none."""
+    return error.words or str(error)
 
 
 def _sentence(words: str) -> str:

@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from crm_sync.admin.ui.cells import is_web_address, link, moment, page_at
 from crm_sync.admin.ui.page import page
-from crm_sync.hooks.pictures import PropertyPictures
-from crm_sync.hooks.sections import Section
+from crm_sync.hooks import PropertyPictures, Section
 from crm_sync.text import whole
 from orders.admin.cells import worded
 from orders.admin.file_view import file_address
@@ -43,7 +42,7 @@ OF_PROPERTIES = PropertyPictures("orders.view_order", _pictures)
 def sections(row: Property, now: datetime) -> list[Section]:
     """Return what was delivered and what was generated for a property, as far as there is any.
 
-    Six queries at most; a `registry.AppHooks.property_sections`.
+    Six queries at most; a `hooks.AppHooks.property_sections`.
     """
     found = []
     for slug, title, sets in (

@@ -26,7 +26,7 @@ TONES = {
 
 
 def section(request: HttpRequest, now: datetime) -> SafeString:
-    """Return the part of the overview, "" where nothing is new; a `registry.AppHooks.overview`."""
+    """Return the part of the overview, "" where nothing is new; a `hooks.AppHooks.overview`."""
     person = cast("User", request.user)
     new = new_to(person, now=now)
     if new is None:

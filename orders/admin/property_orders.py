@@ -7,7 +7,7 @@ from django.db.models import Prefetch
 from django.template.loader import render_to_string
 
 from crm_sync.admin.ui.cells import EMPTY, link, list_of, local_time, moment, page_at
-from crm_sync.hooks.sections import Section
+from crm_sync.hooks import Section
 from orders.admin.cells import assignment_badge, assignment_names, order_badge
 from orders.models import Assignment, Order
 from properties.models import Property
@@ -18,7 +18,7 @@ NEWEST = 20
 def sections(row: Property, now: datetime) -> list[Section]:
     """Return the newest orders of a property as one section, also while there are none.
 
-    Three queries at most; a `registry.AppHooks.property_sections`.
+    Three queries at most; a `hooks.AppHooks.property_sections`.
     """
     mine = Order.objects.filter(real_estate_property=row)
     work = Prefetch("assignments", Assignment.objects.order_by("pk"))

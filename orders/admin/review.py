@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from django.utils import timezone
+
 from crm_sync.admin.ui.cells import link, page_of
 from orders.admin.cells import who_fact, worded
 from orders.admin.choice_form import product_name
@@ -50,7 +52,8 @@ def lines(placement: Placement) -> list[dict[str, Any]]:
 
 def warned(found: AlreadyOrdered) -> tuple[str, Any]:
     """Return a warning in words, and a link to what it names."""
-    return found.told(worded), link(page_of(found.subject), "Look at it")
+    zone = timezone.get_current_timezone()
+    return found.told(worded, zone), link(page_of(found.subject), "Look at it")
 
 
 def instructions_in_words(placement: Placement) -> list[tuple[str, str]]:

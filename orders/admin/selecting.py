@@ -17,7 +17,7 @@ from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import badge, link, list_of, page_at, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
-from crm_sync.hooks.actions import PropertyAction
+from crm_sync.hooks import PropertyAction
 from crm_sync.text import capitalized, whole
 from orders.admin import placing
 from orders.admin.cells import placement_badge

@@ -168,7 +168,7 @@ def _value(fact: str, value: str, name: str, people: Mapping[str, str]) -> str:
             return local_time(datetime.fromisoformat(value))
         case Fact.ESTIMATE:
             return local_day(date.fromisoformat(value))
-    return ", ".join(map(worded, value.split()))
+    return ", ".join(worded(one) for one in (value, name) if one)
 
 
 def _people(assignments: Iterable[Assignment]) -> dict[str, str]:

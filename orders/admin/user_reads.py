@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.access import within
 from crm_sync.admin.ui.cells import moment
-from crm_sync.hooks.person import Person
+from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from orders.models import UserList
 

@@ -16,11 +16,11 @@ from crm_sync.models import Workspace
 from crm_sync.models.due import backoff
 from crm_sync.platform import outside
 from crm_sync.platform.addresses import resolved
-from crm_sync.platform.errors import RejectedError, TransientError
+from crm_sync.platform.errors import RejectedError, TransientError, problem_of
 from crm_sync.platform.outside import Answer, RequestOptions
 from crm_sync.text import whole
 from crm_sync.work.leases import Claim
-from crm_sync.work.queues import Turn, error_text
+from crm_sync.work.queues import Turn
 from orders.materials import file_types
 from orders.materials.file_types import FILE_TYPES, LONGEST_BEGINNING, NotKept
 from orders.materials.partial import Busy, Part, Whole
@@ -79,7 +79,7 @@ def _slice(claim: Claim[MaterialFile], workspace: Workspace, part: Part) -> Down
         columns = _fetch(claim.row, workspace, part)
     except (RejectedError, NotKept) as error:
         part.remove()
-        claim.finish(due_at=None, problem=error_text(error))
+        claim.finish(due_at=None, problem=problem_of(error))
         return DownloadOutcome.REFUSED
     except TransientError as error:
         return _later(claim, error, moved=part.size - before)
@@ -99,7 +99,7 @@ def _later(claim: Claim[MaterialFile], error: TransientError, *, moved: int) -> 
     attempts = claim.row.attempts + 1
     is_over = isinstance(error, Mismatch) and attempts >= MAX_MISMATCHES
     due_at = None if is_over else now + backoff(attempts)
-    claim.finish(due_at=due_at, attempts=attempts, problem=error_text(error))
+    claim.finish(due_at=due_at, attempts=attempts, problem=problem_of(error))
     return DownloadOutcome.REFUSED if is_over else DownloadOutcome.PUT_OFF
 
 

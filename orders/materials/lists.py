@@ -15,8 +15,8 @@ from crm_sync.platform.errors import (
     RejectedError,
     SyncError,
     TransientError,
+    problem_of,
 )
-from crm_sync.work.queues import error_text
 from orders.models import MaterialSet
 
 # A39; a product of another name is a photo where its assignment says so.
@@ -79,7 +79,7 @@ class Reading:
         try:
             self.lists.append(Listed(ask(), kind, is_of_set))
         except (NotFoundError, RejectedError) as error:
-            self.refusals.append(error_text(error))
+            self.refusals.append(problem_of(error))
             return True
         except (TransientError, AuthError) as error:
             self.failure = error

@@ -3,8 +3,9 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from crm_sync.hooks.messages import Message, MessageKind
+from crm_sync.hooks import MessageKind
 from crm_sync.outgoing import outbox
+from crm_sync.outgoing.outbox import Message
 from orders.mirror.outgoing import ids_of
 from orders.models import Material, MaterialSet
 

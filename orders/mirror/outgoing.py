@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from crm_sync.hooks.messages import Message, MessageKind
+from crm_sync.hooks import MessageKind
 from crm_sync.outgoing import outbox
+from crm_sync.outgoing.outbox import Message
 from orders.models import Assignment, Order, StatusChange
 
 STATUS = MessageKind("order.status_changed", "An order or one of its assignments has a new status")

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from crm_sync.hooks.handlers import Batch
+from crm_sync.hooks import Batch
 from crm_sync.models import Workspace
 from crm_sync.platform import clock
 from crm_sync.platform.events import PHOTOGRAPHER_BOOKED, Event

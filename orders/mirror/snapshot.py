@@ -1,7 +1,9 @@
 """What is known of the rows that an event is about: before and after, it shows the changes."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from typing import Any
+
+from django.utils import timezone
 
 from crm_sync.platform.events import Event
 from crm_sync.text import clean, plain
@@ -11,13 +13,14 @@ NONE = "—"
 
 
 def facts(workspace_id: int, event: Event) -> dict[str, str]:
-    """Describe the order and the materials that the event names; a `Snapshot`."""
+    """Describe the order and the materials that the event names, in the zone of whoever looks."""
+    zone = timezone.get_current_timezone()
     known: dict[str, str] = {}
     order_id = clean(event.text("orderId"))[0][:255]
     for order in Order.objects.filter(workspace_id=workspace_id, platform_id=order_id):
         known |= _of_order(order)
         for assignment in Assignment.objects.filter(order=order).order_by("pk"):
-            known |= _of_assignment(assignment)
+            known |= _of_assignment(assignment, zone)
     property_id = clean(event.text("propertyId"))[0][:255]
     ready = MaterialSet.objects.filter(workspace_id=workspace_id)
     announced = ready.filter(order__platform_id=order_id) if order_id else ready.none()
@@ -25,7 +28,7 @@ def facts(workspace_id: int, event: Event) -> dict[str, str]:
         announced |= ready.filter(property_platform_id=property_id, assignment=None)
     for one in announced.order_by("pk"):
         what = one.target_platform or f"{one.product} {one.visual_type}"
-        known[f"{what}, ready"] = worded(one.ready_at)
+        known[f"{what}, ready"] = worded(one.ready_at, zone)
         known[f"{what}, to be fetched"] = _yes(one.due_at is not None)
     return known
 
@@ -39,7 +42,7 @@ def _of_order(order: Order) -> dict[str, str]:
     }
 
 
-def _of_assignment(assignment: Assignment) -> dict[str, str]:
+def _of_assignment(assignment: Assignment, zone: tzinfo) -> dict[str, str]:
     values = {
         "status": assignment.status,
         "appointment": assignment.scheduled_at,
@@ -47,13 +50,13 @@ def _of_assignment(assignment: Assignment) -> dict[str, str]:
         "action required": assignment.action_required,
         "photographer": assignment.photographer,
     }
-    return {f"{assignment}, {name}": worded(value) or NONE for name, value in values.items()}
+    return {f"{assignment}, {name}": worded(value, zone) or NONE for name, value in values.items()}
 
 
-def worded(value: Any) -> str:
-    """Return a value in words; a moment in UTC, "" where there is none."""
+def worded(value: Any, zone: tzinfo = UTC) -> str:
+    """Return a value in words, "" where there is none."""
     if isinstance(value, datetime):
-        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        return f"{value.astimezone(zone):%Y-%m-%d %H:%M %Z}"
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, dict):

@@ -103,9 +103,9 @@ def reached_at(order: Order) -> datetime:
 
 
 def stored(value: Any) -> tuple[str, str]:
-    """Return a value as the timeline stores it, and the name of a person; "" where there is none.
+    """Return a value as the timeline stores it, and the name beside it; "" where there is none.
 
-    A moment is in UTC; of a person the value is the id.
+    A moment is in UTC; of a person the value is the id, of a visual its product.
     """
     name: Any = ""
     if isinstance(value, datetime):

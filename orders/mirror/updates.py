@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from crm_sync.hooks.handlers import Effect, Outcome
+from crm_sync.hooks import Effect, Outcome
 from crm_sync.platform.events import Event
 from orders import statuses
 from orders.mirror import lww, rows, snapshot, timeline

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from crm_sync.models import Workspace, due
-from crm_sync.platform.errors import SyncError, TransientError
+from crm_sync.platform.errors import SyncError, TransientError, problem_of
 from crm_sync.platform.lists import Page
 from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
@@ -67,13 +67,13 @@ def _read_page(claim: Claim[UserList], workspace: Workspace) -> PageOutcome:
         with workspace.calling() as client:
             page = client.user_page(claim.row.page)
     except SyncError as error:
-        queues.put_off(claim, problem=queues.error_text(error))
+        queues.put_off(claim, problem=problem_of(error))
         return PageOutcome.PUT_OFF
     try:
         with transaction.atomic():
             return _take(claim, page, begun_at=begun_at, now=timezone.now())
     except TransientError as error:  # nothing of this page is written
-        queues.put_off(claim, problem=queues.error_text(error))
+        queues.put_off(claim, problem=problem_of(error))
         return PageOutcome.PUT_OFF
 
 

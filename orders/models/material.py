@@ -4,6 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
+from crm_sync.models.problem import ProblemField
 from orders.models.assignment import Assignment
 from orders.models.order import Order
 
@@ -41,7 +42,7 @@ class MaterialSet(DueModel):
         editable=False,
         help_text="Its list was asked for since its assignment was delivered",
     )
-    problem = models.TextField(blank=True, default="")
+    problem = ProblemField(blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

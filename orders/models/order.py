@@ -6,6 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
+from crm_sync.models.problem import ProblemField
 from orders.models.user import Who, named_user
 from orders.statuses import OrderStatus, shown
 
@@ -25,7 +26,7 @@ class MirroredModel(DueModel):
     is_confirmed = models.BooleanField(
         default=False, help_text="A read has shown the status; else a callback alone said so (S10)"
     )
-    problem = models.TextField(blank=True, default="")
+    problem = ProblemField(blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -5,6 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
+from crm_sync.models.problem import ProblemField
 from orders.models.order import Order
 from orders.models.user import Who, acting, named_user
 
@@ -16,8 +17,8 @@ class PlacementState(models.TextChoices):
     READY = "READY", "Ready to send"
     SENDING = "SENDING", "Sending"
     PLACED = "PLACED", "Placed"
-    UNCERTAIN = "UNCERTAIN", "Uncertain: a person must look"
-    FAILED = "FAILED", "Failed: nothing was ordered"
+    UNCERTAIN = "UNCERTAIN", "Uncertain"
+    FAILED = "FAILED", "Failed"
 
 
 class Placement(DueModel):
@@ -63,7 +64,7 @@ class Placement(DueModel):
     uncertain_at = models.DateTimeField(
         null=True, blank=True, help_text="Since when it is not known whether it was placed"
     )
-    problem = models.TextField(blank=True, default="")
+    problem = ProblemField(blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -12,8 +12,8 @@ class StatusChange(models.Model):
     """One line of the timeline; all but `news` and `created_at` is written once (S10).
 
     `previous` and `new` are values, worded where they are shown: a status or an action of the
-    platform, a moment or a day in ISO 8601, the id of a photographer, a product with its visual
-    type. They are "" where there was none.
+    platform, a moment or a day in ISO 8601, the id of a photographer, a product. They are ""
+    where there was none.
     """
 
     class Fact(models.TextChoices):
@@ -41,7 +41,8 @@ class StatusChange(models.Model):
     fact = models.CharField(max_length=20, choices=Fact)
     previous = models.CharField(max_length=255, blank=True, default="")
     new = models.CharField(max_length=255, blank=True, default="")
-    # The names of photographers as they were then; an event names the id alone (§6.3).
+    # What belongs to the value: the name that a photographer had then, since an event names the id
+    # alone (§6.3), or the visual type of a product.
     previous_name = models.CharField(max_length=255, blank=True, default="", db_default="")
     new_name = models.CharField(max_length=255, blank=True, default="", db_default="")
     occurred_at = models.DateTimeField(help_text="By the platform's clock")

@@ -8,6 +8,7 @@ from django.db import models
 from django.utils import timezone
 
 from crm_sync.models.due import DueModel, no_half_lease
+from crm_sync.models.problem import ProblemField
 
 
 def acting(platform_id: str, reference: str) -> dict[str, str]:
@@ -21,7 +22,7 @@ def acting(platform_id: str, reference: str) -> dict[str, str]:
 class PlatformUser(models.Model):
     """The mirror of one user of the platform, and the account of ours that is the same person.
 
-    A gone one stays as long as orders or placements name it; else `USERS_KEEP_DAYS` says how long.
+    A gone one stays as long as orders or placements name it; else `KEEP_DAYS` says how long.
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
@@ -148,7 +149,7 @@ class UserList(DueModel):
     begun_at = models.DateTimeField(null=True, blank=True, help_text="When this walk began")
     asked_at = models.DateTimeField(null=True, blank=True, help_text="When a walk was asked for")
     read_at = models.DateTimeField(null=True, blank=True, help_text="The end of a complete walk")
-    problem = models.TextField(blank=True, default="", help_text="Why the last read failed")
+    problem = ProblemField(blank=True, default="", help_text="Why the last read failed")
 
     class Meta:
         constraints = [

@@ -24,6 +24,7 @@ from django.utils import timezone
 from crm_sync import permits
 from crm_sync.mail import mails_are_sent
 from crm_sync.models import Workspace, due
+from crm_sync.platform.errors import problem_of
 from crm_sync.work import leases, queues
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
@@ -96,7 +97,7 @@ def _tell(claim: Claim[PersonSettings], *, now: datetime) -> NoticeOutcome:
             mail.send()
     except (OSError, SMTPException) as error:
         # The next try tells what happened meanwhile, too.
-        queues.put_off(claim, problem=queues.error_text(error), telling_until=None)
+        queues.put_off(claim, problem=problem_of(error), telling_until=None)
         return NoticeOutcome.PUT_OFF
     _told(claim, until, due_at=now + EVERY, mailed_at=now)
     return NoticeOutcome.SENT

@@ -4,7 +4,7 @@ import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from django.db.models import Q, QuerySet
 
@@ -36,11 +36,11 @@ class AlreadyOrdered:
     def __str__(self) -> str:
         return self.told()
 
-    def told(self, name: Callable[[str], str] = str) -> str:
+    def told(self, name: Callable[[str], str] = str, zone: tzinfo = UTC) -> str:
         """Return the warning; `name` turns the value of a product into its name."""
         what = "an open order" if isinstance(self.subject, Order) else "an order on its way"
         same = "with the same product" if self.products else "whose products are not known yet"
-        when = f" of {self.at.astimezone(UTC):%Y-%m-%d}" if self.at else ""
+        when = f" of {self.at.astimezone(zone):%Y-%m-%d}" if self.at else ""
         names = f" ({', '.join(name(one) for one in self.products)})" if self.products else ""
         return f"{self.reference} has {what} {same}: {self._name}{when}{names}"
 
@@ -48,7 +48,7 @@ class AlreadyOrdered:
     def _name(self) -> str:
         if isinstance(self.subject, Order):
             return str(self.subject)
-        return f"placement {self.subject.pk} ({self.subject.get_state_display().partition(':')[0]})"
+        return f"placement {self.subject.pk} ({self.subject.get_state_display()})"
 
 
 def already_ordered(placements: Sequence[Placement]) -> list[list[AlreadyOrdered]]:

@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import SyncError
+from crm_sync.platform.errors import SyncError, problem_of
 from crm_sync.text import capitalized
 from orders.models import Placement, PlatformUser
 from orders.models import PlacementState as State
@@ -119,7 +119,7 @@ def load(placement: Placement, *, now: datetime) -> None:
             return
         missing = session.renew(placement)
     except (NoSuchChoice, SyncError) as error:
-        _save(placement, problem=f"{error}")
+        _save(placement, problem=problem_of(error))
         return
     _save(placement, problem=in_words(missing), **session.renewed(placement))
 

@@ -16,6 +16,7 @@ from crm_sync.platform.errors import (
     RejectedError,
     SyncError,
     TransientError,
+    problem_of,
 )
 from crm_sync.work import queues
 from crm_sync.work.leases import Claim
@@ -62,11 +63,9 @@ def _work(claim: Claim[Placement], workspace: Workspace) -> PlacingOutcome:
         return PlacingOutcome.TAKEN_BACK
     except (NoSuchChoice, RejectedError, NotFoundError) as error:
         state = CLOSED[State(placement.state)]
-        return _end(
-            claim, PlacingOutcome.NOT_POSSIBLE, state=state, problem=queues.error_text(error)
-        )
+        return _end(claim, PlacingOutcome.NOT_POSSIBLE, state=state, problem=problem_of(error))
     except (TransientError, AuthError) as error:
-        queues.put_off(claim, problem=queues.error_text(error))
+        queues.put_off(claim, problem=problem_of(error))
         return PlacingOutcome.PUT_OFF
 
 
@@ -119,7 +118,7 @@ def _not_ordered(
     claim: Claim[Placement], error: SyncError, *, is_new_session: bool
 ) -> PlacingOutcome:
     """Say what becomes of a placement of which surely nothing was ordered."""
-    text, now = queues.error_text(error), timezone.now()
+    text, now = problem_of(error), timezone.now()
     if isinstance(error, NotFoundError) and not is_new_session:
         # The session has expired since it was looked at: the next try opens another one.
         again = {"due_at": now, "state": State.READY, "sent_at": None, "session_id": ""}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import SyncError
+from crm_sync.platform.errors import SyncError, problem_of
 from orders.models import Placement
 from orders.models import PlacementState as State
 from orders.placing import session, settlement
@@ -53,7 +53,7 @@ def prepare(
         _keep(placement, "options", "instructions", "not_before", "state", is_kept=is_kept)
     except (NoSuchChoice, SyncError) as error:
         if is_kept:
-            settlement.end(placement, State.FAILED, f"{error}")
+            settlement.end(placement, State.FAILED, problem_of(error))
         raise
     return placement
 

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from crm_sync.platform.errors import SyncError, TransientError
+from crm_sync.platform.errors import SyncError, TransientError, problem_of
 from crm_sync.webhook import schedule
 from crm_sync.work.leases import LEASE, Claim
 from orders.models import Placement
@@ -33,7 +33,7 @@ def send(placement: Placement, *, now: datetime) -> Placement:
     # Due after the last moment at which the call can have an effect: then its sender is dead.
     error = _send(placement, free, now=now, confirmed_at=now, due_at=now + LEASE)
     if error is not None:
-        settlement.end(placement, State.FAILED, f"{error}")
+        settlement.end(placement, State.FAILED, problem_of(error))
     Placement.objects.filter(pk=placement.pk, lease_token=None).update(due_at=None)
     placement.refresh_from_db()
     return placement

@@ -27,8 +27,8 @@ def end(placement: Placement, state: State, problem: str) -> None:
     """Write how the placement ended, unless it has an order already."""
     mine = Placement.objects.filter(pk=placement.pk, order=None)
     since = timezone.now() if state == State.UNCERTAIN else None
-    mine.update(state=state, problem=problem[:2000], uncertain_at=since)
-    placement.state, placement.problem = state, problem[:2000]
+    mine.update(state=state, problem=problem, uncertain_at=since)
+    placement.state, placement.problem = state, problem
 
 
 def uncertain(placement: Placement, reason: str) -> None:

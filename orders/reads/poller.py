@@ -11,7 +11,13 @@ from django.utils import timezone
 from crm_sync.models import Workspace
 from crm_sync.models.due import DueModel
 from crm_sync.platform.client import Client
-from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
+from crm_sync.platform.errors import (
+    AuthError,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+    problem_of,
+)
 from crm_sync.work import queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
@@ -71,18 +77,18 @@ def _read_one(
             columns = read(claim, client)
     except NotFoundError as error:
         if claim.row.attempts + 1 < NOT_THERE_YET:
-            queues.put_off(claim, problem=queues.error_text(error))
+            queues.put_off(claim, problem=problem_of(error))
             return ReadOutcome.PUT_OFF
         # It waits for a person, or for the next event, which gives it as many tries.
         columns = gone(claim.row, timezone.now())
-        claim.finish(due_at=None, attempts=0, problem=queues.error_text(error), **columns)
+        claim.finish(due_at=None, attempts=0, problem=problem_of(error), **columns)
         return ReadOutcome.NOT_THERE
     except RejectedError as error:
         # Reading it again would not help.
-        claim.finish(due_at=None, problem=queues.error_text(error))
+        claim.finish(due_at=None, problem=problem_of(error))
         return ReadOutcome.REFUSED
     except (TransientError, AuthError) as error:
-        queues.put_off(claim, problem=queues.error_text(error))
+        queues.put_off(claim, problem=problem_of(error))
         return ReadOutcome.PUT_OFF
     claim.finish(**{"attempts": 0, "problem": "", **columns})
     return ReadOutcome.READ

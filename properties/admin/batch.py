@@ -18,7 +18,7 @@ from crm_sync.admin.ui.cells import exact_moment, link, page_of
 from crm_sync.admin.ui.delays import delay
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
-from crm_sync.hooks.person import Person
+from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.platform.problems import explain
 from crm_sync.templatetags.problems import problem_cell

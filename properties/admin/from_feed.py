@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import is_web_address, outside_link, two_lines
-from crm_sync.hooks.sections import Section
+from crm_sync.hooks import Section
 from properties.admin.words import in_one_line, worded
 from properties.catalog import label, last_label
 from properties.models import Property

@@ -31,7 +31,7 @@ from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
-from crm_sync.hooks.person import Person
+from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from properties.admin.exporting import TYPES
 from properties.admin.import_columns import answer_of

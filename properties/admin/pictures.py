@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.admin.ui.cells import shortened
 
 
@@ -17,7 +17,7 @@ def give_pictures(rows: Iterable[Any], user: Any) -> None:
     """
     keys = [row.pk for row in rows]
     found: dict[int, str] = {}
-    for one in registry.hooks().property_pictures:
+    for one in hooks.plugged().property_pictures:
         if user.has_perm(one.permission):
             found |= one.find(keys)
     for row in rows:

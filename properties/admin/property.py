@@ -21,7 +21,7 @@ from crm_sync.admin.ui.delays import PAUSE, row_delay
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import ROWS, Empty
 from crm_sync.admin.ui.scope import OwnPage, ScopedAdmin
-from crm_sync.hooks.actions import PropertyAction
+from crm_sync.hooks import PropertyAction
 from crm_sync.platform.problems import explain
 from properties.admin.batch import ask, batch_page, batch_progress
 from properties.admin.exporting import EXPORTS, ExportActions

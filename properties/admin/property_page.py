@@ -5,11 +5,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.admin.ui.cells import moment
 from crm_sync.admin.ui.delays import row_delay
-from crm_sync.hooks.actions import PropertyAction
-from crm_sync.hooks.sections import Section
+from crm_sync.hooks import PropertyAction, Section
 from properties.admin.from_feed import from_feed_section
 from properties.admin.sync_tab import state_badge, sync_tab
 from properties.admin.words import worded
@@ -73,10 +72,10 @@ def moving_parts(row: Any, user: Any, now: datetime) -> dict[str, Any]:
 def _sections(row: Any, user: Any, now: datetime) -> list[Section]:
     """Return what the feed and the other apps say of a property to this person (S17)."""
     found = from_feed_section(row)
-    found += [one for show in registry.hooks().property_sections for one in show(row, now)]
+    found += [one for show in hooks.plugged().property_sections for one in show(row, now)]
     return [one for one in found if user.has_perm(one.permission)]
 
 
 def offered_actions(user: Any) -> list[PropertyAction]:
     """Return what the other apps offer for properties, as far as this person may do it (S17)."""
-    return [one for one in registry.hooks().property_actions if user.has_perm(one.permission)]
+    return [one for one in hooks.plugged().property_actions if user.has_perm(one.permission)]

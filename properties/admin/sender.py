@@ -14,7 +14,7 @@ from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
-from crm_sync.hooks.person import Person
+from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from properties.catalog.values import AVAILABILITY_STATES
 from properties.feeds.idx.mapping import BadFlags, mapping

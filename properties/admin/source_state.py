@@ -8,8 +8,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.access import within
 from crm_sync.admin.ui.cells import badge, moment, page_at, shortened
-from crm_sync.hooks.person import Person
-from crm_sync.hooks.tiles import NEWEST, Attention
+from crm_sync.hooks import NEWEST, Attention, Person
 from properties.models import Import, Source
 from properties.models.import_ import ImportState
 from properties.sources import alarms

@@ -9,8 +9,7 @@ from django.utils import timezone
 
 from crm_sync.access import within
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
-from crm_sync.hooks.person import Person
-from crm_sync.hooks.tiles import NEWEST, Attention, Tile
+from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.text import span
 from properties.admin.sync_tab import TONES, state_badge
@@ -133,7 +132,6 @@ def attention(person: Person, now: datetime) -> list[Attention]:
 
 def _messages(row: Property) -> list[str]:
     return [
-        f"{label(path)}: {text}" if path else explain(text).sentence
-        for fields in row.problem.values()
-        for path, text in fields.items()
+        f"{label(path)}: {problem}" if path else explain(problem).sentence
+        for _, path, problem in row.problems
     ]

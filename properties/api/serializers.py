@@ -61,9 +61,8 @@ class SummarySerializer(serializers.ModelSerializer[Property]):
     def get_problems(self, row: Property) -> list[dict[str, str]]:
         """Return each problem of each field."""
         return [
-            {"kind": kind, "path": path, "message": str(explain(text))}
-            for kind, fields in row.problem.items()
-            for path, text in fields.items()
+            {"kind": kind, "path": path, "message": str(explain(problem))}
+            for kind, path, problem in row.problems
         ]
 
 

@@ -17,7 +17,7 @@ from django.http import QueryDict
 
 from crm_sync.access import within
 from crm_sync.admin.ui.base import UnfoldAdminSelectWidget, UnfoldBooleanWidget
-from crm_sync.hooks.person import Person
+from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.text import capitalized

@@ -129,11 +129,10 @@ def general_problems(form: PropertyForm) -> list[str]:
 def _problems(form: PropertyForm) -> dict[str, list[str]]:
     """Return the messages by leaf; the platform's own words are marked as such."""
     found: dict[str, list[str]] = {}
-    for kind, fields in form.instance.problem.items():
+    for kind, path, problem in form.instance.problems:
         who = "The platform refused it: " if kind == ProblemKind.REFUSED else ""
-        for path, text in fields.items():
-            problem = explain(text)
-            found.setdefault(path, []).append(str(problem) if problem.details else f"{who}{text}")
+        said = explain(problem)
+        found.setdefault(path, []).append(str(said) if said.details else f"{who}{problem}")
     return found
 
 

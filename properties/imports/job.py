@@ -129,7 +129,6 @@ IMPORTS = RowQueue(
     name=QUEUE,
     rows=lambda now: ready(),
     work=_slices,
-    reason="problem",
     calls=False,
     lease=leases.SHORT_LEASE,
 )

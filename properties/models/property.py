@@ -1,5 +1,6 @@
 """The mirror of one property: what we want, what the platform confirmed, and the work between."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Self
 
@@ -9,6 +10,8 @@ from django.db.models.fields.json import KT
 from django.utils import timezone
 
 from crm_sync.models.due import DueModel, due_index, leased, no_half_lease
+from crm_sync.models.problem import ProblemField
+from crm_sync.platform.errors import Problem, as_problem
 from properties.models.documents import are_objects
 
 
@@ -112,13 +115,13 @@ class Property(DueModel):
     verify_at = models.DateTimeField(null=True, blank=True, editable=False)
     # When the POST of a creation was sent whose outcome is not known yet (I8).
     create_sent_at = models.DateTimeField(null=True, blank=True, editable=False)
-    # {kind: {leaf: message}}; the leaf "" is the property as a whole.
+    # {kind: {leaf: message}}; the leaf "" is the property as a whole. A message: `Problem.stored`.
     problem = models.JSONField(default=dict, blank=True, editable=False)
     # Of the last ending; whoever makes the row due at once leaves it as it is.
     wait_reason = models.CharField(
         max_length=20, choices=WaitReason.choices, blank=True, default="", editable=False
     )
-    last_answer = models.CharField(max_length=500, blank=True, default="", editable=False)
+    last_answer = ProblemField(blank=True, default="", editable=False)
     read_at = models.DateTimeField(null=True, blank=True, editable=False)
     pushed_at = models.DateTimeField(null=True, blank=True, editable=False)
     # The last walk over the platform's list that showed it (I28).
@@ -221,9 +224,18 @@ class Property(DueModel):
         """The leaves that wait for a person and stay out of the PATCH."""
         return {path for fields in self.problem.values() for path in fields}
 
-    def problems_at(self, path: str) -> list[str]:
+    @property
+    def problems(self) -> list[tuple[str, str, Problem]]:
+        """Kind, leaf and message of each problem; the leaf "" is the property as a whole."""
+        return [
+            (kind, path, Problem.of(stored))
+            for kind, fields in self.problem.items()
+            for path, stored in fields.items()
+        ]
+
+    def problems_at(self, path: str) -> list[Problem]:
         """Return the messages that stand at one leaf ("" for the property as a whole)."""
-        return [fields[path] for fields in self.problem.values() if path in fields]
+        return [message for _, leaf, message in self.problems if leaf == path]
 
 
 def _holds(condition: Q, row: Property) -> bool:
@@ -277,9 +289,10 @@ def taken_reference(reference: str, other: Property) -> dict[str, str]:
 
 
 def with_problem(
-    problem: dict[str, Any], kind: ProblemKind, fields: dict[str, str]
+    problem: dict[str, Any], kind: ProblemKind, fields: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the problems with `fields` (leaf to message) added under `kind`."""
     if not fields:
         return problem
-    return problem | {kind.value: problem.get(kind.value, {}) | fields}
+    stored = {path: as_problem(text).stored for path, text in fields.items()}
+    return problem | {kind.value: problem.get(kind.value, {}) | stored}

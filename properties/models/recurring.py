@@ -3,6 +3,7 @@
 from django.db import models
 
 from crm_sync.models.due import DueModel, no_half_lease
+from crm_sync.models.problem import ProblemField
 
 
 class Recurring(DueModel):
@@ -20,7 +21,7 @@ class Recurring(DueModel):
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.CASCADE)
     kind = models.CharField(max_length=10, choices=Kind)
-    problem = models.TextField(blank=True, default="", help_text="Why the last try failed")
+    problem = ProblemField(blank=True, default="", help_text="Why the last try failed")
 
     class Meta:
         constraints = [

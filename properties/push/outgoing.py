@@ -7,8 +7,10 @@ is read. What a dead worker did not report, the next end of a push reports.
 from collections.abc import Collection
 from datetime import datetime
 
-from crm_sync.hooks.messages import Message, MessageKind
+from crm_sync.hooks import MessageKind
 from crm_sync.outgoing import outbox
+from crm_sync.outgoing.outbox import Message
+from crm_sync.platform.errors import Problem
 from crm_sync.platform.problems import explain
 from properties.models import Property
 from properties.models.property import ProblemKind, SyncState
@@ -32,9 +34,8 @@ def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message
     if kind not in wanted or row.told == mark(state, row):
         return None
     problems = [
-        {"kind": name, "path": path, "message": _words(name, text)}
-        for name, fields in row.problem.items()
-        for path, text in fields.items()
+        {"kind": kind, "path": path, "message": _words(kind, problem)}
+        for kind, path, problem in row.problems
     ]
     data = {
         "reference": row.object_reference_id,
@@ -46,10 +47,10 @@ def message(row: Property, wanted: Collection[str], *, now: datetime) -> Message
     return Message(kind, now, data)
 
 
-def _words(kind: str, text: str) -> str:
+def _words(kind: str, problem: Problem) -> str:
     """Return the text about a field: the platform's message, but no value of either side."""
     known = ProblemKind(kind)
-    return str(explain(text))[:500] if known is ProblemKind.REFUSED else str(known.label)
+    return str(explain(problem))[:500] if known is ProblemKind.REFUSED else str(known.label)
 
 
 def mark(state: str, row: Property) -> str:

@@ -7,13 +7,13 @@ the columns of a plan.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import RejectedError, SyncError, TransientError
+from crm_sync.platform.errors import RejectedError, SyncError, TransientError, problem_of
 from crm_sync.work import leases
 from properties import merge
 from properties.catalog import READ_ONLY
@@ -107,7 +107,7 @@ class PushOutcome(StrEnum):
     PUT_BACK = "put back"
 
 
-class Call(Enum):
+class Call(StrEnum):
     """How far the call has come that changes the platform."""
 
     UNSENT = "it has not left"
@@ -266,12 +266,12 @@ def refused(
 ) -> Plan:
     """Show the platform's message at the refused field, and send the others without it (§7)."""
     named = _named(row, error, call)
-    problem = with_problem(row.problem, ProblemKind.REFUSED, named or {"": str(error)[:1000]})
+    problem = with_problem(row.problem, ProblemKind.REFUSED, named or {"": problem_of(error)})
     rest = smallest_patch(row, blocked=row.blocked | named.keys())
     columns = {
         **_due(earlier, now if named and rest.parts else None),
         "problem": with_problem(problem, ProblemKind.CANNOT_CLEAR, _unsaid(row, rest)),
-        "last_answer": str(error)[:500],
+        "last_answer": problem_of(error),
     }
     return Plan(columns | _taken_back(earlier, call), ending=PushOutcome.REFUSED)
 
@@ -317,7 +317,7 @@ def delayed(
             due_at = max(due_at, row.create_sent_at + CREATE_WAIT)
             reason = WaitReason.CREATION.value
     columns |= {"due_at": due_at, "wait_reason": reason, "attempts": attempts}
-    return Plan(columns | {"last_answer": str(error)[:500]}, ending=PushOutcome.DELAYED)
+    return Plan(columns | {"last_answer": problem_of(error)}, ending=PushOutcome.DELAYED)
 
 
 def created_meanwhile(
@@ -331,7 +331,7 @@ def created_meanwhile(
         "due_at": now + (wait if row.attempts else timedelta()),
         "wait_reason": WaitReason.FAILURE.value if row.attempts else "",
         "attempts": row.attempts + 1,
-        "last_answer": str(error)[:500],
+        "last_answer": problem_of(error),
     }
     return Plan(columns | _taken_back(earlier, Call.OUT), ending=PushOutcome.WAITING)
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from crm_sync import permits
 from crm_sync.links import absolute
 from crm_sync.mail import message
+from crm_sync.platform.errors import problem_of
 from crm_sync.text import capitalized
 from crm_sync.work import queues
 from crm_sync.work.leases import Claim
@@ -58,7 +59,6 @@ MAILS = RowQueue(
     name=QUEUE,
     rows=lambda now: Fetch.objects.all(),
     work=work,
-    reason="problem",
     calls=False,
 )
 
@@ -79,7 +79,7 @@ def _send(claim: Claim[Fetch]) -> MailOutcome:
         with permits.away():
             mail.send()
     except (OSError, SMTPException) as error:
-        queues.put_off(claim, problem=queues.error_text(error))
+        queues.put_off(claim, problem=problem_of(error))
         return MailOutcome.PUT_OFF
     claim.finish(due_at=None, told_at=timezone.now(), attempts=0, problem="")
     return MailOutcome.SENT

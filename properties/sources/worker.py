@@ -17,12 +17,12 @@ from django.utils import timezone
 
 from crm_sync import permits
 from crm_sync.models import due
-from crm_sync.platform.errors import RejectedError, SyncError, TransientError
+from crm_sync.platform.errors import RejectedError, SyncError, TransientError, problem_of
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.text import clean
 from crm_sync.work import leases, queues
 from crm_sync.work.leases import Claim
-from crm_sync.work.queues import RowQueue, Turn, error_text
+from crm_sync.work.queues import RowQueue, Turn
 from properties.imports import last_feed, upload
 from properties.models import Fetch, Import, Source
 from properties.models.source import FetchOutcome
@@ -64,7 +64,6 @@ SOURCES = RowQueue(
     name=QUEUE,
     rows=lambda now: Source.objects.all(),
     work=work,
-    reason="problem",
     calls=False,
     lease=leases.SHORT_LEASE,
     wait=LONGEST_WAIT,
@@ -183,8 +182,8 @@ class _Look:
 
     def _refused(self, error: Exception) -> LookOutcome:
         attempts = max(self.row.attempts + 1, alarms.TRIES)
-        columns = {"attempts": attempts, "problem": error_text(error)}
-        self._end(Fetch.Outcome.REFUSED, {"text": error_text(error)}, columns)
+        columns = {"attempts": attempts, "problem": problem_of(error)}
+        self._end(Fetch.Outcome.REFUSED, {"text": problem_of(error)}, columns)
         return LookOutcome.REFUSED
 
     def _failed(
@@ -194,11 +193,11 @@ class _Look:
         told: LookOutcome = LookOutcome.FAILED,
     ) -> LookOutcome:
         attempts, now = self.row.attempts + 1, timezone.now()
-        columns: dict[str, Any] = {"attempts": attempts, "problem": error_text(error)}
+        columns: dict[str, Any] = {"attempts": attempts, "problem": problem_of(error)}
         if (planned := self._next(now)) is not None:
             soon = now + max(SOONEST, due.backoff(attempts))
             columns["due_at"] = min(planned, soon)
-        self._end(outcome, {"text": error_text(error)}, columns)
+        self._end(outcome, {"text": problem_of(error)}, columns)
         return told
 
     def _end(self, outcome: str, fetch: dict[str, Any], columns: dict[str, Any]) -> None:

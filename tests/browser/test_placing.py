@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.timezone import now
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.work import turn
 from orders.mirror import user_list
@@ -37,7 +37,7 @@ def go_to(page, property_: Property) -> None:
 
 
 def drain() -> None:
-    turn.take(registry.queue("placements"), Workspace.objects.get().pk, seconds=20.0)
+    turn.take(hooks.queue("placements"), Workspace.objects.get().pk, seconds=20.0)
 
 
 def is_too_wide(page) -> bool:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import time_machine
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook import poll
@@ -38,7 +38,7 @@ def drained(workspace: Workspace, after: timedelta) -> dict[str, int]:
     last = monitor_of(workspace).polled_at
     assert last is not None
     with time_machine.travel(last + after, tick=False):
-        return turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts
+        return turn.take(hooks.queue("webhooks"), workspace.pk, seconds=20.0).counts
 
 
 def apply(workspace: Workspace) -> dict[str, int]:

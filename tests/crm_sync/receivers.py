@@ -11,7 +11,7 @@ from typing import Any
 from django.utils import timezone
 from standardwebhooks import Webhook
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import Subscription, Workspace
 from crm_sync.outgoing import outbox, signature
 from tests.crm_sync.sockets import Server, serving
@@ -87,7 +87,7 @@ def subscribe(workspace: Workspace, url: str, *kinds: str, **columns: Any) -> Su
     row = Subscription.objects.create(
         workspace=workspace,
         address=url,
-        kinds=list(kinds) or [one.name for one in registry.hooks().message_kinds],
+        kinds=list(kinds) or [one.name for one in hooks.plugged().message_kinds],
         secret=signature.new_secret(),
         due_at=timezone.now(),
         **columns,

@@ -11,6 +11,7 @@ from django_celery_beat.models import PeriodicTask
 from crm_sync.models import ReceivedEvent
 from crm_sync.templatetags.problems import problem_cell
 from tests.crm_sync.admin_pages import client_of, make_received_event, make_workspace, queries_of
+from tests.problems import answered
 
 pytestmark = pytest.mark.django_db
 State = ReceivedEvent.State
@@ -77,11 +78,9 @@ def test_every_tile_leads_to_a_page_that_opens(boss):
 
 
 def test_what_waits_for_a_person_is_listed_newest_first(boss):
-    now = timezone.now()
+    now, busy = timezone.now(), answered("GET /v1/x", 429, "slow down")
     fine = make_workspace()
-    make_workspace(
-        "paused", paused_until=now + timedelta(minutes=5), problem="GET /v1/x: 429 slow down"
-    )
+    make_workspace("paused", paused_until=now + timedelta(minutes=5), problem=busy)
     make_workspace("refusing", refused_callbacks=1, last_refusal="GET: 405 a body is needed")
     old = make_received_event(fine, state=State.FAILED, received_at=now - timedelta(hours=2))
     new = make_received_event(fine, state=State.QUARANTINED, received_at=now - timedelta(hours=1))
@@ -93,7 +92,7 @@ def test_what_waits_for_a_person_is_listed_newest_first(boss):
     ]
     assert lines[0].remedy == "All goes on by itself after the pause."
     assert [(line.where, line.text) for line in lines[:2]] == [
-        ("paused", problem_cell("GET /v1/x: 429 slow down", remedy=False)),
+        ("paused", problem_cell(busy, remedy=False)),
         ("refusing", "1 callbacks, last GET: 405 a body is needed"),
     ]
 

@@ -8,7 +8,7 @@ from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import OutgoingMessage, Subscription
 from crm_sync.work import turn
 from tests.crm_sync.admin_pages import client_of
@@ -32,7 +32,7 @@ def test_a_message_that_is_sent_again_begins_anew_with_its_tries(main, boss, set
         OutgoingMessage.objects.update(state="GIVEN_UP", due_at=None, attempts=9)
         receiver.status = "500 Oops"
         act(boss, OutgoingMessage.objects.get(), "send_again", SENT)
-        assert turn.take(registry.queue("outgoing"), main.pk, seconds=5.0).counts == {"put off": 1}
+        assert turn.take(hooks.queue("outgoing"), main.pk, seconds=5.0).counts == {"put off": 1}
     message = OutgoingMessage.objects.get()
     assert (message.attempts, message.status) == (1, 500)
     assert message.due_at - message.tried_at < timedelta(seconds=10)
@@ -69,11 +69,11 @@ def test_a_subscription_from_its_first_page_to_a_message_that_is_sent_again(main
         assert SECRET.findall(shown.content.decode()) == [str(row.secret)]
         assert boss.session.get("_messages") is None
         sent = act(boss, row, "send_test")
-        assert turn.take(registry.queue("outgoing"), main.pk, seconds=5.0).counts == {"sent": 1}
+        assert turn.take(hooks.queue("outgoing"), main.pk, seconds=5.0).counts == {"sent": 1}
         (message,) = OutgoingMessage.objects.all()
         assert sent["Location"] == page_of(message)
         act(boss, message, "send_again", SENT)
-        assert turn.take(registry.queue("outgoing"), main.pk, seconds=5.0).counts == {"sent": 1}
+        assert turn.take(hooks.queue("outgoing"), main.pk, seconds=5.0).counts == {"sent": 1}
         assert receiver.ids == [message.message_id] * 2
     changed = SECRET.findall(act(boss, row, "rotate").content.decode())
     before, row = row, Subscription.objects.get()

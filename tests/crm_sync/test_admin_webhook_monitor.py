@@ -19,6 +19,7 @@ from tests.crm_sync.admin_pages import (
     queries_of,
 )
 from tests.crm_sync.polls import happen, monitor_of, poll_now
+from tests.problems import answered
 
 pytestmark = pytest.mark.django_db
 MONITORS, GAPS = "/admin/crm_sync/webhookmonitor/", "/admin/crm_sync/gap/"
@@ -69,9 +70,9 @@ def test_a_changed_webhook_is_shown_and_mended_by_one_action(box, workspace, bos
 def test_a_mending_that_the_platform_refuses_says_why(box, workspace, boss):
     row = monitor_of(workspace)
     box.faults.set({"rules": [{"fault": "SERVER_ERROR", "method": "PUT"}]})
-    raw = "PUT /v1/webhooks: 500 something went wrong; Internal Server Error"
+    why = answered("PUT /v1/webhooks", 500, "something went wrong; Internal Server Error")
     said = act(boss, MONITORS, "repair", row)
-    assert said == f"main: {problem_cell(raw)}"
+    assert said == f"main: {problem_cell(why)}"
     assert "The platform is out of order at the moment." in said
     assert not LogEntry.objects.exists()
 

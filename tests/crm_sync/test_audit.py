@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.timezone import now
 
-from crm_sync.hooks.invariants import CheckGroup
+from crm_sync.hooks import CheckGroup
 from crm_sync.inbox import store as inbox_store
 from crm_sync.integrity import audit as audit_module
 from crm_sync.models import (

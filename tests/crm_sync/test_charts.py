@@ -89,7 +89,7 @@ def test_calls_of_all_workspaces_are_added_up_by_what_came_of_them(main):
 
 
 def test_the_cleaning_leaves_the_last_day_however_short_calls_are_kept(main, settings):
-    settings.PLATFORM_CALLS_KEEP_DAYS, now = 1, timezone.now()
+    settings.KEEP_DAYS, now = settings.KEEP_DAYS | {"calls": 1}, timezone.now()
     calls(main, CallResult.OK, now - 23 * HOUR, 1)
     calls(main, CallResult.OK, now - 30 * HOUR, 2)
     calls(main, CallResult.OK, now - 50 * HOUR, 3)

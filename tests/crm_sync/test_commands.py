@@ -10,10 +10,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from crm_sync.models import Workspace
+from crm_sync.platform.errors import Kind, Problem
 from crm_sync.platform.problems import explain
 from sandbox.interface.switches import SWITCHES
 from tests.conftest import PLATFORM, TOKEN
 from tests.crm_sync.sockets import free_port
+from tests.problems import answered
 
 FAILED, USAGE = 1, 2
 
@@ -46,7 +48,7 @@ def failure(*words: str) -> tuple[int, str]:
 
 # --- add_workspace
 
-REFUSED = str(explain("GET /v1: 401"))
+REFUSED = str(explain(answered("GET /v1", 401)))
 TOKEN_WORDS = ("--token-env", "GOOD_TOKEN")
 CLIENT_WORDS = ("--client-id", "client", "--client-secret-env", "GOOD_SECRET")
 
@@ -162,7 +164,8 @@ def test_credentials_that_the_platform_refuses_end_with_1_and_write_nothing(
 def test_a_platform_that_cannot_be_reached_ends_with_1_and_writes_nothing():
     address = f"http://127.0.0.1:{free_port()}"
     code, line = failure(*add(*TOKEN_WORDS, base_url=address))
-    said = explain(f"GET {address}/v1/users: cannot connect", is_repeated=False)
+    why = Problem(f"GET {address}/v1/users: cannot connect", Kind.UNREACHABLE)
+    said = explain(why, is_repeated=False)
     assert (code, line) == (FAILED, f"{address}: {said} ({said.details})")
     assert not Workspace.objects.exists()
     run(*add(*TOKEN_WORDS, "--no-check", base_url=address))

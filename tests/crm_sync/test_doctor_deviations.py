@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.doctor import assumptions, connection
-from crm_sync.hooks.doctor import Finding, Verdict
+from crm_sync.hooks import Finding, Verdict
 from orders import doctor as of_orders
 from properties import doctor as of_properties
 from tests.conftest import PLATFORM
@@ -112,7 +112,7 @@ def test_a_check_that_breaks_off_is_one_finding_and_the_others_go_on(box, worksp
     def fine(_, live):
         return [Finding("last", Verdict.OK, "It is well.")]
 
-    with registry.replaced(live_checks=(breaks, refuses, fine)):
+    with hooks.replaced(live_checks=(breaks, refuses, fine)):
         found = list(connection.findings(workspace, timezone.now()))
     mine = [one for one in found if one.name in ("begun", "last") or "broke off" in one.found]
     assert [(one.name, one.verdict) for one in mine] == [

@@ -8,8 +8,8 @@ import pytest
 import time_machine
 from django.db import connection
 
-from crm_sync import registry
-from crm_sync.hooks.handlers import Effect, Outcome
+from crm_sync import hooks
+from crm_sync.hooks import Effect, Outcome
 from crm_sync.inbox import store as inbox_store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.work import leases, turn
@@ -180,7 +180,7 @@ def test_a_handler_may_say_that_it_knew_something_newer(hook, app_hooks):
 @pytest.fixture
 def failing(app_hooks, applied) -> list[bool]:
     """Let the handler of the test fail for order 13 as long as the list says so."""
-    works, faulty = registry.hooks().event_handlers[KIND], [True]
+    works, faulty = hooks.plugged().event_handlers[KIND], [True]
 
     def handler(batch, event, received_event_id) -> Effect:
         Workspace.objects.create(slug=f"half-{received_event_id}", base_url="http://x.test")

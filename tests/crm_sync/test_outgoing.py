@@ -11,10 +11,10 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from crm_sync import registry
-from crm_sync.hooks.messages import Message
+from crm_sync import hooks
 from crm_sync.models import OutgoingMessage, Subscription, Workspace
 from crm_sync.outgoing import outbox, schedule, sending, signature, worker
+from crm_sync.outgoing.outbox import Message
 from crm_sync.outgoing.sending import fault
 from crm_sync.tasks import clear_deliveries
 from crm_sync.work import leases, turn
@@ -49,7 +49,7 @@ def say(workspace: Workspace, *names: str) -> None:
 
 
 def drain(workspace: Workspace, budget: float = 20.0) -> dict[str, int]:
-    return turn.take(registry.queue("outgoing"), workspace.pk, seconds=budget).counts
+    return turn.take(hooks.queue("outgoing"), workspace.pk, seconds=budget).counts
 
 
 def states() -> list[tuple[str, int, int | None]]:
@@ -94,7 +94,7 @@ def test_who_did_not_ask_for_a_kind_or_is_switched_off_gets_nothing(main, row, r
     say(main, "A")
     assert list(OutgoingMessage.objects.values_list("subscription", flat=True)) == [row.pk]
     main.refresh_from_db()
-    assert main.outgoing_kinds == sorted(one.name for one in registry.hooks().message_kinds)
+    assert main.outgoing_kinds == sorted(one.name for one in hooks.plugged().message_kinds)
 
 
 def test_what_is_rolled_back_is_never_told(main, row):
@@ -314,9 +314,9 @@ def test_what_has_ended_goes_when_its_time_is_over(main, row, receiver, settings
     OutgoingMessage.objects.filter(pk=names["A"].pk).update(created_at=old, **ended)
     OutgoingMessage.objects.filter(pk=names["B"].pk).update(created_at=now, **ended)
     OutgoingMessage.objects.filter(pk=names["C"].pk).update(created_at=old)  # still pending
-    settings.OUTGOING_KEEP_DAYS = 0
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"messages": 0}
     assert clear_deliveries() == {}
-    settings.OUTGOING_KEEP_DAYS = 30
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"messages": 30}
     assert clear_deliveries() == {"outgoing messages": 1}
     assert set(OutgoingMessage.objects.values_list("pk", flat=True)) == {
         names["B"].pk,
@@ -359,7 +359,7 @@ def test_a_backlog_of_five_thousand_beside_an_address_that_hangs_reaches_its_nei
         say(main, *(f"H-{n}" for n in range(5000)))
         mine = subscribe(main, receiver.url)
         say(main, *(f"N-{n}" for n in range(100)))
-        queue = registry.queue("outgoing")
+        queue = hooks.queue("outgoing")
         tallies = together(lambda: turn.take(queue, main.pk, seconds=1.0), workers=2)
         hanging.hangs.set()
     assert sum(one.counts.get("sent", 0) for one in tallies) >= 1

@@ -13,8 +13,8 @@ from config.environment import Env
 from crm_sync import tracing
 from crm_sync.models import CallCount, PlatformCall, Workspace, call_log
 from crm_sync.models.platform_call import TOTAL, CallResult
-from crm_sync.platform import exchange
 from crm_sync.platform.errors import SyncError
+from crm_sync.platform.exchange import Result
 from crm_sync.tasks import clear_deliveries
 from properties.editing import create
 from tests.conftest import PLATFORM
@@ -132,7 +132,8 @@ def _away(execute, sql, *rest):
 
 
 def test_old_calls_and_more_than_are_kept_are_removed_by_the_hourly_cleaning(main, settings):
-    settings.PLATFORM_CALLS_KEEP_DAYS, settings.PLATFORM_CALLS_KEEP_ROWS = 2, 3
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"calls": 2}
+    settings.PLATFORM_CALLS_KEEP_ROWS = 3
     for days in (5, 3, 1, 1, 1, 0):
         at = now() - timedelta(days=days)
         PlatformCall.objects.create(
@@ -144,7 +145,7 @@ def test_old_calls_and_more_than_are_kept_are_removed_by_the_hourly_cleaning(mai
     clear_deliveries()
     assert list(PlatformCall.objects.order_by("-pk").values_list("pk", flat=True)) == newest
     assert CallCount.objects.count() == 2
-    assert set(CallResult.values) == set(exchange.RESULTS)
+    assert set(CallResult.values) == set(Result)
 
 
 def test_each_way_in_which_a_call_ends_has_its_result_and_no_body_of_a_token_is_kept(

@@ -1,5 +1,6 @@
 """What went wrong with a call, in one sentence: every class of error, and real answers."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,22 @@ from crm_sync.models import Workspace
 from crm_sync.platform import errors
 from crm_sync.platform.client import Client
 from crm_sync.platform.credentials import FixedToken
-from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, TransientError
-from crm_sync.platform.problems import MEANINGS, Kind, explain
+from crm_sync.platform.errors import (
+    AuthError,
+    Kind,
+    NotFoundError,
+    Problem,
+    RejectedError,
+    TransientError,
+    problem_of,
+)
+from crm_sync.platform.problems import MEANINGS, explain
 from crm_sync.templatetags.problems import problem_cell
 from sandbox.faults.rules import REFUSALS
 from tests.conftest import PLATFORM, TOKEN
 from tests.crm_sync.sockets import answering, free_port, saying, serving
 from tests.crm_sync.test_outside import certificate, secure
+from tests.problems import answered
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CALL = "GET http://platform.test/v1/webhooks"
@@ -32,25 +42,69 @@ def client_at(address: str, deadline: float = 2.0) -> Client:
     return Client(address, FixedToken(TOKEN), deadline=deadline)
 
 
+def refused(status: int, words: str = "") -> Problem:
+    return answered(CALL, status, words)
+
+
+# --- what is stored
+KINDS = st.sampled_from(Kind)
+TEXTS = st.text(max_size=60) | st.sampled_from(["{", '{"kind": "BUSY"}', CALL])
+
+
+@given(TEXTS, KINDS, TEXTS)
+def test_a_problem_reads_back_from_a_text_and_from_json_as_it_was(text, kind, words):
+    problem = Problem(text, kind, words)
+    said = problem.words if kind is not Kind.OTHER else ""
+    for again in (
+        Problem.loaded(problem.dumped),
+        Problem.of(json.loads(json.dumps(problem.stored))),
+    ):
+        assert (again, again.kind) == (problem, kind)
+        assert again.words in (problem.words, said)
+
+
+def test_a_text_of_ours_is_stored_as_it_is():
+    assert Problem("Its list is not read yet.").dumped == "Its list is not read yet."
+
+
+def test_a_long_text_is_cut_and_holds_nothing_that_a_database_refuses():
+    problem = Problem("x\0" * 5000, Kind.REFUSED, "y\0" * 5000)
+    assert (problem, problem.words) == ("x" * 2000, "y" * 2000)
+
+
+def test_a_column_keeps_the_kind(db):
+    workspace = Workspace.objects.create(slug="main", problem=refused(400, "no"))
+    workspace.refresh_from_db()
+    assert workspace.problem.kind is Kind.REFUSED
+    assert explain(workspace.problem).sentence == "The platform refused it: no."
+    assert Workspace.objects.filter(problem=refused(400, "no")).exists()
+    Workspace.objects.update(problem="Ours")
+    assert Workspace.objects.get().problem.kind is Kind.OTHER
+    Workspace.objects.update(problem="")
+    assert not Workspace.objects.exclude(problem="").exists()
+
+
 # --- each class of error
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        (TransientError(f"{CALL}: {errors.CANNOT_CONNECT}", unclear=False), Kind.UNREACHABLE),
-        (TransientError(f"{CALL}: 429", unclear=False, pauses=True), Kind.BUSY),
-        (RejectedError(f"{CALL}: 400 no", status=400), Kind.REFUSED),
-        (NotFoundError(f"{CALL}: 404 Not Found"), Kind.NOT_FOUND),
-        (AuthError(f"{CALL}: 401 Unauthorized", expired=True), Kind.UNAUTHORIZED),
-        (AuthError(f"workspace main {errors.NO_CREDENTIALS}: see …"), Kind.NO_CREDENTIALS),
+        (TransientError("slow", unclear=False, kind=Kind.SLOW), Kind.SLOW),
+        (RejectedError("no", status=400, kind=Kind.REFUSED, words="no"), Kind.REFUSED),
+        (NotFoundError("none", kind=Kind.NOT_FOUND), Kind.NOT_FOUND),
+        (AuthError("who?", expired=True, kind=Kind.UNAUTHORIZED), Kind.UNAUTHORIZED),
         (RejectedError("the id 'x' is too long", status=400), Kind.OTHER),
         (AuthError("the token is empty"), Kind.OTHER),
     ],
 )
-def test_each_class_of_error_is_told_like_its_stored_text(error, kind):
+def test_each_class_of_error_is_told_like_what_is_stored_of_it(error, kind):
     problem = explain(error)
-    assert (problem.kind, problem) == (kind, explain(str(error)))
+    assert (problem.kind, problem) == (kind, explain(Problem.loaded(problem_of(error).dumped)))
     sentence, remedy = MEANINGS.get(kind, (str(error), ""))
     assert (problem.sentence.startswith(sentence), problem.remedy) == (True, remedy)
+
+
+def test_an_error_of_our_own_code_is_its_text_and_without_one_its_name():
+    assert [problem_of(error) for error in (KeyError("x"), ValueError())] == ["'x'", "ValueError"]
 
 
 def test_every_class_of_error_is_among_them():
@@ -84,13 +138,13 @@ STATUSES = {
 
 
 @pytest.mark.parametrize(("status", "kind"), STATUSES.items())
-def test_each_status_has_a_sentence_and_its_stored_text_the_same_one(status, kind):
+def test_each_status_has_a_sentence_and_what_is_stored_of_it_the_same_one(status, kind):
     body = b'{"message": "No such luck", "errors": [{"field": "title", "message": "too long"}]}'
     with serving(answering(body, status=f"{status} Whatever")) as server:
         error = failed(client_at(server.url))
     problem = explain(error)
     assert problem.kind is kind
-    assert explain(str(error)) == problem
+    assert explain(Problem.loaded(problem_of(error).dumped)) == problem
     assert ("No such luck; title: too long" in problem.sentence) == (
         kind in (Kind.REFUSED, Kind.NOT_ALLOWED)
     )
@@ -113,7 +167,7 @@ def test_a_platform_that_is_down_silent_or_broken_is_told_apart():
         odd = failed(client_at(server.url))
     with serving(answering(b"x" * 6_000_000)) as server:
         huge = failed(client_at(server.url))
-    kinds = [explain(str(error)).kind for error in (down, silent, broken, odd, huge)]
+    kinds = [explain(error).kind for error in (down, silent, broken, odd, huge)]
     assert kinds == [
         *(Kind.UNREACHABLE, Kind.SLOW, Kind.BROKEN_OFF, Kind.UNREADABLE, Kind.UNREADABLE)
     ]
@@ -125,7 +179,7 @@ def test_a_ca_of_our_own_is_trusted_where_ca_bundle_names_it(tmp_path, settings)
     try:
         client = client_at(f"https://localhost:{server.port}")
         error = failed(client)
-        assert explain(str(error)).kind is Kind.BAD_CERTIFICATE
+        assert explain(error).kind is Kind.BAD_CERTIFICATE
         assert (error.unclear, server.requests) == (False, [])
         assert str(error).endswith("(self-signed certificate)")
         settings.CA_BUNDLE = str(pem)
@@ -138,15 +192,17 @@ def test_a_workspace_without_credentials_says_so(db):
     workspace = Workspace.objects.create(slug="main", base_url="http://platform.test")
     with pytest.raises(AuthError) as caught:
         workspace.client()
-    assert explain(str(caught.value)).kind is Kind.NO_CREDENTIALS
+    assert explain(caught.value).kind is Kind.NO_CREDENTIALS
 
 
 # --- what is said
 def test_the_words_of_the_platform_stand_in_the_sentence_without_the_name_of_the_status():
-    problem = explain(f"{CALL}: 400 Bad Request; title: too long")
+    body = b'{"message": "Bad Request", "errors": [{"field": "title", "message": "too long"}]}'
+    with serving(answering(body, status="400 Bad Request")) as server:
+        problem = explain(failed(client_at(server.url)))
     assert problem.sentence == "The platform refused it: title: too long."
     assert problem.remedy == "Change what it names, and save."
-    assert explain(f"{CALL}: 422").sentence == f"The platform refused it: {CALL}: 422."
+    assert explain(refused(422)).sentence == f"The platform refused it: {CALL}: 422."
 
 
 @pytest.mark.parametrize(
@@ -159,10 +215,10 @@ def test_a_sentence_of_ours_stays_as_it_is(text):
 
 def test_what_no_worker_repeats_is_to_be_tried_again_by_whoever_asked():
     for status in (429, 502, 504):
-        remedies = [explain(f"{CALL}: {status}", is_repeated=said).remedy for said in (True, False)]
+        remedies = [explain(refused(status), is_repeated=said).remedy for said in (True, False)]
         assert "by itself" in remedies[0]
         assert remedies[1].startswith("Try again ")
-    assert explain(f"{CALL}: 401", is_repeated=False) == explain(f"{CALL}: 401")
+    assert explain(refused(401), is_repeated=False) == explain(refused(401))
 
 
 def test_each_meaning_is_short_and_no_meaning_holds_a_command():
@@ -173,12 +229,11 @@ def test_each_meaning_is_short_and_no_meaning_holds_a_command():
         assert "manage.py" not in f"{sentence}{remedy}"
 
 
-@given(st.text(max_size=60) | st.text(max_size=60).map(lambda text: f"{CALL}: 400 {text}"))
-def test_any_text_is_told_and_none_becomes_markup(text):
-    problem = explain(text)
-    assert problem.details in ("", text)
-    shown = problem_cell(f"{text}<script>")
-    assert "<script>" not in shown
+@given(TEXTS, KINDS, TEXTS)
+def test_any_problem_is_told_and_none_becomes_markup(text, kind, words):
+    problem = Problem(f"{text}<script>", kind, f"{words}<script>")
+    assert explain(problem).details in ("", problem)
+    assert "<script>" not in problem_cell(problem)
 
 
 def test_the_documentation_says_the_same_words():

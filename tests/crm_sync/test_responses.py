@@ -283,7 +283,7 @@ def test_a_body_however_deep_is_a_refusal(depth):
 
 def test_several_messages_are_one_text():
     body = {"statusCode": 400, "message": ["title is long", "floor is odd"], "error": "Bad Request"}
-    assert refusal(400, body).words == "title is long; floor is odd; Bad Request"
+    assert refusal(400, body).words == "title is long; floor is odd"
 
 
 def test_a_refusal_in_html_keeps_its_words():

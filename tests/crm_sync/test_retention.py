@@ -164,9 +164,9 @@ def test_what_people_did_in_the_admin_is_forgotten_after_two_years(hook, admin_u
             action_time=START - timedelta(days=days)
         )
     with at(0):
-        settings.ADMIN_HISTORY_KEEP_DAYS = 0
+        settings.KEEP_DAYS = settings.KEEP_DAYS | {"history": 0}
         assert clear_deliveries() == {}
-        settings.ADMIN_HISTORY_KEEP_DAYS = 730
+        settings.KEEP_DAYS = settings.KEEP_DAYS | {"history": 730}
         assert clear_deliveries() == {"lines of history": 1}
     assert LogEntry.objects.get().change_message == "729 days ago"
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
 from crm_sync.webhook.authentication import BadName
@@ -219,7 +219,7 @@ def test_after_the_day_on_which_the_old_paths_go_all_of_it_works(box, workspace)
         configure(workspace, auth_type="BEARER_TOKEN", now=day)
         rotate_secret(workspace, now=day)
         assert arrives(box)
-        assert turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts == {
+        assert turn.take(hooks.queue("webhooks"), workspace.pk, seconds=20.0).counts == {
             "polled": 1
         }
         workspace.client().enable_webhook(enabled=False)

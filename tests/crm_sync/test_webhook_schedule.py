@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.db import OperationalError, connection
 
-from crm_sync import registry, tasks
-from crm_sync.hooks.handlers import Effect, Outcome
+from crm_sync import hooks, tasks
+from crm_sync.hooks import Effect, Outcome
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook import schedule
@@ -70,7 +70,7 @@ def test_what_an_app_says_that_moves_counts(box, workspace, app_hooks):
 def test_a_worker_polls_when_it_is_time_and_not_before(box, workspace, after, counts):
     poll_now(workspace)
     assert drained(workspace, after * SECOND) == counts
-    assert monitor_of(workspace).workspace_id in registry.queue("webhooks").workspaces(
+    assert monitor_of(workspace).workspace_id in hooks.queue("webhooks").workspaces(
         monitor_of(workspace).due_at
     )
 
@@ -78,9 +78,9 @@ def test_a_worker_polls_when_it_is_time_and_not_before(box, workspace, after, co
 def test_a_clock_that_is_set_back_puts_no_poll_off(box, workspace):
     poll_now(workspace, at=now_utc() + timedelta(minutes=20))
     happen(box, 1, "DROPPED")
-    assert registry.queue("webhooks").workspaces(now_utc()) == {workspace.pk}
-    assert turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts == {"polled": 1}
-    assert registry.queue("webhooks").workspaces(now_utc()) == set()
+    assert hooks.queue("webhooks").workspaces(now_utc()) == {workspace.pk}
+    assert turn.take(hooks.queue("webhooks"), workspace.pk, seconds=20.0).counts == {"polled": 1}
+    assert hooks.queue("webhooks").workspaces(now_utc()) == set()
 
 
 def test_a_callback_brings_the_next_poll_within_15_seconds(box, workspace):
@@ -102,11 +102,11 @@ def test_after_every_fifth_callback_the_history_is_read_at_once(box, workspace):
         happen(box, 1)
         apply(workspace)
         assert monitor_of(workspace).is_certain
-        assert turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts == {
+        assert turn.take(hooks.queue("webhooks"), workspace.pk, seconds=20.0).counts == {
             "polled": 1
         }
         assert calls(box) == [CONFIGURATION, HISTORY]
-        assert turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts == {}
+        assert turn.take(hooks.queue("webhooks"), workspace.pk, seconds=20.0).counts == {}
 
 
 def test_in_a_long_drain_the_fifth_is_not_waited_for_to_the_end(box, workspace, app_hooks):
@@ -145,7 +145,7 @@ def test_somebody_who_asks_during_a_poll_is_not_forgotten(box, workspace, app_ho
 def test_a_worker_that_starts_has_every_history_read(box, workspace):
     tasks.poll_at_once()
     assert monitor_of(workspace).is_certain
-    assert turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts == {"polled": 1}
+    assert turn.take(hooks.queue("webhooks"), workspace.pk, seconds=20.0).counts == {"polled": 1}
     assert calls(box) == [CONFIGURATION, HISTORY]
 
 
@@ -160,8 +160,8 @@ def test_without_a_database_a_worker_starts_all_the_same(db):
 def test_a_paused_workspace_is_left_alone(box, workspace):
     WebhookMonitor.objects.update(due_at=now_utc())
     Workspace.objects.update(paused_until=now_utc() + 60 * SECOND)
-    assert registry.queue("webhooks").workspaces(now_utc()) == set()
-    assert turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts == {}
+    assert hooks.queue("webhooks").workspaces(now_utc()) == set()
+    assert turn.take(hooks.queue("webhooks"), workspace.pk, seconds=20.0).counts == {}
     assert calls(box) == []
 
 
@@ -177,7 +177,7 @@ def test_a_workspace_whose_webhook_nobody_set_is_not_polled(box, db):
     Workspace.objects.create(slug="bare", base_url="http://x.test", fixed_token="t")
     schedule.received(Workspace.objects.get().pk, now=now_utc())
     schedule.poll_soon(Workspace.objects.get().pk, now=now_utc())
-    assert registry.queue("webhooks").workspaces(now_utc()) == set()
+    assert hooks.queue("webhooks").workspaces(now_utc()) == set()
 
 
 def test_the_tick_asks_with_one_query_however_many_workspaces(db, django_assert_num_queries):
@@ -185,14 +185,14 @@ def test_the_tick_asks_with_one_query_however_many_workspaces(db, django_assert_
         one = Workspace.objects.create(slug=f"w{n}", base_url="http://x.test")
         schedule.begin(one.pk, now=now_utc())
     with django_assert_num_queries(1):
-        assert len(registry.queue("webhooks").workspaces(now_utc())) == 30
+        assert len(hooks.queue("webhooks").workspaces(now_utc())) == 30
 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_many_workers_one_polls(box, workspace):
     schedule.ask(WebhookMonitor.objects.all(), now=now_utc())
     outcomes = together(
-        lambda: turn.take(registry.queue("webhooks"), workspace.pk, seconds=20.0).counts
+        lambda: turn.take(hooks.queue("webhooks"), workspace.pk, seconds=20.0).counts
     )
     assert sorted(outcomes, key=len) == [{}, {}, {}, {"polled": 1}]
     assert calls(box) == [CONFIGURATION, HISTORY]

@@ -28,7 +28,7 @@ from django.core.management import call_command  # noqa: E402 - Django is set up
 from django.db import connection  # noqa: E402
 from django.utils.timezone import now  # noqa: E402
 
-from crm_sync import registry  # noqa: E402
+from crm_sync import hooks  # noqa: E402
 from crm_sync.integrity import audit  # noqa: E402
 from crm_sync.models import ReceivedEvent, Workspace  # noqa: E402
 from crm_sync.work import turn  # noqa: E402
@@ -60,7 +60,7 @@ def rows(count: int, limit: int) -> None:
     for n in range(count):
         create(Workspace.objects.get(), f"K-{n}", {"title": "New"}, origin="API", now=now())
     for queue in ("users", "properties"):  # a read of the users would take the slot that is left
-        turn.take(registry.queue(queue), Workspace.objects.get().pk, seconds=60.0)
+        turn.take(hooks.queue(queue), Workspace.objects.get().pk, seconds=60.0)
     for row in Property.objects.all():
         edit(row, {"title": "Edited"}, origin="API", now=now())
 

@@ -18,7 +18,7 @@ READ = "select kind, name, stopped_at is not null from crm_sync_heartbeat order 
 
 @pytest.fixture
 def installation(tmp_path: Path, database_url: str) -> Iterator[Installation]:
-    running = Installation(tmp_path, database_url, WORKER_SOFT_SHUTDOWN_TIMEOUT="2")
+    running = Installation(tmp_path, database_url)
     yield running
     running.stop()
 

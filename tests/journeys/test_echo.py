@@ -19,7 +19,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.urls import reverse
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform import credentials, transport
 from crm_sync.work import turn
@@ -190,7 +190,7 @@ def live(outputs: list[tuple[str, str]]) -> None:
     Property.objects.update(due_at=now)
     for name, workspace_id in turn.waiting(datetime.now(UTC)):
         Workspace.objects.update(paused_until=None)
-        turn.take(registry.queue(name), workspace_id, seconds=0.5)
+        turn.take(hooks.queue(name), workspace_id, seconds=0.5)
     for command in (
         ("configure_webhook", "main", "--rotate-secret"),
         ("pull_properties", "main"),

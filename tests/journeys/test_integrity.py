@@ -12,8 +12,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils.timezone import now
 
-from crm_sync import registry
-from crm_sync.hooks.handlers import Effect
+from crm_sync import hooks
+from crm_sync.hooks import Effect
 from crm_sync.inbox import store as inbox_store
 from crm_sync.integrity.audit import check_groups, read
 from crm_sync.models import ReceivedEvent, Workspace
@@ -111,9 +111,7 @@ def test_every_commit_of_a_days_work_leaves_books_that_add_up(box, workspace, dr
         store(workspace, b"no JSON")
         event = sample("MARKETING_MATERIALS_READY", at=now(), fields={})
         store(workspace, json.dumps(event).encode())
-        app_hooks(
-            event_handlers={**registry.hooks().event_handlers, event["event"]: broken_handler}
-        )
+        app_hooks(event_handlers={**hooks.plugged().event_handlers, event["event"]: broken_handler})
         drain_all()
         assert ReceivedEvent.objects.filter(state="FAILED", due_at__isnull=False).exists()
         inbox_store.apply_again(ReceivedEvent.objects.all(), now=now())

@@ -24,8 +24,7 @@ class Honcho:
         self.folder = folder
         self.bind, callbacks = (f"127.0.0.1:{free_port()}" for _ in range(2))
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        soon = {"WORKER_SOFT_SHUTDOWN_TIMEOUT": "2", "PATH": path}
-        soon |= {"WEB_BIND": self.bind, "CALLBACKS_BIND": callbacks}
+        soon = {"PATH": path, "WEB_BIND": self.bind, "CALLBACKS_BIND": callbacks}
         with (folder / "output").open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "honcho", "--env", os.devnull, "start"],

@@ -13,8 +13,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 
-from crm_sync import registry
-from crm_sync.hooks.messages import Message
+from crm_sync import hooks
 from crm_sync.models import (
     ReceivedEvent,
     Slot,
@@ -24,6 +23,7 @@ from crm_sync.models import (
     due,
 )
 from crm_sync.outgoing import outbox
+from crm_sync.outgoing.outbox import Message
 from crm_sync.work import leases, queues, turn
 from crm_sync.work.queues import RowQueue, Turn
 from orders.mirror import user_list
@@ -203,7 +203,7 @@ FILL = {
 
 
 def test_every_queue_of_rows_is_among_those_that_are_tried():
-    assert {one.name for one in registry.hooks().queues if isinstance(one, RowQueue)} == set(FILL)
+    assert {one.name for one in hooks.plugged().queues if isinstance(one, RowQueue)} == set(FILL)
 
 
 @pytest.fixture(params=sorted(FILL))
@@ -219,7 +219,7 @@ def queue(request, settings, workspace, admin_user, monkeypatch) -> RowQueue:
     monkeypatch.setattr(due, "BACKOFF_BASE", 60.0)
     monkeypatch.setitem(due.backoff.__kwdefaults__, "rng", lambda: 1.0)
     FILL[request.param][1](workspace, admin_user)
-    one = registry.queue(request.param)
+    one = hooks.queue(request.param)
     return replace(one, batch_size=min(one.batch_size, 2))
 
 
@@ -362,7 +362,7 @@ def test_a_row_at_which_our_own_code_fails_does_not_stop_the_others(queue, works
     assert 1 <= failed <= queue.batch_size
     assert tally.total == before - failed
     nothing_is_held(queue)
-    row = FILL[queue.name][0].objects.filter(**{queue.reason: "a bug"}).first()
+    row = FILL[queue.name][0].objects.filter(**queue.failure("a bug")).first()
     assert (row.attempts, row.due_at > timezone.now() - timedelta(seconds=1)) == (1, True)
 
 

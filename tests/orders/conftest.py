@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.timezone import now
 
-from crm_sync import registry
-from crm_sync.hooks.handlers import Batch, Effect
+from crm_sync import hooks
+from crm_sync.hooks import Batch, Effect
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
 from crm_sync.platform.events import OTHER, Event, parse
@@ -54,7 +54,7 @@ def handled(workspace_id: int, *events: Event) -> Effect:
     batch = Batch(workspace_id, events, now=now())
     for event in events:
         kind = event.kind if event.is_known else OTHER
-        effect = registry.hooks().event_handlers[kind](batch, event, None)  # type: ignore[arg-type]
+        effect = hooks.plugged().event_handlers[kind](batch, event, None)  # type: ignore[arg-type]
     batch.write()
     return effect
 

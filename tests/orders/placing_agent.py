@@ -5,7 +5,7 @@ import re
 from django.test import Client
 from django.urls import reverse, reverse_lazy
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.work import turn
 from orders.models import Placement
@@ -60,7 +60,7 @@ class Agent:
 
 
 def drain(workspace: Workspace) -> dict[str, int]:
-    return turn.take(registry.queue("placements"), workspace.pk, seconds=20.0).counts
+    return turn.take(hooks.queue("placements"), workspace.pk, seconds=20.0).counts
 
 
 def only() -> Placement:

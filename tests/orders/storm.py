@@ -21,7 +21,7 @@ import time_machine
 from django.db.models import Count, Min, Sum
 from requests.adapters import BaseAdapter
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
 from crm_sync.webhook.history import KEPT
 from crm_sync.work import turn
@@ -305,7 +305,7 @@ class Storm:
     def _work(self, *only: str) -> None:
         for name, first in self._dues().items():
             if first <= datetime.now(UTC) and (not only or name in only):
-                for workspace_id in registry.queue(name).workspaces(datetime.now(UTC)):
+                for workspace_id in hooks.queue(name).workspaces(datetime.now(UTC)):
                     self._drain(name, workspace_id)
 
     def _tick(self) -> None:
@@ -314,7 +314,7 @@ class Storm:
             self._drain(name, workspace_id)
 
     def _drain(self, name: str, workspace_id: int) -> None:
-        tally = turn.take(registry.queue(name), workspace_id, seconds=20.0)
+        tally = turn.take(hooks.queue(name), workspace_id, seconds=20.0)
         self._note(name, sorted(tally.counts.items()))
 
     def _note(self, *words: Any) -> None:

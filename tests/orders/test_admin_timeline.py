@@ -97,6 +97,15 @@ def test_a_photographer_is_called_by_the_name_and_never_by_an_id(main, boss):
     assert ("ph-77" in text, "ph-99" in text) == (False, False)
 
 
+def test_what_is_ready_is_a_product_with_its_visual_type(main, boss):
+    order = make_order(main)
+    ready = {"fact": Fact.MATERIALS, "assignment": make_assignment(order)}
+    note(order, "GROUND_PHOTO", new_name="POST", minutes=1, **ready)
+    note(order, "FLOOR_PLAN", minutes=2, **ready)
+    texts = [said for ((*_, said),) in lines(boss.get(page(order)))]
+    assert texts == ["Floor plan", "Ground photo, Post"]
+
+
 def test_dates_are_in_the_zone_of_the_installation(main, boss, settings):
     settings.TIME_ZONE = "Europe/Zurich"
     order = make_order(main)

@@ -23,6 +23,7 @@ from tests.crm_sync.admin_pages import (
 from tests.orders.admin_rows import LIST as ORDERS
 from tests.orders.admin_rows import make_order
 from tests.orders.test_user_names import make_user
+from tests.problems import answered
 
 pytestmark = pytest.mark.django_db
 
@@ -197,7 +198,7 @@ def test_the_list_says_when_it_was_read_and_why_it_was_not(main, boss):
     text = boss.get(LIST).content.decode()
     assert "main: read " in text
     assert "2 without an id, not kept" in text
-    UserList.objects.update(problem="GET /v1/users: 503", attempts=2)
+    UserList.objects.update(problem=answered("GET /v1/users", 503), attempts=2)
     said = "The platform is out of order at the moment."
     assert said in boss.get(LIST).content.decode()
     assert "users of the platform: " not in boss.get("/admin/").content.decode()

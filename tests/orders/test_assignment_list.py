@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.work import turn
 from orders.models import Order
 from tests.orders.conftest import calls, lost, now, tell
 
 
 def drain(order: Order) -> dict[str, int]:
-    return turn.take(registry.queue("orders"), order.workspace_id, seconds=20.0).counts
+    return turn.take(hooks.queue("orders"), order.workspace_id, seconds=20.0).counts
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.work import turn
 from orders.mirror.detail import known, observe
 from orders.models import Assignment, MaterialSet, Order, StatusChange
@@ -174,5 +174,5 @@ def test_a_read_that_began_before_the_move_does_not_take_it_back(moved, wire, bo
     old.append(row.platform_id)  # what a copy of the platform that lags behind still says
     wire.after[path] = the_other_order_is_read_meanwhile
     Order.objects.filter(pk=first.pk).update(due_at=now())
-    turn.take(registry.queue("orders"), first.workspace_id, seconds=20.0)
+    turn.take(hooks.queue("orders"), first.workspace_id, seconds=20.0)
     assert where_it_is(row) == ({second.pk}, {second.pk}, {second.pk})

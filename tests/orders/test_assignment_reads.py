@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 import time_machine
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.work import rings, turn
 from orders.models import Assignment, Order, RateLimit
 from orders.placing import changes
@@ -38,7 +38,7 @@ def facts(assignment: Assignment) -> dict:
 
 
 def drain(name: str, order: Order) -> dict[str, int]:
-    return turn.take(registry.queue(name), order.workspace_id, seconds=20.0).counts
+    return turn.take(hooks.queue(name), order.workspace_id, seconds=20.0).counts
 
 
 def read(order: Order) -> None:
@@ -300,7 +300,7 @@ def test_a_brief_order_with_many_assignments_takes_no_more_reads_than_any_other(
     assert drain("assignments", large) == {"read": 1}
     assert len(calls(box, "GET")) == 2
     assert Assignment.objects.filter(due_at__lte=now(), lease_token=None).count() == 3
-    assert registry.queue("assignments").workspaces(now()) == set()
+    assert hooks.queue("assignments").workspaces(now()) == set()
     RateLimit.objects.update(paid_until=now() + timedelta(seconds=6))  # one is left
     read(small)
     assert drain("assignments", large) == {}
@@ -327,7 +327,7 @@ def test_orders_and_assignments_take_turns_where_reads_are_few(box, workspace, p
             while messages:
                 name, pk = messages.pop(0)
                 rings.taken(name, pk)
-                done = turn.take(registry.queue(name), pk)
+                done = turn.take(hooks.queue(name), pk)
                 if name in reads:
                     reads[name] += done.counts.get("read", 0)
     assert len(placed) == 8

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from crm_sync import registry
-from crm_sync.hooks.handlers import Batch, Effect
+from crm_sync import hooks
+from crm_sync.hooks import Batch, Effect
 from crm_sync.inbox import apply
 from crm_sync.inbox import store as inbox_store
 from crm_sync.models import ReceivedEvent, Workspace
@@ -77,7 +77,7 @@ class BatchLaws(TestCase):
             )
 
     def setUp(self) -> None:
-        handlers = registry.hooks().event_handlers
+        handlers = hooks.plugged().event_handlers
         works = handlers["MARKETING_MATERIALS_READY"]
 
         def handler(batch: Batch, event: Event, received_event_id: int) -> Effect:
@@ -87,7 +87,7 @@ class BatchLaws(TestCase):
             return effect
 
         event_handlers = {**handlers, "MARKETING_MATERIALS_READY": handler}
-        self.enterContext(registry.replaced(event_handlers=event_handlers))
+        self.enterContext(hooks.replaced(event_handlers=event_handlers))
 
     def receive(self, bodies: list[bytes]) -> list[leases.Claim[ReceivedEvent]]:
         """Store them, three at each moment, and claim them."""
@@ -211,7 +211,7 @@ def test_one_bad_event_takes_nothing_from_the_others(
     claims = leases.claim_some(ReceivedEvent.objects.all(), now=NOW, limit=size)
     with django_assert_max_num_queries(12):
         assert apply.settle_some(claims, now=NOW) == ["APPLIED"] * size
-    handlers = registry.hooks().event_handlers
+    handlers = hooks.plugged().event_handlers
     works = handlers["ORDER_STATUS_UPDATED"]
 
     def handler(batch: Batch, event: Event, received_event_id: int) -> Effect:

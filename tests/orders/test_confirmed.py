@@ -8,7 +8,7 @@ from django.core import mail
 from django.urls import reverse
 from django.utils.timezone import now
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
 from crm_sync.work import turn
@@ -41,8 +41,8 @@ def forge_assignment(workspace, assignment: Assignment, status: str, moment: dat
 
 
 def read(workspace) -> None:
-    turn.take(registry.queue("orders"), workspace.pk, seconds=20.0)
-    turn.take(registry.queue("assignments"), workspace.pk, seconds=20.0)
+    turn.take(hooks.queue("orders"), workspace.pk, seconds=20.0)
+    turn.take(hooks.queue("assignments"), workspace.pk, seconds=20.0)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def mails(workspace) -> list[str]:
     """Let the time pass after which news is told; return the subjects of the mails."""
     news = StatusChange.objects.filter(news__isnull=False)
     news.update(created_at=now() - worker.SETTLES - timedelta(seconds=1))
-    turn.take(registry.queue("notices"), workspace.pk, seconds=20.0)
+    turn.take(hooks.queue("notices"), workspace.pk, seconds=20.0)
     return [one.subject for one in mail.outbox]
 
 
@@ -192,7 +192,7 @@ def test_ten_records_that_come_a_hundred_times_change_nothing(box, workspace, pl
         for body in bodies:
             what = {"headers": {}, "method": "POST", "source": ReceivedEvent.Source.CALLBACK}
             store.store(workspace.pk, body, **what, now=now())
-    turn.take(registry.queue(store.QUEUE), workspace.pk, seconds=60.0)
+    turn.take(hooks.queue(store.QUEUE), workspace.pk, seconds=60.0)
     after = everything()
     copies = ReceivedEvent.objects.filter(state="DUPLICATE").count()
     for name in before.keys() - {"ReceivedEvent"}:

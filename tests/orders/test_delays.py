@@ -14,9 +14,10 @@ from orders.models import Order, Placement, UserList
 from properties.models import Batch, Property
 from tests.crm_sync.admin_pages import make_workspace, queries_of
 from tests.orders.admin_rows import LIST, make_order, page
+from tests.problems import answered
 
 pytestmark = pytest.mark.django_db
-BUSY = "GET /v1/orders/1: 429 slow down"
+BUSY = answered("GET /v1/orders/1", 429, "slow down")
 AGAIN = "when the platform accepts calls again."
 
 
@@ -47,7 +48,7 @@ def press(client, row, address: str, action: str) -> list[str]:
         (32, BUSY, False, "Will be read after 12:32 UTC, when the platform accepts calls again."),
         (32, BUSY, True, "Will be read after 12:32 UTC, when the platform accepts calls again."),
         (
-            *(1, "GET /v1: 401 no", False),
+            *(1, answered("GET /v1", 401, "no"), False),
             "Will be read once the platform accepts our credentials; it is asked again after"
             " 12:01 UTC.",
         ),
@@ -118,7 +119,7 @@ def test_a_property_says_it_on_its_page_and_after_the_button(boss, flat):
     address = reverse("admin:properties_property_change", args=[flat.pk])
     read = reverse("admin:properties_property_read", args=[flat.pk])
     assert said(boss.post(read, follow=True)) == ["A worker reads it again now."]
-    pause("GET /v1/users: 401 no")
+    pause(answered("GET /v1/users", 401, "no"))
     (text,) = said(boss.post(read, follow=True))
     assert text.startswith("Will be read once the platform accepts our credentials")
     for url in (address, reverse("admin:properties_property_live", args=[flat.pk])):

@@ -13,7 +13,7 @@ from django.db.models import Value
 from django.db.models.functions import Replace
 from django.utils import timezone
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.work import leases, turn
 from orders.materials import download
 from orders.materials.download import storage
@@ -60,7 +60,7 @@ def wanted(ready: MaterialSet, files: FileServer, **columns) -> MaterialFile:
 
 
 def drain(ready: MaterialSet) -> dict[str, int]:
-    return turn.take(registry.queue("files"), ready.workspace_id, seconds=20.0).counts
+    return turn.take(hooks.queue("files"), ready.workspace_id, seconds=20.0).counts
 
 
 def now_due() -> None:

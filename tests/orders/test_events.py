@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import ReceivedEvent
 from crm_sync.work import turn
 from orders.models import Assignment, Material, MaterialSet, Order, StatusChange
@@ -189,7 +189,7 @@ def test_the_body_says_which_event_it_is_whatever_its_header_says(
     path = f"/webhooks/{workspace.uuid}/"
     answer = client.post(path, payload, "application/json", headers=headers)
     assert answer.status_code == 200
-    turn.take(registry.queue("received_events"), workspace.pk, seconds=20.0)
+    turn.take(hooks.queue("received_events"), workspace.pk, seconds=20.0)
     order.refresh_from_db()
     assert order.status == "IN_PROGRESS"
     stored = ReceivedEvent.objects.get()

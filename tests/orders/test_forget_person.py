@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils.timezone import now
 
-from crm_sync import registry, second_factor
+from crm_sync import hooks, second_factor
 from crm_sync.models import ReceivedEvent
 from crm_sync.work import turn
 from orders.mirror import user_list
@@ -58,7 +58,7 @@ def read_all(workspace) -> None:
     Assignment.objects.update(due_at=now())
     user_list.ask(workspace.pk, now())
     for queue in ("orders", "assignments", "users"):
-        turn.take(registry.queue(queue), workspace.pk, seconds=20.0)
+        turn.take(hooks.queue(queue), workspace.pk, seconds=20.0)
 
 
 def test_a_photographer_is_shown_then_blanked_and_no_read_brings_the_contact_back(

@@ -13,7 +13,7 @@ from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.work import turn
 from orders import recovery
 from orders.lists import not_looked_at, note_look
@@ -299,7 +299,7 @@ def test_a_backlog_larger_than_one_drain_is_read_though_each_answers_404_once(wo
         return GONE if left[0] >= 0 else ("200 OK", [], json.dumps([item]).encode())
 
     between.before = answer
-    drain = partial(turn.take, registry.queue("materials"), seconds=20.0)
+    drain = partial(turn.take, hooks.queue("materials"), seconds=20.0)
     with time_machine.travel(now(), tick=False):
         assert drain(workspace.pk).counts == {"read": 60}
     assert not Material.objects.exists()
@@ -533,9 +533,7 @@ def test_announced_marketing_materials_that_are_never_listed_wait_for_a_person(w
     tell(workspace, "MARKETING_MATERIALS_READY", timestamp=now().isoformat(), **fields)
     for _ in range(MOST_EMPTY_READS):
         MaterialSet.objects.update(due_at=now())
-        assert turn.take(registry.queue("materials"), workspace.pk, seconds=20.0).counts == {
-            "read": 1
-        }
+        assert turn.take(hooks.queue("materials"), workspace.pk, seconds=20.0).counts == {"read": 1}
     ready = MaterialSet.objects.get()
     assert ready.due_at is None
     assert "999" in ready.problem
@@ -546,7 +544,7 @@ def test_a_list_is_kept_for_all_target_platforms_that_it_names(box, home, worksp
     box.marketing_ready("201", "INSTAGRAM")
     fields = {"propertyId": "201", "targetPlatform": "INSTAGRAM"}
     tell(workspace, "MARKETING_MATERIALS_READY", timestamp=now().isoformat(), **fields)
-    turn.take(registry.queue("materials"), workspace.pk, seconds=20.0)
+    turn.take(hooks.queue("materials"), workspace.pk, seconds=20.0)
     assert targets() == ["INSTAGRAM", "LINKEDIN"]
 
 

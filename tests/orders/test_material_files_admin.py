@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.work import turn
 from orders.admin.file_view import file_address
 from orders.materials.wanted import want
@@ -70,7 +70,7 @@ def test_what_is_tried_again_is_asked_for_at_the_address_of_a_new_list(box, home
     assert "reads 1 lists again" in boss.post(LIST, chosen, follow=True).content.decode()
     ready = MaterialSet.objects.get()
     assert ready.due_at is not None
-    assert turn.take(registry.queue("materials"), ready.workspace_id, seconds=20.0).counts == {
+    assert turn.take(hooks.queue("materials"), ready.workspace_id, seconds=20.0).counts == {
         "read": 1
     }
     row.refresh_from_db()

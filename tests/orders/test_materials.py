@@ -7,8 +7,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from crm_sync import registry
-from crm_sync.hooks.handlers import Outcome
+from crm_sync import hooks
+from crm_sync.hooks import Outcome
 from crm_sync.platform.addresses import resolved
 from crm_sync.work import turn
 from orders.materials import expected
@@ -66,7 +66,7 @@ def announce(order: Order, visual_type: str, *, seconds: float = 0) -> Outcome:
 
 
 def fetch(order: Order) -> dict[str, int]:
-    return turn.take(registry.queue("materials"), order.workspace_id, seconds=20.0).counts
+    return turn.take(hooks.queue("materials"), order.workspace_id, seconds=20.0).counts
 
 
 def kept() -> dict[str, list[str]]:

@@ -125,12 +125,12 @@ class MirrorLaws(TestCase):
             handled(self.workspace.pk, parse(json.dumps(fields).encode()))
         return mirror()
 
-    def heard(self) -> set[tuple[str, str, datetime]]:
+    def heard(self) -> set[tuple[str, str, str, datetime]]:
         """The facts that every event tells for itself, stale or not."""
         main = StatusChange.objects.filter(
             fact__in=["ORDER_STATUS", "ASSIGNMENT_STATUS", "PHOTOGRAPHER", "MATERIALS"]
         )
-        return set(main.values_list("fact", "new", "occurred_at"))
+        return set(main.values_list("fact", "new", "new_name", "occurred_at"))
 
     @pytest.mark.once
     @settings(max_examples=60, deadline=None)

@@ -11,7 +11,7 @@ from django.db import connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from crm_sync import health, registry
+from crm_sync import health, hooks
 from crm_sync.models import Workspace
 from crm_sync.work import turn
 from orders.models import ChangeRequest, Order, PersonSettings, Placement, PlatformUser
@@ -60,7 +60,7 @@ def cancelled(order: Order, *, ago: timedelta = 5 * MINUTE) -> Change:
 
 def drain() -> dict[str, int]:
     first = Workspace.objects.order_by("pk")[0]
-    return turn.take(registry.queue("notices"), first.pk, seconds=20.0).counts
+    return turn.take(hooks.queue("notices"), first.pk, seconds=20.0).counts
 
 
 def pass_by(time: timedelta) -> None:

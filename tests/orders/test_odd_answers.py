@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from crm_sync import registry
-from crm_sync.hooks.handlers import Effect, Outcome
+from crm_sync import hooks
+from crm_sync.hooks import Effect, Outcome
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
 from crm_sync.work import turn
@@ -95,7 +95,7 @@ def read_assignment(wire, order: Order, **members: Any) -> Assignment:
     told = {"id": row.platform_id, "status": "SCHEDULED", "products": ["GROUND_PHOTO"], **members}
     wire.answers[f"/v1/assignments/{row.platform_id}"] = ("200 OK", json.dumps(told).encode())
     Assignment.objects.update(due_at=now())
-    assert turn.take(registry.queue("assignments"), order.workspace_id, seconds=20.0).counts == {
+    assert turn.take(hooks.queue("assignments"), order.workspace_id, seconds=20.0).counts == {
         "read": 1
     }
     row.refresh_from_db()
@@ -156,7 +156,7 @@ def test_what_is_no_text_of_an_order_is_never_stored_as_one(order, wire, box):
     odd |= {"objectReferenceId": ["SEED-1"], "assignments": [{"id": {"a": 1}}]}
     wire.answers[f"/v1/orders/{order.platform_id}"] = ("200 OK", json.dumps(odd).encode())
     Order.objects.update(due_at=now(), user_platform_id="", object_reference_id="")
-    turn.take(registry.queue("orders"), order.workspace_id, seconds=20.0)
+    turn.take(hooks.queue("orders"), order.workspace_id, seconds=20.0)
     order.refresh_from_db()
     assert (order.status, order.user_platform_id, order.object_reference_id) == ("PLACED", "", "")
     assert Assignment.objects.count() == 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from crm_sync import registry
+from crm_sync import hooks
 from orders.models import Order, Placement
 from tests.conftest import PLATFORM
 from tests.orders.conftest import calls, now
@@ -122,7 +122,7 @@ def test_an_order_that_is_answered_with_503_is_uncertain_and_never_repeated(
     assert workspace.is_paused(now())
     type(workspace).objects.update(paused_until=None, pauses=0, problem="")
     drain_all()
-    assert registry.queue("placements").workspaces(now()) == set()
+    assert hooks.queue("placements").workspaces(now()) == set()
     assert (calls(box).count(POSTED), len(box.workspace.orders)) == (1, int(has_placed))
     done.refresh_from_db()
     assert done.state == State.UNCERTAIN

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import OutgoingMessage, Subscription, Workspace
 from crm_sync.work import turn
 from examples.receiver import verified
@@ -182,14 +182,14 @@ def test_without_interest_in_it_a_push_asks_for_nothing(workspace, receiver, dra
     subscribe(workspace, receiver.url, "material.ready")
     edit(Property.objects.get(), {"title": "A"}, origin="ADMIN", now=now())
     with CaptureQueriesContext(connection) as queries:
-        assert turn.take(registry.queue("properties"), workspace.pk, seconds=20.0).counts == {
+        assert turn.take(hooks.queue("properties"), workspace.pk, seconds=20.0).counts == {
             "pushed": 1
         }
     assert not [one for one in queries if "crm_sync_subscription" in one["sql"]]
 
 
 def test_every_kind_that_there_is_stands_on_the_page_with_an_example():
-    names = {one.name for one in registry.hooks().message_kinds}
+    names = {one.name for one in hooks.plugged().message_kinds}
     assert set(documented()) == names
     text = PAGE.read_text()
-    assert all(f"| `{one.name}` | {one.text}" in text for one in registry.hooks().message_kinds)
+    assert all(f"| `{one.name}` | {one.text}" in text for one in hooks.plugged().message_kinds)

@@ -16,7 +16,7 @@ import time_machine
 from django.db import connection
 from django.utils.timezone import now
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.work import turn
 from orders.models import Order
@@ -101,7 +101,7 @@ def push(workspace: Workspace, *, calls: int = CALLS) -> dict[str, int]:
         calls: how many of them begin before any goes on.
     """
     begun = threading.Barrier(calls)
-    queue = registry.queue("properties")
+    queue = hooks.queue("properties")
 
     def work(claims, one):
         with suppress(threading.BrokenBarrierError):
@@ -127,7 +127,7 @@ def test_a_call_from_before_a_pause_does_not_end_it(many, stubbed):
     assert (many.pauses, "429" in many.problem) == (1, True)
     assert push(many) == {}
     assert len(stub.calls) == CALLS
-    assert registry.queue("properties").workspaces(now()) == set()
+    assert hooks.queue("properties").workspaces(now()) == set()
 
 
 def test_what_was_sent_before_a_pause_does_not_end_its_growth_after_its_time(many, stubbed):
@@ -167,7 +167,7 @@ def test_a_read_of_an_order_does_not_end_what_a_push_was_told(box, place, many, 
 
     def read() -> None:
         try:
-            turn.take(registry.queue("orders"), many.pk, seconds=20.0)
+            turn.take(hooks.queue("orders"), many.pk, seconds=20.0)
         finally:
             connection.close()
 

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.platform.errors import AuthError, TransientError
 from crm_sync.work import turn
 from orders.models import Assignment, Order, Placement
@@ -125,7 +125,7 @@ def test_an_unclear_outcome_is_uncertain_and_never_repeated(
     with pytest.raises(AlreadySent):
         send(done, now=now())
     drain_all()
-    assert registry.queue("placements").workspaces(now() + timedelta(hours=1)) == set()
+    assert hooks.queue("placements").workspaces(now() + timedelta(hours=1)) == set()
     done.refresh_from_db()
     assert done.state == State.UNCERTAIN
     sent = [call for call in calls(box) if call == POSTED]
@@ -172,7 +172,7 @@ def hear_of(workspace, *order_ids) -> None:
             previousStatus="PLACED",
             newStatus="PLACED",
         )
-    turn.take(registry.queue("orders"), workspace.pk, seconds=20.0)
+    turn.take(hooks.queue("orders"), workspace.pk, seconds=20.0)
 
 
 def test_one_order_that_could_belong_to_two_placements_is_left_to_a_person(
@@ -223,14 +223,14 @@ def test_a_sender_that_died_leaves_an_uncertain_placement(box, workspace, home):
     done = order_one(workspace)
     ago = now() - timedelta(seconds=61)
     Placement.objects.update(state=State.SENDING, order=None, sent_at=ago, due_at=now())
-    assert registry.queue("placements").workspaces(now()) == {workspace.pk}
+    assert hooks.queue("placements").workspaces(now()) == {workspace.pk}
     Order.objects.update(read_at=None)
-    assert turn.take(registry.queue("placements"), workspace.pk, seconds=20.0).counts == {
+    assert turn.take(hooks.queue("placements"), workspace.pk, seconds=20.0).counts == {
         "uncertain": 1
     }
     done.refresh_from_db()
     assert done.state == State.UNCERTAIN
-    assert registry.queue("placements").workspaces(now()) == set()
+    assert hooks.queue("placements").workspaces(now()) == set()
     assert calls(box).count(POSTED) == 1
 
 
@@ -240,20 +240,20 @@ def test_a_sender_that_may_still_be_waiting_is_left_alone(box, workspace, home, 
     def look() -> None:
         done = Placement.objects.get()
         for later in (29, 31):
-            there = registry.queue("placements").workspaces(now() + timedelta(seconds=later))
+            there = hooks.queue("placements").workspaces(now() + timedelta(seconds=later))
             seen.append((done.state, there))
 
     wire.before["POST /v1/orders"] = look
     order_one(workspace)
     assert seen == [(State.SENDING, set()), (State.SENDING, {workspace.pk})]
-    assert registry.queue("placements").workspaces(now() + timedelta(hours=1)) == set()
+    assert hooks.queue("placements").workspaces(now() + timedelta(hours=1)) == set()
 
 
 def test_a_callback_that_comes_before_the_answer_counts(box, workspace, home, wire, drain_all):
     def the_order_starts_at_once() -> None:
         box.step()
         box.deliver()
-        turn.take(registry.queue("received_events"), workspace.pk, seconds=20.0)
+        turn.take(hooks.queue("received_events"), workspace.pk, seconds=20.0)
         # The answer to the POST shows the order as it was placed.
         next(iter(box.workspace.orders.values()))["status"] = "PLACED"
 

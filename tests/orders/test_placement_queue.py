@@ -10,7 +10,7 @@ import pytest
 import time_machine
 from django.contrib.auth.models import User
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.work import slots, turn
 from orders.models import Order, Placement
@@ -64,7 +64,7 @@ def take_back(row: Placement) -> int:
 
 
 def drain(workspace: Workspace) -> dict[str, int]:
-    return turn.take(registry.queue("placements"), workspace.pk, seconds=20.0).counts
+    return turn.take(hooks.queue("placements"), workspace.pk, seconds=20.0).counts
 
 
 def drain_and_die(workspace: Workspace) -> None:

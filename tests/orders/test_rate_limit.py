@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import Gap, Workspace
 from crm_sync.webhook import schedule
 from crm_sync.work import turn
@@ -92,13 +92,13 @@ def test_the_queue_reads_no_more_and_leaves_the_rest_due(box, workspace, place, 
     RateLimit.objects.all().delete()
     Order.objects.update(due_at=now())
     box.calls.clear()
-    assert turn.take(registry.queue("orders"), workspace.pk, seconds=20.0).counts == {"read": 2}
+    assert turn.take(hooks.queue("orders"), workspace.pk, seconds=20.0).counts == {"read": 2}
     assert len(calls(box, "GET")) == 2
     assert Order.objects.filter(due_at__lte=now(), lease_token=None).count() == 3
-    assert registry.queue("orders").workspaces(now()) == set()  # nothing to do for now
+    assert hooks.queue("orders").workspaces(now()) == set()  # nothing to do for now
     with time_machine.travel(now() + timedelta(seconds=13)):
-        assert registry.queue("orders").workspaces(now()) == {workspace.pk}
-        assert turn.take(registry.queue("orders"), workspace.pk, seconds=20.0).counts == {"read": 2}
+        assert hooks.queue("orders").workspaces(now()) == {workspace.pk}
+        assert turn.take(hooks.queue("orders"), workspace.pk, seconds=20.0).counts == {"read": 2}
     assert len(placed) == 5
 
 
@@ -106,10 +106,10 @@ def test_a_backlog_that_is_worked_off_at_its_pace_is_no_standstill(workspace, se
     settings.ORDER_READS_A_MINUTE = 6
     open_orders(workspace, 3, due_at=now() - 5 * MINUTE)
     late = now() - MINUTE
-    assert registry.queue("orders").workspaces(late) == {workspace.pk}  # nobody reads at all
+    assert hooks.queue("orders").workspaces(late) == {workspace.pk}  # nobody reads at all
     while rate_limit.take(workspace.pk, now=now()):
         pass
-    assert registry.queue("orders").workspaces(late) == set()
+    assert hooks.queue("orders").workspaces(late) == set()
 
 
 # --- after a gap
@@ -124,7 +124,7 @@ def test_after_a_gap_every_open_order_is_due_at_half_the_pace(workspace, setting
     ended = Order.objects.create(workspace=workspace, platform_id="old", status="COMPLETED")
     other = Workspace.objects.create(slug="other", base_url="http://x.test")
     theirs = Order.objects.create(workspace=other, platform_id="P0")
-    assert [ask(workspace.pk, NOW) for ask in registry.hooks().after_gap] == [6]
+    assert [ask(workspace.pk, NOW) for ask in hooks.plugged().after_gap] == [6]
     due_ats = dict(Order.objects.values_list("platform_id", "due_at").exclude(workspace=other))
     assert due_ats == {
         "soon": NOW,
@@ -135,7 +135,7 @@ def test_after_a_gap_every_open_order_is_due_at_half_the_pace(workspace, setting
         "P0": NOW + 2 * MINUTE,
         "old": None,
     }
-    assert [ask(workspace.pk, NOW + MINUTE) for ask in registry.hooks().after_gap] == [6]
+    assert [ask(workspace.pk, NOW + MINUTE) for ask in hooks.plugged().after_gap] == [6]
     sooner.refresh_from_db()
     assert sooner.due_at == NOW  # what is due sooner stays so
     assert (ended.due_at, theirs.due_at) == (None, None)

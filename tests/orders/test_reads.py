@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.work import turn
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import calls, now, tell, timeline
@@ -15,7 +15,7 @@ from tests.orders.conftest import calls, now, tell, timeline
 
 def read(order) -> dict[str, int]:
     Order.objects.filter(pk=order.pk).update(due_at=now() - timedelta(seconds=1))
-    return turn.take(registry.queue("orders"), order.workspace_id, seconds=20.0).counts
+    return turn.take(hooks.queue("orders"), order.workspace_id, seconds=20.0).counts
 
 
 def test_an_order_that_is_due_is_read_and_scheduled_again(box, place):
@@ -167,7 +167,7 @@ def test_what_is_gone_from_an_assignment_is_cleared_and_one_that_is_gone_is_kept
     read(order)
     first.refresh_from_db()
     assert first.scheduled_at is not None  # the detail of an order may be abridged
-    assert turn.take(registry.queue("assignments"), order.workspace_id, seconds=20.0).counts == {
+    assert turn.take(hooks.queue("assignments"), order.workspace_id, seconds=20.0).counts == {
         "read": 2
     }
     first.refresh_from_db()
@@ -223,7 +223,7 @@ def test_a_paused_workspace_is_left_alone(box, workspace, place):
     box.calls.clear()
     type(workspace).objects.update(paused_until=now() + timedelta(minutes=1))
     assert read(order) == {}
-    assert registry.queue("orders").workspaces(now()) == set()
+    assert hooks.queue("orders").workspaces(now()) == set()
     assert calls(box) == []
 
 
@@ -242,7 +242,7 @@ def test_a_detail_that_the_database_refuses_stops_no_other_row(box, workspace, p
     Order.objects.filter(pk=bad.pk).update(due_at=now() - timedelta(minutes=2))
     Order.objects.filter(pk=good.pk).update(due_at=now() - timedelta(minutes=1), read_at=None)
     wire.answers[f"/v1/orders/{bad.platform_id}"] = ("200 OK", b'{"status": "PLACED", "x": 1e999}')
-    assert turn.take(registry.queue("orders"), workspace.pk, seconds=20.0).counts == {
+    assert turn.take(hooks.queue("orders"), workspace.pk, seconds=20.0).counts == {
         "failed": 1,
         "read": 1,
     }
@@ -265,7 +265,7 @@ def test_materials_that_are_announced_too_early_are_fetched_later(box, workspace
         visualType="POST",
         product="GROUND_PHOTO",
     )
-    drain = partial(turn.take, registry.queue("materials"), seconds=20.0)
+    drain = partial(turn.take, hooks.queue("materials"), seconds=20.0)
     assert drain(workspace.pk).counts == {"read": 1}
     ready = MaterialSet.objects.get()
     assert (ready.empty_reads, ready.fetched_at) == (1, None)

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.inbox import replay, store
 from crm_sync.models import ReceivedEvent
 from crm_sync.work import turn
@@ -57,7 +57,7 @@ def receive(workspace, drain_all):
 @pytest.fixture
 def breaks(app_hooks) -> list[bool]:
     """Let the handler of order events fail as long as the list says so."""
-    handlers = registry.hooks().event_handlers
+    handlers = hooks.plugged().event_handlers
     works, broken = handlers["ORDER_STATUS_UPDATED"], [True]
 
     def handler(*arguments):

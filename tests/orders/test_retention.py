@@ -35,9 +35,9 @@ def test_a_user_who_is_gone_for_a_year_goes_if_nothing_names_them(main, settings
     for columns in ({"user_platform_id": "placed"}, {"user_reference_id": "R-by-reference"}):
         Placement.objects.create(workspace=main, object_reference_id="A-1", **columns)
     before = users()
-    settings.USERS_KEEP_DAYS = 0
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"users": 0}
     assert (clear_deliveries(), users()) == ({}, before)
-    settings.USERS_KEEP_DAYS = 365
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"users": 365}
     assert clear_deliveries() == {"users of the platform": 1}
     assert users() == before - {"nobody"}
 
@@ -69,7 +69,7 @@ def stored(main, folder) -> dict[str, MaterialFile]:
 
 def test_the_files_of_ended_orders_stay_until_a_setting_says_how_long(stored, settings):
     assert clear_deliveries() == {}
-    settings.MATERIALS_KEEP_DAYS = 365
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"files": 365}
     assert clear_deliveries() == {"files of materials": 2}
     kept = {status for status, row in stored.items() if storage().exists(row.name)}
     assert kept == {"IN_PROGRESS", "new"}

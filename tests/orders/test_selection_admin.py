@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils.timezone import now
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import Workspace
 from orders.models import Order, Placement
 from orders.placing import selection
@@ -269,4 +269,4 @@ def test_five_hundred_placements_take_as_many_queries_as_fifty(workspace, homes,
     assert len(captured) < 60
     confirmed = Placement.objects.filter(confirmed_at__isnull=False, due_at__isnull=False)
     assert confirmed.count() == 500
-    assert registry.queue("placements").workspaces(now()) == {workspace.pk}
+    assert hooks.queue("placements").workspaces(now()) == {workspace.pk}

@@ -14,7 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import NotFoundError
 from crm_sync.work import turn
@@ -56,7 +56,7 @@ def pull(workspace: Workspace) -> dict[str, int]:
 
 
 def go_on(workspace: Workspace) -> dict[str, int]:
-    return turn.take(registry.queue("users"), workspace.pk, seconds=20.0).counts
+    return turn.take(hooks.queue("users"), workspace.pk, seconds=20.0).counts
 
 
 def make_due(workspace: Workspace) -> None:

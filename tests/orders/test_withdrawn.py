@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.work import turn
 from orders.calendar.appointments import appointments
 from orders.materials import wanted
@@ -23,7 +23,7 @@ def give_up(row: Assignment) -> None:
     """Let all tries of the reads of an assignment pass that its order no longer names."""
     for _ in range(8):
         Assignment.objects.filter(pk=row.pk, due_at__isnull=False).update(due_at=now())
-        turn.take(registry.queue("assignments"), row.workspace_id, seconds=20.0)
+        turn.take(hooks.queue("assignments"), row.workspace_id, seconds=20.0)
     row.refresh_from_db()
 
 

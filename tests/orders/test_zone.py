@@ -1,5 +1,6 @@
 """The time zone of a person: what pages, forms, mails and her calendar file show in it."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import icalendar
@@ -10,10 +11,13 @@ from django.test import Client
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import exact_moment, local_time, moment
-from orders.models import Assignment, ChangeRequest, PersonSettings
+from crm_sync.webhook.sample_events import sample
+from orders.admin.review import warned
+from orders.models import Assignment, ChangeRequest, PersonSettings, Placement
+from orders.placing.already_ordered import already_ordered
 from properties.editing import create
 from properties.models import Property
-from tests.crm_sync.admin_pages import client_of, queries_of
+from tests.crm_sync.admin_pages import client_of, make_received_event, queries_of
 from tests.orders.admin_rows import make_order, page
 from tests.orders.conftest import now
 from tests.orders.test_calendar import CALENDAR, MAY, appointment, events, make_address, shown
@@ -116,6 +120,26 @@ def test_the_times_of_a_property_are_in_our_zone_whoever_looks(main, boss):
     address = f"/admin/properties/property/{Property.objects.get().pk}/change/"
     assert 'value="2026-03-12T23:30:00"' in boss.get(address).content.decode()
     assert 'value="2026-03-12T23:30:00"' in lives_in(boss, TOKYO).get(address).content.decode()
+
+
+def test_what_a_replay_would_change_is_in_her_zone(main, boss):
+    fields = sample("APPOINTMENT_DATE_UPDATED", at=now(), fields={"scheduledAt": LATE.isoformat()})
+    stuck = make_received_event(main, json.dumps(fields).encode(), state="FAILED", attempts=8)
+    chosen = {"action": "replay", "_selected_action": stuck.pk}
+    text = lives_in(boss, TOKYO).post("/admin/crm_sync/receivedevent/", chosen).content.decode()
+    assert "— → 2026-03-13 07:30 JST" in text
+
+
+def test_the_day_of_an_order_that_is_there_already_is_hers(main):
+    create(main, "R-1", {}, origin="API", now=now())
+    make_order(main, object_reference_id="R-1", placed_at=LATE)
+    ((found,),) = already_ordered([Placement(workspace=main, object_reference_id="R-1")])
+    with timezone.override(TOKYO):
+        texts = [warned(found)[0], str(found)]
+    assert [text.partition(": ")[2] for text in texts] == [
+        "order 5000 of 2026-03-13",
+        "order 5000 of 2026-03-12",  # an answer of the API is the same for everybody
+    ]
 
 
 def test_a_mail_is_in_her_zone(main):

@@ -2,7 +2,7 @@
 
 from django.utils.timezone import now
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.work import turn
 from properties.models import Recurring
@@ -21,4 +21,4 @@ def row_of(kind: Kind, workspace: Workspace) -> Recurring:
 def take(kind: Kind, workspace: Workspace, seconds: float = 20.0) -> dict[str, int]:
     """Take one turn, if it is due; return the outcomes."""
     row_of(kind, workspace)
-    return turn.take(registry.queue(kind.lower()), workspace.pk, seconds=seconds).counts
+    return turn.take(hooks.queue(kind.lower()), workspace.pk, seconds=seconds).counts

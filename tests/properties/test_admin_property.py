@@ -17,6 +17,7 @@ from properties.catalog import GROUPS, TOP_LEVEL
 from properties.editing import edit
 from properties.models import Batch, Change, Conflict, Property
 from properties.models.property import SyncState
+from tests.problems import answered
 from tests.properties.form_page import address, force, make, opened, post, save, state
 
 LIST = "/admin/properties/property/"
@@ -83,8 +84,8 @@ def test_the_list_shows_state_references_and_what_waits(admin_client, flat):
 
 
 def test_the_list_tells_a_refusal_of_the_whole_property_in_a_sentence(admin_client, flat):
-    raw = 'POST /v1/properties: 400 {"message": "no room"}'
-    force(flat, problem={"REFUSED": {"": raw}})
+    why = answered("POST /v1/properties", 400, '{"message": "no room"}')
+    force(flat, problem={"REFUSED": {"": why.stored}})
     page = admin_client.get(LIST).content.decode()
     assert "The property: " in page
     assert "POST /v1/properties" not in page

@@ -15,7 +15,7 @@ import pytest
 from django.utils import timezone
 from openpyxl import Workbook
 
-from crm_sync import permits, registry
+from crm_sync import hooks, permits
 from crm_sync.models import Workspace, due
 from crm_sync.work import leases, queues, turn
 from properties.editing import create, edit
@@ -48,7 +48,7 @@ pytestmark = pytest.mark.usefixtures("data_dir")
 @pytest.fixture
 def drain(main):
     """Work on all uploads of the workspace; returns what they came to, by outcome."""
-    return lambda: turn.take(registry.queue("imports"), main.pk, seconds=20.0).counts
+    return lambda: turn.take(hooks.queue("imports"), main.pk, seconds=20.0).counts
 
 
 def kept(data_dir: Path) -> list[Path]:

@@ -7,9 +7,11 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from crm_sync.platform.problems import MEANINGS, Kind
+from crm_sync.platform.errors import Kind
+from crm_sync.platform.problems import MEANINGS
 from properties.editing import create, edit
 from properties.models import Property
+from tests.problems import answered
 
 FAULTS = [
     ("TOO_MANY_REQUESTS", Kind.BUSY),
@@ -64,7 +66,7 @@ def test_a_wrong_token_is_told_with_what_to_do_and_never_shown(row, admin_client
 
 
 def test_what_the_platform_refuses_as_a_whole_stands_on_the_page_with_its_words(row, admin_client):
-    raw = "PATCH /v1/real-estate-properties/1: 413 Payload Too Large"
-    Property.objects.update(problem={"REFUSED": {"": raw}}, due_at=None)
+    why = answered("PATCH /v1/real-estate-properties/1", 413, "Payload Too Large")
+    Property.objects.update(problem={"REFUSED": {"": why.stored}}, due_at=None)
     page = pages(admin_client, row)[0]
     assert "It is larger than the platform takes. Shorten its texts or lists, and save." in page

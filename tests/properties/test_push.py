@@ -17,6 +17,7 @@ from properties.push.push import push
 from properties.push.queue import PROPERTIES
 from tests.conftest import PLATFORM
 from tests.platforms import Between, lost, without_body
+from tests.problems import answered
 
 BY_REFERENCE = "/v1/real-estate-properties/by-reference/A-1"
 FOUR_CHANGES = {
@@ -498,7 +499,7 @@ def test_a_refusal_whose_text_names_nothing_that_was_sent_is_about_the_whole_pro
     edit(row, FOUR_CHANGES, origin="ADMIN", now=now())
     assert drain_all() == {"properties": {"refused": 1}}
     row.refresh_from_db()
-    assert row.problem == {"REFUSED": {"": f"PATCH {BY_REFERENCE}: 400 {text}"}}
+    assert row.problem == {"REFUSED": {"": answered(f"PATCH {BY_REFERENCE}", 400, text).stored}}
 
 
 def test_the_reference_in_the_address_is_no_field_that_a_refusal_names(
@@ -511,8 +512,8 @@ def test_the_reference_in_the_address_is_no_field_that_a_refusal_names(
     set_title(row, "House")
     assert drain_all() == {"properties": {"refused": 1}}
     row.refresh_from_db()
-    path = "/v1/real-estate-properties/by-reference/title"
-    assert row.problem == {"REFUSED": {"": f"PATCH {path}: 400 no"}}
+    call = "PATCH /v1/real-estate-properties/by-reference/title"
+    assert row.problem == {"REFUSED": {"": answered(call, 400, "no").stored}}
 
 
 def test_a_form_that_is_older_than_a_refusal_does_not_save_it_away(row, between, drain_all):

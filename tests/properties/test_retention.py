@@ -30,9 +30,9 @@ def test_an_ended_import_goes_after_a_year_but_not_the_last_good_one_of_a_source
     add("failed", State.FAILED, source=source)
     add("last good", State.PARTLY, source=source)
     add("failed since", State.FAILED, source=source)
-    settings.IMPORTS_KEEP_DAYS = 0
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"imports": 0}
     assert clear_deliveries() == {}
-    settings.IMPORTS_KEEP_DAYS = 365
+    settings.KEEP_DAYS = settings.KEEP_DAYS | {"imports": 365}
     assert clear_deliveries() == {"imports": 3}
     kept = set(Import.objects.values_list("name", flat=True))
     assert kept == {"lately", "waits", "last good", "failed since"}

@@ -27,9 +27,7 @@ DUE = "select count(*) from properties_property where due_at is not null"
 def run(folder: Path, url: str, size: Size, result: Result) -> None:
     """Import, start, upload, stop in the middle and start again; then both sides are equal."""
     steps = Steps(f"the Procfile: SQLite, no servers; {size.embedded:,} due, as many uploaded")
-    # honcho kills after five seconds.
-    environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "WORKER_SOFT_SHUTDOWN_TIMEOUT": "2"}
-    one = Installation(folder, url, **environment)
+    one = Installation(folder, url, DJANGO_SETTINGS_MODULE="config.settings")
     try:
         person = _prepare(one, size)
         steps.say(f"{size.embedded:,} rows are due, and nobody works")

@@ -117,9 +117,12 @@ def test_the_lines_of_older_timelines_become_values(dump):
                 assert (datetime.fromisoformat(value), name) == (moment, "")
             elif fact == "PHOTOGRAPHER" and not text.isdecimal():
                 assert (value, name) == ("", text)
+            elif fact == "MATERIALS" and text:
+                assert [value, name] == text.split(" ")
             else:
                 assert (value, name) == (text, "")
-    assert {("APPOINTMENT", "CALLBACK"), ("PHOTOGRAPHER", "READ")} <= facts
+    some = {("APPOINTMENT", "CALLBACK"), ("PHOTOGRAPHER", "READ"), ("MATERIALS", "CALLBACK")}
+    assert some <= facts
 
 
 @each_release

@@ -12,9 +12,7 @@ from django.utils.safestring import SafeString
 from crm_sync.text import span
 
 EMPTY = "—"
-TONES = frozenset(
-    {"good", "info", "warning", "danger", "muted"}
-)  # as `crm_sync.hooks.tiles.Tile` has
+TONES = frozenset({"good", "info", "warning", "danger", "muted"})  # as `crm_sync.hooks.Tile` has
 SOON = timedelta(days=30)  # beyond that a date says more than a number of days
 
 

@@ -9,7 +9,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import local_time
-from crm_sync.platform.problems import Kind, explain
+from crm_sync.platform.errors import Kind
+from crm_sync.platform.problems import explain
 
 # What a row of a workspace needs for it: one query, and no secret (S5).
 PAUSE = {

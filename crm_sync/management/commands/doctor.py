@@ -14,7 +14,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from crm_sync.doctor import connection, installation
-from crm_sync.hooks.doctor import Finding, Verdict, guarded
+from crm_sync.doctor.checking import guarded
+from crm_sync.hooks import Finding, Verdict
 from crm_sync.management.base import PARTLY, SyncCommand
 from crm_sync.models import Workspace
 from crm_sync.text import counted

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync import permits, registry, tasks
+from crm_sync import hooks, permits, tasks
 from crm_sync.management.base import SyncCommand
 from crm_sync.work import heartbeat, queues, turn
 from crm_sync.work.leases import Tally
@@ -38,7 +38,7 @@ class Command(SyncCommand):
     def _once(self) -> list[tuple[str, str, int]]:
         done = []
         for name, workspace_id in turn.waiting(timezone.now()):
-            tally = turn.take(registry.queue(name), workspace_id, seconds=BUDGET)
+            tally = turn.take(hooks.queue(name), workspace_id, seconds=BUDGET)
             if tally.busy:
                 self.stderr.write(f"{name}: the workers use all calls that are allowed")
             done += [(name, outcome, count) for outcome, count in sorted(tally.counts.items())]

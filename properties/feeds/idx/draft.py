@@ -20,7 +20,7 @@ class Draft:
         """Keep a text under the name of its column; `why` says what is wrong with it."""
         self.leftover[name] = text
         if why:
-            self.warnings.append(f"column {name}: {why}")
+            self.warnings.append(f"{name}: {why}")
 
     def refuse(self, name: str, text: str, error: Unreadable) -> None:
         """Keep a text that is no value of its column; words that say "none" are no mistake."""

@@ -65,10 +65,10 @@ class RecordReader:
             for name, why in bad.items():
                 draft.set_aside(name, texts.get(name, ""), why)
         if not self._profile.lenient:
-            reasons += [warning.removeprefix("column ") for warning in draft.warnings]
+            reasons += draft.warnings
         if reasons:
             return Refusal(position, key or None, limits.first_reasons(reasons))
-        warnings = (*draft.warnings, *odd_contacts(document))
+        warnings = (*(f"column {one}" for one in draft.warnings), *odd_contacts(document))
         return Record(key, document, draft.leftover, position, warnings=warnings)
 
     def name_of(self, cells: list[str]) -> str | None:

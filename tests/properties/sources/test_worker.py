@@ -13,7 +13,7 @@ from django.core import mail
 from django.db import connection
 from django.utils import timezone
 
-from crm_sync import registry
+from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.work import leases, turn
 from properties.imports import upload
@@ -78,7 +78,7 @@ def source(agency: Sender, address: str, **columns) -> Source:
 
 
 def drain(queue: str, workspace: Workspace) -> dict[str, int]:
-    return turn.take(registry.queue(queue), workspace.pk, seconds=20.0).counts
+    return turn.take(hooks.queue(queue), workspace.pk, seconds=20.0).counts
 
 
 def look(row: Source, clock: time_machine.Traveller | None = None) -> str:
@@ -318,7 +318,7 @@ def test_a_worker_that_ends_gives_the_source_back_as_it_was(agency, folder, cloc
     row = source(agency, str(folder / "out.zip"))
     worker.queues.ending.set()
     try:
-        assert turn.take(registry.queue("sources"), agency.workspace_id, seconds=20.0).counts == {}
+        assert turn.take(hooks.queue("sources"), agency.workspace_id, seconds=20.0).counts == {}
     finally:
         worker.queues.ending.clear()
     assert (fresh(row).due_at, fresh(row).lease_token, history(row)) == (NOON, None, [])

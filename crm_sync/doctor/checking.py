@@ -1,43 +1,13 @@
-"""What a check of `manage.py doctor` finds, and how it reads a live platform."""
+"""How the checks of the doctor turn what they see into findings."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import Any
 
-from crm_sync.platform.client import Client
-from crm_sync.platform.errors import SyncError
-from crm_sync.platform.exchange import Exchange
+from crm_sync.hooks import Finding, Verdict
 
 SHOWN = 10  # names that a sentence can list and still be read
-
-
-class Verdict(StrEnum):
-    """What became of a check, the worst first."""
-
-    FAILED = "failed"
-    WARNING = "warning"
-    NOT_CHECKED = "not checked"
-    OK = "ok"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One check.
-
-    Attributes:
-        found: what is there, in a sentence.
-        remedy: what to do; "" where there is nothing to do.
-        assumption: what we assume of the platform, where the check is about that (A1 …).
-    """
-
-    name: str
-    verdict: Verdict
-    found: str
-    remedy: str = ""
-    assumption: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,44 +20,6 @@ class Seen:
 
     agrees: bool | None
     says: str
-
-
-@dataclass
-class Live:
-    """A platform that is read with GETs: `most` at most, and none twice.
-
-    Attributes:
-        exchanges: what was read until now, also what failed.
-    """
-
-    client: Client
-    most: int
-    exchanges: list[Exchange] = field(default_factory=list)
-    _known: dict[str, Exchange] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.client.observe = self.exchanges.append
-        self.client.hear = lambda _: None  # the doctor writes nothing
-
-    def get(self, path: str, **query: Any) -> Exchange | None:
-        """Return the exchange of a read, good or bad; None after `most` reads."""
-        key = f"{path} {sorted(query.items())}"
-        if key not in self._known:
-            began = len(self.exchanges)
-            if began >= self.most:
-                return None
-            with suppress(SyncError):  # the exchange says so
-                self.client.read(path, **query)
-            mine = [one for one in self.exchanges[began:] if one.path.endswith(path)]
-            if not mine:
-                return None  # there was no token, or the path cannot be called
-            self._known[key] = mine[-1]
-        return self._known[key]
-
-    def document(self, path: str, **query: Any) -> Any:
-        """Return the JSON of a good answer, None where there is none."""
-        one = self.get(path, **query)
-        return one.document if one is not None and one.error is None else None
 
 
 def guarded(name: str, check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:

@@ -6,9 +6,8 @@ import pytest
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 
-from crm_sync import registry
-from crm_sync.hooks.handlers import Effect, Outcome
-from crm_sync.registry import AppHooks, register
+from crm_sync import hooks
+from crm_sync.hooks import AppHooks, Effect, MessageKind, Outcome, register
 from crm_sync.work.leases import Tally
 
 
@@ -30,17 +29,17 @@ def handler(batch, event, received_event_id) -> Effect:
 
 @pytest.fixture(autouse=True)
 def _as_before():
-    with registry.replaced():
+    with hooks.replaced():
         yield
 
 
 def test_what_an_app_brings_comes_behind_that_of_the_apps_before_it():
-    before, queue = registry.hooks(), Queue()
+    before, queue = hooks.plugged(), Queue()
     register(AppHooks("reports", queues=[queue], event_handlers={"ONE": handler, "TWO": handler}))
-    after = registry.hooks()
+    after = hooks.plugged()
     assert after.queues == (*before.queues, queue)
     assert list(after.event_handlers) == [*before.event_handlers, "ONE", "TWO"]
-    assert registry.queue("reports") is queue
+    assert hooks.queue("reports") is queue
     assert after.tiles == before.tiles
 
 
@@ -51,7 +50,7 @@ def test_an_app_that_registers_twice_is_named(label):
 
 
 @pytest.mark.parametrize(
-    ("hooks", "message"),
+    ("parts", "message"),
     [
         (
             {"queues": [Queue(), Queue()]},
@@ -61,19 +60,23 @@ def test_an_app_that_registers_twice_is_named(label):
             {"event_handlers": {"VISUALS_READY": handler}},
             "the app 'reports' brings the event 'VISUALS_READY', which is taken",
         ),
+        (
+            {"message_kinds": [MessageKind("order.status_changed", "")]},
+            "the app 'reports' brings the message 'order.status_changed', which is taken",
+        ),
     ],
 )
-def test_a_name_that_is_taken_is_named_and_nothing_is_registered(hooks, message):
-    before = registry.hooks()
+def test_a_name_that_is_taken_is_named_and_nothing_is_registered(parts, message):
+    before = hooks.plugged()
     with pytest.raises(ImproperlyConfigured, match=f"^{message}$"):
-        register(AppHooks("reports", **hooks))
-    assert registry.hooks() is before
+        register(AppHooks("reports", **parts))
+    assert hooks.plugged() is before
     register(AppHooks("reports"))  # the app itself is not
 
 
 def test_a_test_may_replace_a_part_for_a_while():
-    before = registry.hooks()
-    with registry.replaced(event_handlers={"ONE": handler}, queues=[]):
-        assert registry.hooks().event_handlers == {"ONE": handler}
-        assert (registry.hooks().queues, registry.hooks().tiles) == ([], before.tiles)
-    assert registry.hooks() is before
+    before = hooks.plugged()
+    with hooks.replaced(event_handlers={"ONE": handler}, queues=[]):
+        assert hooks.plugged().event_handlers == {"ONE": handler}
+        assert (hooks.plugged().queues, hooks.plugged().tiles) == ([], before.tiles)
+    assert hooks.plugged() is before
