@@ -801,6 +801,14 @@ MUTANTS = (
         ("tests/crm_sync/test_inbox_auth.py",),
     ),
     Mutant(
+        "a callback rings for nobody, although no message waits (I12)",
+        "crm_sync/inbox",
+        "store",
+        "not has_message",
+        "has_message",
+        ("tests/crm_sync/test_inbox_view_ring.py",),
+    ),
+    Mutant(
         "the endpoint rings itself, and not within bounds (I25)",
         "crm_sync/inbox",
         "store",
