@@ -475,7 +475,7 @@ MUTANTS = (
         "two messages wait for one queue of a workspace",
         "crm_sync/work/rings.py",
         TEXT,
-        " WHERE {rows}.rung_at IS NULL RETURNING",
+        " WHERE {rows}.rung_at IS NULL{unwaited} RETURNING",
         " RETURNING",
         (RINGS,),
     ),
