@@ -5,16 +5,13 @@ process remembers them, and the INSERT stores nothing if they have changed since
 """
 
 import hmac
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import TextField
-from django.db.models.functions import Cast
+from django.db.models.expressions import RawSQL
 from django.http import HttpRequest
 
 from crm_sync.models import Workspace
@@ -22,10 +19,10 @@ from crm_sync.work import fast_sql
 
 NOT_NEEDED = ("fixed_token", "client_secret")  # to decrypt them would only take time
 # All columns that decide who may call and what is masked; secrets as the database holds them.
-SECRETS = ("auth_secret", "previous_auth_secret")
-PLAIN = (
-    *("auth_type", "auth_header_name", "auth_parameter_name", "previous_auth_secret_until"),
-    *("previous_auth_names", "previous_auth_names_until", "callback_sources"),
+DECIDING = (
+    *("auth_type", "auth_header_name", "auth_parameter_name", "callback_sources"),
+    *("auth_secret", "previous_auth_secret", "previous_auth_secret_until"),
+    *("previous_auth_names", "previous_auth_names_until"),
 )
 REMEMBERED = 100  # workspaces
 
@@ -35,11 +32,11 @@ class Known:
     """A workspace as it was read.
 
     Attributes:
-        unchanged: a FROM clause that yields one row as long as it is still so, and its values.
+        unchanged: a FROM clause that yields one row as long as it is still so.
     """
 
     workspace: Workspace
-    unchanged: tuple[str, list[Any]]
+    unchanged: fast_sql.Expression
 
 
 remembered: dict[UUID, Known] = {}
@@ -52,31 +49,25 @@ def read(uuid: UUID) -> Workspace | None:
         SecretUnreadable: no key decrypts its secrets.
         DatabaseError: it cannot be read.
     """
-    raw = {f"raw_{name}": Cast(name, TextField()) for name in SECRETS}
-    found = Workspace.objects.filter(uuid=uuid).annotate(**raw).defer(*NOT_NEEDED)
+    deciding = RawSQL(_deciding(), [])  # noqa: S611 - names of our own columns
+    found = Workspace.objects.filter(uuid=uuid).annotate(deciding=deciding).defer(*NOT_NEEDED)
     workspace = next(iter(found), None)
     remembered.pop(uuid, None)
     if workspace is None:
         return None
-    columns = {"id": workspace.pk, **{name: getattr(workspace, f"raw_{name}") for name in SECRETS}}
-    fields = [one for one in Workspace._meta.concrete_fields if one.name in PLAIN]
-    columns |= {
-        one.name: one.get_db_prep_value(getattr(workspace, one.name), connection) for one in fields
-    }
     if len(remembered) >= REMEMBERED:
         remembered.clear()
-    remembered[uuid] = Known(workspace, _unchanged(columns))
+    clause = f"FROM {fast_sql.table(Workspace)} WHERE id = %s AND {_deciding()} = %s"
+    remembered[uuid] = Known(workspace, (clause, [workspace.pk, workspace.deciding]))
     return workspace
 
 
-def _unchanged(columns: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    quoted = connection.ops.quote_name
-    conditions = [
-        f"{quoted(name)} IS NULL" if value is None else f"{quoted(name)} = %s"
-        for name, value in columns.items()
-    ]
-    values = [value for value in columns.values() if value is not None]
-    return f"FROM {fast_sql.table(Workspace)} WHERE {' AND '.join(conditions)}", values
+def _deciding() -> str:
+    """Return SQL for the values of `DECIDING` as one text."""
+    columns = ", ".join(DECIDING)
+    if connection.vendor == "postgresql":
+        return f"json_build_array({columns})::text"
+    return f"json_array({columns})"
 
 
 def lets_in(workspace: Workspace, request: HttpRequest, now: datetime) -> bool:

@@ -14,7 +14,7 @@ from crm_sync import hooks, tracing
 from crm_sync.inbox import apply
 from crm_sync.models import ReceivedEvent, due
 from crm_sync.platform.events import NotUnderstood, canonical_digest, parse_document
-from crm_sync.work import fast_sql, leases
+from crm_sync.work import fast_sql, leases, rings
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Turn
@@ -33,7 +33,7 @@ def store(
     method: str,
     source: ReceivedEvent.Source,
     now: datetime,
-    given: tuple[str, list[Any]] = fast_sql.NOWHERE,
+    given: fast_sql.Expression = fast_sql.NOWHERE,
 ) -> bool:
     """Store one received callback and ring for the worker.
 
@@ -63,8 +63,11 @@ def store(
         "due_at": now,
     }
     for _ in range(2):  # the row with the same bytes may have been settled in between
-        if _insert(columns, given):
-            doorbell.ring(QUEUE, workspace_id)
+        has_message = _insert(columns, given)
+        if has_message is not None:
+            # A worker may take that message before this commit; then the tick rings (decision 9).
+            if not has_message:
+                doorbell.ring(QUEUE, workspace_id)
             return True
         if given is not fast_sql.NOWHERE:
             return False
@@ -77,13 +80,18 @@ def store(
     raise DatabaseError("the received event that was there is gone")
 
 
-def _insert(columns: Mapping[str, Any], given: tuple[str, list[Any]]) -> bool:
+def _insert(columns: Mapping[str, Any], given: fast_sql.Expression) -> bool | None:
+    """Return whether a message for the worker waits already; None where nothing was inserted."""
     # If the caller has a transaction, a refused INSERT must not break it.
     mine: AbstractContextManager[Any] = (
         transaction.atomic() if connection.in_atomic_block else nullcontext()
     )
+    message = rings.waiting(QUEUE, columns["workspace"])
     with mine:
-        return fast_sql.insert(ReceivedEvent, columns, source=given)
+        found: bool | None = fast_sql.insert(
+            ReceivedEvent, columns, source=given, returning=message
+        )
+    return found
 
 
 def lacking(workspace_id: int, digests: set[str]) -> set[str]:

@@ -20,9 +20,9 @@ from crm_sync.work.fast_sql import Change
 
 
 def update(model: type[Model], change: Change) -> int:
-    """Update one row by its id, and commit as `durability` says; return 1 if it was updated.
+    """Update one row, and commit as `durability` says; return 1 if it was updated.
 
-    Inside a transaction the caller commits.
+    Inside a transaction the caller commits. One that is not named by its id shares no statement.
     """
     if (durability.waits() and connection.vendor == "sqlite") or connection.in_atomic_block:
         return fast_sql.update(model, change)
@@ -30,6 +30,8 @@ def update(model: type[Model], change: Change) -> int:
         # Each thread makes its own SQL: the one that commits has the only lock meanwhile.
         write = _Write(model, change, *fast_sql.made(model, change))
         _shared.run(write)
+    elif "id" not in change.where:
+        return fast_sql.update(model, change, waits=durability.waits())
     else:
         write = _Write(model, change)
         _shared_by_form(model, fast_sql.form_of(change), durability.waits()).run(write)

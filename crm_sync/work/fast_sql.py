@@ -19,7 +19,9 @@ from uuid import UUID
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import BinaryField, CharField, DateTimeField, ForeignKey, Model, TextField
 
-NOWHERE: tuple[str, list[Any]] = ("", [])
+Expression = tuple[str, list[Any]]  # SQL, and its values
+NOWHERE: Expression = ("", [])
+YES: Expression = ("TRUE", [])
 # Last in a condition of PostgreSQL: it is set once a row is found, and for this one transaction.
 NOT_WAITED_FOR = "set_config('synchronous_commit', 'off', true) = 'off'"
 PLAIN = (str, bytes, int)
@@ -29,17 +31,28 @@ Form = tuple[Names, Names, Names]  # the fields that a change sets, moves, and a
 
 
 def insert(
-    model: type[Model], columns: Mapping[str, Any], *, source: tuple[str, list[Any]] = NOWHERE
-) -> bool:
-    """Insert one row; False where one is there that excludes it, or where the source has no row.
+    model: type[Model],
+    columns: Mapping[str, Any],
+    *,
+    source: Expression = NOWHERE,
+    returning: Expression = YES,
+) -> Any:
+    """Insert one row.
 
     Args:
         columns: field → value; the database fills in the others.
-        source: a FROM clause with its values, if the row is to depend on one.
+        source: a FROM clause, if the row is to depend on one.
+
+    Returns:
+        the value of `returning`; None where one is there that excludes it, or where the source has
+        no row.
     """
-    clause, more = source
-    sql = _insertion(model, tuple(columns), clause)
-    return run(sql, [*_stored(model, columns.items()), *more]) == 1
+    (clause, more), (expression, last) = source, returning
+    sql = f"{_insertion(model, tuple(columns), clause)} RETURNING {expression}"
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*_stored(model, columns.items()), *more, *last])
+        found = cursor.fetchall()
+    return found[0][0] if found else None
 
 
 def insert_many(model: type[Model], rows: Iterable[Mapping[str, Any]]) -> None:

@@ -13,7 +13,8 @@ from django.db import connection
 
 from crm_sync import durability
 from crm_sync.models import Ring
-from crm_sync.work import fast_sql, turn
+from crm_sync.work import commits, fast_sql, turn
+from crm_sync.work.fast_sql import Change
 
 # A mark that is older counts as lost while fewer messages wait than there are marks. By its age
 # alone none is sent again: under a backlog of messages that would only make it longer.
@@ -34,10 +35,11 @@ def mark(pairs: Sequence[Pair], now: datetime) -> list[Pair]:
 def _mark(pairs: Sequence[Pair], now: datetime) -> list[Pair]:
     rows = fast_sql.table(Ring)
     values = ", ".join(["(%s, %s, %s)"] * len(pairs))
+    unwaited = f" AND {fast_sql.NOT_WAITED_FOR}" if connection.vendor == "postgresql" else ""
     sql = (
         f"INSERT INTO {rows} (workspace_id, queue, rung_at) VALUES {values}"  # noqa: S608
         f" ON CONFLICT (workspace_id, queue) DO UPDATE SET rung_at = excluded.rung_at"
-        f" WHERE {rows}.rung_at IS NULL RETURNING queue, workspace_id"
+        f" WHERE {rows}.rung_at IS NULL{unwaited} RETURNING queue, workspace_id"
     )
     column: Any = Ring._meta.get_field("rung_at")
     moment = column.get_db_prep_save(now, connection)
@@ -50,13 +52,23 @@ def _mark(pairs: Sequence[Pair], now: datetime) -> list[Pair]:
 
 def waits(queue: str, workspace_id: int) -> bool:
     """Tell whether a message waits: a look that takes no lock, unlike `mark`."""
-    mine = Ring.objects.filter(workspace_id=workspace_id, queue=queue)
-    return mine.filter(rung_at__isnull=False).exists()
+    expression, values = waiting(queue, workspace_id)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {expression}", values)
+        return bool(cursor.fetchone()[0])
+
+
+def waiting(queue: str, workspace_id: int) -> fast_sql.Expression:
+    """Return `waits` as SQL, for a statement that is run anyway."""
+    rows = fast_sql.table(Ring)
+    mine = f"SELECT 1 FROM {rows} WHERE workspace_id = %s AND queue = %s AND rung_at IS NOT NULL"  # noqa: S608
+    return f"EXISTS ({mine})", [workspace_id, queue]
 
 
 def taken(queue: str, workspace_id: int) -> None:
     """Note that no message waits any more: a worker has it, or it could not be published."""
-    _unmark([(queue, workspace_id)])
+    with durability.working():
+        commits.update(Ring, _unmarking(queue, workspace_id))
 
 
 def fresh(now: datetime) -> set[Pair]:
@@ -108,9 +120,10 @@ def tick(
 
 def _unmark(pairs: Sequence[Pair]) -> None:
     """Note that no message waits for these."""
-    queues: dict[str, list[int]] = {}
-    for queue, workspace_id in pairs:
-        queues.setdefault(queue, []).append(workspace_id)
-    for queue, workspace_ids in queues.items():
-        with durability.lazily():
-            Ring.objects.filter(queue=queue, workspace_id__in=workspace_ids).update(rung_at=None)
+    if pairs:
+        with durability.relaxed():
+            fast_sql.update_many(Ring, (_unmarking(*pair) for pair in pairs))
+
+
+def _unmarking(queue: str, workspace_id: int) -> Change:
+    return Change({"rung_at": None}, {"queue": queue, "workspace_id": workspace_id})

@@ -132,11 +132,11 @@ def _take(
 ) -> HeldSlot | None:
     """Take the free slot with the highest number; a long backlog leaves the highest to others."""
     if _made.get((workspace_id, kind), 0) < limit:
-        _make_missing(workspace_id, kind, most, limit, now)
+        _make_missing(workspace_id, kind, limit)
         _made[workspace_id, kind] = limit
     slot = _take_free(workspace_id, kind, most, limit, queue, now)
     # A backup that was restored meanwhile may not have them.
-    if slot is None and _make_missing(workspace_id, kind, most, limit, now):
+    if slot is None and _make_missing(workspace_id, kind, limit):
         slot = _take_free(workspace_id, kind, most, limit, queue, now)
     if slot is not None:
         with _lock:
@@ -184,20 +184,15 @@ def _stored(name: str, value: object) -> Any:
     return column.get_db_prep_save(value, connection)
 
 
-def _make_missing(workspace_id: int, kind: str, most: int, limit: int, now: datetime) -> bool:
-    """Make the slots that are missing; whether one is free now, which others may have made."""
+def _make_missing(workspace_id: int, kind: str, limit: int) -> bool:
+    """Make the slots that are missing, and tell whether any was."""
     mine = Slot.objects.filter(workspace_id=workspace_id, kind=kind)
-    missing = set(range(limit)) - set(mine.values_list("number", flat=True))
-    if missing:
+    missing = sorted(set(range(limit)) - set(mine.values_list("number", flat=True)))
+    made = [Slot(workspace_id=workspace_id, kind=kind, number=number) for number in missing]
+    if made:
         with durability.lazily():
-            Slot.objects.bulk_create(
-                (
-                    Slot(workspace_id=workspace_id, kind=kind, number=number)
-                    for number in sorted(missing)
-                ),
-                ignore_conflicts=True,
-            )
-    return mine.filter(due.unleased(now), number__lt=most).exists()
+            Slot.objects.bulk_create(made, ignore_conflicts=True)
+    return bool(made)
 
 
 def _release(slot: HeldSlot) -> None:

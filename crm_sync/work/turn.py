@@ -124,11 +124,15 @@ class Store:
         self._answered_at = time.monotonic()
 
     @property
+    def has_more(self) -> bool:
+        """Whether more was due, at the last claim, than has been begun since."""
+        return bool(self._waiting) or self._is_full
+
+    @property
     def grows(self) -> bool:
         """Whether one more turn has work within the limit, while the platform answers."""
-        has_more = bool(self._waiting) or self._is_full
         is_answered = time.monotonic() - self._answered_at < FRESH
-        return has_more and is_answered and self.turns < self._share()
+        return self.has_more and is_answered and self.turns < self._share()
 
     def _share(self) -> int:
         queue = self.queue
@@ -347,14 +351,18 @@ def take(
                 if queue.calls:
                     slots.note_refused(queue.name, workspace_id, timezone.now())
                 return tally
-            Turn(store, slot, seconds, clock).run(tally)
+            turn = Turn(store, slot, seconds, clock)
+            turn.run(tally)
         # The slot is free now: first ring for a queue that waits for one, then for more rows here.
         if queue.calls and (refused := slots.take_refused(workspace_id)):
             doorbell.ring(refused, workspace_id)
         if tally.counts:
             for outcome in queue.after(workspace_id):
                 tally.add(outcome)
-            tally.more = not queues.ending.is_set() and queue.is_due(workspace_id, timezone.now())
+            # Beside a backlog no look is needed.
+            tally.more = not queues.ending.is_set() and (
+                (turn.is_over() and store.has_more) or queue.is_due(workspace_id, timezone.now())
+            )
             if tally.more:
                 doorbell.ring(queue.name, workspace_id)
     return tally

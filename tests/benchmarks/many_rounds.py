@@ -19,7 +19,8 @@ import requests
 
 django.setup()
 
-from django.utils import timezone  # noqa: E402 - Django is set up only now
+from django.db.models import F  # noqa: E402 - Django is set up only now
+from django.utils import timezone  # noqa: E402
 
 from crm_sync.models import Heartbeat, WebhookMonitor, Workspace  # noqa: E402
 from properties.models import Property  # noqa: E402
@@ -37,11 +38,9 @@ def main(sandbox: str, journal: Path) -> None:
     """Let rows come due while the webhooks are polled in their turn."""
     busy = workspaces(sandbox)
     groups = list(mirrored(busy, sandbox))
-    WebhookMonitor.objects.bulk_create(
-        WebhookMonitor(workspace=one, due_at=timezone.now() + timedelta(days=1))
-        for one in Workspace.objects.all()
-    )
-    wait_until("two workers, beat and its tick", lambda: Heartbeat.objects.count() >= 4, limit=60)
+    # A worker that begins has all webhooks polled at once: so these come after its second beat.
+    alive = Heartbeat.objects.filter(seen_at__gt=F("started_at"))
+    wait_until("two workers, beat and its tick", lambda: alive.count() >= 4, limit=60)
     scheduled = polls()
     for rows in groups:
         print(json.dumps({"rows": len(rows) // BUSY, "begun": begun(rows, journal)}), flush=True)
@@ -87,10 +86,10 @@ def mirrored(busy: list[Workspace], sandbox: str) -> Iterator[list[Property]]:
 def polls() -> dict[int, datetime]:
     """Spread the polls of all webhooks over their pace; monitor → when, of those in the window."""
     first = timezone.now() + timedelta(seconds=1)
-    monitors = list(WebhookMonitor.objects.order_by("?"))
-    for number, monitor in enumerate(monitors):
-        monitor.due_at = first + PACE * number / WORKSPACES
-    WebhookMonitor.objects.bulk_update(monitors, ["due_at"], batch_size=500)
+    monitors = WebhookMonitor.objects.bulk_create(
+        WebhookMonitor(workspace=workspace, due_at=first + PACE * number / WORKSPACES)
+        for number, workspace in enumerate(Workspace.objects.order_by("?"))
+    )
     return {one.pk: one.due_at for one in monitors if one.due_at < first + WINDOW}
 
 

@@ -106,6 +106,7 @@ def test_a_bearer_token_may_end_in_any_letter(hook, secret, blanks):
         {"auth_type": "BEARER_TOKEN"},
         {"auth_header_name": "X-Other"},
         {"auth_parameter_name": "other"},
+        {"callback_sources": "192.0.2.1"},
         {"previous_auth_names": "other"},
         {"previous_auth_names_until": timezone.now()},
     ],

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.db import OperationalError, connection, transaction
@@ -98,6 +98,21 @@ def test_what_comes_due_at_the_last_row_is_seen_after_the_slot_is_free(main, rin
 
     tally = turn.take(one_by_one(work), main.pk)
     assert (tally.counts, tally.more, left()) == ({"ignored": 1}, True, 1)
+
+
+def test_beside_a_backlog_a_turn_asks_for_the_next_without_a_look(main, rings):
+    events(main, 12)
+
+    class Blind(RowQueue[ReceivedEvent]):
+        def is_due(self, workspace_id: int, now: datetime) -> bool:
+            raise AssertionError("it looked")
+
+    def work(claims, one) -> list[str]:
+        one.ends_at = 0.0
+        return settle(claims, one)
+
+    tally = turn.take(Blind(**one_by_one(work).__dict__), main.pk)
+    assert (tally.total, tally.more, left()) == (1, True, 11)
 
 
 def test_in_a_pause_nothing_is_claimed(main):
