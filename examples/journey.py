@@ -87,10 +87,14 @@ def follow(last: int) -> None:
         news = StatusChange.objects.select_related("order", "assignment").filter(pk__gt=last)
         for change in news.order_by("pk"):
             product = f" {', '.join(change.assignment.products)}" if change.assignment else ""
-            move = f"{change.previous} → {change.new}" if change.previous else change.new
+            last = change.pk
+            before = f"{change.previous} {change.previous_name}".strip()
+            after = f"{change.new} {change.new_name}".strip()
+            if before and change.previous == change.new:
+                continue  # only a name became known
+            move = f"{before} → {after}" if before else after
             what = change.get_fact_display().lower()
             print(f"{change.order}{product}, {what}: {move}", flush=True)
-            last = change.pk
         time.sleep(1)
 
 
