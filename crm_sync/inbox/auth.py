@@ -31,7 +31,7 @@ REMEMBERED = 100  # workspaces
 
 
 @dataclass(frozen=True)
-class Known:
+class WorkspaceSnapshot:
     """A workspace as it was read.
 
     Attributes:
@@ -42,7 +42,7 @@ class Known:
     unchanged: tuple[str, list[Any]]
 
 
-remembered: dict[UUID, Known] = {}
+remembered: dict[UUID, WorkspaceSnapshot] = {}
 
 
 def read(uuid: UUID) -> Workspace | None:
@@ -65,7 +65,7 @@ def read(uuid: UUID) -> Workspace | None:
     }
     if len(remembered) >= REMEMBERED:
         remembered.clear()
-    remembered[uuid] = Known(workspace, _unchanged(columns))
+    remembered[uuid] = WorkspaceSnapshot(workspace, _unchanged(columns))
     return workspace
 
 

@@ -17,7 +17,7 @@ from crm_sync.models.due import backoff
 from crm_sync.platform import outside
 from crm_sync.platform.addresses import resolved
 from crm_sync.platform.errors import RejectedError, TransientError, problem_of
-from crm_sync.platform.outside import Answer, RequestOptions
+from crm_sync.platform.outside import RequestOptions, ResponseStream
 from crm_sync.text import whole
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
@@ -146,7 +146,7 @@ def _fetch(row: MaterialFile, workspace: Workspace, part: Part) -> dict[str, Any
     }
 
 
-def _begin(answer: Answer, part: Part) -> int | None:
+def _begin(answer: ResponseStream, part: Part) -> int | None:
     """Make ready for the body of an answer; return the size of the whole file, if it is told."""
     if answer.status == 206 and _range(answer.headers)[0] == part.size:
         return _range(answer.headers)[1]
@@ -171,7 +171,7 @@ def _range(headers: Mapping[str, str]) -> tuple[int | None, int | None]:
     return whole(first), whole(total)
 
 
-def _write(answer: Answer, part: Part, *, limit: int, total: int | None) -> None:
+def _write(answer: ResponseStream, part: Part, *, limit: int, total: int | None) -> None:
     too_large = RejectedError(f"it is larger than {limit} bytes, the most that is kept", status=0)
     if total is not None and total > limit:
         raise too_large

@@ -780,7 +780,7 @@ MUTANTS = (
         "a callback that was not stored is acknowledged (I15)",
         "crm_sync/inbox",
         "handle_exception",
-        'Refusal(503, "cannot store it now")',
+        'CallbackRefusal(503, "cannot store it now")',
         'Refusal(200, "cannot store it now")',
         ("tests/crm_sync/test_inbox_view.py",),
     ),
@@ -1234,7 +1234,7 @@ MUTANTS = (
     Mutant(
         "the database alone says which rows hold a name (S23)",
         "crm_sync/naming.py",
-        "Names.pieces",
+        "NameSearch.pieces",
         "_IN_EACH_FORM.split(word)",
         "[word]",
         (f"{FORGET}::test_a_name_is_found_in_any_case_and_composition",),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from email.utils import parsedate_to_datetime
 
 from crm_sync.platform import outside
-from crm_sync.platform.outside import Answer, RequestOptions
+from crm_sync.platform.outside import RequestOptions, ResponseStream
 from crm_sync.text import whole
 from properties.sources.fetch import signing
 from properties.sources.fetch.wanted import (
@@ -74,7 +74,7 @@ def _conditions(known: Stamp) -> Mapping[str, str]:
     return {name: value for name, value in asked.items() if value}
 
 
-def _check(answer: Answer, place: Place) -> None:
+def _check(answer: ResponseStream, place: Place) -> None:
     """Raise what an answer without a file means."""
     status, host = answer.status, place.address.host
     if status == 200:
