@@ -755,7 +755,7 @@ MUTANTS = (
     Mutant(
         "one list that is refused costs all that was announced (I27)",
         "orders/materials/lists.py",
-        "Reading.take",
+        "MaterialSetReading.take",
         "(NotFoundError, RejectedError)",
         "()",
         ("tests/orders/test_lost_materials.py",),
@@ -1021,7 +1021,7 @@ MUTANTS = (
     Mutant(
         "the lock of a download goes while it is held (I27)",
         "orders/materials/partial.py",
-        "Part.remove",
+        "PartFile.remove",
         "(self.path, self._version)",
         "(self.path, self._version, self._lock)",
         (f"{DOWNLOAD}::test_whoever_has_a_part_has_it_alone_until_the_end",),
@@ -1284,7 +1284,7 @@ MUTANTS = (
     Mutant(
         "a namesake is the same person (S23)",
         "orders/who_is_meant.py",
-        "Record.differs",
+        "PersonRecord.differs",
         "any(a and b and a.isdisjoint(b) for a, b in pairs)",
         "False",
         (f"{FORGET}::test_a_namesake_is_left_and_the_name_that_both_have_is_not_looked_for",),
