@@ -23,7 +23,7 @@ def one_line(text: str) -> str:
     return text.translate(_ESCAPED)
 
 
-class Line(logging.Formatter):
+class LineFormatter(logging.Formatter):
     """Time, level, logger, id and message in one line; a traceback follows, indented."""
 
     def __init__(self) -> None:

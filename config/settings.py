@@ -381,7 +381,7 @@ CELERY_TIMEZONE = TIME_ZONE
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"()": "config.logs.Line"}, "json": {"()": "config.logs.Json"}},
+    "formatters": {"line": {"()": "config.logs.LineFormatter"}, "json": {"()": "config.logs.Json"}},
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",

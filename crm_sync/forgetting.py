@@ -16,7 +16,7 @@ from django.db.models.functions import Cast
 from crm_sync import hooks
 from crm_sync.inbox import retention
 from crm_sync.models import ReceivedEvent
-from crm_sync.naming import Names
+from crm_sync.naming import NameSearch
 from crm_sync.platform.errors import Problem
 from crm_sync.secrets import EncryptedTextField
 
@@ -24,7 +24,7 @@ Column: TypeAlias = tuple[type[Model], str]
 
 
 @dataclass(frozen=True)
-class Place:
+class Mention:
     """Somebody is named in a row.
 
     Attributes:
@@ -40,8 +40,8 @@ class Place:
 
 
 def places(
-    names: Names, *, without: Mapping[Column, Iterable[Any]], write: bool, now: datetime
-) -> Iterator[Place]:
+    names: NameSearch, *, without: Mapping[Column, Iterable[Any]], write: bool, now: datetime
+) -> Iterator[Mention]:
     """Yield each place where somebody is named; blank what is free text, a row at a time.
 
     Args:
@@ -65,11 +65,11 @@ def places(
 def _in_column(
     model: type[Model],
     column: "Field[Any, Any]",
-    names: Names,
+    names: NameSearch,
     skipped: Iterable[Any],
     *,
     write: bool,
-) -> Iterator[Place]:
+) -> Iterator[Mention]:
     where = f"{model._meta.verbose_name}: {column.verbose_name}"
     all_rows: QuerySet[Any] = model._default_manager.exclude(pk__in=list(skipped))
     as_texts = all_rows.annotate(as_text=Cast(column.name, TextField()))
@@ -85,12 +85,12 @@ def _in_column(
             if write and after != before:
                 row.update(**{column.name: _cut(after, getattr(column, "max_length", None))})
         if after != before:
-            yield Place(where, key, texts, is_left=False)
+            yield Mention(where, key, texts, is_left=False)
         if left:
-            yield Place(where, key, left, is_left=True)
+            yield Mention(where, key, left, is_left=True)
 
 
-def _blanked(names: Names, value: Any) -> tuple[Any, list[str]]:
+def _blanked(names: NameSearch, value: Any) -> tuple[Any, list[str]]:
     if not isinstance(value, Problem):
         return names.blanked(value)
     stored, left = names.blanked(value.stored)
@@ -104,7 +104,7 @@ def _free(model: type[Model], column: str) -> Q:
     return found[0] if found else Q(pk__in=[])
 
 
-def _may_hold(names: Names) -> Q:
+def _may_hold(names: NameSearch) -> Q:
     """Select what the database can tell of it, which folds ASCII alone on SQLite."""
     pieces = list(names.pieces())
     if not all(pieces):
@@ -119,7 +119,7 @@ def _cut(value: Any, limit: int | None) -> Any:
     return value[:limit] if limit and isinstance(value, str) else value
 
 
-def _in_events(names: Names, *, write: bool, now: datetime) -> Iterator[Place]:
+def _in_events(names: NameSearch, *, write: bool, now: datetime) -> Iterator[Mention]:
     """Search the bytes of received events; one that waits keeps them, else it would be lost."""
     rows = ReceivedEvent.objects.filter(cleared_at=None).only("pk", "body", "state", "due_at")
     for row in rows.iterator(500):
@@ -129,4 +129,4 @@ def _in_events(names: Names, *, write: bool, now: datetime) -> Iterator[Place]:
         is_settled = row.state in ReceivedEvent.SETTLED and row.due_at is None
         if write and is_settled:
             is_settled = retention.clear_now([row.pk], now=now) == 1
-        yield Place("received event: body", row.pk, texts, is_left=not is_settled)
+        yield Mention("received event: body", row.pk, texts, is_left=not is_settled)

@@ -29,7 +29,7 @@ NAMES = {Kind.WORKER: "worker", Kind.BEAT: "beat", Kind.TICK: "broker"}
 
 
 @dataclass(frozen=True)
-class Report:
+class HealthReport:
     """The state of a kind of process, or of the broker, in words for people.
 
     Attributes:
@@ -43,7 +43,7 @@ class Report:
     tone: str = "good"
 
 
-def reports(now: datetime) -> list[Report]:
+def reports(now: datetime) -> list[HealthReport]:
     """Return whether a worker and a beat are alive, and what to do if not; one query.
 
     The broker has a report of its own only while no message gets through it.
@@ -61,18 +61,18 @@ def _presences(now: datetime) -> list[Presence]:
     return [*processes, tick] if is_away else processes
 
 
-def _report(one: Presence) -> Report:
+def _report(one: Presence) -> HealthReport:
     name = one.kind.label
     if one.silence is not None and not one.is_missing:
         is_now = one.silence < timedelta(seconds=1)
         when = "just now" if is_now else f"{span(one.silence)} ago"
-        return Report(one.kind, f"{name} last seen {when}")
+        return HealthReport(one.kind, f"{name} last seen {when}")
     never, lately = f"No {name.lower()} ever ran here", f"No {name.lower()} for"
     if one.kind == Kind.TICK:
         never = "No message ever came through the broker"
         lately = "No message has come through the broker for"
     text = never if one.silence is None else f"{lately} {span(one.silence)}"
-    return Report(one.kind, text, REMEDIES[one.kind], EFFECTS[one.kind], "danger")
+    return HealthReport(one.kind, text, REMEDIES[one.kind], EFFECTS[one.kind], "danger")
 
 
 def stalled(now: datetime) -> list[tuple[str, int]]:

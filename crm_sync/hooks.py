@@ -73,7 +73,7 @@ class BatchPart(Protocol):
 SomePart = TypeVar("SomePart", bound=BatchPart)
 
 
-class Batch:
+class EventBatch:
     """Events of one workspace that are applied in one transaction, one after the other.
 
     An app reads the rows for all events when its first handler asks for its part, and writes them
@@ -87,9 +87,9 @@ class Batch:
         self.workspace_id = workspace_id
         self.events = events
         self.now = now
-        self._parts: dict[Callable[[Batch], BatchPart], BatchPart] = {}
+        self._parts: dict[Callable[[EventBatch], BatchPart], BatchPart] = {}
 
-    def part(self, read: Callable[["Batch"], SomePart]) -> SomePart:
+    def part(self, read: Callable[["EventBatch"], SomePart]) -> SomePart:
         """Return the part that `read` makes of this batch; it is called once for a batch."""
         if read not in self._parts:
             self._parts[read] = read(self)
@@ -102,7 +102,7 @@ class Batch:
 
 
 # Takes the batch, the event and the id of the received event; runs inside a transaction.
-EventHandler = Callable[[Batch, Event, int], Effect]
+EventHandler = Callable[[EventBatch, Event, int], Effect]
 # Takes a workspace id and an event; returns in words what the app knows of the event's rows
 # ("order 12, status" → "PLACED"). Called before and after, it shows what the event changes.
 Snapshot = Callable[[int, Event], Mapping[str, str]]

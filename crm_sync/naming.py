@@ -62,7 +62,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Names:
+class NameSearch:
     """What is looked for, each as `folded` returns it and without a `fault`."""
 
     words: frozenset[str]

@@ -10,14 +10,14 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from crm_sync import forgetting, second_factor
-from crm_sync.forgetting import Column, Place
-from crm_sync.naming import FORGOTTEN, Names
+from crm_sync.forgetting import Column, Mention
+from crm_sync.naming import FORGOTTEN, NameSearch
 from orders.mirror import forgotten
 from orders.models import Assignment, CalendarFeed, Look, Order, PersonSettings, PlatformUser
 from orders.who_is_meant import ACCOUNT, CONTACT, PHOTOGRAPHER, USER, Person
 
 
-def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Place]:
+def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Mention]:
     """Blank what is stored of a person, each row in a transaction of its own; return where it was.
 
     What is left is among them. A dry run returns the same places, and changes nothing.
@@ -26,10 +26,10 @@ def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Place]:
     if write:
         _mark(person, now)
     contacts = _blank_contacts(person, write=write)
-    names = Names(frozenset(person.words))
+    names = NameSearch(frozenset(person.words))
     texts = list(forgetting.places(names, without=_contacts(person), write=write, now=now))
     documents = _blank_documents(person, write=write)
-    others = [Place(one.what, one.key, [str(one)], is_left=True) for one in person.others]
+    others = [Mention(one.what, one.key, [str(one)], is_left=True) for one in person.others]
     return [*contacts, *texts, *documents, *_close_accounts(person, write=write), *others]
 
 
@@ -55,11 +55,11 @@ def _contacts(person: Person) -> dict[Column, list[int]]:
     return found
 
 
-def _blank_contacts(person: Person, *, write: bool) -> list[Place]:
+def _blank_contacts(person: Person, *, write: bool) -> list[Mention]:
     """Blank users and photographers whole: their language and country say who it is, too."""
     users = PlatformUser.objects.filter(pk__in=person.keys(USER))
     found = [
-        Place(
+        Mention(
             "platform user",
             row.pk,
             ["; ".join(filter(None, (row.name, row.email, row.phone)))],
@@ -74,7 +74,7 @@ def _blank_contacts(person: Person, *, write: bool) -> list[Place]:
             photographer={"id": platform_id}
         ):
             said = ", ".join(str(row.photographer.get(name) or "") for name in CONTACT)
-            found.append(Place("photographer of an assignment", row.pk, [said], is_left=False))
+            found.append(Mention("photographer of an assignment", row.pk, [said], is_left=False))
             if write:
                 # Only as long as it is the same person.
                 mine = _assignments(workspace_id, platform_id).filter(pk=row.pk)
@@ -88,7 +88,7 @@ def _assignments(workspace_id: int, platform_id: str) -> QuerySet[Assignment]:
     return mine.filter(photographer__id=platform_id)
 
 
-def _blank_documents(person: Person, *, write: bool) -> list[Place]:
+def _blank_documents(person: Person, *, write: bool) -> list[Mention]:
     """Blank photographers in the documents of orders, where a single name says who it is, too."""
     found = []
     for workspace_id, platform_id in person.keys(PHOTOGRAPHER):
@@ -102,17 +102,17 @@ def _blank_documents(person: Person, *, write: bool) -> list[Place]:
                     continue
                 if write:
                     Order.objects.filter(pk=key).update(observed=after)
-            found.append(Place("photographer in an order", key, [], is_left=False))
+            found.append(Mention("photographer in an order", key, [], is_left=False))
     return found
 
 
-def _close_accounts(person: Person, *, write: bool) -> list[Place]:
+def _close_accounts(person: Person, *, write: bool) -> list[Mention]:
     """Blank our own accounts; the log names the account by its key, which now says nothing."""
     rows = list(User.objects.filter(pk__in=person.keys(ACCOUNT)))
     if write:
         for row in rows:
             _close(row)
-    return [Place("account", row.pk, [row.username], is_left=False) for row in rows]
+    return [Mention("account", row.pk, [row.username], is_left=False) for row in rows]
 
 
 def _close(row: User) -> None:

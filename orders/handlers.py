@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from crm_sync.hooks import Batch, Effect, EventHandler, Outcome
+from crm_sync.hooks import Effect, EventBatch, EventHandler, Outcome
 from crm_sync.platform import events
 from crm_sync.platform.events import Event
 from orders.materials import announced
@@ -58,7 +58,7 @@ def _announced(text: str, *, is_new: bool) -> Effect:
 def _handler(apply: Callable[[EventContext], Effect]) -> EventHandler:
     """Return an event handler that calls a function with the event in its context."""
 
-    def handle(batch: Batch, event: Event, received_event_id: int) -> Effect:
+    def handle(batch: EventBatch, event: Event, received_event_id: int) -> Effect:
         return apply(EventContext(batch.part(Rows), event, received_event_id))
 
     return handle

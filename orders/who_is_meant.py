@@ -18,7 +18,7 @@ CONTACT = ("name", "email", "phone")
 
 
 @dataclass
-class Record:
+class PersonRecord:
     """One user of the platform, photographer or account of ours.
 
     Attributes:
@@ -44,13 +44,13 @@ class Record:
         """What others may have too."""
         return self.names | self.phones
 
-    def add(self, other: "Record") -> None:
+    def add(self, other: "PersonRecord") -> None:
         """Take over all that is known of the same person."""
         self.certain |= other.certain
         self.names |= other.names
         self.phones |= other.phones
 
-    def differs(self, other: "Record") -> bool:
+    def differs(self, other: "PersonRecord") -> bool:
         """Tell whether two records show something that one person has once."""
         pairs = ((self.mails, other.mails), (self.names, other.names))
         return any(a and b and a.isdisjoint(b) for a, b in pairs)
@@ -75,8 +75,8 @@ class Person:
 
     words: set[str]
     not_looked_for: set[str]
-    records: list[Record]
-    others: list[Record]
+    records: list[PersonRecord]
+    others: list[PersonRecord]
 
     def keys(self, what: str) -> set[Any]:
         """Return the keys of their records of one kind."""
@@ -95,7 +95,7 @@ def find(words: Iterable[str]) -> Person:
     records = list(_records())
     mails = {word for word in asked if "@" in word}
     phones = {word for word in asked if is_phone(word)}
-    whole, left = Record("", None, set(mails), asked - mails - phones, phones), records
+    whole, left = PersonRecord("", None, set(mails), asked - mails - phones, phones), records
     # Without an e-mail the first is as good as any: those who are somebody else are refused below.
     mine = [] if mails else [one for one in left if one.shared & asked][:1]
     while mine or (mine := _same(left, whole)):
@@ -114,7 +114,7 @@ def find(words: Iterable[str]) -> Person:
     return Person(telling, known - telling, mine, others)
 
 
-def _same(left: list[Record], whole: Record) -> list[Record]:
+def _same(left: list[PersonRecord], whole: PersonRecord) -> list[PersonRecord]:
     """Return who has an e-mail of theirs, else who shares what nobody has who is somebody else."""
     if found := [one for one in left if one.certain & whole.certain]:
         return found
@@ -126,15 +126,15 @@ def _same(left: list[Record], whole: Record) -> list[Record]:
     return [one for one in left if one.shared & (whole.shared - doubtful)]
 
 
-def _records() -> Iterator[Record]:
+def _records() -> Iterator[PersonRecord]:
     for row in PlatformUser.objects.exclude(name="", email="", phone=""):
         yield _record(USER, row.pk, {name: getattr(row, name) for name in CONTACT})
-    found: dict[tuple[int, str], Record] = {}
+    found: dict[tuple[int, str], PersonRecord] = {}
     rows = Assignment.objects.exclude(photographer={}).values_list("workspace_id", "photographer")
     for workspace_id, known in rows.iterator():
         if isinstance(known, dict) and any(known.get(name) for name in CONTACT):
             key = (workspace_id, str(known.get("id")))
-            found.setdefault(key, Record(PHOTOGRAPHER, key)).add(_record("", None, known))
+            found.setdefault(key, PersonRecord(PHOTOGRAPHER, key)).add(_record("", None, known))
     yield from found.values()
     for account in User.objects.exclude(username__startswith=FORGOTTEN):
         contact = {"name": account.get_full_name(), "email": account.email}
@@ -143,6 +143,6 @@ def _records() -> Iterator[Record]:
         yield one
 
 
-def _record(what: str, key: Any, contact: dict[str, Any]) -> Record:
+def _record(what: str, key: Any, contact: dict[str, Any]) -> PersonRecord:
     name, mail, phone = ({folded(str(contact.get(one) or ""))} - {""} for one in CONTACT)
-    return Record(what, key, mail, name, phone)
+    return PersonRecord(what, key, mail, name, phone)

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from crm_sync.work.doorbell import doorbell
 from properties import merge
-from properties.catalog import Fault, equal, new_faults
+from properties.catalog import FieldFault, equal, new_faults
 from properties.difference import planned
 from properties.editing import QUEUE, Invalid, edit, without_theirs
 from properties.members import Member, Steps, differing, from_both
@@ -24,7 +24,7 @@ Decision = Conflict.Decision
 
 
 @dataclass(frozen=True)
-class Answer:
+class Resolution:
     """What a person decided about one conflict: whose value stands, or one made from both."""
 
     conflict: Conflict
@@ -43,21 +43,21 @@ def members(conflict: Conflict) -> list[Member]:
     return differing(path, *values) or [Member((), path, "", *values)]
 
 
-def of_side(conflict: Conflict, side: Decision) -> Answer:
+def of_side(conflict: Conflict, side: Decision) -> Resolution:
     """Answer with the whole value of one side; ours as far as it can be sent."""
     if side == Decision.THEIRS:
-        return Answer(conflict, side, conflict.theirs)
-    return Answer(conflict, side, without_unknown(conflict.path, conflict.ours))
+        return Resolution(conflict, side, conflict.theirs)
+    return Resolution(conflict, side, without_unknown(conflict.path, conflict.ours))
 
 
-def of_members(conflict: Conflict, taken: Collection[Steps]) -> Answer:
+def of_members(conflict: Conflict, taken: Collection[Steps]) -> Resolution:
     """Answer with our value, in which these members are theirs."""
     if not taken:
         return of_side(conflict, Decision.OURS)
     if len(taken) == len(members(conflict)):
         return of_side(conflict, Decision.THEIRS)
     value = from_both(conflict.path, conflict.ours, conflict.theirs, taken)
-    return Answer(conflict, Decision.BOTH, value)
+    return Resolution(conflict, Decision.BOTH, value)
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class NextCall:
 
     call: str
     body: Document
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[FieldFault] = field(default_factory=list)
 
 
-def next_call(row: Property, answers: Collection[Answer]) -> NextCall:
+def next_call(row: Property, answers: Collection[Resolution]) -> NextCall:
     """Return what the next push of a property sends after these answers; nothing is changed."""
     before = merge.leaves(row.desired)
     edits = {one.conflict.path: one.value for one in answers if one.changes_ours}
@@ -109,7 +109,7 @@ class Decided:
     late: list[Conflict] = field(default_factory=list)
 
 
-def decide(answers: Iterable[Answer], *, actor: AbstractBaseUser, now: datetime) -> Decided:
+def decide(answers: Iterable[Resolution], *, actor: AbstractBaseUser, now: datetime) -> Decided:
     """Decide open conflicts of one property in one commit, so that one push sends what follows."""
     decided = Decided()
     with transaction.atomic():
@@ -130,7 +130,7 @@ class _Late(Exception):
     """The conflict is not open any more, or its values are others than those that were seen."""
 
 
-def _decide(answer: Answer, *, actor: AbstractBaseUser, now: datetime) -> None:
+def _decide(answer: Resolution, *, actor: AbstractBaseUser, now: datetime) -> None:
     """Close a conflict, and let the value of the answer stand.
 
     Raises:

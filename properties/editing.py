@@ -21,7 +21,7 @@ from crm_sync.work.doorbell import doorbell
 from properties import history, merge, unsayable
 from properties.catalog import (
     UNKNOWN_NAMES,
-    Fault,
+    FieldFault,
     equal,
     leaf_of,
     misplaced,
@@ -43,7 +43,7 @@ REFERENCE = "objectReferenceId"
 class Invalid(Exception):
     """The platform would refuse these values; `faults` names each field (§4.6, §7)."""
 
-    def __init__(self, faults: list[Fault]) -> None:
+    def __init__(self, faults: list[FieldFault]) -> None:
         super().__init__("; ".join(fault.sentence for fault in faults))
         self.faults = faults
 
@@ -130,7 +130,7 @@ def _write(
     return bool(done)
 
 
-def faults(changes: Leaves, before: Leaves) -> list[Fault]:
+def faults(changes: Leaves, before: Leaves) -> list[FieldFault]:
     """Return why `edit` refuses these changes: a path is no leaf, or a value is not valid.
 
     A value at a path that is no leaf was written past the product, and may be cleared.
@@ -139,8 +139,8 @@ def faults(changes: Leaves, before: Leaves) -> list[Fault]:
     surplus = within_limit({**before, **said})[1]
     if surplus and surplus > within_limit(before)[1]:
         text = f"at most {UNKNOWN_NAMES} names that the platform's model does not have are kept"
-        return [Fault("", f"{text}: leave out {surplus}")]
-    found: list[Fault] = []
+        return [FieldFault("", f"{text}: leave out {surplus}")]
+    found: list[FieldFault] = []
     for path, value in changes.items():
         is_cleaned_up = value is None and path in before
         if not is_cleaned_up and (fault := misplaced(path)):
@@ -150,7 +150,7 @@ def faults(changes: Leaves, before: Leaves) -> list[Fault]:
     return found
 
 
-def without_theirs(property_: Property, found: list[Fault]) -> list[Fault]:
+def without_theirs(property_: Property, found: list[FieldFault]) -> list[FieldFault]:
     """Return the faults that the platform's own values do not have: theirs may be taken (A50)."""
     theirs = merge.leaves(property_.observed) if found else {}
     paths = {leaf_of(fault.path) for fault in found} & theirs.keys()
@@ -176,7 +176,7 @@ def create(
     """
     fault = references.fault(reference)
     if fault:
-        raise Invalid([Fault(REFERENCE, f"The reference {fault}")])
+        raise Invalid([FieldFault(REFERENCE, f"The reference {fault}")])
     with transaction.atomic():
         property_ = Property.objects.create(workspace=workspace, object_reference_id=reference)
         document = dict(changes) | {REFERENCE: reference}

@@ -8,7 +8,14 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from properties.feeds.swissrets.writer import WHOLE, write_json
-from properties.feeds.table.writer import Document, Names, Unsaid, Written, write_csv, write_xlsx
+from properties.feeds.table.writer import (
+    ColumnNames,
+    Document,
+    Unsaid,
+    Written,
+    write_csv,
+    write_xlsx,
+)
 from properties.models import Property
 
 FORMATS = (".csv", ".json", ".xlsx")
@@ -16,7 +23,7 @@ SHOWN = 20  # references that are named for each thing that could not be said
 CHUNK = 500  # rows in memory
 
 
-class Report:
+class ExportReport:
     """What an export wrote, and what it could not say; bounded, however many there are."""
 
     def __init__(self) -> None:
@@ -79,7 +86,7 @@ def written(path: Path, properties: QuerySet[Property]) -> Iterator[Written]:
     keys = list(properties.order_by("pk").values_list("pk", flat=True))
     if path.suffix.lower() == ".json":
         return write_json(path, _documents(keys), now=timezone.now())
-    names = Names()
+    names = ColumnNames()
     for document in _documents(keys):
         names.need(document)
     write = write_csv if path.suffix.lower() == ".csv" else write_xlsx

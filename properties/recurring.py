@@ -18,7 +18,7 @@ from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Stop, Turn
-from properties.drift.comparison import Stopped
+from properties.drift.comparison import ComparisonError
 from properties.drift.sample import take_sample
 from properties.drift.sweep import sweep
 from properties.models import Recurring
@@ -75,7 +75,7 @@ def _pull(claim: Claim[Recurring], turn: Turn) -> RecurringOutcome:
 def _sample(claim: Claim[Recurring], turn: Turn) -> RecurringOutcome:
     try:
         check = take_sample(turn.workspace, is_over=turn.is_over, room=_room_of(turn))
-    except Stopped as error:
+    except ComparisonError as error:
         log.warning("the sample of %s is taken later: %s", turn.workspace, error)
         return _put_off(claim, error)
     return _done(claim, check.started_at + SAMPLE_EVERY)

@@ -45,7 +45,7 @@ CALLS = (
 
 
 @dataclass(frozen=True)
-class Part:
+class SeriesPlot:
     """A series with its sum, and the shape of its bars in all columns."""
 
     title: str
@@ -55,7 +55,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Column:
+class HourColumn:
     """One hour, in the zone of whoever looks: a figure for each series, and in words."""
 
     left: int
@@ -77,9 +77,9 @@ class Chart:
     title: str
     noun: str
     link: str
-    parts: list[Part]
+    parts: list[SeriesPlot]
     most: int
-    columns: list[Column]
+    columns: list[HourColumn]
 
 
 def charts(person: Any, now: datetime) -> list[Chart]:
@@ -106,7 +106,7 @@ def _calls(person: Person, since: datetime) -> Counter[tuple[datetime, str]]:
 
 def _drawn(
     series: Sequence[Series], hours: Sequence[datetime], counts: Counter[tuple[datetime, str]]
-) -> tuple[list[Part], int, list[Column]]:
+) -> tuple[list[SeriesPlot], int, list[HourColumn]]:
     """Return the parts, the most in an hour, and the columns."""
     table = [[sum(counts[hour, one] for one in each.values) for each in series] for hour in hours]
     most = max(map(sum, table))
@@ -115,10 +115,12 @@ def _drawn(
         at = f"{timezone.localtime(hour):%H:%M}"
         told = [f"{count} {one.title}" for one, count in zip(series, row, strict=True) if count]
         text = f"From {at}: {', '.join(told) or 'none'}"
-        columns.append(Column(number * WIDTH, at, row, text))
+        columns.append(HourColumn(number * WIDTH, at, row, text))
     bars = [stacked(row, most) for row in table]
     parts = [
-        Part(one.title, one.tone, sum(row[n] for row in table), _path([bar[n] for bar in bars]))
+        SeriesPlot(
+            one.title, one.tone, sum(row[n] for row in table), _path([bar[n] for bar in bars])
+        )
         for n, one in enumerate(series)
     ]
     return parts, most, columns

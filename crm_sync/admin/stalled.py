@@ -6,7 +6,7 @@ from typing import Any
 
 from crm_sync import health
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of
-from crm_sync.health import LATE, Report
+from crm_sync.health import LATE, HealthReport
 from crm_sync.hooks import NEWEST, Attention
 from crm_sync.integrity import restored
 from crm_sync.models import WebhookMonitor
@@ -21,7 +21,7 @@ DECIDE = (
 )
 
 
-def lines(workspaces: list[Any], reports: list[Report], now: datetime) -> list[Attention]:
+def lines(workspaces: list[Any], reports: list[HealthReport], now: datetime) -> list[Attention]:
     """Return what is stalled, the cause before what follows from it.
 
     Args:
@@ -36,7 +36,7 @@ def lines(workspaces: list[Any], reports: list[Report], now: datetime) -> list[A
     ]
 
 
-def _missing(reports: list[Report]) -> Iterable[Attention]:
+def _missing(reports: list[HealthReport]) -> Iterable[Attention]:
     for one in reports:
         if one.remedy:
             yield Attention(
@@ -48,7 +48,7 @@ def _missing(reports: list[Report]) -> Iterable[Attention]:
             )
 
 
-def _died(reports: list[Report], now: datetime) -> Iterable[Attention]:
+def _died(reports: list[HealthReport], now: datetime) -> Iterable[Attention]:
     """Yield those that died while others of their kind go on."""
     going_on = {one.kind for one in reports if not one.remedy}
     for one in [one for one in heartbeat.died(now) if one.kind in going_on][:NEWEST]:
@@ -62,7 +62,9 @@ def _died(reports: list[Report], now: datetime) -> Iterable[Attention]:
         )
 
 
-def _stalled(workspaces: list[Any], reports: list[Report], now: datetime) -> Iterable[Attention]:
+def _stalled(
+    workspaces: list[Any], reports: list[HealthReport], now: datetime
+) -> Iterable[Attention]:
     """Yield a line for each queue, however many workspaces it is."""
     by_queue: dict[str, list[int]] = {}
     slugs = {workspace.pk: workspace.slug for workspace in workspaces}

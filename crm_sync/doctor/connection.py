@@ -91,7 +91,7 @@ def _clock(first: Exchange, now: datetime) -> Finding:
     if theirs is None or "Age" in first.headers:
         text = "Its answers have no Date of their own: only our clock shows which event is early."
         return Finding("clock", Verdict.NOT_CHECKED, text)
-    ahead = clock.Reading(theirs, now, first.took).ahead
+    ahead = clock.ClockReading(theirs, now, first.took).ahead
     if not (difference := clock.difference(ahead)):
         return Finding("clock", OK, "Our clock and the platform's differ by less than a minute.")
     verdict = FAILED if abs(ahead) > clock.LIMIT else WARNING

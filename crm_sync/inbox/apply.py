@@ -14,7 +14,7 @@ from django.db import DatabaseError
 from django.db.models import Min
 
 from crm_sync import durability, hooks, tracing
-from crm_sync.hooks import Batch
+from crm_sync.hooks import EventBatch
 from crm_sync.inbox import failure_groups
 from crm_sync.models import ReceivedEvent, Workspace, due
 from crm_sync.platform import clock, events
@@ -115,7 +115,7 @@ def _together(parsed: Sequence[Parsed], now: datetime) -> dict[int, str]:
     events = [(one, one.event) for one in parsed if one.event is not None and not one.end]
     first = _originals(events)
     new = [(one, event) for one, event in events if one.pk not in first]
-    batch = Batch(parsed[0].claim.row.workspace_id, [event for _, event in new], now=now)
+    batch = EventBatch(parsed[0].claim.row.workspace_id, [event for _, event in new], now=now)
     for one, event in events:
         if original := first.get(one.pk):
             state, text = State.DUPLICATE.value, f"the same as received event {original}"
@@ -152,7 +152,7 @@ def _originals(events: Sequence[tuple[Parsed, Event]]) -> dict[int, int]:
     return found
 
 
-def _apply(batch: Batch, event: Event, pk: int) -> tuple[str, str]:
+def _apply(batch: EventBatch, event: Event, pk: int) -> tuple[str, str]:
     handler = hooks.plugged().event_handlers.get(event.kind if event.is_known else events.OTHER)
     if handler is None:
         return State.IGNORED.value, f"nothing handles {event.kind}"

@@ -28,7 +28,7 @@ REMEMBERED = 100  # workspaces
 
 
 @dataclass(frozen=True)
-class Known:
+class WorkspaceSnapshot:
     """A workspace as it was read.
 
     Attributes:
@@ -39,7 +39,7 @@ class Known:
     unchanged: fast_sql.Expression
 
 
-remembered: dict[UUID, Known] = {}
+remembered: dict[UUID, WorkspaceSnapshot] = {}
 
 
 def read(uuid: UUID) -> Workspace | None:
@@ -58,7 +58,7 @@ def read(uuid: UUID) -> Workspace | None:
     if len(remembered) >= REMEMBERED:
         remembered.clear()
     clause = f"FROM {fast_sql.table(Workspace)} WHERE id = %s AND {_deciding()} = %s"
-    remembered[uuid] = Known(workspace, (clause, [workspace.pk, workspace.deciding]))
+    remembered[uuid] = WorkspaceSnapshot(workspace, (clause, [workspace.pk, workspace.deciding]))
     return workspace
 
 

@@ -40,8 +40,8 @@ def store(
     Args:
         body: the raw bytes, not parsed.
         headers: with every secret masked already.
-        given: a FROM clause with its values (`auth.Known.unchanged`). It is stored only if that
-            yields a row and it is new; else nothing is done, and False returned.
+        given: a FROM clause with its values (`auth.WorkspaceSnapshot.unchanged`). It is stored
+            only if that yields a row and it is new; else nothing is done, and False returned.
 
     Returns:
         True when it is new. False when the same bytes wait already, for a worker or for a person;

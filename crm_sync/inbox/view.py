@@ -37,7 +37,7 @@ wrong = WrongSecrets()
 WRONG_SECRET, NOT_FROM_HERE = 401, 403
 
 
-class Refusal(APIException):
+class CallbackRefusal(APIException):
     """Why a callback is not stored; the platform keeps the text, so it is short and fixed (S16)."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -86,20 +86,20 @@ class WebhookView(APIView):
             if not isinstance(exc, DatabaseError | SecretUnreadable):
                 raise exc  # a bug of ours: Django answers 500
             log.exception("a callback could not be stored")
-            exc = Refusal(503, "cannot store it now")
+            exc = CallbackRefusal(503, "cannot store it now")
         answer = Response({"error": str(exc.detail)}, status=exc.status_code)
         # Django would write a line of log about each.
         answer._has_been_logged = True  # type: ignore[attr-defined]
         return answer
 
-    def _is_stored(self, known: auth.Known, now: datetime) -> bool:
+    def _is_stored(self, known: auth.WorkspaceSnapshot, now: datetime) -> bool:
         """Store it with one statement by what is remembered of who may call.
 
         False: look at what the database says. Nobody is refused because of memory alone.
         """
         try:
             received = self._received(known.workspace, now)
-        except Refusal:
+        except CallbackRefusal:
             return False
         return store.store(known.workspace.pk, **received, given=known.unchanged)
 
@@ -107,10 +107,10 @@ class WebhookView(APIView):
         """Read who may call, and store it or raise Refusal."""
         workspace = auth.read(uuid)
         if workspace is None:
-            raise Refusal(404, "unknown callback address")
+            raise CallbackRefusal(404, "unknown callback address")
         try:
             received = self._received(workspace, now)
-        except Refusal as refusal:
+        except CallbackRefusal as refusal:
             raise _noted(refusal, workspace, self.request, now) from None
         store.store(workspace.pk, **received)
 
@@ -118,13 +118,14 @@ class WebhookView(APIView):
         """Return what `store` takes, or raise Refusal: of a stranger, or without a proper body."""
         request = self.request
         if not auth.lets_in(workspace, request, now):
-            raise Refusal(WRONG_SECRET, "not authenticated")
+            raise CallbackRefusal(WRONG_SECRET, "not authenticated")
         allowed = workspace.callback_networks
         if allowed and not callers.is_among(callers.source(request), allowed):
-            raise Refusal(NOT_FROM_HERE, "address not allowed")
+            raise CallbackRefusal(NOT_FROM_HERE, "address not allowed")
         if not self._body.strip():
-            is_get = request.method == "GET"
-            raise Refusal(405, "a body is needed") if is_get else Refusal(400, "empty body")
+            if request.method == "GET":
+                raise CallbackRefusal(405, "a body is needed")
+            raise CallbackRefusal(400, "empty body")
         return {
             "body": self._body,
             "headers": masked_headers(request.headers, workspace),
@@ -143,12 +144,12 @@ class WebhookView(APIView):
         try:
             length = int(self.request.META.get("CONTENT_LENGTH") or 0)
         except ValueError:
-            raise Refusal(400, "bad content length") from None
+            raise CallbackRefusal(400, "bad content length") from None
         if length > settings.CALLBACK_BODY_LIMIT:
-            raise Refusal(413, "body too large")
+            raise CallbackRefusal(413, "body too large")
         body = self.request.read(length) if length > 0 else b""
         if len(body) < length:
-            raise Refusal(400, "body cut off")
+            raise CallbackRefusal(400, "body cut off")
         return body
 
 
@@ -164,7 +165,9 @@ def _ask_for_missed() -> None:
         _missed.difference_update(missed)
 
 
-def _noted(refusal: Refusal, workspace: Workspace, request: Request, now: datetime) -> Refusal:
+def _noted(
+    refusal: CallbackRefusal, workspace: Workspace, request: Request, now: datetime
+) -> CallbackRefusal:
     """Count a refusal, so that a person sees it in the admin; return what to answer (S22).
 
     Our own test calls are not counted; wrong secrets over the limit are counted once a second.
@@ -175,7 +178,7 @@ def _noted(refusal: Refusal, workspace: Workspace, request: Request, now: dateti
     if refusal.status_code == WRONG_SECRET:
         most, at = settings.CALLBACK_WRONG_A_MINUTE, time.monotonic()
         if wrong.are_too_many(workspace.pk, source, most=most, now=at):
-            refusal = Refusal(429, "too many wrong secrets")
+            refusal = CallbackRefusal(429, "too many wrong secrets")
             number = wrong.to_note(workspace.pk, now=at)
             if not number:
                 return refusal

@@ -25,7 +25,7 @@ NOT_IN_ONE_PART = "is in none of the parts, or in two"
 
 
 @dataclass
-class Broken:
+class Violation:
     """Rows for which an invariant does not hold; the first few by name."""
 
     invariant: str
@@ -47,7 +47,7 @@ class CheckResult:
     title: str
     total: int
     parts: dict[str, int]
-    broken: list[Broken]
+    broken: list[Violation]
 
     @property
     def adds_up(self) -> bool:
@@ -115,11 +115,11 @@ def read(
         if counts[f"invariant_{n}"]:
             rows = mine.filter(invariant.broken).order_by("pk")[:NAMED]
             names = [str(row) for row in rows]
-            broken.append(Broken(invariant.name, counts[f"invariant_{n}"], names))
+            broken.append(Violation(invariant.name, counts[f"invariant_{n}"], names))
     if group.walk is not None and walks:
-        found: dict[str, Broken] = {}
+        found: dict[str, Violation] = {}
         for name, row in group.walk(group.rows, now):
-            found.setdefault(name, Broken(name)).add(row)
+            found.setdefault(name, Violation(name)).add(row)
         broken += found.values()
     parts = {name: counts[f"part_{n}"] for n, name in enumerate(group.parts)}
     return CheckResult(workspace.slug, group.title, counts["total"], parts, broken)

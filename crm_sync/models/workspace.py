@@ -15,9 +15,9 @@ from crm_sync.models.pausing import Pausing
 from crm_sync.models.received_event import ReceivedEvent
 from crm_sync.platform import addresses, callers
 from crm_sync.platform.client import Client
-from crm_sync.platform.clock import Reading
+from crm_sync.platform.clock import ClockReading
 from crm_sync.platform.credentials import ClientCredentials, Credentials, FixedToken
-from crm_sync.platform.errors import AuthError, Kind
+from crm_sync.platform.errors import AuthError, ErrorKind
 from crm_sync.secrets import EncryptedTextField
 
 log = logging.getLogger(__name__)
@@ -150,7 +150,7 @@ class Workspace(Pausing):
         if self.client_id and self.client_secret:
             return ClientCredentials(self.client_id, self.client_secret)
         text = f"workspace {self.slug} has no credentials: see `manage.py add_workspace`"
-        raise AuthError(text, kind=Kind.NO_CREDENTIALS)
+        raise AuthError(text, kind=ErrorKind.NO_CREDENTIALS)
 
     def client(self, *, deadline: float | None = None) -> Client:
         """Return the client of this workspace; `deadline` in seconds for each call.
@@ -175,7 +175,7 @@ class Workspace(Pausing):
         """All that authenticates us or the platform; no text may show one of them (S5)."""
         return tuple(secret for name in self.SECRETS if (secret := getattr(self, name)))
 
-    def hear_clock(self, reading: Reading) -> None:
+    def hear_clock(self, reading: ClockReading) -> None:
         """Note how far the platform's clock is ahead of ours, where that has changed (I29, S11).
 
         Events that wait because they are dated ahead of it are looked at again at once.

@@ -10,7 +10,7 @@ from django.conf import settings
 from crm_sync.outgoing import schedule, signature
 from crm_sync.platform import outside
 from crm_sync.platform.errors import RejectedError, TransientError
-from crm_sync.platform.outside import Answer, RequestOptions
+from crm_sync.platform.outside import RequestOptions, ResponseStream
 from crm_sync.platform.redaction import Redactor
 from crm_sync.text import clean
 
@@ -19,7 +19,7 @@ NOT_FOLLOWED = "it redirects, and redirects are not followed: enter the new addr
 
 
 @dataclass(frozen=True)
-class Attempt:
+class DeliveryResult:
     """The result of one attempt.
 
     Attributes:
@@ -45,7 +45,7 @@ class Receiver:
     address: str
     keys: Sequence[str]
 
-    def send(self, message_id: str, payload: str, *, at: datetime) -> Attempt:
+    def send(self, message_id: str, payload: str, *, at: datetime) -> DeliveryResult:
         """Send one message within the deadline of a call; no failure of the receiver raises."""
         body = payload.encode()
         headers = signature.headers(message_id, body, self.keys, at=at)
@@ -56,12 +56,12 @@ class Receiver:
             ) as answer:
                 return self._read(answer)
         except (RejectedError, TransientError) as error:
-            return Attempt(None, self._masked(str(error)))
+            return DeliveryResult(None, self._masked(str(error)))
 
-    def _read(self, answer: Answer) -> Attempt:
+    def _read(self, answer: ResponseStream) -> DeliveryResult:
         """Read the status, and after a failure the beginning of the body, for people."""
         if 200 <= answer.status < 300:
-            return Attempt(answer.status)
+            return DeliveryResult(answer.status)
         try:
             text = next(answer.chunks(), b"").decode(errors="replace")
         except TransientError:
@@ -70,7 +70,7 @@ class Receiver:
             text = NOT_FOLLOWED
         wait = schedule.retry_after(answer.headers.get("Retry-After", ""))
         said = f"answered {answer.status}" + (f": {text}" if text.strip() else "")
-        return Attempt(answer.status, self._masked(said), wait)
+        return DeliveryResult(answer.status, self._masked(said), wait)
 
     def _masked(self, text: str) -> str:
         # The query of the address may contain a key.

@@ -25,7 +25,7 @@ from django.utils import timezone
 from crm_sync import permits
 from crm_sync.models import OutgoingMessage, Subscription, due
 from crm_sync.outgoing import outbox, schedule
-from crm_sync.outgoing.sending import Attempt, Receiver
+from crm_sync.outgoing.sending import DeliveryResult, Receiver
 from crm_sync.secrets import SecretUnreadable
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim
@@ -106,7 +106,7 @@ def _send_all(claim: Claim[Subscription], turn: Turn) -> SendingOutcome:
     try:
         receiver = _receiver(row.pk, timezone.now())
     except SecretUnreadable as error:
-        return _pause(claim, Attempt(None, str(error)), now=timezone.now())
+        return _pause(claim, DeliveryResult(None, str(error)), now=timezone.now())
     while True:
         now = timezone.now()
         # While it fails one message is enough to learn whether it is back.
@@ -139,10 +139,10 @@ def _receiver(key: int, now: datetime) -> Receiver:
     return Receiver(row.address, [one for one in (row.secret, previous) if one])
 
 
-def _send(receiver: Receiver, messages: Sequence[OutgoingMessage]) -> list[Attempt]:
+def _send(receiver: Receiver, messages: Sequence[OutgoingMessage]) -> list[DeliveryResult]:
     """Send messages at one time; these threads use no database."""
 
-    def send(one: OutgoingMessage) -> Attempt:
+    def send(one: OutgoingMessage) -> DeliveryResult:
         return receiver.send(one.message_id, one.payload, at=timezone.now())
 
     if len(messages) == 1:
@@ -152,7 +152,10 @@ def _send(receiver: Receiver, messages: Sequence[OutgoingMessage]) -> list[Attem
 
 
 def _write(
-    claim: Claim[Subscription], done: Sequence[tuple[OutgoingMessage, Attempt]], *, now: datetime
+    claim: Claim[Subscription],
+    done: Sequence[tuple[OutgoingMessage, DeliveryResult]],
+    *,
+    now: datetime,
 ) -> SendingOutcome | None:
     """Write the results of attempts; return an outcome if the work on the address ends."""
     row = claim.row
@@ -173,7 +176,7 @@ def _write(
     return _pause(claim, last, now=now)
 
 
-def _columns(message: OutgoingMessage, attempt: Attempt, *, now: datetime) -> dict[str, Any]:
+def _columns(message: OutgoingMessage, attempt: DeliveryResult, *, now: datetime) -> dict[str, Any]:
     """Return the columns of a message after an attempt."""
     attempts, first = message.attempts + 1, message.first_tried_at or now
     columns = {
@@ -206,7 +209,7 @@ def _note_success(claim: Claim[Subscription], *, now: datetime) -> None:
         row.attempts, row.failing_since, row.problem = 0, None, ""
 
 
-def _pause(claim: Claim[Subscription], attempt: Attempt, *, now: datetime) -> SendingOutcome:
+def _pause(claim: Claim[Subscription], attempt: DeliveryResult, *, now: datetime) -> SendingOutcome:
     """Pause an address that takes nothing, longer each time (I11)."""
     attempts = claim.row.attempts + 1
     claim.finish(

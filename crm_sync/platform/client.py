@@ -8,9 +8,15 @@ from typing import Any
 from urllib.parse import quote
 
 from crm_sync.platform import calls, lists, references
-from crm_sync.platform.clock import Reading
+from crm_sync.platform.clock import ClockReading
 from crm_sync.platform.credentials import Credentials, FixedToken, TokenCall
-from crm_sync.platform.errors import AuthError, Kind, NotFoundError, RejectedError, TransientError
+from crm_sync.platform.errors import (
+    AuthError,
+    ErrorKind,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+)
 from crm_sync.platform.exchange import Observer
 from crm_sync.platform.lists import Document, Page
 from crm_sync.platform.redaction import Redactor
@@ -36,7 +42,7 @@ class Client:
         credentials: Credentials,
         *,
         deadline: float = DEADLINE,
-        hear: Callable[[Reading], None] = lambda _: None,
+        hear: Callable[[ClockReading], None] = lambda _: None,
         observe: Observer = lambda _: None,
         secrets: tuple[str, ...] = (),
     ) -> None:
@@ -62,7 +68,7 @@ class Client:
         answer = self._request("GET", "/v1/webhooks")
         if answer.document in (None, {}):
             text = f"GET /v1/webhooks: {answer.status}, no webhook is configured"
-            raise NotFoundError(text, kind=Kind.NOT_FOUND)
+            raise NotFoundError(text, kind=ErrorKind.NOT_FOUND)
         return answer
 
     def put_webhook(self, configuration: Body) -> Answer:

@@ -15,7 +15,7 @@ _UNITS = ((timedelta(days=2), 86_400, "days"), (timedelta(hours=2), 3_600, "hour
 
 
 @dataclass(frozen=True)
-class Reading:
+class ClockReading:
     """What one answer shows of the platform's clock.
 
     Attributes:

@@ -23,7 +23,7 @@ NOT_TAKEN = (405, 415)
 LONGEST = 2000  # characters of a text that is stored
 
 
-class Kind(StrEnum):
+class ErrorKind(StrEnum):
     """What went wrong."""
 
     UNREACHABLE = "UNREACHABLE"
@@ -46,26 +46,26 @@ class Kind(StrEnum):
 
 
 _STATUSES = {
-    401: Kind.UNAUTHORIZED,
-    403: Kind.FORBIDDEN,
-    404: Kind.NOT_FOUND,
-    410: Kind.NOT_FOUND,
-    **dict.fromkeys(NOT_TAKEN, Kind.ELSEWHERE),
-    408: Kind.SLOW,
-    409: Kind.NOT_ALLOWED,
-    412: Kind.LOCKED,
-    413: Kind.TOO_LARGE,
-    423: Kind.LOCKED,
-    429: Kind.BUSY,
-    504: Kind.SLOW,
+    401: ErrorKind.UNAUTHORIZED,
+    403: ErrorKind.FORBIDDEN,
+    404: ErrorKind.NOT_FOUND,
+    410: ErrorKind.NOT_FOUND,
+    **dict.fromkeys(NOT_TAKEN, ErrorKind.ELSEWHERE),
+    408: ErrorKind.SLOW,
+    409: ErrorKind.NOT_ALLOWED,
+    412: ErrorKind.LOCKED,
+    413: ErrorKind.TOO_LARGE,
+    423: ErrorKind.LOCKED,
+    429: ErrorKind.BUSY,
+    504: ErrorKind.SLOW,
 }
 
 
-def kind_of_status(status: int) -> Kind:
+def kind_of_status(status: int) -> ErrorKind:
     """Return what an answer with this status means; it is not 2xx."""
     if status < 400:
-        return Kind.ELSEWHERE
-    return _STATUSES.get(status, Kind.DOWN if status >= 500 else Kind.REFUSED)
+        return ErrorKind.ELSEWHERE
+    return _STATUSES.get(status, ErrorKind.DOWN if status >= 500 else ErrorKind.REFUSED)
 
 
 def without_name(status: int, words: str) -> str:
@@ -82,10 +82,10 @@ class Problem(str):
         words: what the platform said of it; "" where it said nothing.
     """
 
-    kind: Kind
+    kind: ErrorKind
     words: str
 
-    def __new__(cls, text: str = "", kind: Kind = Kind.OTHER, words: str = "") -> Self:
+    def __new__(cls, text: str = "", kind: ErrorKind = ErrorKind.OTHER, words: str = "") -> Self:
         """Cut both texts to what is stored."""
         made = super().__new__(cls, clean(text)[0][:LONGEST])
         made.kind, made.words = kind, clean(words)[0][:LONGEST]
@@ -96,12 +96,12 @@ class Problem(str):
         """Return the problem that was stored in this form."""
         if isinstance(stored, str):
             return cls(stored)
-        return cls(stored["text"], Kind(stored["kind"]), stored["words"])
+        return cls(stored["text"], ErrorKind(stored["kind"]), stored["words"])
 
     @property
     def stored(self) -> "str | dict[str, Any]":
         """The form for a JSON column: a sentence of ours is its text alone."""
-        if self.kind is Kind.OTHER:
+        if self.kind is ErrorKind.OTHER:
             return str(self)
         return {"kind": self.kind.value, "words": self.words, "text": str(self)}
 
@@ -128,7 +128,7 @@ class SyncError(Exception):
         words: what the platform said of it; "" where we refused by ourselves.
     """
 
-    def __init__(self, message: str, *, kind: Kind = Kind.OTHER, words: str = "") -> None:
+    def __init__(self, message: str, *, kind: ErrorKind = ErrorKind.OTHER, words: str = "") -> None:
         super().__init__(message)
         self.kind = kind
         self.words = words
@@ -142,7 +142,7 @@ def as_problem(text: str) -> Problem:
 def problem_of(error: Exception) -> Problem:
     """Return what is stored of an error; one of our own code is its text alone."""
     text = str(error) or type(error).__name__
-    return Problem(text, getattr(error, "kind", Kind.OTHER), getattr(error, "words", ""))
+    return Problem(text, getattr(error, "kind", ErrorKind.OTHER), getattr(error, "words", ""))
 
 
 class TransientError(SyncError):
@@ -161,7 +161,7 @@ class TransientError(SyncError):
         unclear: bool,
         pauses: bool = False,
         retry_after: float | None = None,
-        kind: Kind = Kind.OTHER,
+        kind: ErrorKind = ErrorKind.OTHER,
         words: str = "",
     ) -> None:
         super().__init__(message, kind=kind, words=words)
@@ -192,7 +192,7 @@ class RejectedError(SyncError):
         *,
         status: int,
         fields: tuple[FieldError, ...] = (),
-        kind: Kind = Kind.OTHER,
+        kind: ErrorKind = ErrorKind.OTHER,
         words: str = "",
     ) -> None:
         super().__init__(message, kind=kind, words=words)
@@ -212,7 +212,12 @@ class AuthError(SyncError):
     """
 
     def __init__(
-        self, message: str, *, expired: bool = False, kind: Kind = Kind.OTHER, words: str = ""
+        self,
+        message: str,
+        *,
+        expired: bool = False,
+        kind: ErrorKind = ErrorKind.OTHER,
+        words: str = "",
     ) -> None:
         super().__init__(message, kind=kind, words=words)
         self.expired = expired

@@ -27,7 +27,7 @@ _REDIRECT = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True)
-class Answer:
+class ResponseStream:
     """The head of an answer that is no redirect; `chunks` reads its body."""
 
     status: int
@@ -69,7 +69,7 @@ class RequestOptions:
 
 
 @contextmanager
-def get(url: str, options: RequestOptions, *, deadline: float) -> Iterator[Answer]:
+def get(url: str, options: RequestOptions, *, deadline: float) -> Iterator[ResponseStream]:
     """Ask for a file and yield the answer; the whole `with` block has `deadline` seconds.
 
     Raises:
@@ -91,7 +91,9 @@ def get(url: str, options: RequestOptions, *, deadline: float) -> Iterator[Answe
 
 
 @contextmanager
-def post(url: str, body: bytes, options: RequestOptions, *, deadline: float) -> Iterator[Answer]:
+def post(
+    url: str, body: bytes, options: RequestOptions, *, deadline: float
+) -> Iterator[ResponseStream]:
     """Send a body once and yield the answer; a redirect is an answer like any other.
 
     The whole `with` block has `deadline` seconds.
@@ -135,7 +137,7 @@ def _asked(
     options: RequestOptions,
     call: Call,
     body: bytes | None = None,
-) -> Iterator[Answer]:
+) -> Iterator[ResponseStream]:
     """Send one request by a connection of its own, and yield the answer."""
     mine = {"User-Agent": HEADERS["User-Agent"], "Accept-Encoding": "identity", **headers}
     with closing(Adapter()) as adapter:
@@ -143,7 +145,7 @@ def _asked(
             request = requests.Request(method, parts.geturl(), headers=mine, data=body).prepare()
             response = transport.ask(request, call, adapter, silence=options.silence)
         with response:
-            yield Answer(response.status_code, response.headers, response, call)
+            yield ResponseStream(response.status_code, response.headers, response, call)
 
 
 @contextmanager

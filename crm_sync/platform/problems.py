@@ -7,7 +7,7 @@ command line and in docs/troubles.md.
 
 from dataclasses import dataclass
 
-from crm_sync.platform.errors import Kind, Problem, SyncError, problem_of
+from crm_sync.platform.errors import ErrorKind, Problem, SyncError, problem_of
 
 AGAIN = "It is tried again by itself."
 AFTER = "All goes on by itself after the pause."
@@ -15,59 +15,59 @@ ONCE_BACK = "All goes on by itself once it is back."
 LASTS = f"{AGAIN} If it lasts, an operator has to look"
 
 # What happened, and what to do. The platform's own words follow where it refused something.
-MEANINGS: dict[Kind, tuple[str, str]] = {
-    Kind.UNREACHABLE: (
+MEANINGS: dict[ErrorKind, tuple[str, str]] = {
+    ErrorKind.UNREACHABLE: (
         "The platform cannot be reached.",
         f"{LASTS} at the address of the workspace and at the network.",
     ),
-    Kind.SLOW: ("The platform did not answer in time.", AGAIN),
-    Kind.BROKEN_OFF: ("The connection to the platform broke off.", AGAIN),
-    Kind.BAD_CERTIFICATE: (
+    ErrorKind.SLOW: ("The platform did not answer in time.", AGAIN),
+    ErrorKind.BROKEN_OFF: ("The connection to the platform broke off.", AGAIN),
+    ErrorKind.BAD_CERTIFICATE: (
         "The certificate of the platform is not accepted.",
         f"{LASTS} at the address of the workspace, the certificate and CA_BUNDLE.",
     ),
-    Kind.UNREADABLE: (
+    ErrorKind.UNREADABLE: (
         "The answer of the platform cannot be read.",
         f"{LASTS}, and tell the platform.",
     ),
-    Kind.ELSEWHERE: (
+    ErrorKind.ELSEWHERE: (
         "The platform does not take our calls at this address.",
         f"{LASTS} at the address of the workspace.",
     ),
-    Kind.LOCKED: ("The platform cannot change it at the moment.", AGAIN),
-    Kind.BUSY: (
+    ErrorKind.LOCKED: ("The platform cannot change it at the moment.", AGAIN),
+    ErrorKind.BUSY: (
         "The platform takes no more calls for a moment.",
         AFTER,
     ),
-    Kind.DOWN: (
+    ErrorKind.DOWN: (
         "The platform is out of order at the moment.",
         ONCE_BACK,
     ),
-    Kind.NO_CREDENTIALS: (
+    ErrorKind.NO_CREDENTIALS: (
         "The workspace has no credentials.",
         "An operator has to enter them.",
     ),
-    Kind.UNAUTHORIZED: (
+    ErrorKind.UNAUTHORIZED: (
         "The platform does not accept our credentials.",
         "An operator has to enter new ones.",
     ),
-    Kind.FORBIDDEN: (
+    ErrorKind.FORBIDDEN: (
         "Our credentials do not reach this far.",
         "An operator has to ask the platform for the permission.",
     ),
-    Kind.NOT_FOUND: (
+    ErrorKind.NOT_FOUND: (
         "The platform does not have it, or has it no longer.",
         "Read it again. If it stays so, look for it on the platform.",
     ),
-    Kind.NOT_ALLOWED: (
+    ErrorKind.NOT_ALLOWED: (
         "The platform does not allow it as things stand",
         "Read it again, and see whether it is still to be done.",
     ),
-    Kind.TOO_LARGE: (
+    ErrorKind.TOO_LARGE: (
         "It is larger than the platform takes.",
         "Shorten its texts or lists, and save.",
     ),
-    Kind.REFUSED: (
+    ErrorKind.REFUSED: (
         "The platform refused it",
         "Change what it names, and save.",
     ),
@@ -78,7 +78,7 @@ BY_HAND = {
     AFTER: "Try again after the pause.",
     ONCE_BACK: "Try again once it is back.",
 }
-SAYS_WHY = frozenset({Kind.NOT_ALLOWED, Kind.REFUSED})
+SAYS_WHY = frozenset({ErrorKind.NOT_ALLOWED, ErrorKind.REFUSED})
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Explanation:
         details: the raw text for an operator; "" where the sentence says it all.
     """
 
-    kind: Kind
+    kind: ErrorKind
     sentence: str
     remedy: str = ""
     details: str = ""
@@ -110,8 +110,8 @@ def explain(problem: str | SyncError, *, is_repeated: bool = True) -> Explanatio
     """
     if isinstance(problem, SyncError):
         problem = problem_of(problem)
-    if not isinstance(problem, Problem) or problem.kind is Kind.OTHER:
-        return Explanation(Kind.OTHER, problem)
+    if not isinstance(problem, Problem) or problem.kind is ErrorKind.OTHER:
+        return Explanation(ErrorKind.OTHER, problem)
     kind, text = problem.kind, str(problem)
     sentence, remedy = MEANINGS[kind]
     if not is_repeated:

@@ -10,11 +10,11 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypedDict
 
 from crm_sync.platform import error_body
-from crm_sync.platform.clock import Reading
+from crm_sync.platform.clock import ClockReading
 from crm_sync.platform.errors import (
     NOT_TAKEN,
     AuthError,
-    Kind,
+    ErrorKind,
     NotFoundError,
     RejectedError,
     TransientError,
@@ -44,7 +44,7 @@ class Answer:
     status: int
     document: Any
     as_of: datetime | None
-    clock: Reading | None = None
+    clock: ClockReading | None = None
     is_clean: bool = field(default=False, compare=False)
     location: str = ""
 
@@ -55,7 +55,7 @@ class Answer:
 
 
 class _Said(TypedDict):
-    kind: Kind
+    kind: ErrorKind
     words: str
 
 
@@ -82,7 +82,7 @@ def read_answer(
     if 200 <= status < 300:
         theirs = http_date(headers.get("Date", ""))
         as_of = theirs - timedelta(seconds=took) if theirs else None
-        clock = Reading(theirs, now, took) if theirs and "Age" not in headers else None
+        clock = ClockReading(theirs, now, took) if theirs and "Age" not in headers else None
         document = _document(call, status, body, hide)
         location = headers.get("Location", "")
         return Answer(status, document, as_of, clock, is_clean(body), location)
@@ -118,7 +118,7 @@ def _document(call: str, status: int, body: bytes, hide: Redactor) -> Any:
     except (ValueError, RecursionError) as error:
         # The effect has happened, only its description is unreadable.
         text = f"{call}: {status}, but the body is not JSON"
-        raise TransientError(text, unclear=True, kind=Kind.UNREADABLE) from error
+        raise TransientError(text, unclear=True, kind=ErrorKind.UNREADABLE) from error
 
 
 def _no_number(word: str) -> None:

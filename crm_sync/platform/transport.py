@@ -30,7 +30,7 @@ from urllib3.util import parse_url
 
 from crm_sync import permits
 from crm_sync.platform import names, sockets
-from crm_sync.platform.errors import Kind, TransientError
+from crm_sync.platform.errors import ErrorKind, TransientError
 
 CONNECT_TIMEOUT = 5.0  # seconds
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
@@ -312,7 +312,7 @@ def _whole(response: requests.Response, what: str) -> bytes:
         body += piece
         if len(body) > BODY_LIMIT:
             text = f"{what}: the answer is larger than {BODY_LIMIT} bytes"
-            raise TransientError(text, unclear=True, kind=Kind.UNREADABLE)
+            raise TransientError(text, unclear=True, kind=ErrorKind.UNREADABLE)
     return bytes(body)
 
 
@@ -322,14 +322,14 @@ def certificate_fault(error: BaseException | None) -> str:
     return str(why.verify_message) if isinstance(why, ssl.SSLCertVerificationError) else ""
 
 
-def _reason(error: Exception, call: Call, deadline: float) -> tuple[Kind, str]:
+def _reason(error: Exception, call: Call, deadline: float) -> tuple[ErrorKind, str]:
     fault = certificate_fault(error)
     if fault:
-        return Kind.BAD_CERTIFICATE, f"the certificate is not accepted ({fault})"
+        return ErrorKind.BAD_CERTIFICATE, f"the certificate is not accepted ({fault})"
     if not call.begun:
-        return Kind.UNREACHABLE, "cannot connect"
+        return ErrorKind.UNREACHABLE, "cannot connect"
     if call.is_late or isinstance(error, requests.exceptions.ReadTimeout):
-        return Kind.SLOW, f"no whole answer within {deadline:g} s"
+        return ErrorKind.SLOW, f"no whole answer within {deadline:g} s"
     if isinstance(error, requests.RequestException) and isinstance(error.args[0], Exception):
         error = error.args[0]  # in an error of `requests` is that of urllib3
-    return Kind.BROKEN_OFF, f"no answer ({type(error).__name__})"
+    return ErrorKind.BROKEN_OFF, f"no answer ({type(error).__name__})"

@@ -49,7 +49,7 @@ def attempts(workspace: Workspace, documents: Iterable[Document]) -> list[Attemp
     ]
 
 
-def _answer(one: history.Record) -> str:
+def _answer(one: history.HistoryRecord) -> str:
     return one.failure if one.is_success is False else str(one.status or "")
 
 

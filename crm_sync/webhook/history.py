@@ -17,7 +17,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Record:
+class HistoryRecord:
     """One attempt of the platform to call us.
 
     Attributes:
@@ -51,11 +51,11 @@ class Record:
         return f"{answered}: {self.message}" if self.message else answered
 
 
-def record(document: Document) -> Record:
+def record(document: Document) -> HistoryRecord:
     """Read one record tolerantly (§2.2)."""
     status, success, headers = (document.get(key) for key in ("statusCode", "success", "headers"))
     key = document.get("id")
-    return Record(
+    return HistoryRecord(
         key=str(key) if key else canonical_digest(document),
         at=moment(document.get("triggeredAt")),
         payload=_payload(document.get("payload")),
@@ -78,7 +78,7 @@ def _payload(value: Any) -> Document | None:
     return value if isinstance(value, dict) and value else None
 
 
-def in_order(records: Iterable[Record]) -> list[Record]:
+def in_order(records: Iterable[HistoryRecord]) -> list[HistoryRecord]:
     """Sort by the platform's clock, what has no moment first."""
     return sorted(records, key=lambda one: one.at or LONG_AGO)
 

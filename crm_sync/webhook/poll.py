@@ -23,7 +23,7 @@ from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, SyncError, TransientError, problem_of
 from crm_sync.text import clean
 from crm_sync.webhook import configuration, history, schedule
-from crm_sync.webhook.history import KEPT, Document, Record
+from crm_sync.webhook.history import KEPT, Document, HistoryRecord
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Turn
@@ -56,7 +56,7 @@ class PollResult:
 
     configuration: Document | None
     as_of: datetime
-    records: list[Record] | None
+    records: list[HistoryRecord] | None
 
     @property
     def attempted_at(self) -> datetime | None:
@@ -147,7 +147,7 @@ def _apply(
     return PollOutcome.AS_BEFORE if result.records is None else PollOutcome.POLLED
 
 
-def _store(workspace: Workspace, records: list[Record], *, now: datetime) -> int:
+def _store(workspace: Workspace, records: list[HistoryRecord], *, now: datetime) -> int:
     """Put each event that was not received in any way into the inbox, oldest first."""
     events = {one.digest: one for one in records if one.payload is not None}
     lacking = store.lacking(workspace.pk, set(events)) if events else set()
@@ -166,7 +166,7 @@ def _store(workspace: Workspace, records: list[Record], *, now: datetime) -> int
 
 
 def _is_accounted(
-    known: WebhookMonitor, result: PollResult, new: list[Record], *, now: datetime
+    known: WebhookMonitor, result: PollResult, new: list[HistoryRecord], *, now: datetime
 ) -> bool:
     """Tell whether the last attempt is one that we know: by the history, or by its callback.
 
@@ -185,7 +185,7 @@ def _is_accounted(
 
 
 def _gaps(
-    known: WebhookMonitor, result: PollResult, new: list[Record], *, is_accounted: bool
+    known: WebhookMonitor, result: PollResult, new: list[HistoryRecord], *, is_accounted: bool
 ) -> list[Gap]:
     """Say which intervals may hide events (I21)."""
     found = []
@@ -210,7 +210,7 @@ def _gaps(
 
 
 def _drift(
-    known: WebhookMonitor, workspace: Workspace, result: PollResult, new: list[Record]
+    known: WebhookMonitor, workspace: Workspace, result: PollResult, new: list[HistoryRecord]
 ) -> dict[str, dict[str, str]]:
     """Compare the platform's configuration with ours (I26)."""
     theirs = result.configuration
@@ -232,7 +232,7 @@ def _drift(
     return found
 
 
-def _last_failure(workspace: Workspace, failed: list[Record]) -> dict[str, Any]:
+def _last_failure(workspace: Workspace, failed: list[HistoryRecord]) -> dict[str, Any]:
     """Keep the words of the last attempt that did not reach us."""
     if not failed:
         return {}

@@ -24,7 +24,7 @@ AUTHENTICATED = (400, "empty body")
 
 
 @dataclass(frozen=True)
-class Step:
+class ProbeStep:
     """One thing that was tested, whether the result is right, and the result in words."""
 
     name: str
@@ -32,7 +32,7 @@ class Step:
     text: str
 
 
-def probe(workspace: Workspace) -> list[Step]:
+def probe(workspace: Workspace) -> list[ProbeStep]:
     """Call our own callback address like the platform, as far as that is possible from here.
 
     Returns:
@@ -41,16 +41,16 @@ def probe(workspace: Workspace) -> list[Step]:
     if workspace.auth_type == Workspace.AuthType.NONE:
         return [_step("A call without a secret is taken", _call(workspace, ""), AUTHENTICATED)]
     if not workspace.auth_secret:
-        return [Step("There is a secret", False, "None is stored yet: configure the webhook.")]
+        return [ProbeStep("There is a secret", False, "None is stored yet: configure the webhook.")]
     wrong = _call(workspace, secrets.token_urlsafe(32))
     steps = [_step("A wrong secret is refused", wrong, UNAUTHENTICATED)]
-    if not isinstance(wrong, Step):
+    if not isinstance(wrong, ProbeStep):
         right = _call(workspace, workspace.auth_secret)
         steps.append(_step("The right secret is taken", right, AUTHENTICATED))
     return steps
 
 
-def _call(workspace: Workspace, secret: str) -> tuple[int, str] | Step:
+def _call(workspace: Workspace, secret: str) -> tuple[int, str] | ProbeStep:
     """Call once; return the answer, or a step if none of our endpoints answered."""
     carried, params = authentication.carrying(workspace, secret)
     headers = {"Content-Type": "application/json", TEST_HEADER: sign(), **carried}
@@ -58,7 +58,7 @@ def _call(workspace: Workspace, secret: str) -> tuple[int, str] | Step:
     try:
         raw = transport.send("POST", url, deadline=DEADLINE, headers=headers, params=params)
     except TransientError as error:
-        return Step("Our address answers", False, _unreachable(error))
+        return ProbeStep("Our address answers", False, _unreachable(error))
     return _seen(raw, workspace)
 
 
@@ -67,15 +67,15 @@ def _unreachable(error: TransientError) -> str:
     return f"The certificate is not accepted: {fault}" if fault else f"{error}"
 
 
-def _seen(raw: RawAnswer, workspace: Workspace) -> tuple[int, str] | Step:
+def _seen(raw: RawAnswer, workspace: Workspace) -> tuple[int, str] | ProbeStep:
     if 300 <= raw.status < 400:
         target = masked_text(raw.headers.get("Location", "nowhere"), workspace)[:200]
         text = f"It redirects ({raw.status}) to {target}: a callback would be lost there."
-        return Step("Our address answers", False, text)
+        return ProbeStep("Our address answers", False, text)
     words = _words(raw.body)
     if not words:
         text = f"{raw.status}, but that was not this application: what stands in front of it?"
-        return Step("Our address answers", False, text)
+        return ProbeStep("Our address answers", False, text)
     return raw.status, words
 
 
@@ -88,14 +88,14 @@ def _words(body: bytes) -> str:
     return words[:200] if isinstance(words, str) else ""
 
 
-def _step(name: str, seen: tuple[int, str] | Step, wanted: tuple[int, str]) -> Step:
-    if isinstance(seen, Step):
+def _step(name: str, seen: tuple[int, str] | ProbeStep, wanted: tuple[int, str]) -> ProbeStep:
+    if isinstance(seen, ProbeStep):
         return seen
     text = f"{seen[0]} {seen[1]}"
     if seen == wanted:
-        return Step(name, True, text)
+        return ProbeStep(name, True, text)
     text = f"{text}, where {wanted[0]} {wanted[1]} belongs. {HINTS.get(seen, '')}".rstrip()
-    return Step(name, False, text)
+    return ProbeStep(name, False, text)
 
 
 HINTS = {

@@ -22,7 +22,7 @@ MARK = {"X-Trial": "sent by ourselves, not by the platform"}
 
 
 @dataclass(frozen=True)
-class Call:
+class CallbackRequest:
     """One callback, ready to be sent; `headers` and `params` hold the secret."""
 
     url: str
@@ -36,7 +36,7 @@ class Call:
         return json.dumps(self.payload).encode()
 
 
-def call(workspace: Workspace, payload: Mapping[str, Any]) -> Call:
+def call(workspace: Workspace, payload: Mapping[str, Any]) -> CallbackRequest:
     """Return the callback that brings an event to a workspace, with its authentication (§5.2)."""
     carried, params = authentication.carrying(workspace, workspace.auth_secret)
     headers = {
@@ -45,10 +45,10 @@ def call(workspace: Workspace, payload: Mapping[str, Any]) -> Call:
         **MARK,
         **carried,
     }
-    return Call(workspace.callback_url, headers, params, dict(payload))
+    return CallbackRequest(workspace.callback_url, headers, params, dict(payload))
 
 
-def send(one: Call, *, deadline: float = DEADLINE) -> RawAnswer:
+def send(one: CallbackRequest, *, deadline: float = DEADLINE) -> RawAnswer:
     """Send it over the network, once.
 
     Raises:
@@ -64,7 +64,7 @@ def send(one: Call, *, deadline: float = DEADLINE) -> RawAnswer:
     )
 
 
-def received_event_of(workspace: Workspace, one: Call) -> ReceivedEvent | None:
+def received_event_of(workspace: Workspace, one: CallbackRequest) -> ReceivedEvent | None:
     """Return what was stored of it in this database; the last one, where it was sent before."""
     waiting = Q(digest=hashlib.sha256(one.body).hexdigest(), canonical_digest="", replay_of=None)
     settled = Q(canonical_digest=canonical_digest(one.payload))
@@ -73,7 +73,7 @@ def received_event_of(workspace: Workspace, one: Call) -> ReceivedEvent | None:
     )
 
 
-def outcome(workspace: Workspace, one: Call, *, seconds: float) -> ReceivedEvent | None:
+def outcome(workspace: Workspace, one: CallbackRequest, *, seconds: float) -> ReceivedEvent | None:
     """Wait until a worker has applied it, for at most so long; it may be pending afterwards."""
     end = time.monotonic() + seconds
     while True:

@@ -31,7 +31,7 @@ Kind = ChangeRequest.Kind
 
 
 @dataclass(frozen=True)
-class Change:
+class OrderAction:
     """One of the two calls.
 
     Attributes:
@@ -50,8 +50,8 @@ class Change:
     tone: str = ""
 
 
-CHANGES: dict[str, Change] = {
-    Kind.RESCHEDULE: Change(
+CHANGES: dict[str, OrderAction] = {
+    Kind.RESCHEDULE: OrderAction(
         RescheduleForm,
         changes.reschedule_body,
         changes.reschedule,
@@ -60,7 +60,7 @@ CHANGES: dict[str, Change] = {
         "Ask for another appointment",
         "The photographer and the appointment are released and arranged again.",
     ),
-    Kind.CANCEL: Change(
+    Kind.CANCEL: OrderAction(
         CancelForm,
         changes.cancel_body,
         changes.cancel,
@@ -134,7 +134,7 @@ def _not_offered(order: Order, kind: str) -> str:
     return "None of its assignments can be rescheduled as they stand now."
 
 
-def _shared(order: Order, form: CancelForm, change: Change) -> dict[str, Any]:
+def _shared(order: Order, form: CancelForm, change: OrderAction) -> dict[str, Any]:
     return {
         "title": f"{change.title} order {order.platform_id}",
         "order": order,
@@ -148,7 +148,7 @@ def _confirm(
     admin: ReadOnlyAdmin,
     request: HttpRequest,
     form: CancelForm,
-    change: Change,
+    change: OrderAction,
     body: dict[str, Any],
 ) -> HttpResponse:
     """Show in words, and folded as it goes out, what the next POST sends."""
@@ -187,7 +187,7 @@ def _in_words(form: CancelForm, body: dict[str, Any]) -> list[tuple[str, object]
 
 
 def _send(
-    admin: ReadOnlyAdmin, request: HttpRequest, form: CancelForm, change: Change, token: UUID
+    admin: ReadOnlyAdmin, request: HttpRequest, form: CancelForm, change: OrderAction, token: UUID
 ) -> HttpResponse | None:
     """Send it and lead back to the order; None where the form has to say what is wrong."""
     order = form.order
@@ -215,7 +215,7 @@ UNKNOWN = (
 )
 
 
-def _success(order: Order, change: Change) -> str:
+def _success(order: Order, change: OrderAction) -> str:
     if change is CHANGES[Kind.RESCHEDULE]:
         return "The platform was asked for another appointment."
     if order.status == OrderStatus.CANCELLED:

@@ -129,7 +129,7 @@ class WhoseFilter(DropdownFilter):
 
 
 @dataclass(frozen=True)
-class Tab:
+class ListTab:
     """A list that one click opens, or a switch that narrows each of them."""
 
     title: str
@@ -137,12 +137,14 @@ class Tab:
     is_on: bool
 
 
-def tabs(request: HttpRequest) -> tuple[list[Tab], Tab]:
+def tabs(request: HttpRequest) -> tuple[list[ListTab], ListTab]:
     """Return the lists, and the switch to the orders of whoever looks."""
     here = request.GET.get("what", "")
-    found = [Tab(title, _with(request, "what", key), key == here) for key, title in (ALL, *LISTS)]
+    found = [
+        ListTab(title, _with(request, "what", key), key == here) for key, title in (ALL, *LISTS)
+    ]
     is_mine = request.GET.get("whose") == "mine"
-    return found, Tab("Only mine", _with(request, "whose", "" if is_mine else "mine"), is_mine)
+    return found, ListTab("Only mine", _with(request, "whose", "" if is_mine else "mine"), is_mine)
 
 
 def _with(request: HttpRequest, name: str, value: str) -> str:

@@ -44,7 +44,7 @@ def _order(row: Any) -> SafeString | str:
     return link(page_at("orders.order", row.order_key), f"Order {row.order_name}")
 
 
-class StateFilter(ConditionFilter):
+class FileStateFilter(ConditionFilter):
     """By where a file stands."""
 
     title = "state"
@@ -63,7 +63,7 @@ class MaterialFileAdmin(ReadOnlyAdmin):
     )
     list_display = ("name_", "order_", "state", "why", "next_try", "stored")
     list_display_links = None
-    list_filter = (StateFilter, WorkspaceFilter)
+    list_filter = (FileStateFilter, WorkspaceFilter)
     search_fields = ("material__file_name", "material__material_set__order__platform_id")
     search_help_text = "File or order"
     ordering = ("-pk",)

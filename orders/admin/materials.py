@@ -20,7 +20,7 @@ from orders.admin.file_view import file_address
 from orders.materials import delivered, gallery
 from orders.materials.delivered import LIGHT
 from orders.materials.file_types import PICTURES
-from orders.materials.gallery import QUALITIES, Group, Item
+from orders.materials.gallery import QUALITIES, Item, MaterialGroup
 from orders.materials.lists import PHOTO_PRODUCTS
 from orders.models import Material, MaterialFile, MaterialSet, Order
 from properties.models import Property
@@ -98,7 +98,7 @@ def materials_page(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
     return page(admin, request, "orders/materials.html", context)
 
 
-def _group(group: Group, items: Sequence[Item], now: datetime) -> dict[str, Any]:
+def _group(group: MaterialGroup, items: Sequence[Item], now: datetime) -> dict[str, Any]:
     newest = max(group.sets, key=lambda one: one.ready_at)
     return {
         "key": group.sets[0].pk,
@@ -113,11 +113,11 @@ def _group(group: Group, items: Sequence[Item], now: datetime) -> dict[str, Any]
     }
 
 
-def _versions(group: Group) -> list[Material]:
+def _versions(group: MaterialGroup) -> list[Material]:
     return [version for item in group.items for version in item.versions]
 
 
-def _problems(group: Group) -> list[str]:
+def _problems(group: MaterialGroup) -> list[str]:
     """Say why files are not here, as far as one reads."""
     found = [
         f"{_name(version)}: {row.problem}"
@@ -136,7 +136,7 @@ def _order(ready: MaterialSet) -> str:
     return link(page_at("orders.order", ready.order.pk), f"Order {ready.order.platform_id}")
 
 
-def _state(group: Group) -> str:
+def _state(group: MaterialGroup) -> str:
     """Say what is not known or not here yet; "" where there is nothing to say."""
     if not all(one.fetched_at for one in group.sets):
         is_due = any(one.due_at for one in group.sets)

@@ -31,7 +31,7 @@ ASKED: dict[str, str] = {
 
 
 @dataclass
-class Line:
+class TimelineLine:
     """One thing that changed, of one assignment or of several in the same way."""
 
     fact: str
@@ -41,7 +41,7 @@ class Line:
     is_listed: bool = True
     was_stale: bool = False
 
-    def is_like(self, other: "Line") -> bool:
+    def is_like(self, other: "TimelineLine") -> bool:
         """Tell whether it says the same of another assignment."""
         flags = (self.is_listed, self.was_stale) == (other.is_listed, other.was_stale)
         text = (self.fact, self.before, self.after) == (other.fact, other.before, other.after)
@@ -49,13 +49,13 @@ class Line:
 
 
 @dataclass
-class Group:
+class TimelineGroup:
     """What came at one time: its lines, and from where, with received events that can be opened."""
 
     key: str
     at: datetime
     when: SafeString | str
-    lines: list[Line] = field(default_factory=list)
+    lines: list[TimelineLine] = field(default_factory=list)
     sources: dict[str, int | None] = field(default_factory=dict)
 
 
@@ -64,7 +64,7 @@ def groups(
     assignments: Mapping[int, Assignment],
     names: Mapping[int, str],
     now: datetime,
-) -> list[Group]:
+) -> list[TimelineGroup]:
     """Return the lines of an order, newest first, grouped by the second in which they happened.
 
     Args:
@@ -72,14 +72,14 @@ def groups(
         assignments, names: of the order, by key.
     """
     people = _people(assignments.values())
-    found: list[Group] = []
+    found: list[TimelineGroup] = []
     for change in lines:
         line = _line(change, names, people)
         if line is None:
             continue
         second = change.occurred_at.replace(microsecond=0)
         if not found or found[-1].at != second:
-            found.append(Group(f"t{second.timestamp():.0f}", second, moment(second, now)))
+            found.append(TimelineGroup(f"t{second.timestamp():.0f}", second, moment(second, now)))
         _add(found[-1], line)
         event = change.received_event_id
         found[-1].sources.setdefault(change.get_source_display(), event)
@@ -87,11 +87,11 @@ def groups(
 
 
 def with_wishes(
-    found: Iterable[Group],
+    found: Iterable[TimelineGroup],
     asked: Iterable[tuple[ChangeRequest, Who]],
     placement: Placement | None,
     now: datetime,
-) -> list[Group]:
+) -> list[TimelineGroup]:
     """Add what our own people did: who placed the order, and who asked to change it.
 
     Args:
@@ -99,15 +99,15 @@ def with_wishes(
     """
     mine = [_wish(one, acting.name, now) for one, acting in asked]
     if placement is not None and placement.sent_at is not None:
-        line = Line(
+        line = TimelineLine(
             f"{_name(placement.created_by, placement.program)} placed the order", [], "", ""
         )
         at = placement.sent_at
-        mine.append(Group("placed", at, moment(at, now), [line], dict(FROM_HERE)))
+        mine.append(TimelineGroup("placed", at, moment(at, now), [line], dict(FROM_HERE)))
     return sorted((*found, *mine), key=lambda one: one.at, reverse=True)
 
 
-def _wish(asked: ChangeRequest, acting: str, now: datetime) -> Group:
+def _wish(asked: ChangeRequest, acting: str, now: datetime) -> TimelineGroup:
     who = _name(asked.asked_by, asked.program)
     as_whom = f", as {acting}" if acting not in ("", who) else ""
     text = f"{who} {ASKED[asked.kind]}{as_whom}"
@@ -115,8 +115,8 @@ def _wish(asked: ChangeRequest, acting: str, now: datetime) -> Group:
     is_lost = asked.outcome == Outcome.SENT and now - asked.sent_at > LONGEST_CALL
     outcome = Outcome(Outcome.UNCLEAR if is_lost else asked.outcome).label
     answer = f"{outcome}: {asked.words}" if asked.words else str(outcome)
-    line = Line(text, [f"“{reason}”"] if reason else [], "", answer)
-    return Group(
+    line = TimelineLine(text, [f"“{reason}”"] if reason else [], "", answer)
+    return TimelineGroup(
         f"c{asked.pk}", asked.sent_at, moment(asked.sent_at, now), [line], {"From here": None}
     )
 
@@ -129,7 +129,7 @@ def _name(account: AbstractBaseUser | None, program: str) -> str:
     return full or account.get_username()
 
 
-def _add(group: Group, line: Line) -> None:
+def _add(group: TimelineGroup, line: TimelineLine) -> None:
     for known in group.lines:
         if known.is_like(line):
             known.about = sorted({*known.about, *line.about})
@@ -137,7 +137,9 @@ def _add(group: Group, line: Line) -> None:
     group.lines.append(line)
 
 
-def _line(change: StatusChange, names: Mapping[int, str], people: Mapping[str, str]) -> Line | None:
+def _line(
+    change: StatusChange, names: Mapping[int, str], people: Mapping[str, str]
+) -> TimelineLine | None:
     """Return a line in words; None where only the name of a person became known."""
     name = names.get(change.assignment_id or 0)
     before = _value(change.fact, change.previous, change.previous_name, people)
@@ -145,7 +147,7 @@ def _line(change: StatusChange, names: Mapping[int, str], people: Mapping[str, s
     is_same = change.new == change.previous != "" or before == after != NAMELESS
     if change.fact == Fact.PHOTOGRAPHER and is_same:
         return None
-    return Line(
+    return TimelineLine(
         change.get_fact_display(),
         [name] if name else [],
         before if change.previous or change.previous_name else "",

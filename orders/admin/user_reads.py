@@ -16,7 +16,7 @@ SHOWN = 5  # workspaces; those with a problem first
 
 
 @dataclass(frozen=True)
-class Read:
+class UserListState:
     """One workspace.
 
     Attributes:
@@ -36,7 +36,7 @@ class Read:
 class Reads:
     """The first few workspaces, how many more there are, and which were never asked."""
 
-    shown: list[Read]
+    shown: list[UserListState]
     more: int
     unasked: list[str]
 
@@ -58,8 +58,8 @@ def reads(person: Person, now: datetime) -> Reads:
     )
 
 
-def _read(row: UserList, now: datetime) -> Read:
+def _read(row: UserList, now: datetime) -> UserListState:
     slug = getattr(row, "slug", "")
     due = moment(row.due_at, now) if row.due_at and row.due_at > now else "now"
     at = moment(row.read_at, now) if row.read_at else ""
-    return Read(slug, at, due, row.problem, row.set_aside)
+    return UserListState(slug, at, due, row.problem, row.set_aside)

@@ -179,7 +179,7 @@ class OrderMaterials(OrderView):
         return _materials(of_order(self.order(order_id)))
 
 
-class Change(OrderView):
+class ChangeView(OrderView):
     """A change of an order: sent once, in the name of a user of the platform (A34)."""
 
     scopes = {"POST": WRITE}
@@ -201,7 +201,7 @@ class Change(OrderView):
         return self.written(READ, lambda: Response(OrderSerializer(self.order(order_id)).data))
 
 
-class Reschedule(Change):
+class Reschedule(ChangeView):
     """A reschedule."""
 
     @extend_schema(
@@ -216,7 +216,7 @@ class Reschedule(Change):
         return self.changed(order_id, changes.reschedule, body)
 
 
-class Cancel(Change):
+class Cancel(ChangeView):
     """A cancellation."""
 
     @extend_schema(

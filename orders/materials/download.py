@@ -17,13 +17,13 @@ from crm_sync.models.due import backoff
 from crm_sync.platform import outside
 from crm_sync.platform.addresses import resolved
 from crm_sync.platform.errors import RejectedError, TransientError, problem_of
-from crm_sync.platform.outside import Answer, RequestOptions
+from crm_sync.platform.outside import RequestOptions, ResponseStream
 from crm_sync.text import whole
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
 from orders.materials import file_types
 from orders.materials.file_types import FILE_TYPES, LONGEST_BEGINNING, NotKept
-from orders.materials.partial import Busy, Part, Whole
+from orders.materials.partial import Busy, PartFile, Whole
 from orders.models import MaterialFile
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def storage() -> Storage:
 
 
 def _download(claim: Claim[MaterialFile], workspace: Workspace) -> DownloadOutcome:
-    part = Part(Path(settings.DATA_DIR) / "downloads", claim.row.pk)
+    part = PartFile(Path(settings.DATA_DIR) / "downloads", claim.row.pk)
     try:
         with part.held():
             if claim.abandoned:  # a power cut may have left bytes that never were written
@@ -72,7 +72,7 @@ def _download(claim: Claim[MaterialFile], workspace: Workspace) -> DownloadOutco
         return DownloadOutcome.BUSY
 
 
-def _slice(claim: Claim[MaterialFile], workspace: Workspace, part: Part) -> DownloadOutcome:
+def _slice(claim: Claim[MaterialFile], workspace: Workspace, part: PartFile) -> DownloadOutcome:
     """Get as much of a file as comes within the deadline of one call; return the outcome."""
     before = part.size
     try:
@@ -103,7 +103,7 @@ def _later(claim: Claim[MaterialFile], error: TransientError, *, moved: int) -> 
     return DownloadOutcome.REFUSED if is_over else DownloadOutcome.PUT_OFF
 
 
-def _fetch(row: MaterialFile, workspace: Workspace, part: Part) -> dict[str, Any]:
+def _fetch(row: MaterialFile, workspace: Workspace, part: PartFile) -> dict[str, Any]:
     """Get what is missing of a file, check all of it and store it; return the columns of the end.
 
     Raises:
@@ -146,7 +146,7 @@ def _fetch(row: MaterialFile, workspace: Workspace, part: Part) -> dict[str, Any
     }
 
 
-def _begin(answer: Answer, part: Part) -> int | None:
+def _begin(answer: ResponseStream, part: PartFile) -> int | None:
     """Make ready for the body of an answer; return the size of the whole file, if it is told."""
     if answer.status == 206 and _range(answer.headers)[0] == part.size:
         return _range(answer.headers)[1]
@@ -171,7 +171,7 @@ def _range(headers: Mapping[str, str]) -> tuple[int | None, int | None]:
     return whole(first), whole(total)
 
 
-def _write(answer: Answer, part: Part, *, limit: int, total: int | None) -> None:
+def _write(answer: ResponseStream, part: PartFile, *, limit: int, total: int | None) -> None:
     too_large = RejectedError(f"it is larger than {limit} bytes, the most that is kept", status=0)
     if total is not None and total > limit:
         raise too_large
@@ -184,7 +184,9 @@ def _write(answer: Answer, part: Part, *, limit: int, total: int | None) -> None
             file.write(chunk)
 
 
-def _store(row: MaterialFile, workspace: Workspace, part: Part, digest: str, suffix: str) -> str:
+def _store(
+    row: MaterialFile, workspace: Workspace, part: PartFile, digest: str, suffix: str
+) -> str:
     """Put a complete part into the storage; return its name there, the same for the same bytes."""
     place = storage()
     folder = row.material.material_set.order_id or "marketing"

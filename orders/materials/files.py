@@ -17,7 +17,7 @@ from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.text import clean, plain
 from crm_sync.work.leases import Claim
 from orders.materials import lists, outgoing, wanted, withdrawn
-from orders.materials.lists import Reading
+from orders.materials.lists import MaterialSetReading
 from orders.mirror.observation import key
 from orders.models import Material, MaterialSet
 
@@ -77,7 +77,7 @@ def _is_announced(ready: MaterialSet) -> bool:
     return bool(ready.assignment_id or ready.target_platform)
 
 
-def _not_yet(ready: MaterialSet, reading: Reading, *, now: datetime) -> dict[str, Any]:
+def _not_yet(ready: MaterialSet, reading: MaterialSetReading, *, now: datetime) -> dict[str, Any]:
     """Have the list read again later; after some times a person has to look."""
     reads = ready.empty_reads + 1
     is_over = reads >= MOST_EMPTY_READS
@@ -88,7 +88,7 @@ def _not_yet(ready: MaterialSet, reading: Reading, *, now: datetime) -> dict[str
     }
 
 
-def _why(ready: MaterialSet, reading: Reading, *, is_over: bool) -> str:
+def _why(ready: MaterialSet, reading: MaterialSetReading, *, is_over: bool) -> str:
     is_named = ready.visual_type or ready.target_platform
     missing = f"{'Announced as ready' if is_named else 'Delivered'}, but the platform lists nothing"
     said = f" ({'; '.join(dict.fromkeys(reading.refusals))})" if reading.refusals else ""
@@ -97,7 +97,7 @@ def _why(ready: MaterialSet, reading: Reading, *, is_over: bool) -> str:
     return f"{missing} yet. It is read again by itself.{said}"
 
 
-def _kept(reading: Reading, ready: MaterialSet, *, base_url: str) -> Kept:
+def _kept(reading: MaterialSetReading, ready: MaterialSet, *, base_url: str) -> Kept:
     kept: Kept = {}
     for one in reading.lists:
         for item in clean(one.items)[0]:

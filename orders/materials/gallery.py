@@ -18,7 +18,7 @@ class Item:
 
 
 @dataclass
-class Group:
+class MaterialGroup:
     """What was delivered of one product, or generated for one target platform.
 
     Attributes:
@@ -31,13 +31,13 @@ class Group:
     items: list[Item] = field(default_factory=list)
 
 
-def groups(sets: Iterable[MaterialSet]) -> list[Group]:
+def groups(sets: Iterable[MaterialSet]) -> list[MaterialGroup]:
     """Put together what belongs together, in the order of the sets.
 
     Args:
         sets: each with its materials fetched.
     """
-    found: dict[Key, Group] = {}
+    found: dict[Key, MaterialGroup] = {}
     items: dict[Key, Item] = {}
     for ready in sets:
         _group(found, ready, ready.visual_type)  # a set without any material is shown, too
@@ -55,10 +55,10 @@ def groups(sets: Iterable[MaterialSet]) -> list[Group]:
     return list(found.values())
 
 
-def _group(found: dict[Key, Group], ready: MaterialSet, visual_type: str) -> Group:
+def _group(found: dict[Key, MaterialGroup], ready: MaterialSet, visual_type: str) -> MaterialGroup:
     kind = "" if visual_type in USUAL else visual_type
     names = tuple(name for name in (ready.product, kind, ready.target_platform) if name)
-    group = found.setdefault((ready.assignment_id, *names), Group(names))
+    group = found.setdefault((ready.assignment_id, *names), MaterialGroup(names))
     if ready not in group.sets:
         group.sets.append(ready)
     return group

@@ -32,7 +32,7 @@ CALLS = 3  # for which a lease has time (I13)
 
 
 @dataclass(frozen=True)
-class Listed:
+class MaterialList:
     """One list of the platform.
 
     Attributes:
@@ -46,7 +46,7 @@ class Listed:
 
 
 @dataclass
-class Reading:
+class MaterialSetReading:
     """What came of the lists of a set.
 
     Attributes:
@@ -59,7 +59,7 @@ class Reading:
 
     until: datetime
     deadline: timedelta
-    lists: list[Listed] = field(default_factory=list)
+    lists: list[MaterialList] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     failure: SyncError | None = None
     _calls: int = 0
@@ -77,7 +77,7 @@ class Reading:
             return False
         self._calls += 1
         try:
-            self.lists.append(Listed(ask(), kind, is_of_set))
+            self.lists.append(MaterialList(ask(), kind, is_of_set))
         except (NotFoundError, RejectedError) as error:
             self.refusals.append(problem_of(error))
             return True
@@ -97,7 +97,7 @@ class Reading:
         return False
 
 
-def read(ready: MaterialSet, client: Client, *, until: datetime) -> Reading:
+def read(ready: MaterialSet, client: Client, *, until: datetime) -> MaterialSetReading:
     """Read each list that may hold something of a set; one that is refused costs no other.
 
     Beside what was announced that is every visual type of the product.
@@ -105,7 +105,7 @@ def read(ready: MaterialSet, client: Client, *, until: datetime) -> Reading:
     Args:
         until: when the lease ends. More calls than a lease has time for are made only before that.
     """
-    reading = Reading(until, timedelta(seconds=client.deadline))
+    reading = MaterialSetReading(until, timedelta(seconds=client.deadline))
     if ready.assignment is None or ready.order is None:
         ask = partial(client.get_marketing_materials, ready.property_platform_id)
         reading.take(ask, ready.target_platform, is_of_set=False)

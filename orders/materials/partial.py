@@ -20,7 +20,7 @@ class Busy(Exception):
     """Another process writes this part now."""
 
 
-class Part:
+class PartFile:
     """The part of one file; only within `held` may it be written."""
 
     def __init__(self, folder: Path, key: int) -> None:

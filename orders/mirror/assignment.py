@@ -20,7 +20,7 @@ from orders import statuses
 from orders.mirror import lww
 from orders.mirror.forgotten import marks, without_contacts
 from orders.mirror.lww import LwwField
-from orders.mirror.observation import FACT_OF, Observation, key, word
+from orders.mirror.observation import FACT_OF, OrderObservation, key, word
 from orders.models import Assignment, Order, StatusChange
 from orders.statuses import AssignmentStatus
 
@@ -55,7 +55,7 @@ def observe(
     if not isinstance(document, dict):
         raise TransientError(f"the detail of {before} is not a JSON object", unclear=False)
     document = without_contacts(document, marks(before.workspace_id))
-    observation = Observation(answer.as_of, source, now)
+    observation = OrderObservation(answer.as_of, source, now)
     with transaction.atomic():
         _follow(before, key(document, "orderId"))
         _write(before, document, observation, is_whole=_names_products(document))
@@ -63,7 +63,7 @@ def observe(
     return observation.contradicts
 
 
-def observe_item(before: Assignment, item: Item, observation: Observation) -> bool:
+def observe_item(before: Assignment, item: Item, observation: OrderObservation) -> bool:
     """Write what the detail of an order says of an assignment; what it leaves out stays.
 
     Args:
@@ -115,7 +115,9 @@ def _names_products(item: Item) -> bool:
     return isinstance(item.get("products"), list)
 
 
-def _write(before: Assignment, item: Item, observation: Observation, *, is_whole: bool) -> None:
+def _write(
+    before: Assignment, item: Item, observation: OrderObservation, *, is_whole: bool
+) -> None:
     kind = word(item, "assignmentType", 100) or before.assignment_type
     columns: dict[str, Any] = {"assignment_type": kind, "withdrawn_at": None}
     if _names_products(item):

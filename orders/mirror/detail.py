@@ -17,7 +17,7 @@ from orders import statuses
 from orders.mirror import lww, timeline
 from orders.mirror.assignment import move, observe_item
 from orders.mirror.forgotten import marks, without_contacts
-from orders.mirror.observation import Observation, key, word
+from orders.mirror.observation import OrderObservation, key, word
 from orders.mirror.rows import ASSIGNMENTS
 from orders.mirror.updates import tie_to_property
 from orders.models import Assignment, Order, StatusChange
@@ -25,20 +25,22 @@ from orders.reads import poller, schedule
 
 
 @dataclass(frozen=True)
-class Known:
+class OrderSnapshot:
     """The rows as they were before the read began: their watermarks decide what it may write."""
 
     order: Order
     assignments: dict[str, Assignment] = field(default_factory=dict)
 
 
-def known(order: Order) -> Known:
+def known(order: Order) -> OrderSnapshot:
     """Load the order and its assignments afresh; to be called right before the call goes out."""
     rows = Assignment.objects.filter(order_id=order.pk)
-    return Known(Order.objects.get(pk=order.pk), {row.platform_id: row for row in rows})
+    return OrderSnapshot(Order.objects.get(pk=order.pk), {row.platform_id: row for row in rows})
 
 
-def observe(before: Known, answer: Answer, *, source: StatusChange.Source, now: datetime) -> bool:
+def observe(
+    before: OrderSnapshot, answer: Answer, *, source: StatusChange.Source, now: datetime
+) -> bool:
     """Write an order detail (A35) into the mirror, and ask for what it is silent about.
 
     Args:
@@ -55,7 +57,7 @@ def observe(before: Known, answer: Answer, *, source: StatusChange.Source, now: 
     if not isinstance(document, dict):
         raise TransientError(f"the detail of {order} is not a JSON object", unclear=False)
     document = without_contacts(document, marks(order.workspace_id))
-    observation = Observation(answer.as_of, source, now)
+    observation = OrderObservation(answer.as_of, source, now)
     with transaction.atomic():
         _observe_assignments(before, document, observation)
         _observe_status(order, word(document, "status", 100), observation)
@@ -75,10 +77,10 @@ def observe_list(
     Returns:
         True when it should be read again soon, because it contradicts something young.
     """
-    observation = Observation(as_of, StatusChange.Source.READ, now)
+    observation = OrderObservation(as_of, StatusChange.Source.READ, now)
     items = without_contacts(items, marks(order.workspace_id))
     with transaction.atomic():
-        _observe_assignments(Known(order), {"assignments": clean(items)[0]}, observation)
+        _observe_assignments(OrderSnapshot(order), {"assignments": clean(items)[0]}, observation)
         observation.tell(order.workspace_id)
     return observation.contradicts
 
@@ -94,14 +96,16 @@ def next_read(order: Order, *, contradicts: bool, now: datetime) -> datetime | N
     )
 
 
-def _observe_status(order: Order, status: str, observation: Observation) -> None:
+def _observe_status(order: Order, status: str, observation: OrderObservation) -> None:
     if status:
         is_listed = statuses.is_reachable(order.status, status, statuses.ORDER_TRANSITIONS)
         fact = StatusChange.Fact.ORDER_STATUS
         observation.write(order, lww.STATUS, fact, status, is_listed=is_listed)
 
 
-def _observe_assignments(before: Known, document: dict[str, Any], observation: Observation) -> None:
+def _observe_assignments(
+    before: OrderSnapshot, document: dict[str, Any], observation: OrderObservation
+) -> None:
     """Write what is said of each, and make due for a read what the detail is silent about."""
     items = named_assignments(document)
     unnamed = (row for name, row in before.assignments.items() if name not in items)
@@ -127,7 +131,7 @@ def named_assignments(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: item for item in items if (name := key(item, "id", "assignmentId"))}
 
 
-def _in_sequence(before: Known, platform_id: str) -> tuple[float, str]:
+def _in_sequence(before: OrderSnapshot, platform_id: str) -> tuple[float, str]:
     """Say when an assignment is locked: as events do it, so that no two wait for each other."""
     known = before.assignments.get(platform_id)
     return (math.inf if known is None else known.pk), platform_id

@@ -25,7 +25,7 @@ FACT_OF = {  # of assignments
 
 
 @dataclass
-class Observation:
+class OrderObservation:
     """One read.
 
     Attributes:
@@ -62,7 +62,7 @@ class Observation:
                 timeline.confirm(row, fact, value, now=self.now)
             return
         stamp = Stamp(self.as_of or self.now, self._digest(row, lww_field, value))
-        origin = timeline.Origin(stamp, self.source)
+        origin = timeline.Provenance(stamp, self.source)
         line = timeline.line(
             row, fact, previous=before, new=value, origin=origin, is_listed=is_listed
         )

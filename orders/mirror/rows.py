@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from crm_sync.hooks import Batch
+from crm_sync.hooks import EventBatch
 from crm_sync.models import Workspace
 from crm_sync.platform import clock
 from crm_sync.platform.events import PHOTOGRAPHER_BOOKED, Event
@@ -37,14 +37,14 @@ Mirrored = TypeVar("Mirrored", Order, Assignment)
 
 
 class Rows:
-    """What the events of a batch are about, a `handlers.Part`; what we do not know is created.
+    """What the events of a batch are about, a `hooks.BatchPart`; what we do not know is created.
 
     Attributes:
         orders: by the platform's id; an unknown one is due for a read.
         assignments: by the platform's id.
     """
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: EventBatch) -> None:
         self.workspace_id, self.now = batch.workspace_id, batch.now
         self._changed: dict[Order | Assignment, set[str]] = defaultdict(set)
         self._lines: list[dict[str, Any]] = []

@@ -18,7 +18,7 @@ WIDTH = 255
 
 
 @dataclass(frozen=True)
-class Origin:
+class Provenance:
     """Where a fact comes from: its moment and digest, the way, and the received event if any."""
 
     stamp: Stamp
@@ -32,7 +32,7 @@ def line(
     *,
     previous: Any,
     new: Any,
-    origin: Origin,
+    origin: Provenance,
     is_listed: bool = True,
     was_stale: bool = False,
 ) -> dict[str, Any]:

@@ -45,10 +45,10 @@ class EventContext:
         self.rows.enter(timeline.line(subject, fact, origin=self.origin, **what))
 
     @property
-    def origin(self) -> timeline.Origin:
+    def origin(self) -> timeline.Provenance:
         """Where the lines that it adds to the timeline come from."""
         stamp = Stamp(self.event.at, self.event.digest)
-        return timeline.Origin(stamp, StatusChange.Source.CALLBACK, self.received_event_id)
+        return timeline.Provenance(stamp, StatusChange.Source.CALLBACK, self.received_event_id)
 
 
 def apply_order_status(context: EventContext) -> Effect:

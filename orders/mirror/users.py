@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Kept:
+class PageCounts:
     """What became of the entries of one page.
 
     Attributes:
@@ -47,7 +47,7 @@ class Kept:
     set_aside: int
 
 
-def keep(workspace_id: int, items: Sequence[Item], *, walk: int, now: datetime) -> Kept:
+def keep(workspace_id: int, items: Sequence[Item], *, walk: int, now: datetime) -> PageCounts:
     """Write the users of one page, with a constant number of queries, and tie them to accounts.
 
     Args:
@@ -76,7 +76,7 @@ def keep(workspace_id: int, items: Sequence[Item], *, walk: int, now: datetime) 
         PlatformUser.objects.bulk_create(new, ignore_conflicts=True)
         PlatformUser.objects.bulk_update(changed, FILLED)
         mine.filter(seen_in__lte=walk).update(seen_in=walk, seen_at=now)
-    return Kept(fresh + len(new), set_aside)
+    return PageCounts(fresh + len(new), set_aside)
 
 
 def keep_found(workspace_id: int, items: Sequence[Item], *, now: datetime) -> None:

@@ -9,7 +9,7 @@ from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
 from crm_sync.platform.responses import Answer
-from orders.mirror.detail import Known, next_read, observe
+from orders.mirror.detail import OrderSnapshot, next_read, observe
 from orders.mirror.observation import key
 from orders.mirror.updates import ask_for, tie_to_property
 from orders.models import Order, Placement, StatusChange
@@ -57,7 +57,7 @@ def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
         mine.update(state=State.PLACED, order=order, problem="")
     # As it was before the call: unknown, with no watermark.
     before = order if is_first else _bare(order)
-    observe(Known(before), answer, source=StatusChange.Source.LOCAL, now=now)
+    observe(OrderSnapshot(before), answer, source=StatusChange.Source.LOCAL, now=now)
     _complete(order, placement, now=now, until_asked=soon)
 
 

@@ -101,7 +101,7 @@ def _plan(batch: Batch) -> dict[str, Any]:
     }
 
 
-def _shown(step: batches.Step) -> dict[str, Any]:
+def _shown(step: batches.BatchStep) -> dict[str, Any]:
     """Return one property of a plan in words."""
     row = step.row
     return {

@@ -14,7 +14,7 @@ from properties import conflicts
 from properties.admin.sync_tab import call_text, pretty
 from properties.admin.words import worded
 from properties.catalog import holds_unknown, label
-from properties.conflicts import Answer, Decision
+from properties.conflicts import Decision, Resolution
 from properties.forms.layout import tab_of
 from properties.members import Member
 from properties.models import Conflict, Property
@@ -43,7 +43,7 @@ class Choice:
     is_changed: bool = False
 
     @property
-    def answer(self) -> Answer | None:
+    def answer(self) -> Resolution | None:
         """What the choice says; None while a member is left open."""
         if "" in self.sides:
             return None
@@ -155,7 +155,7 @@ def _member(choice: Choice, number: int, member: Member) -> dict[str, Any]:
     }
 
 
-def _standing(choice: Choice, answer: Answer | None, faulty: dict[str, str]) -> dict[str, Any]:
+def _standing(choice: Choice, answer: Resolution | None, faulty: dict[str, str]) -> dict[str, Any]:
     """Say of one field what stands, and where."""
     path = choice.conflict.path
     if answer is None:

@@ -23,7 +23,7 @@ from properties.admin import decision
 from properties.admin.choosing import Choice, choices, closed_meanwhile, result, shown
 from properties.admin.words import in_one_line, worded_change
 from properties.catalog import label
-from properties.conflicts import Answer, Decision
+from properties.conflicts import Decision, Resolution
 from properties.models import Conflict, Property
 
 TONES = {Decision.OPEN: "warning"}
@@ -178,7 +178,7 @@ class ConflictAdmin(ReadOnlyAdmin):
             messages.info(request, f"Still open: {len(made) - len(done)}.")
         return True
 
-    def _decide(self, request: HttpRequest, answers: list[Answer]) -> list[Conflict]:
+    def _decide(self, request: HttpRequest, answers: list[Resolution]) -> list[Conflict]:
         whose = {answer.conflict.pk: answer.decision for answer in answers}
         done = decision.decide(request, answers)
         for side in Decision:

@@ -16,7 +16,7 @@ from properties import conflicts
 from properties.admin.sync_tab import call_text, pretty
 from properties.admin.words import worded, worded_change
 from properties.catalog import label
-from properties.conflicts import Answer, Decision
+from properties.conflicts import Decision, Resolution
 from properties.models import Conflict, Property
 
 MOST = 500  # conflicts that are decided in one request
@@ -45,7 +45,7 @@ def digest(chosen: list[Conflict]) -> str:
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 
-def decide(request: HttpRequest, answers: Iterable[Answer]) -> list[Conflict]:
+def decide(request: HttpRequest, answers: Iterable[Resolution]) -> list[Conflict]:
     """Decide them property by property and say what became of each; return what was decided.
 
     The answers must be sorted by property.

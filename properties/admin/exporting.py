@@ -14,7 +14,7 @@ from django.utils import timezone
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
-from properties.exports import Report, written
+from properties.exports import ExportReport, written
 from properties.feeds.table.writer import Written
 from properties.models import Property
 
@@ -65,7 +65,7 @@ def export(
         messages.error(request, "One file holds one workspace: narrow the list to one first.")
         return None
     draft = tempfile.TemporaryDirectory(prefix="export-")
-    path, report = Path(draft.name) / f"properties{suffix}", Report()
+    path, report = Path(draft.name) / f"properties{suffix}", ExportReport()
     begun, is_whole = time.monotonic(), True
     try:
         steps = written(path, report.named(chosen).order_by("pk"))
@@ -97,7 +97,7 @@ def _follow(
         yield from iter(lambda: file.read(1 << 16), b"")
 
 
-def _report(request: HttpRequest, report: Report, *, is_whole: bool) -> None:
+def _report(request: HttpRequest, report: ExportReport, *, is_whole: bool) -> None:
     complaints = [f"{name} was left out: {'; '.join(why)}" for name, why in report.left_out.items()]
     complaints += [
         f"{path}: {reason} ({number})"

@@ -6,7 +6,7 @@ from django.http import QueryDict
 
 from properties.catalog import label
 from properties.feeds.table.columns import COLUMNS, localized
-from properties.imports.mapping import Answer
+from properties.imports.mapping import TableMapping
 from properties.models import Import
 
 LANGUAGES = ("de", "fr", "it", "en")
@@ -37,7 +37,7 @@ def columns_part(row: Any, *, may_map: bool) -> dict[str, Any] | None:
     }
 
 
-def answer_of(row: Import, posted: QueryDict) -> Answer:
+def answer_of(row: Import, posted: QueryDict) -> TableMapping:
     """Return what was posted for the columns that the page has shown."""
     heading = row.preview.get("heading") or ["", 0, []]
     said = {
@@ -46,7 +46,7 @@ def answer_of(row: Import, posted: QueryDict) -> Answer:
         if f"column-{number}" in posted
     }
     header_row = posted.get("header_row", "").strip()
-    return Answer(
+    return TableMapping(
         said,
         sender=posted.get("sender", "").strip(),
         sheet=posted.get("sheet", "").strip()[:31],

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from properties import merge
-from properties.catalog import MERGED, READ_ONLY, Fault, find, leaf_of
+from properties.catalog import MERGED, READ_ONLY, FieldFault, find, leaf_of
 from properties.editing import REFERENCE
 from properties.merge import Document, Leaves
 
@@ -12,7 +12,7 @@ from properties.merge import Document, Leaves
 class Misshapen(Exception):
     """A body with fields that cannot be set so; `faults` names each of them."""
 
-    def __init__(self, faults: list[Fault]) -> None:
+    def __init__(self, faults: list[FieldFault]) -> None:
         super().__init__("; ".join(fault.sentence for fault in faults))
         self.faults = faults
 
@@ -59,11 +59,11 @@ def _is_ours(path: str) -> bool:
     return field is not None and path != REFERENCE and leaf_of(path) not in READ_ONLY
 
 
-def _fault(name: str, value: object, reference: str) -> Fault | None:
+def _fault(name: str, value: object, reference: str) -> FieldFault | None:
     if "." in name or "[" in name:
-        return Fault(name, "Write a name, not a path: put the value into its object")
+        return FieldFault(name, "Write a name, not a path: put the value into its object")
     if name in MERGED and not isinstance(value, dict | None):
-        return Fault(name, "Write an object")
+        return FieldFault(name, "Write an object")
     if name == REFERENCE and value != reference:
-        return Fault(name, f"Write {reference}, as in the address, or leave it out")
+        return FieldFault(name, f"Write {reference}, as in the address, or leave it out")
     return None

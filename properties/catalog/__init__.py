@@ -12,7 +12,7 @@ reading     what a text says, for every reader         numbers     how people wr
 """
 
 from properties.catalog.comparison import equal, is_empty
-from properties.catalog.field import SHORT_TEXT, Field, Kind, Source
+from properties.catalog.field import SHORT_TEXT, Field, Kind, NameSource
 from properties.catalog.lookup import (
     FIELDS,
     GROUPS,
@@ -28,7 +28,13 @@ from properties.catalog.lookup import (
 from properties.catalog.ranges import range_of
 from properties.catalog.sending import UNKNOWN, holds_unknown, sendable
 from properties.catalog.unknown import UNKNOWN_NAMES, within_limit
-from properties.catalog.validation import Fault, misplaced, new_faults, validate, validate_document
+from properties.catalog.validation import (
+    FieldFault,
+    misplaced,
+    new_faults,
+    validate,
+    validate_document,
+)
 from properties.merge import MERGED, UNSENDABLE
 
 __all__ = [
@@ -41,10 +47,10 @@ __all__ = [
     "UNKNOWN",
     "UNKNOWN_NAMES",
     "UNSENDABLE",
-    "Fault",
     "Field",
+    "FieldFault",
     "Kind",
-    "Source",
+    "NameSource",
     "children",
     "equal",
     "find",

@@ -40,7 +40,7 @@ class Kind(StrEnum):
 _CONTAINERS = {Kind.ENUM_LIST, Kind.OBJECT_LIST, Kind.MAP, Kind.OBJECT, Kind.MERGED}
 
 
-class Source(StrEnum):
+class NameSource(StrEnum):
     """Where the *name* of a field comes from, that is, how sure it is."""
 
     PLATFORM = "platform"  # printed in the platform's own document
@@ -55,7 +55,7 @@ class Field:
     path: str
     group: str
     kind: Kind
-    source: Source
+    source: NameSource
     unit: str = ""
     enum: tuple[str, ...] = ()
     max_length: int | None = None

@@ -10,13 +10,13 @@ import dataclasses
 from typing import Any
 
 from properties.catalog import values
-from properties.catalog.field import SHORT_TEXT, Field, Kind, Source
+from properties.catalog.field import SHORT_TEXT, Field, Kind, NameSource
 
 STRING, TEXT, INTEGER, DECIMAL = Kind.STRING, Kind.TEXT, Kind.INTEGER, Kind.DECIMAL
 BOOLEAN, DATE, DATETIME, MAP = Kind.BOOLEAN, Kind.DATE, Kind.DATETIME, Kind.MAP
 ENUM, ENUM_LIST, OBJECT_LIST = Kind.ENUM, Kind.ENUM_LIST, Kind.OBJECT_LIST
 OBJECT, MERGED_OBJECT = Kind.OBJECT, Kind.MERGED
-PLATFORM, SWISSRETS, INFERRED = Source.PLATFORM, Source.SWISSRETS, Source.INFERRED
+PLATFORM, SWISSRETS, INFERRED = NameSource.PLATFORM, NameSource.SWISSRETS, NameSource.INFERRED
 
 NO_LIMIT = 0
 MONEY = "prices.currency"
@@ -28,7 +28,7 @@ COUNTRY = r"[A-Z]{2}"
 def _f(
     path: str,
     kind: Kind,
-    source: Source,
+    source: NameSource,
     unit: str = "",
     *,
     enum: tuple[str, ...] = (),
@@ -45,13 +45,13 @@ def _f(
 
 
 def _each(
-    names: str, kind: Kind, source: Source, unit: str = "", *, within: str = "", **more: Any
+    names: str, kind: Kind, source: NameSource, unit: str = "", *, within: str = "", **more: Any
 ) -> list[Field]:
     """Return one row for each name, below `within`: they differ in nothing else."""
     return [_f(f"{within}{name}", kind, source, unit, **more) for name in names.split()]
 
 
-def _address(prefix: str, source: Source = SWISSRETS) -> list[Field]:
+def _address(prefix: str, source: NameSource = SWISSRETS) -> list[Field]:
     """Return the rows of an address: the property's own, the owner's, the organization's."""
     texts = "locality region postalCode postOfficeBoxNumber street streetNumber"
     return [
@@ -84,7 +84,7 @@ def _links(prefix: str) -> list[Field]:
     ]
 
 
-def _characteristics(source: Source, names: str) -> list[Field]:
+def _characteristics(source: NameSource, names: str) -> list[Field]:
     return _each(names, ENUM, source, within="characteristics.", enum=values.THREE_STATES)
 
 

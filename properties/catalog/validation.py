@@ -35,7 +35,7 @@ Check = Callable[[object], str | None]  # a value that says something, to what i
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FieldFault:
     """One thing that is wrong with a document: where, and what a person must know.
 
     The message stands at its field, so it does not name it.
@@ -50,7 +50,7 @@ class Fault:
         return f"{self.path}: {self.message}"
 
 
-def validate(path: str, value: object) -> list[Fault]:
+def validate(path: str, value: object) -> list[FieldFault]:
     """Return what is wrong with a value of the field at `path`; nothing said is never wrong.
 
     `path` may be any path of the catalog; faults carry the path of the very item, such as
@@ -59,7 +59,7 @@ def validate(path: str, value: object) -> list[Fault]:
     return list(_faults(path, value))
 
 
-def new_faults(path: str, value: object, stored: object) -> list[Fault]:
+def new_faults(path: str, value: object, stored: object) -> list[FieldFault]:
     """Return the faults of a value that the stored one does not have already.
 
     A newer platform may hold words in a leaf that we do not know (A50); editing the member beside
@@ -69,32 +69,32 @@ def new_faults(path: str, value: object, stored: object) -> list[Fault]:
     return [fault for fault in validate(path, value) if fault not in known]
 
 
-def misplaced(path: str) -> Fault | None:
+def misplaced(path: str) -> FieldFault | None:
     """Say why no value can be set at a path: it is no leaf, so no PATCH sends it by itself (A10).
 
     An unknown top-level field is a leaf, and so is an unknown member of a merged object.
     """
     leaf = leaf_of(path)
     if leaf in MERGED:
-        return Fault(path, f"{leaf} is changed member by member: name one of its members")
+        return FieldFault(path, f"{leaf} is changed member by member: name one of its members")
     if leaf != path:
-        return Fault(path, f"This is a part of {leaf}, which is sent as a whole: set {leaf}")
-    return None if leaf else Fault(path, "Every field needs a name")
+        return FieldFault(path, f"This is a part of {leaf}, which is sent as a whole: set {leaf}")
+    return None if leaf else FieldFault(path, "Every field needs a name")
 
 
-def validate_document(document: dict[str, object]) -> list[Fault]:
+def validate_document(document: dict[str, object]) -> list[FieldFault]:
     """Return all that is wrong with the top-level fields of a document, in its order."""
-    found: list[Fault] = []
+    found: list[FieldFault] = []
     for path, value in document.items():
         check = _CHECKS.get(path)
         if check is None or not isinstance(value, str | int | float):
             found += _faults(path, value)
         elif value != "" and (message := check(value)):
-            found.append(Fault(path, message))
+            found.append(FieldFault(path, message))
     return found
 
 
-def _faults(path: str, value: object) -> Iterator[Fault]:
+def _faults(path: str, value: object) -> Iterator[FieldFault]:
     """Yield the faults of one value and of what it holds."""
     if value is None or value == "":
         return
@@ -103,20 +103,20 @@ def _faults(path: str, value: object) -> Iterator[Fault]:
         yield from _unstorable(path, value)
     elif check := _CHECKS.get(field.path):
         if message := check(value):
-            yield Fault(path, message)
+            yield FieldFault(path, message)
     elif field.read_only:
         if value not in ([], {}):
-            yield Fault(path, READ_ONLY_MESSAGE)
+            yield FieldFault(path, READ_ONLY_MESSAGE)
     else:
         yield from _container_faults(field, path, value)
 
 
-def _unstorable(path: str, value: object) -> Iterator[Fault]:
+def _unstorable(path: str, value: object) -> Iterator[FieldFault]:
     """Yield the texts in a value of unknown shape that no database can keep."""
     if isinstance(value, str):
         message = _text_fault(value)
         if message:
-            yield Fault(path, message)
+            yield FieldFault(path, message)
     elif isinstance(value, dict):
         for name, member in value.items():
             yield from _unstorable(path, name)
@@ -191,12 +191,12 @@ def _text_fault(text: str) -> str | None:
     return "Remove the half of a character in this text" if _SURROGATE.search(text) else None
 
 
-def _container_faults(field: Field, path: str, value: object) -> Iterator[Fault]:
+def _container_faults(field: Field, path: str, value: object) -> Iterator[FieldFault]:
     """Yield the faults of a list, a map or an object."""
     shape, name = (list, "a list") if field.kind.is_list else (dict, "an object")
     if not isinstance(value, shape):
         if value not in ([], {}):
-            yield Fault(path, f"Write {name}")
+            yield FieldFault(path, f"Write {name}")
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _item_faults(field, f"{path}[{index}]", item)
@@ -209,19 +209,19 @@ def _container_faults(field: Field, path: str, value: object) -> Iterator[Fault]
             yield from found
 
 
-def _item_faults(field: Field, path: str, item: object) -> Iterator[Fault]:
+def _item_faults(field: Field, path: str, item: object) -> Iterator[FieldFault]:
     """Yield the faults of one item of a list."""
     if field.kind is Kind.ENUM_LIST:
         message = _enum_fault(field, item)
         if message:
-            yield Fault(path, message)
+            yield FieldFault(path, message)
     elif isinstance(item, dict):
         yield from _member_faults(f"{field.path}[]", path, item)
     else:
-        yield Fault(path, "Write an object")
+        yield FieldFault(path, "Write an object")
 
 
-def _member_faults(general: str, path: str, value: dict[str, object]) -> Iterator[Fault]:
+def _member_faults(general: str, path: str, value: dict[str, object]) -> Iterator[FieldFault]:
     """Yield the faults of the members of an object, and those that it must have and has not.
 
     Args:
@@ -237,25 +237,25 @@ def _member_faults(general: str, path: str, value: dict[str, object]) -> Iterato
                 yield from _unstorable(path, name)
             yield from _faults(inner, member)
         elif member is not None and member != "" and (message := check(member)):
-            yield Fault(f"{path}.{name}", message)
+            yield FieldFault(f"{path}.{name}", message)
     for child in required(path):
         if value.get(child.name) in (None, ""):
-            yield Fault(f"{path}.{child.name}", "This value is missing")
+            yield FieldFault(f"{path}.{child.name}", "This value is missing")
 
 
-def _map_faults(path: str, value: dict[str, object]) -> Iterator[Fault]:
+def _map_faults(path: str, value: dict[str, object]) -> Iterator[FieldFault]:
     """Yield the faults of a map of texts."""
     for name, member in value.items():
         if not name:
-            yield Fault(path, "Give each entry a name")
+            yield FieldFault(path, "Give each entry a name")
         yield from _unstorable(path, name)
         if member is not None and not isinstance(member, str):
-            yield Fault(f"{path}.{name}", "Write a text")
+            yield FieldFault(f"{path}.{name}", "Write a text")
         else:
             yield from _unstorable(f"{path}.{name}", member)
 
 
-def _repeated_languages(items: list[object]) -> Iterator[Fault]:
+def _repeated_languages(items: list[object]) -> Iterator[FieldFault]:
     """Yield every localization whose language an earlier one has already."""
     seen: set[object] = set()
     for index, item in enumerate(items):
@@ -264,7 +264,7 @@ def _repeated_languages(items: list[object]) -> Iterator[Fault]:
             continue
         if code in seen:
             path = f"localizations[{index}].languageCode"
-            yield Fault(path, f"{quoted(code)} is there already: a language has one text")
+            yield FieldFault(path, f"{quoted(code)} is there already: a language has one text")
         seen.add(code)
 
 

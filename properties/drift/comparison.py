@@ -18,7 +18,7 @@ from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import READ_ONLY, equal
 from properties.difference import smallest_patch
-from properties.drift.findings import RANK, Finding, Leaf, Verdict
+from properties.drift.findings import RANK, DriftFinding, DriftVerdict, Leaf
 from properties.editing import QUEUE
 from properties.models import Property
 from properties.pull.reading import read
@@ -28,7 +28,7 @@ SILENCES = 3  # calls in a row without a good answer; then the comparison stops
 BATCH = 500  # keys in one UPDATE
 
 
-class Stopped(Exception):
+class ComparisonError(Exception):
     """The comparison ended before its last property; the message says why."""
 
 
@@ -43,7 +43,7 @@ def compare(
     chosen: Iterable[int],
     *,
     room: Room = wait_for_room,
-) -> Iterator[Finding]:
+) -> Iterator[DriftFinding]:
     """Read one property after the other on the platform and say how it differs from ours.
 
     Args:
@@ -51,8 +51,8 @@ def compare(
         room: holds the room for the calls about a property (A8).
 
     Raises:
-        Stopped: the platform does not answer, or there is no room. What was yielded before is
-            valid.
+        ComparisonError: the platform does not answer, or there is no room. What was yielded before
+            is valid.
     """
     silent = 0
     for pk in chosen:
@@ -63,14 +63,14 @@ def compare(
             with room(workspace), workspace.calling() as client:
                 document = read(client, row).document
         except NoRoom as error:
-            raise Stopped(str(error)) from error
+            raise ComparisonError(str(error)) from error
         except (TransientError, AuthError) as error:
             silent += 1
             if isinstance(error, AuthError) or error.pauses:
-                raise Stopped(str(error)) from error
+                raise ComparisonError(str(error)) from error
             yield _failed(row, error)
             if silent == SILENCES:
-                raise Stopped(str(error)) from error
+                raise ComparisonError(str(error)) from error
             continue
         except RejectedError as error:  # said about this one, not about the connection
             yield _failed(row, error)
@@ -79,7 +79,7 @@ def compare(
         yield compared(row, document, now=timezone.now())
 
 
-def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -> Finding:
+def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -> DriftFinding:
     """Return how a row differs from the document that was read; None if it is not there."""
     theirs = merge.leaves(document or {})
     ours, base = _ours(row), merge.leaves(row.observed)
@@ -89,12 +89,12 @@ def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -
         if not equal(path, ours.get(path), theirs.get(path))
     ]
     if document is not None and not paths:
-        return Finding(row.pk, str(row), Verdict.SAME)
+        return DriftFinding(row.pk, str(row), DriftVerdict.SAME)
     # The row is checked only now: an edit or a push during the read explains the difference.
     same = Property.objects.filter(pk=row.pk, revision=row.revision, read_at=row.read_at)
     is_busy, blocked = not same.filter(idle(now)).exists(), row.blocked
     if document is None:
-        return Finding(row.pk, str(row), _verdict("", blocked, is_busy=is_busy), is_gone=True)
+        return DriftFinding(row.pk, str(row), _verdict("", blocked, is_busy=is_busy), is_gone=True)
     leaves = tuple(
         Leaf(
             path,
@@ -106,7 +106,7 @@ def compared(row: Property, document: dict[str, Any] | None, *, now: datetime) -
         for path in paths
     )
     strongest = max((leaf.verdict for leaf in leaves), key=RANK.__getitem__)
-    return Finding(row.pk, str(row), strongest, leaves)
+    return DriftFinding(row.pk, str(row), strongest, leaves)
 
 
 def idle(now: datetime) -> Q:
@@ -148,12 +148,12 @@ def _ours(row: Property) -> merge.Leaves:
     }
 
 
-def _verdict(path: str, blocked: set[str], *, is_busy: bool) -> Verdict:
+def _verdict(path: str, blocked: set[str], *, is_busy: bool) -> DriftVerdict:
     if path and path in blocked:
-        return Verdict.BLOCKED
+        return DriftVerdict.BLOCKED
     if is_busy:
-        return Verdict.PENDING
-    return Verdict.BLOCKED if "" in blocked else Verdict.UNEXPLAINED
+        return DriftVerdict.PENDING
+    return DriftVerdict.BLOCKED if "" in blocked else DriftVerdict.UNEXPLAINED
 
 
 def _moved(path: str, ours: Any, base: Any, theirs: Any) -> str:
@@ -162,5 +162,5 @@ def _moved(path: str, ours: Any, base: Any, theirs: Any) -> str:
     return "theirs" if equal(path, ours, base) else "both"
 
 
-def _failed(row: Property, error: Exception) -> Finding:
-    return Finding(row.pk, str(row), Verdict.FAILED, error=str(error)[:500])
+def _failed(row: Property, error: Exception) -> DriftFinding:
+    return DriftFinding(row.pk, str(row), DriftVerdict.FAILED, error=str(error)[:500])

@@ -9,7 +9,7 @@ from typing import Any
 NAMED = 20  # properties and fields that a stored check names
 
 
-class Verdict(enum.StrEnum):
+class DriftVerdict(enum.StrEnum):
     """Whether and why a leaf or a row differs; for a row, the last one that applies counts."""
 
     SAME = "same"
@@ -19,8 +19,9 @@ class Verdict(enum.StrEnum):
     FAILED = "failed"  # it could not be compared
 
 
-RANK = {verdict: rank for rank, verdict in enumerate(Verdict)}
-ORDER = (Verdict.UNEXPLAINED, Verdict.FAILED, Verdict.BLOCKED, Verdict.PENDING)  # for people
+RANK = {verdict: rank for rank, verdict in enumerate(DriftVerdict)}
+# For people.
+ORDER = (DriftVerdict.UNEXPLAINED, DriftVerdict.FAILED, DriftVerdict.BLOCKED, DriftVerdict.PENDING)
 
 
 @dataclass(frozen=True)
@@ -28,54 +29,54 @@ class Leaf:
     """One leaf that differs; `moved` says whose value changed since the platform was last read."""
 
     path: str
-    verdict: Verdict
+    verdict: DriftVerdict
     moved: str  # "ours", "theirs" or "both"
     ours: Any
     theirs: Any
 
 
 @dataclass(frozen=True)
-class Finding:
+class DriftFinding:
     """The result of comparing one property."""
 
     pk: int
     reference: str
-    verdict: Verdict
+    verdict: DriftVerdict
     leaves: tuple[Leaf, ...] = ()
     is_gone: bool = False
     error: str = ""
 
 
 @dataclass
-class Report:
+class DriftReport:
     """The counts of all findings; those that differ are kept."""
 
     compared: int = 0
     gone: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
     fields: Counter[str] = field(default_factory=Counter)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[DriftFinding] = field(default_factory=list)
     stopped: str = ""
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: DriftFinding) -> None:
         """Count one property."""
-        self.compared += finding.verdict != Verdict.FAILED
+        self.compared += finding.verdict != DriftVerdict.FAILED
         self.gone += finding.is_gone
         self.verdicts[finding.verdict] += 1
         self.fields.update(leaf.path for leaf in finding.leaves)
-        if finding.verdict != Verdict.SAME:
+        if finding.verdict != DriftVerdict.SAME:
             self.findings.append(finding)
 
     @property
     def differing(self) -> int:
         """How many properties differ, for whatever reason."""
-        return self.compared - self.verdicts[Verdict.SAME]
+        return self.compared - self.verdicts[DriftVerdict.SAME]
 
-    def worst_first(self) -> list[Finding]:
+    def worst_first(self) -> list[DriftFinding]:
         """Return what is not the same, first what nothing explains."""
         return sorted(self.findings, key=lambda one: ORDER.index(one.verdict))
 
-    def keys_of(self, verdict: Verdict) -> list[int]:
+    def keys_of(self, verdict: DriftVerdict) -> list[int]:
         """Return the keys of the rows with this verdict."""
         return [finding.pk for finding in self.findings if finding.verdict == verdict]
 
@@ -83,7 +84,7 @@ class Report:
 def entry(
     pk: int,
     reference: str,
-    verdict: Verdict,
+    verdict: DriftVerdict,
     paths: Iterable[str],
     *,
     is_gone: bool = False,

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from django.utils import timezone
 
 from crm_sync.models import Workspace
-from properties.drift.comparison import Stopped, compare, keys, make_due
-from properties.drift.findings import NAMED, Report, Verdict, by_count, entry
+from properties.drift.comparison import ComparisonError, compare, keys, make_due
+from properties.drift.findings import NAMED, DriftReport, DriftVerdict, by_count, entry
 from properties.models import DriftCheck
 from properties.pull.room import Room, wait_for_room
 
@@ -27,20 +27,20 @@ def take_sample(
         room: holds the room for the calls about a property (A8).
 
     Raises:
-        Stopped: not even one property could be compared.
+        ComparisonError: not even one property could be compared.
     """
-    started_at, report = timezone.now(), Report()
+    started_at, report = timezone.now(), DriftReport()
     try:
         for finding in compare(workspace, keys(workspace, sample=size), room=room):
             report.add(finding)
             if is_over():
                 report.stopped = "the time of one run was up"
                 break
-    except Stopped as stop:
+    except ComparisonError as stop:
         if not report.compared:
             raise
         report.stopped = str(stop)
-    make_due(workspace, report.keys_of(Verdict.UNEXPLAINED), now=timezone.now())
+    make_due(workspace, report.keys_of(DriftVerdict.UNEXPLAINED), now=timezone.now())
     return DriftCheck.objects.create(
         workspace=workspace,
         kind=DriftCheck.Kind.SAMPLE,
@@ -48,18 +48,18 @@ def take_sample(
         finished_at=timezone.now(),
         compared=report.compared,
         differing=report.differing,
-        unexplained=report.verdicts[Verdict.UNEXPLAINED],
-        pending=report.verdicts[Verdict.PENDING],
-        blocked=report.verdicts[Verdict.BLOCKED],
+        unexplained=report.verdicts[DriftVerdict.UNEXPLAINED],
+        pending=report.verdicts[DriftVerdict.PENDING],
+        blocked=report.verdicts[DriftVerdict.BLOCKED],
         gone=report.gone,
-        failed=report.verdicts[Verdict.FAILED],
+        failed=report.verdicts[DriftVerdict.FAILED],
         fields=dict(by_count(report.fields)[:NAMED]),
         found=_named(report),
         stopped=report.stopped[:255],
     )
 
 
-def _named(report: Report) -> list[dict[str, object]]:
+def _named(report: DriftReport) -> list[dict[str, object]]:
     """Name the first properties, those first that nothing explains; no values (S23)."""
     return [
         entry(

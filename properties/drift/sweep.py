@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from crm_sync.models import Workspace
 from properties.drift.comparison import forgotten, idle, make_due
-from properties.drift.findings import NAMED, Verdict, by_count, entry
+from properties.drift.findings import NAMED, DriftVerdict, by_count, entry
 from properties.models import DriftCheck, Property
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def _take(check: DriftCheck, workspace: Workspace, chunk: int, now: datetime) ->
     fields = Counter(check.fields)
     fields.update(path for paths in found.values() for path in paths)
     named = check.found + [
-        entry(row.pk, str(row), Verdict.UNEXPLAINED, paths) for row, paths in found.items()
+        entry(row.pk, str(row), DriftVerdict.UNEXPLAINED, paths) for row, paths in found.items()
     ]
     with transaction.atomic():
         ours = DriftCheck.objects.filter(pk=check.pk, position=check.position, finished_at=None)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from properties import catalog
-from properties.catalog import Source
+from properties.catalog import NameSource
 from properties.feeds import limits
 from properties.feeds.idx import codes, columns, layout
 from properties.feeds.idx.columns import As
@@ -99,7 +99,9 @@ def _swissrets() -> Iterator[str]:
     for source, target in vocabulary.LINKS:
         yield f"| `localizations[].attachments.{source}` | `{target}` |"
     known = sorted(
-        name for name in vocabulary.NUMBERS if catalog.FIELDS[name].source is not Source.INFERRED
+        name
+        for name in vocabulary.NUMBERS
+        if catalog.FIELDS[name].source is not NameSource.INFERRED
     )
     names = ", ".join(f"`{name}`" for name in known)
     yield f"| in `characteristics`: {names} | of the same name |"

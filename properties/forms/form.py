@@ -24,7 +24,7 @@ from crm_sync.text import capitalized
 from properties import merge
 from properties.catalog import (
     READ_ONLY,
-    Fault,
+    FieldFault,
     Kind,
     equal,
     find,
@@ -147,13 +147,13 @@ class PropertyForm(forms.Form):
         prices = self.document.get("prices")
         currency = prices.get("currency") if isinstance(prices, dict) else None
         for block in (block for tab in self.layout for block in tab.blocks):
-            for slot in block.all_slots:
-                self.fields[slot.path] = Input(
-                    slot.row,
-                    slot.path,
-                    self._stored_at(slot),
-                    label=slot.label,
-                    unit=unit(slot.row.unit, currency if isinstance(currency, str) else ""),
+            for place in block.all_places:
+                self.fields[place.path] = Input(
+                    place.row,
+                    place.path,
+                    self._stored_at(place),
+                    label=place.label,
+                    unit=unit(place.row.unit, currency if isinstance(currency, str) else ""),
                 )
             for row in block.rows:
                 if not row.blank:
@@ -162,16 +162,16 @@ class PropertyForm(forms.Form):
         self.fields[REFERENCE].disabled = not self.creating
         self.fields[REFERENCE].required = self.creating
 
-    def _stored_at(self, slot: layout.Slot) -> Any:
+    def _stored_at(self, place: layout.InputPlace) -> Any:
         """Return what the page shows at an input; the entries of a map have no path of theirs."""
-        leaf = leaf_of(slot.path)
+        leaf = leaf_of(place.path)
         field = find(leaf)
         if field and field.kind is Kind.MAP:
             rows = {leaf: assembly.pairs(self.document.get(leaf))}
-            return assembly.value_at(rows, slot.path)
-        if slot.path == REFERENCE and not self.creating:
+            return assembly.value_at(rows, place.path)
+        if place.path == REFERENCE and not self.creating:
             return self.instance.object_reference_id
-        return assembly.value_at(self.document, slot.path)
+        return assembly.value_at(self.document, place.path)
 
     # --- checking it ---
     def clean(self) -> dict[str, Any]:
@@ -252,7 +252,7 @@ class PropertyForm(forms.Form):
             named = label(fault.path) if not name else last_label(fault.path) if inside else ""
             self.add_error(name, f"{named}: {fault.message}" if named else fault.message)
 
-    def _input_at(self, fault: Fault, rows: tuple[int, ...]) -> tuple[str | None, bool]:
+    def _input_at(self, fault: FieldFault, rows: tuple[int, ...]) -> tuple[str | None, bool]:
         """Return the nearest input, and whether the fault lies deeper than that.
 
         The rows of a list moved up where one before them is gone.

@@ -39,7 +39,7 @@ PLACED = {
 
 
 @dataclass(frozen=True)
-class Slot:
+class InputPlace:
     """The place of one input."""
 
     path: str
@@ -52,7 +52,7 @@ class Row:
     """One item of a list; a blank one is there to be filled in."""
 
     title: str
-    slots: list[Slot]
+    places: list[InputPlace]
     blank: bool
     removal: str  # name of the box that takes it out
 
@@ -63,16 +63,16 @@ class Block:
 
     path: str
     title: str
-    slots: list[Slot] = field(default_factory=list)
+    places: list[InputPlace] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     is_states: bool = False
 
     @property
-    def all_slots(self) -> Iterator[Slot]:
+    def all_places(self) -> Iterator[InputPlace]:
         """Every input of the block."""
-        yield from self.slots
+        yield from self.places
         for row in self.rows:
-            yield from row.slots
+            yield from row.places
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _group(rows: list[Field], document: dict[str, Any]) -> Iterator[Block]:
         some = list(run)
         if is_simple:
             title = "" if some[0] is shown[0] else OTHERS
-            yield Block("", title, [Slot(row.path, row, label(row.path)) for row in some])
+            yield Block("", title, [InputPlace(row.path, row, label(row.path)) for row in some])
         else:
             for row in some:
                 yield from _container(row, document)
@@ -147,9 +147,9 @@ def _container(row: Field, document: dict[str, Any]) -> Iterator[Block]:
     elif row.kind is Kind.OBJECT_LIST:
         yield Block(row.path, label(row.path), rows=_list_rows(row, document))
     elif row.path == "characteristics":
-        slots = [Slot(child.path, child, label(child.path)) for child in children(row.path)]
-        slots.sort(key=lambda slot: slot.label.lower())
-        yield Block(row.path, "", slots, is_states=True)
+        places = [InputPlace(child.path, child, label(child.path)) for child in children(row.path)]
+        places.sort(key=lambda place: place.label.lower())
+        yield Block(row.path, "", places, is_states=True)
     else:
         yield from _object(row, document)
 
@@ -157,7 +157,7 @@ def _container(row: Field, document: dict[str, Any]) -> Iterator[Block]:
 def _object(row: Field, document: dict[str, Any]) -> Iterator[Block]:
     """Yield an object as one block, followed by those of the objects and lists in it."""
     members = children(row.path)
-    own = [slot for child in members for slot in _own_slots(row, child)]
+    own = [place for child in members for place in _own_places(row, child)]
     if own:
         yield Block(row.path, label(row.path), own)
     for child in members:
@@ -165,10 +165,10 @@ def _object(row: Field, document: dict[str, Any]) -> Iterator[Block]:
             yield from _container(child, document)
 
 
-def _own_slots(holder: Field, child: Field) -> Iterable[Slot]:
+def _own_places(holder: Field, child: Field) -> Iterable[InputPlace]:
     """Return the inputs that a member has in the block of the object that holds it."""
     leaves = [child] if _is_simple(child) else children(child.path) if _is_small(child) else []
-    return [Slot(leaf.path, leaf, _within(holder.path, leaf.path)) for leaf in leaves]
+    return [InputPlace(leaf.path, leaf, _within(holder.path, leaf.path)) for leaf in leaves]
 
 
 def _is_small(row: Field) -> bool:
@@ -190,10 +190,10 @@ def _list_rows(row: Field, document: dict[str, Any]) -> list[Row]:
     ]
 
 
-def _members(path: str, index: int) -> list[Slot]:
+def _members(path: str, index: int) -> list[InputPlace]:
     """Return the inputs of an item; what an item itself holds many of is one JSON input."""
     return [
-        Slot(f"{path}[{index}].{child.name}", child, last_label(child.path))
+        InputPlace(f"{path}[{index}].{child.name}", child, last_label(child.path))
         for child in children(f"{path}[{index}]")
     ]
 
@@ -206,10 +206,10 @@ def _map_rows(row: Field, document: dict[str, Any]) -> list[Row]:
     ]
 
 
-def _pair(row: Field, index: int) -> list[Slot]:
+def _pair(row: Field, index: int) -> list[InputPlace]:
     """Return the two inputs of a map's entry; the catalog has no field for either."""
     return [
-        Slot(
+        InputPlace(
             f"{row.path}[{index}].{name}",
             Field(f"{row.path}[].{name}", row.group, Kind.STRING, row.source),
             name.capitalize(),
@@ -218,5 +218,5 @@ def _pair(row: Field, index: int) -> list[Slot]:
     ]
 
 
-def _item(path: str, index: int, *, blank: bool, members: list[Slot]) -> Row:
+def _item(path: str, index: int, *, blank: bool, members: list[InputPlace]) -> Row:
     return Row(label(f"{path}[{index}]"), members, blank, removal(path, index))

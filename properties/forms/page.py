@@ -138,10 +138,11 @@ def _problems(form: PropertyForm) -> dict[str, list[str]]:
 
 def _block(form: PropertyForm, block: layout.Block, problems: dict[str, list[str]]) -> PageBlock:
     waiting = problems.pop(block.path, []) if block.rows else []
-    fields = [_field(form, slot.path, problems) for slot in block.slots]
+    fields = [_field(form, place.path, problems) for place in block.places]
     rows = [_row(form, row) for row in block.rows]
     note = STATES if block.is_states else ""
-    empty = bool(block.path and block.slots) and not any(form[s.path].value() for s in block.slots)
+    places = block.places if block.path else []
+    empty = bool(places) and not any(form[place.path].value() for place in places)
     return PageBlock(block.title, fields, rows, waiting, block.is_states, note=note, is_empty=empty)
 
 
@@ -153,7 +154,7 @@ def _field(form: PropertyForm, name: str, problems: dict[str, list[str]]) -> Pag
 
 
 def _row(form: PropertyForm, row: layout.Row) -> PageRow:
-    fields = [_field(form, slot.path, {}) for slot in row.slots]
+    fields = [_field(form, place.path, {}) for place in row.places]
     removal = None if row.blank else form[row.removal]
     return PageRow(row.title, fields, row.blank, removal)
 

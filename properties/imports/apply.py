@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
-from properties.catalog import Fault, equal
+from properties.catalog import FieldFault, equal
 from properties.difference import short
 from properties.editing import Invalid, Outdated, edit, faults
 from properties.feeds import Line, Record, Refusal
@@ -18,7 +18,7 @@ from properties.imports import analyze, bulk_create, missing
 from properties.imports.bulk_create import NewProperty
 from properties.imports.differences import differences
 from properties.imports.lookalikes import Lookalikes
-from properties.imports.report import Report
+from properties.imports.report import ImportReport
 from properties.imports.version import digest
 from properties.merge import Leaves, leaves
 from properties.models import Change, Property
@@ -50,7 +50,7 @@ class Taking:
         self,
         workspace: Workspace,
         feed: str | None,
-        report: Report,
+        report: ImportReport,
         *,
         now: datetime,
         dry_run: bool,
@@ -66,7 +66,7 @@ class Taking:
         self._unseen: dict[tuple[int, str], Change] = {}
         self._lookalikes = Lookalikes(workspace, earlier)
 
-    def take(self, lines: list[Line]) -> Iterator[Report]:
+    def take(self, lines: list[Line]) -> Iterator[ImportReport]:
         """Apply items of different references in their order; neighbouring new ones at once."""
         stood = self._stood(lines)
         same = self._same(lines, stood)
@@ -133,13 +133,13 @@ class Taking:
             for part in change.parts()
         }
 
-    def _take_fresh(self, items: list[_Item]) -> Iterator[Report]:
+    def _take_fresh(self, items: list[_Item]) -> Iterator[ImportReport]:
         good = []
         for one in items:
             # Records without cells were validated when they were read.
             reference, is_whole = one.record.reference, not one.record.parts
             if other := self._lookalikes.other(reference):
-                self._refuse(one, [Fault("objectReferenceId", _alike(reference, other))])
+                self._refuse(one, [FieldFault("objectReferenceId", _alike(reference, other))])
             elif found := [] if is_whole else bulk_create.faults(reference, one.alone):
                 self._refuse(one, found)
             else:
@@ -220,11 +220,11 @@ class Taking:
 
     def _unseen_faults(
         self, row: Property, changed: list[str], changes: Leaves, before: Leaves
-    ) -> list[Fault]:
+    ) -> list[FieldFault]:
         """Say which fields have values that whoever released the preview has not seen."""
         found = [self._unseen[row.pk, path] for path in changed if (row.pk, path) in self._unseen]
         return [
-            Fault(
+            FieldFault(
                 change.path,
                 f"{change.who or change.get_origin_display()} changed it after the preview:"
                 f" it is {short(before.get(change.path))} now, and the file says"
@@ -254,7 +254,7 @@ class Taking:
             "fed_by": self._feed,
         }
 
-    def _refuse(self, item: _Item, faults: list[Fault]) -> None:
+    def _refuse(self, item: _Item, faults: list[FieldFault]) -> None:
         reasons = [fault.sentence for fault in faults]
         self._report.refused.add(Refusal(item.line.position, item.line.reference, reasons))
 

@@ -15,7 +15,7 @@ from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.work.doorbell import doorbell
 from properties import editing, merge
-from properties.catalog import Fault, is_empty
+from properties.catalog import FieldFault, is_empty
 from properties.editing import QUEUE, REFERENCE
 from properties.models import Change, Property
 from properties.models.change import Origin
@@ -41,10 +41,10 @@ class NewProperty:
     columns: Mapping[str, Any] = field(default_factory=dict)
 
 
-def faults(reference: str, wanted: Mapping[str, Any]) -> list[Fault]:
+def faults(reference: str, wanted: Mapping[str, Any]) -> list[FieldFault]:
     """Return why a property cannot be made: its reference (A14), or its values (§4.6, §7)."""
     fault = references.fault(reference)
-    found = [Fault(REFERENCE, f"The reference {fault}")] if fault else []
+    found = [FieldFault(REFERENCE, f"The reference {fault}")] if fault else []
     return found + editing.faults(dict(wanted), {})
 
 

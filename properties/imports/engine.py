@@ -18,19 +18,19 @@ from properties.feeds import OF_THE_FILE, Heading, NotAFeed, Profile, open_lines
 from properties.imports import full_feed_guard, kept, last_feed, missing, version
 from properties.imports.apply import Taking
 from properties.imports.full_feed_guard import Comparison
-from properties.imports.kept import Kept, Reading
+from properties.imports.kept import FeedReading, FeedSpool
 from properties.imports.last_feed import Feed
 from properties.imports.profiles import profile_for
-from properties.imports.report import Report
+from properties.imports.report import ImportReport
 from properties.models import Sender
 
 CHUNK = 100  # records whose properties are read by one query, and made by one transaction
 
 
-class Stopped(NotAFeed):
+class FullFeedError(NotAFeed):
     """A full feed lacks too much: nothing is imported unless a person insists."""
 
-    def __init__(self, path: Path, report: Report) -> None:
+    def __init__(self, path: Path, report: ImportReport) -> None:
         super().__init__(f"{path.name}: {report.stopped}")
         self.report = report
 
@@ -50,7 +50,7 @@ def import_feed(
     batch_size: int = CHUNK,
     seen_at: datetime | None = None,
     keep: bool = False,
-) -> Iterator[Report]:
+) -> Iterator[ImportReport]:
     """Import every record of a feed file; yield the report as it grows.
 
     It is yielded for each record that was read, for each that was handled, and at the end.
@@ -75,9 +75,9 @@ def import_feed(
 
     Raises:
         NotAFeed: it is no feed or breaks off; nothing was written.
-        Stopped: see `force`; nothing was written.
+        FullFeedError: see `force`; nothing was written.
     """
-    report = Report(warnings=[beside] if beside else [])
+    report = ImportReport(warnings=[beside] if beside else [])
     how = profile or profile_for(workspace, path, sender)
     with kept.opened(path if keep else None, read_as=_key(how, sender)) as store:
         reading = store.reading or (yield from _read(path, how, sender, store, report))
@@ -90,7 +90,7 @@ def import_feed(
             report.renamed = comparison.renamed
             report.stopped = comparison.renamed or ("" if force else comparison.fault)
         if report.stopped and not dry_run:
-            raise Stopped(path, report)
+            raise FullFeedError(path, report)
         if feed and not dry_run:
             last_feed.forget(workspace, feed)
         fed_by = feed.fed_by if feed else None
@@ -113,8 +113,8 @@ def import_feed(
 
 
 def _read(
-    path: Path, profile: Profile, sender: Sender | None, store: Kept, report: Report
-) -> Generator[Report, None, Reading]:
+    path: Path, profile: Profile, sender: Sender | None, store: FeedSpool, report: ImportReport
+) -> Generator[ImportReport, None, FeedReading]:
     """Read the file to its end and put it into the spool."""
     feed = Feed.of(path, sender)
     for line in open_lines(path, profile):
@@ -127,7 +127,7 @@ def _read(
         yield report
     if feed and not _is_still(feed, path, sender):
         feed = replace(feed, digest="")
-    return store.keep(Reading(feed, report.heading, [*report.warnings]))
+    return store.keep(FeedReading(feed, report.heading, [*report.warnings]))
 
 
 def _is_still(feed: Feed, path: Path, sender: Sender | None) -> bool:
@@ -143,22 +143,22 @@ def _key(profile: Profile, sender: Sender | None) -> str:
     return f"{version.VERSION} {sender.pk if sender else ''} {profile.to_json()}"
 
 
-def _first_references(store: Kept, count: int) -> Iterator[str]:
+def _first_references(store: FeedSpool, count: int) -> Iterator[str]:
     """Yield the references of the records among the first lines of a feed."""
     for line in islice(chain.from_iterable(store.spool.chunks(CHUNK)), count):
         if line.kind == "record" and line.reference is not None:
             yield line.reference
 
 
-def _compare(workspace: Workspace, feed: Feed, store: Kept, *, dry_run: bool) -> Comparison:
+def _compare(workspace: Workspace, feed: Feed, store: FeedSpool, *, dry_run: bool) -> Comparison:
     """Compare a feed that was read to its end with the last one."""
     references = (line.reference for lines in store.spool.chunks(CHUNK) for line in lines)
     return full_feed_guard.compared(workspace, feed.fed_by, references, dry_run=dry_run)
 
 
 def _tell(
-    report: Report,
-    store: Kept,
+    report: ImportReport,
+    store: FeedSpool,
     comparison: Comparison | None,
     workspace: Workspace,
     sender: Sender | None,
@@ -179,8 +179,8 @@ def _tell(
 
 
 def _settle(
-    comparison: Comparison, workspace: Workspace, report: Report, *, now: datetime
-) -> Iterator[Report]:
+    comparison: Comparison, workspace: Workspace, report: ImportReport, *, now: datetime
+) -> Iterator[ImportReport]:
     """Do with what is missing as the sender wants, and expect it no longer."""
     for batch in _batches(comparison.missing):
         with transaction.atomic():

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
 from properties.feeds.idx import naming
-from properties.imports.report import Listed
+from properties.imports.report import Excerpt
 from properties.models import Property, Sender
 from properties.models.sender import Reference
 
@@ -84,7 +84,7 @@ class FullFeedGuard:
             self._left[str(key)].add(reference)
         self._sizes = {key: len(stock) for key, stock in self._left.items()}
         self.beside = {feed}
-        self._moved = Listed[str](limit=NAMED)
+        self._moved = Excerpt[str](limit=NAMED)
         self._seen = 0
         self._new: set[str] = set()  # references that no feed held
 

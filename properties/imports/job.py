@@ -33,7 +33,7 @@ from properties.imports import fetched, kept, last_feed
 from properties.imports.engine import CHUNK
 from properties.imports.packed import unpack_in_place
 from properties.imports.profiles import profile_for
-from properties.imports.report import Report
+from properties.imports.report import ImportReport
 from properties.imports.steps import steps
 from properties.imports.summary import Summary, accepted, added, as_stored, count, handled
 from properties.imports.upload import QUEUE
@@ -166,7 +166,7 @@ class _Slice:
 
     def __post_init__(self) -> None:
         self.row = self.claim.row
-        self.report = Report()
+        self.report = ImportReport()
         self.saved_at = time.monotonic()
         self.column = "preview" if self.row.state == State.PREVIEWING else "report"
         self.before: Summary = getattr(self.row, self.column)
@@ -267,7 +267,7 @@ class _Slice:
             return self._ask(**columns)
         return self._end(_ending(columns[self.column]), **columns)
 
-    def _reading(self, report: Report) -> None:
+    def _reading(self, report: ImportReport) -> None:
         """Keep the lease while the file is read; it can be cancelled, and a person sees how far."""
         if report.heading:
             self.row.preview["heading"] = as_stored(report.heading)

@@ -23,7 +23,7 @@ NOTE = "read"  # behind the name of the upload: what is known of it, once all of
 
 
 @dataclass(frozen=True)
-class Reading:
+class FeedReading:
     """What is known of a file that was read to its end.
 
     Attributes:
@@ -50,7 +50,7 @@ class Reading:
         )
 
 
-class Kept:
+class FeedSpool:
     """A spool, and what is known of its feed once that was read to its end.
 
     Args:
@@ -59,10 +59,10 @@ class Kept:
 
     def __init__(self, file: IO[bytes], upload: Path | None = None, read_as: str = "") -> None:
         self.spool = Spool(file)
-        self.reading: Reading | None = None
+        self.reading: FeedReading | None = None
         self._file, self._upload, self._read_as = file, upload, read_as
 
-    def keep(self, reading: Reading) -> Reading:
+    def keep(self, reading: FeedReading) -> FeedReading:
         """Note what is known of the feed; every line is in the spool."""
         self.reading = reading
         if self._upload is not None:
@@ -78,7 +78,7 @@ class Kept:
 
 
 @contextmanager
-def opened(upload: Path | None, *, read_as: str) -> Iterator[Kept]:
+def opened(upload: Path | None, *, read_as: str) -> Iterator[FeedSpool]:
     """Open what was read of an upload, or an empty spool to read it into.
 
     Args:
@@ -87,7 +87,7 @@ def opened(upload: Path | None, *, read_as: str) -> Iterator[Kept]:
     """
     if upload is None:
         with tempfile.TemporaryFile("w+b") as nameless:
-            yield Kept(nameless)
+            yield FeedSpool(nameless)
         return
     kept = _found(upload, read_as)
     if kept is not None:
@@ -97,7 +97,7 @@ def opened(upload: Path | None, *, read_as: str) -> Iterator[Kept]:
     forget(upload)
     path = _beside(upload, f"{secrets.token_hex(4)}.lines")
     with path.open("x+b") as file:
-        kept = Kept(file, upload, read_as)
+        kept = FeedSpool(file, upload, read_as)
         try:
             yield kept
         finally:
@@ -111,18 +111,18 @@ def forget(upload: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _found(upload: Path, read_as: str) -> Kept | None:
+def _found(upload: Path, read_as: str) -> FeedSpool | None:
     """Return what was read before, whole and in the same way; None where there is no such thing."""
     try:
         said = json.loads(_beside(upload, NOTE).read_text("ascii"))
-        spool, reading = said["spool"], Reading.of(said["reading"])
+        spool, reading = said["spool"], FeedReading.of(said["reading"])
         file = upload.with_name(spool["name"]).open("rb")
     except (OSError, ValueError, LookupError, TypeError):
         return None
     if said["read_as"] != read_as or os.fstat(file.fileno()).st_size != spool["size"]:
         file.close()
         return None
-    kept = Kept(file, upload, read_as)
+    kept = FeedSpool(file, upload, read_as)
     kept.spool = Spool(file, count=spool["count"], places=spool["places"])
     kept.reading = reading
     return kept

@@ -16,7 +16,7 @@ LONGEST = 80  # characters of the name of a sender
 
 
 @dataclass(frozen=True)
-class Answer:
+class TableMapping:
     """What a person said.
 
     Attributes:
@@ -39,7 +39,7 @@ class Unusable(Exception):
         self.faults = faults
 
 
-def correct(row: Import, answer: Answer, *, now: datetime) -> Sender:
+def correct(row: Import, answer: TableMapping, *, now: datetime) -> Sender:
     """Keep how a table is read with its sender, and look at the file anew.
 
     Raises:
@@ -63,7 +63,7 @@ def correct(row: Import, answer: Answer, *, now: datetime) -> Sender:
     return sender
 
 
-def _faults(row: Import, answer: Answer) -> Iterator[str]:
+def _faults(row: Import, answer: TableMapping) -> Iterator[str]:
     said = [ours for ours in answer.columns.values() if ours]
     for ours in said:
         if column(ours) is None:
@@ -77,7 +77,7 @@ def _faults(row: Import, answer: Answer) -> Iterator[str]:
         yield f"The name of the sender is longer than {LONGEST} characters."
 
 
-def _sender(row: Import, answer: Answer) -> Sender:
+def _sender(row: Import, answer: TableMapping) -> Sender:
     """Return the sender with what was said; a new one where the import has none."""
     sender = row.sender
     if sender is None:

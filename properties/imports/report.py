@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Listed(Generic[T]):
+class Excerpt(Generic[T]):
     """Counts all items, and keeps the first ones."""
 
     limit: int = KEPT
@@ -33,7 +33,7 @@ class Listed(Generic[T]):
 
 
 @dataclass
-class Report:
+class ImportReport:
     """Records by outcome, and the values that have no field.
 
     `changed` and `aside` hold a reference and names: of the fields that changed, or of the values
@@ -47,13 +47,13 @@ class Report:
     `missing_state` ("": it stays as it is), but for those that are `exempt`.
     """
 
-    new: Listed[str] = field(default_factory=Listed)
-    changed: Listed[tuple[str, list[str]]] = field(default_factory=Listed)
-    differences: Listed[Differences] = field(default_factory=lambda: Listed(RECORDS))
-    unchanged: Listed[str] = field(default_factory=Listed)
-    refused: Listed[Refusal] = field(default_factory=lambda: Listed(KEPT_REFUSED))
-    aside: Listed[tuple[str, list[str]]] = field(default_factory=Listed)
-    warned: Listed[tuple[str, list[str]]] = field(default_factory=Listed)
+    new: Excerpt[str] = field(default_factory=Excerpt)
+    changed: Excerpt[tuple[str, list[str]]] = field(default_factory=Excerpt)
+    differences: Excerpt[Differences] = field(default_factory=lambda: Excerpt(RECORDS))
+    unchanged: Excerpt[str] = field(default_factory=Excerpt)
+    refused: Excerpt[Refusal] = field(default_factory=lambda: Excerpt(KEPT_REFUSED))
+    aside: Excerpt[tuple[str, list[str]]] = field(default_factory=Excerpt)
+    warned: Excerpt[tuple[str, list[str]]] = field(default_factory=Excerpt)
     warnings: list[str] = field(default_factory=list)
     heading: Heading | None = None
     missing: list[str] = field(default_factory=list)

@@ -5,13 +5,13 @@ from datetime import datetime
 
 from properties.feeds import Profile
 from properties.imports.engine import import_feed
-from properties.imports.report import Report
+from properties.imports.report import ImportReport
 from properties.imports.summary import count
 from properties.models import Import
 from properties.models.import_ import ImportState as State
 
 
-def steps(row: Import, now: datetime, batch_size: int) -> Iterator[Report]:
+def steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]:
     """Import the rest of the file, and yield the report as it grows."""
     dry_run = row.state == State.PREVIEWING
     seen = row.preview.get("profile")

@@ -5,7 +5,7 @@ from typing import Any
 from crm_sync.text import clean
 from properties.feeds import Heading
 from properties.imports.differences import RECORDS, Differences
-from properties.imports.report import KEPT, KEPT_REFUSED, Report
+from properties.imports.report import KEPT, KEPT_REFUSED, ImportReport
 
 Summary = dict[str, Any]
 
@@ -17,7 +17,7 @@ DIFFERENCES = 2_000  # old and new values in all; a record after them has only t
 REASONS, LENGTH = 8, 240  # reasons for one record, characters of a text that came from the file
 
 
-def added(summary: Summary, report: Report) -> Summary:
+def added(summary: Summary, report: ImportReport) -> Summary:
     """Return a summary with the counts and lists of a report added.
 
     Returns:

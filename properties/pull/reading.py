@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadResult:
     """What a read found.
 
     Attributes:
@@ -43,7 +43,7 @@ def goes_by_id(row: Property) -> bool:
     return unnamed or references.path_fault(str(reference)) is not None
 
 
-def read(client: Client, row: Property) -> Read:
+def read(client: Client, row: Property) -> ReadResult:
     """Return what the platform holds of a property now.
 
     Raises:
@@ -57,21 +57,21 @@ def read(client: Client, row: Property) -> Read:
         raise TransientError(str(error), unclear=False, pauses=True) from error  # not of this one
 
 
-def _read(client: Client, row: Property) -> Read:
+def _read(client: Client, row: Property) -> ReadResult:
     if goes_by_id(row):
-        return Read(_by_id(client, row), by_id=True)
+        return ReadResult(_by_id(client, row), by_id=True)
     if references.path_fault(str(row.object_reference_id)):
         listed = _in_list(client, row)
-        return Read(listed, by_id=listed is not None)
+        return ReadResult(listed, by_id=listed is not None)
     try:
         named = _document(client.get_property_by_reference(str(row.object_reference_id)))
     except NotFoundError:
         named = None
     if row.platform_id is None or (named and str(named.get("id")) == row.platform_id):
-        return Read(named, by_id=False)
+        return ReadResult(named, by_id=False)
     # Another one has the reference. Ours may be there beside it, or was created anew.
     ours = _by_id(client, row)
-    return Read(ours or named, by_id=ours is not None)
+    return ReadResult(ours or named, by_id=ours is not None)
 
 
 def _by_id(client: Client, row: Property) -> Document | None:

@@ -27,7 +27,7 @@ GONE = Q(problem__has_key=ProblemKind.GONE.value)
 
 
 @dataclass(frozen=True)
-class Step:
+class BatchStep:
     """What would go out for one property: `call` is PATCH, POST or "nothing to send"."""
 
     row: Property
@@ -36,7 +36,7 @@ class Step:
 
 
 @dataclass
-class Plan:
+class BatchPlan:
     """What a batch would do by what we know now, without a read.
 
     Attributes:
@@ -58,7 +58,7 @@ class Plan:
     left_out: int = 0
     blocked: dict[str, tuple[int, int]] = field(default_factory=dict)
     paused: list[tuple[Workspace, int]] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[BatchStep] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,10 @@ def read_now(rows: QuerySet[Property], *, now: datetime) -> int:
         return due_now(there, now=now)
 
 
-def plan(batch: Batch, *, now: datetime) -> Plan:
+def plan(batch: Batch, *, now: datetime) -> BatchPlan:
     """Say what would go out: counted, and field by field for the first ones."""
     total = batch.properties.count()
-    found = Plan(total, max(0, total - COUNTED))
+    found = BatchPlan(total, max(0, total - COUNTED))
     kinds: Counter[str] = Counter()
     fields: Counter[str] = Counter()
     for step in _steps(batch):
@@ -174,11 +174,11 @@ def need_a_person(batch: Batch) -> QuerySet[Property]:
     return batch.properties.filter(~TO_SEND).exclude(problem={})
 
 
-def _steps(batch: Batch) -> Iterable[Step]:
+def _steps(batch: Batch) -> Iterable[BatchStep]:
     rows = batch.properties.order_by("object_reference_id", "pk").only(*COLUMNS)
     for row in rows[:COUNTED].iterator(chunk_size=CHUNK):
         call, parts = planned(row)
-        yield Step(row, call, parts)
+        yield BatchStep(row, call, parts)
 
 
 def paused(batch: Batch, now: datetime) -> list[tuple[Workspace, int]]:

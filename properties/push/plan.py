@@ -107,7 +107,7 @@ class PushOutcome(StrEnum):
     PUT_BACK = "put back"
 
 
-class Call(StrEnum):
+class CallState(StrEnum):
     """How far the call has come that changes the platform."""
 
     UNSENT = "it has not left"
@@ -262,7 +262,7 @@ def put_back(earlier: EarlierCalls, *, now: datetime) -> Plan:
 
 
 def refused(
-    row: Property, error: RejectedError, *, earlier: EarlierCalls, call: Call, now: datetime
+    row: Property, error: RejectedError, *, earlier: EarlierCalls, call: CallState, now: datetime
 ) -> Plan:
     """Show the platform's message at the refused field, and send the others without it (§7)."""
     named = _named(row, error, call)
@@ -276,14 +276,14 @@ def refused(
     return Plan(columns | _taken_back(earlier, call), ending=PushOutcome.REFUSED)
 
 
-def _named(row: Property, error: RejectedError, call: Call) -> dict[str, str]:
+def _named(row: Property, error: RejectedError, call: CallState) -> dict[str, str]:
     """Return the leaves that a refusal names, with what it says of each (A4).
 
     Where it names none as such: of what was sent, the leaves that its text names.
     """
     paths = {refused_leaf(one.path, row): one.message for one in error.fields}
     named = {path: text for path, text in paths.items() if path}
-    if named or call is Call.UNSENT:
+    if named or call is CallState.UNSENT:
         return named
     texts = (error.words, *(one.message for one in error.fields))
     return {path: text for text in texts for path in leaves_in_text(text, row.inflight)}
@@ -294,7 +294,7 @@ def delayed(
     error: SyncError,
     *,
     earlier: EarlierCalls,
-    call: Call,
+    call: CallState,
     now: datetime,
     paused_until: datetime | None,
     wait: timedelta,
@@ -310,7 +310,7 @@ def delayed(
     due_at = paused_until or now + wait
     reason = WaitReason.PAUSE.value if paused_until else WaitReason.FAILURE.value
     columns = _taken_back(earlier, call)
-    if call is Call.OUT and isinstance(error, TransientError) and error.unclear:
+    if call is CallState.OUT and isinstance(error, TransientError) and error.unclear:
         # Not before the end of what an earlier holder may do (I3).
         columns = {"verify_at": max(now + LATE_EFFECT, earlier.verify_at or now)}
         if row.create_sent_at:
@@ -333,7 +333,7 @@ def created_meanwhile(
         "attempts": row.attempts + 1,
         "last_answer": problem_of(error),
     }
-    return Plan(columns | _taken_back(earlier, Call.OUT), ending=PushOutcome.WAITING)
+    return Plan(columns | _taken_back(earlier, CallState.OUT), ending=PushOutcome.WAITING)
 
 
 def waits(until: datetime, why: WaitReason) -> Plan:
@@ -368,11 +368,11 @@ def _due(earlier: EarlierCalls, at: datetime | None) -> Columns:
     }
 
 
-def _taken_back(earlier: EarlierCalls, call: Call) -> Columns:
+def _taken_back(earlier: EarlierCalls, call: CallState) -> Columns:
     """Return the columns after a clear refusal: nothing of the call can still arrive."""
-    if call is Call.UNSENT:
+    if call is CallState.UNSENT:
         return {"inflight": earlier.inflight}
-    return {"inflight": earlier.pending, "create_sent_at": None} if call is Call.OUT else {}
+    return {"inflight": earlier.pending, "create_sent_at": None} if call is CallState.OUT else {}
 
 
 def _unsaid(row: Property, rest: Patch) -> dict[str, str]:

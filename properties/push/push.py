@@ -23,7 +23,7 @@ from properties.difference import smallest_patch
 from properties.merge import Document, Patch
 from properties.models import Property
 from properties.models.property import WaitReason
-from properties.pull.reading import Read, goes_by_id, kept, read
+from properties.pull.reading import ReadResult, goes_by_id, kept, read
 from properties.push import plan
 from properties.push.after_restore import is_unread
 from properties.push.holder import Holder
@@ -32,7 +32,7 @@ from properties.push.plan import (
     DEADLINE,
     MARGIN,
     PARENT_WAIT,
-    Call,
+    CallState,
     EarlierCalls,
     Plan,
     PushOutcome,
@@ -79,7 +79,7 @@ class _Push:
     workspace: Workspace
     earlier: EarlierCalls
     clock: Callable[[], datetime]
-    call: Call = Call.UNSENT
+    call: CallState = CallState.UNSENT
 
     def __post_init__(self) -> None:
         self.known_at = self.clock()  # whether the workspace pauses
@@ -97,7 +97,7 @@ class _Push:
                 is_gone = self.row.platform_id is not None
                 return self.holder.end(plan.gone(self.row)) if is_gone else self._create(client)
         else:
-            found = Read(None, goes_by_id(self.row))
+            found = ReadResult(None, goes_by_id(self.row))
         made = self._reconcile(found.document)
         if made.ending:
             return made.ending
@@ -160,9 +160,9 @@ class _Push:
         return PushOutcome.CREATED
 
     def _send(self, call: Callable[[Document], Answer], patch: Patch) -> Answer:
-        self.call = Call.OUT
+        self.call = CallState.OUT
         answer = call(patch.body)
-        self.call = Call.ANSWERED
+        self.call = CallState.ANSWERED
         return answer
 
     def _settle(self, client: Client, method: str, answer: Answer, patch: Patch) -> None:

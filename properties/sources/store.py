@@ -11,7 +11,7 @@ from django.conf import settings
 from crm_sync.platform.errors import RejectedError
 from properties.feeds.unpack import NotUnpacked, Unpacked, unpack
 from properties.sources.fetch import fetch
-from properties.sources.fetch.wanted import Fetched, Place, Sink, Stamp
+from properties.sources.fetch.wanted import Fetched, FileVersion, Place, Sink
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SourceFiles:
         self._key = key
         self._name = f"{key}-{secrets.token_hex(8)}"
 
-    def take(self, place: Place, known: Stamp, check: Callable[[], float]) -> Arrived | None:
+    def take(self, place: Place, known: FileVersion, check: Callable[[], float]) -> Arrived | None:
         """Fetch a feed and unpack it; None where it is unchanged.
 
         Raises:

@@ -28,7 +28,7 @@ from properties.models import Fetch, Import, Source
 from properties.models.source import FetchOutcome
 from properties.sources import alarms, history
 from properties.sources.address import parsed
-from properties.sources.fetch.wanted import Fetched, Place, Stamp, StillUploaded
+from properties.sources.fetch.wanted import Fetched, FileVersion, Place, StillUploaded
 from properties.sources.schedule import next_fetch
 from properties.sources.store import Arrived, SourceFiles
 
@@ -119,12 +119,12 @@ class _Look:
             row.header,
         )
 
-    def _known(self) -> Stamp:
+    def _known(self) -> FileVersion:
         """Return by what the last file is known; nothing where all of it is wanted."""
         row = self.row
         if row.is_asked or row.read_as != self.read_as:
-            return Stamp()
-        return Stamp(row.etag, row.modified, row.size)
+            return FileVersion()
+        return FileVersion(row.etag, row.modified, row.size)
 
     def _check(self) -> float:
         """Let the fetch go on for the seconds that are returned, or end it."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from properties.feeds.idx.columns import COLUMNS
-from properties.feeds.swissrets.record import RecordReader
-from properties.feeds.table.writer import Names, write_csv, write_xlsx
+from properties.feeds.swissrets.record import SwissretsRecordReader
+from properties.feeds.table.writer import ColumnNames, write_csv, write_xlsx
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.imports import ROOT, record
 
@@ -128,13 +128,13 @@ def _write_xlsx(path: Path, numbers: Iterable[int]) -> None:
 
 
 def _documents(numbers: Iterable[int]) -> Iterator[dict]:
-    intake = RecordReader()
+    intake = SwissretsRecordReader()
     for number in numbers:
         yield intake.take(record(number), "").document
 
 
 def _names() -> list[str]:
-    names = Names()
+    names = ColumnNames()
     for document in _documents(range(10)):
         names.need(document)
     return names.ordered()

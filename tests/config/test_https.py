@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.test.utils import override_settings
 
-from config.logs import Line
+from config.logs import LineFormatter
 from config.policy import POLICY
 from crm_sync.models import Workspace
 from tests.processes import ROOT
@@ -62,7 +62,7 @@ def test_a_foreign_host_is_one_line_of_the_log(db, caplog):
     answer = Client(SERVER_NAME="evil.test", raise_request_exception=False).get("/admin/login/")
     assert answer.status_code == 400
     (record,) = [one for one in caplog.records if "evil.test" in one.getMessage()]
-    assert "\n" not in Line().format(record)
+    assert "\n" not in LineFormatter().format(record)
 
 
 @BEHIND_HTTPS

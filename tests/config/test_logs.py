@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.logs import Json, Line, one_line
+from config.logs import Json, LineFormatter, one_line
 from tests.config.web import web
 from tests.processes import Installation, wait_until
 
@@ -30,24 +30,24 @@ def record(message: str, *arguments: object, failed: bool = False) -> logging.Lo
 @given(st.text())
 def test_any_text_becomes_one_line(text):
     assert len(one_line(text).splitlines()) <= 1
-    assert len(Line().format(record("%s", text)).splitlines()) == 1
+    assert len(LineFormatter().format(record("%s", text)).splitlines()) == 1
     assert json.loads(Json().format(record("%s", text)))["message"] is not None
     assert len(Json().format(record("%s", text)).splitlines()) == 1
 
 
 def test_a_line_that_somebody_forges_stays_within_its_own():
-    line = Line().format(record("order %s is not known", FORGED))
+    line = LineFormatter().format(record("order %s is not known", FORGED))
     shown = FORGED.replace("\n", "\\n")
     assert line.endswith(f"ERROR crm_sync: order {shown} is not known")
 
 
 def test_lines_of_a_traceback_are_indented_and_hold_no_forged_line():
-    lines = Line().format(record(FORGED, failed=True)).splitlines()
+    lines = LineFormatter().format(record(FORGED, failed=True)).splitlines()
     assert [line for line in lines[1:] if not line.startswith("    ")] == []
     assert "\n2026-01-01" not in "\n".join(lines)
 
 
-@pytest.mark.parametrize("form", [Line(), Json()])
+@pytest.mark.parametrize("form", [LineFormatter(), Json()])
 @pytest.mark.parametrize("text", [f"Authorization: Bearer {TOKEN}", f'{{"token": "{TOKEN}"}}'])
 def test_no_token_is_logged(form, text):
     written = form.format(record(text, failed=True)) + form.format(record("%s", text))

@@ -14,7 +14,7 @@ from django.utils.timezone import now
 
 from config import gunicorn
 from config import tracing as middleware
-from config.logs import Json, Line
+from config.logs import Json, LineFormatter
 from crm_sync import tracing
 from crm_sync.models import ReceivedEvent
 from crm_sync.tasks import work
@@ -35,7 +35,7 @@ def logs() -> Iterator[Logs]:
     root = logging.getLogger()
     level, before = root.level, tracing.current()
     root.setLevel(logging.INFO)
-    for handler, form in zip(handlers, (Line(), Json()), strict=True):
+    for handler, form in zip(handlers, (LineFormatter(), Json()), strict=True):
         handler.setFormatter(form)
         root.addHandler(handler)
     tracing.end()

@@ -16,7 +16,7 @@ from crm_sync.inbox import store as inbox_store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.models.workspace import CLOCK_PACE
 from crm_sync.platform import clock, transport
-from crm_sync.platform.clock import LIMIT, MOVED, SHOWN, Reading, too_early
+from crm_sync.platform.clock import LIMIT, MOVED, SHOWN, ClockReading, too_early
 from orders.models import Order
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM
@@ -38,7 +38,7 @@ def test_a_reading_tells_the_clock_as_exactly_as_it_says(ahead, took, share, age
     began = NOON + age
     answered = began + timedelta(seconds=took * share)  # when the platform wrote its `Date`
     theirs = (answered + ahead).replace(microsecond=0)
-    reading = Reading(theirs, began + timedelta(seconds=took), took)
+    reading = ClockReading(theirs, began + timedelta(seconds=took), took)
     assert abs(reading.ahead - ahead) <= reading.blur + timedelta(microseconds=2)
     assert reading.blur <= timedelta(seconds=30.5)
     assert not reading.differs_from(ahead)
@@ -67,7 +67,7 @@ def test_an_event_waits_exactly_until_its_date_is_ten_minutes_ahead_of_the_clock
 def test_no_date_is_too_far_away(moment, ahead):
     until = too_early(moment, now=NOON, ahead=ahead)
     assert until is None or NOON < until <= moment
-    assert Reading(moment, NOON, 1.0).differs_from(ahead)
+    assert ClockReading(moment, NOON, 1.0).differs_from(ahead)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import Kind, Problem
+from crm_sync.platform.errors import ErrorKind, Problem
 from crm_sync.platform.problems import explain
 from sandbox.interface.switches import SWITCHES
 from tests.conftest import PLATFORM, TOKEN
@@ -164,7 +164,7 @@ def test_credentials_that_the_platform_refuses_end_with_1_and_write_nothing(
 def test_a_platform_that_cannot_be_reached_ends_with_1_and_writes_nothing():
     address = f"http://127.0.0.1:{free_port()}"
     code, line = failure(*add(*TOKEN_WORDS, base_url=address))
-    why = Problem(f"GET {address}/v1/users: cannot connect", Kind.UNREACHABLE)
+    why = Problem(f"GET {address}/v1/users: cannot connect", ErrorKind.UNREACHABLE)
     said = explain(why, is_repeated=False)
     assert (code, line) == (FAILED, f"{address}: {said} ({said.details})")
     assert not Workspace.objects.exists()

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync.health import Report, reports
+from crm_sync.health import HealthReport, reports
 from crm_sync.models import Heartbeat, ReceivedEvent, Slot, WebhookMonitor, Workspace
 from crm_sync.work import heartbeat, rings, slots
 from crm_sync.work.heartbeat import Kind
@@ -164,8 +164,8 @@ def test_a_person_reads_when_they_were_last_seen(db):
     seen(Kind.BEAT, 7)
     seen(Kind.TICK, 3)
     assert reports(timezone.now()) == [
-        Report(Kind.WORKER, "Worker last seen 4 s ago"),
-        Report(Kind.BEAT, "Beat last seen 7 s ago"),
+        HealthReport(Kind.WORKER, "Worker last seen 4 s ago"),
+        HealthReport(Kind.BEAT, "Beat last seen 7 s ago"),
     ]
 
 
@@ -187,7 +187,7 @@ def test_a_person_reads_what_is_missing_and_how_to_start_it(db):
 def test_a_person_reads_that_no_message_comes_through_the_broker(db):
     seen(Kind.WORKER, 3)
     seen(Kind.BEAT, 3)
-    expected = Report(
+    expected = HealthReport(
         Kind.TICK,
         "No message ever came through the broker",
         "Start it, or correct CELERY_BROKER_URL; workers and beat come back by themselves",

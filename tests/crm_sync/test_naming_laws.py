@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crm_sync.naming import FORGOTTEN, Names, fault, folded
+from crm_sync.naming import FORGOTTEN, NameSearch, fault, folded
 
 NAMES = ["Müller Jörg", "Anna Weiß", "Łukasz Żak", "İnci Öz", "Иван Петров", "joerg@example.com"]
 FORMS = [str, str.upper, str.lower, str.title]
@@ -14,8 +14,8 @@ COMPOSED = ["NFC", "NFD"]
 BESIDE = st.text(st.sampled_from(" .,:;()<>\n\"'\\é\u0308aÄ9"), max_size=12)
 
 
-def looked_for(*words: str) -> Names:
-    return Names(frozenset(map(folded, words)))
+def looked_for(*words: str) -> NameSearch:
+    return NameSearch(frozenset(map(folded, words)))
 
 
 @given(st.text())

@@ -13,7 +13,7 @@ from crm_sync.platform.client import Client
 from crm_sync.platform.credentials import FixedToken
 from crm_sync.platform.errors import (
     AuthError,
-    Kind,
+    ErrorKind,
     NotFoundError,
     Problem,
     RejectedError,
@@ -47,14 +47,14 @@ def refused(status: int, words: str = "") -> Problem:
 
 
 # --- what is stored
-KINDS = st.sampled_from(Kind)
+KINDS = st.sampled_from(ErrorKind)
 TEXTS = st.text(max_size=60) | st.sampled_from(["{", '{"kind": "BUSY"}', CALL])
 
 
 @given(TEXTS, KINDS, TEXTS)
 def test_a_problem_reads_back_from_a_text_and_from_json_as_it_was(text, kind, words):
     problem = Problem(text, kind, words)
-    said = problem.words if kind is not Kind.OTHER else ""
+    said = problem.words if kind is not ErrorKind.OTHER else ""
     for again in (
         Problem.loaded(problem.dumped),
         Problem.of(json.loads(json.dumps(problem.stored))),
@@ -68,18 +68,18 @@ def test_a_text_of_ours_is_stored_as_it_is():
 
 
 def test_a_long_text_is_cut_and_holds_nothing_that_a_database_refuses():
-    problem = Problem("x\0" * 5000, Kind.REFUSED, "y\0" * 5000)
+    problem = Problem("x\0" * 5000, ErrorKind.REFUSED, "y\0" * 5000)
     assert (problem, problem.words) == ("x" * 2000, "y" * 2000)
 
 
 def test_a_column_keeps_the_kind(db):
     workspace = Workspace.objects.create(slug="main", problem=refused(400, "no"))
     workspace.refresh_from_db()
-    assert workspace.problem.kind is Kind.REFUSED
+    assert workspace.problem.kind is ErrorKind.REFUSED
     assert explain(workspace.problem).sentence == "The platform refused it: no."
     assert Workspace.objects.filter(problem=refused(400, "no")).exists()
     Workspace.objects.update(problem="Ours")
-    assert Workspace.objects.get().problem.kind is Kind.OTHER
+    assert Workspace.objects.get().problem.kind is ErrorKind.OTHER
     Workspace.objects.update(problem="")
     assert not Workspace.objects.exclude(problem="").exists()
 
@@ -88,12 +88,12 @@ def test_a_column_keeps_the_kind(db):
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        (TransientError("slow", unclear=False, kind=Kind.SLOW), Kind.SLOW),
-        (RejectedError("no", status=400, kind=Kind.REFUSED, words="no"), Kind.REFUSED),
-        (NotFoundError("none", kind=Kind.NOT_FOUND), Kind.NOT_FOUND),
-        (AuthError("who?", expired=True, kind=Kind.UNAUTHORIZED), Kind.UNAUTHORIZED),
-        (RejectedError("the id 'x' is too long", status=400), Kind.OTHER),
-        (AuthError("the token is empty"), Kind.OTHER),
+        (TransientError("slow", unclear=False, kind=ErrorKind.SLOW), ErrorKind.SLOW),
+        (RejectedError("no", status=400, kind=ErrorKind.REFUSED, words="no"), ErrorKind.REFUSED),
+        (NotFoundError("none", kind=ErrorKind.NOT_FOUND), ErrorKind.NOT_FOUND),
+        (AuthError("who?", expired=True, kind=ErrorKind.UNAUTHORIZED), ErrorKind.UNAUTHORIZED),
+        (RejectedError("the id 'x' is too long", status=400), ErrorKind.OTHER),
+        (AuthError("the token is empty"), ErrorKind.OTHER),
     ],
 )
 def test_each_class_of_error_is_told_like_what_is_stored_of_it(error, kind):
@@ -114,26 +114,26 @@ def test_every_class_of_error_is_among_them():
 
 # --- real answers
 STATUSES = {
-    302: Kind.ELSEWHERE,
-    400: Kind.REFUSED,
-    401: Kind.UNAUTHORIZED,
-    403: Kind.FORBIDDEN,
-    404: Kind.NOT_FOUND,
-    405: Kind.ELSEWHERE,
-    408: Kind.SLOW,
-    409: Kind.NOT_ALLOWED,
-    410: Kind.NOT_FOUND,
-    412: Kind.LOCKED,
-    413: Kind.TOO_LARGE,
-    415: Kind.ELSEWHERE,
-    418: Kind.REFUSED,
-    422: Kind.REFUSED,
-    423: Kind.LOCKED,
-    429: Kind.BUSY,
-    500: Kind.DOWN,
-    502: Kind.DOWN,
-    503: Kind.DOWN,
-    504: Kind.SLOW,
+    302: ErrorKind.ELSEWHERE,
+    400: ErrorKind.REFUSED,
+    401: ErrorKind.UNAUTHORIZED,
+    403: ErrorKind.FORBIDDEN,
+    404: ErrorKind.NOT_FOUND,
+    405: ErrorKind.ELSEWHERE,
+    408: ErrorKind.SLOW,
+    409: ErrorKind.NOT_ALLOWED,
+    410: ErrorKind.NOT_FOUND,
+    412: ErrorKind.LOCKED,
+    413: ErrorKind.TOO_LARGE,
+    415: ErrorKind.ELSEWHERE,
+    418: ErrorKind.REFUSED,
+    422: ErrorKind.REFUSED,
+    423: ErrorKind.LOCKED,
+    429: ErrorKind.BUSY,
+    500: ErrorKind.DOWN,
+    502: ErrorKind.DOWN,
+    503: ErrorKind.DOWN,
+    504: ErrorKind.SLOW,
 }
 
 
@@ -146,7 +146,7 @@ def test_each_status_has_a_sentence_and_what_is_stored_of_it_the_same_one(status
     assert problem.kind is kind
     assert explain(Problem.loaded(problem_of(error).dumped)) == problem
     assert ("No such luck; title: too long" in problem.sentence) == (
-        kind in (Kind.REFUSED, Kind.NOT_ALLOWED)
+        kind in (ErrorKind.REFUSED, ErrorKind.NOT_ALLOWED)
     )
     assert "http" not in problem.sentence
 
@@ -169,7 +169,13 @@ def test_a_platform_that_is_down_silent_or_broken_is_told_apart():
         huge = failed(client_at(server.url))
     kinds = [explain(error).kind for error in (down, silent, broken, odd, huge)]
     assert kinds == [
-        *(Kind.UNREACHABLE, Kind.SLOW, Kind.BROKEN_OFF, Kind.UNREADABLE, Kind.UNREADABLE)
+        *(
+            ErrorKind.UNREACHABLE,
+            ErrorKind.SLOW,
+            ErrorKind.BROKEN_OFF,
+            ErrorKind.UNREADABLE,
+            ErrorKind.UNREADABLE,
+        )
     ]
 
 
@@ -179,7 +185,7 @@ def test_a_ca_of_our_own_is_trusted_where_ca_bundle_names_it(tmp_path, settings)
     try:
         client = client_at(f"https://localhost:{server.port}")
         error = failed(client)
-        assert explain(error).kind is Kind.BAD_CERTIFICATE
+        assert explain(error).kind is ErrorKind.BAD_CERTIFICATE
         assert (error.unclear, server.requests) == (False, [])
         assert str(error).endswith("(self-signed certificate)")
         settings.CA_BUNDLE = str(pem)
@@ -192,7 +198,7 @@ def test_a_workspace_without_credentials_says_so(db):
     workspace = Workspace.objects.create(slug="main", base_url="http://platform.test")
     with pytest.raises(AuthError) as caught:
         workspace.client()
-    assert explain(caught.value).kind is Kind.NO_CREDENTIALS
+    assert explain(caught.value).kind is ErrorKind.NO_CREDENTIALS
 
 
 # --- what is said
@@ -222,7 +228,7 @@ def test_what_no_worker_repeats_is_to_be_tried_again_by_whoever_asked():
 
 
 def test_each_meaning_is_short_and_no_meaning_holds_a_command():
-    assert set(MEANINGS) == set(Kind) - {Kind.OTHER}
+    assert set(MEANINGS) == set(ErrorKind) - {ErrorKind.OTHER}
     for sentence, remedy in MEANINGS.values():
         assert 0 < len(sentence) < 80
         assert remedy.endswith(".")

@@ -18,14 +18,14 @@ from crm_sync.inbox.test_mark import TEST_HEADER, is_ours, sign
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
 from crm_sync.webhook import probe as webhook_probe
-from crm_sync.webhook.probe import Step, probe
+from crm_sync.webhook.probe import ProbeStep, probe
 from tests.conftest import OURS, _keeping_connections
 from tests.crm_sync.sockets import free_port, saying, serving
 from tests.platforms import Between
 
 GOOD = [
-    Step("A wrong secret is refused", True, "401 not authenticated"),
-    Step("The right secret is taken", True, "400 empty body"),
+    ProbeStep("A wrong secret is refused", True, "401 not authenticated"),
+    ProbeStep("The right secret is taken", True, "400 empty body"),
 ]
 SECRET = "canary-sécret+with/odd&chars"
 

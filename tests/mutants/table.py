@@ -755,7 +755,7 @@ MUTANTS = (
     Mutant(
         "one list that is refused costs all that was announced (I27)",
         "orders/materials/lists.py",
-        "Reading.take",
+        "MaterialSetReading.take",
         "(NotFoundError, RejectedError)",
         "()",
         ("tests/orders/test_lost_materials.py",),
@@ -780,7 +780,7 @@ MUTANTS = (
         "a callback that was not stored is acknowledged (I15)",
         "crm_sync/inbox",
         "handle_exception",
-        'Refusal(503, "cannot store it now")',
+        'CallbackRefusal(503, "cannot store it now")',
         'Refusal(200, "cannot store it now")',
         ("tests/crm_sync/test_inbox_view.py",),
     ),
@@ -1029,7 +1029,7 @@ MUTANTS = (
     Mutant(
         "the lock of a download goes while it is held (I27)",
         "orders/materials/partial.py",
-        "Part.remove",
+        "PartFile.remove",
         "(self.path, self._version)",
         "(self.path, self._version, self._lock)",
         (f"{DOWNLOAD}::test_whoever_has_a_part_has_it_alone_until_the_end",),
@@ -1242,7 +1242,7 @@ MUTANTS = (
     Mutant(
         "the database alone says which rows hold a name (S23)",
         "crm_sync/naming.py",
-        "Names.pieces",
+        "NameSearch.pieces",
         "_IN_EACH_FORM.split(word)",
         "[word]",
         (f"{FORGET}::test_a_name_is_found_in_any_case_and_composition",),
@@ -1292,7 +1292,7 @@ MUTANTS = (
     Mutant(
         "a namesake is the same person (S23)",
         "orders/who_is_meant.py",
-        "Record.differs",
+        "PersonRecord.differs",
         "any(a and b and a.isdisjoint(b) for a, b in pairs)",
         "False",
         (f"{FORGET}::test_a_namesake_is_left_and_the_name_that_both_have_is_not_looked_for",),

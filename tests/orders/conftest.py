@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from crm_sync import hooks
-from crm_sync.hooks import Batch, Effect
+from crm_sync.hooks import Effect, EventBatch
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
 from crm_sync.platform.events import OTHER, Event, parse
@@ -51,7 +51,7 @@ def tell(workspace: Workspace, event: str, **fields: Any) -> Effect:
 
 def handled(workspace_id: int, *events: Event) -> Effect:
     """Let the handlers understand events together; the effect of the last."""
-    batch = Batch(workspace_id, events, now=now())
+    batch = EventBatch(workspace_id, events, now=now())
     for event in events:
         kind = event.kind if event.is_known else OTHER
         effect = hooks.plugged().event_handlers[kind](batch, event, None)  # type: ignore[arg-type]

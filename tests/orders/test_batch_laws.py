@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from crm_sync import hooks
-from crm_sync.hooks import Batch, Effect
+from crm_sync.hooks import Effect, EventBatch
 from crm_sync.inbox import apply
 from crm_sync.inbox import store as inbox_store
 from crm_sync.models import ReceivedEvent, Workspace
@@ -80,7 +80,7 @@ class BatchLaws(TestCase):
         handlers = hooks.plugged().event_handlers
         works = handlers["MARKETING_MATERIALS_READY"]
 
-        def handler(batch: Batch, event: Event, received_event_id: int) -> Effect:
+        def handler(batch: EventBatch, event: Event, received_event_id: int) -> Effect:
             effect = works(batch, event, received_event_id)
             if event.text("targetPlatform") == "BROKEN":
                 raise ValueError("a bug of ours")
@@ -214,7 +214,7 @@ def test_one_bad_event_takes_nothing_from_the_others(
     handlers = hooks.plugged().event_handlers
     works = handlers["ORDER_STATUS_UPDATED"]
 
-    def handler(batch: Batch, event: Event, received_event_id: int) -> Effect:
+    def handler(batch: EventBatch, event: Event, received_event_id: int) -> Effect:
         if event.text("newStatus") == "BROKEN":
             raise ValueError("a bug of ours")
         return works(batch, event, received_event_id)

@@ -17,7 +17,7 @@ from crm_sync import hooks
 from crm_sync.work import leases, turn
 from orders.materials import download
 from orders.materials.download import storage
-from orders.materials.partial import Busy, Part
+from orders.materials.partial import Busy, PartFile
 from orders.materials.wanted import move, want
 from orders.models import Material, MaterialFile, MaterialSet
 from sandbox.state.materials import content
@@ -389,7 +389,7 @@ def test_the_files_of_the_sandbox_arrive_whatever_goes_wrong_on_the_way(
 
 
 def test_whoever_has_a_part_has_it_alone_until_the_end(tmp_path):
-    part, other = Part(tmp_path, 1), Part(tmp_path, 1)
+    part, other = PartFile(tmp_path, 1), PartFile(tmp_path, 1)
     with part.held():
         part.remove()  # what a worker that died has left, or what came in vain
         with pytest.raises(Busy), other.held():
@@ -404,7 +404,7 @@ def test_whoever_has_a_part_has_it_alone_until_the_end(tmp_path):
 
 
 def test_a_lock_whose_file_went_meanwhile_lets_nobody_in(tmp_path, monkeypatch):
-    part, lock = Part(tmp_path, 1), fcntl.flock
+    part, lock = PartFile(tmp_path, 1), fcntl.flock
 
     def late(file, how) -> None:  # between opening the file and the lock its holder ends
         (tmp_path / "1.lock").unlink()

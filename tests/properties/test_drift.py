@@ -9,7 +9,7 @@ from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from crm_sync.work import slots
-from properties.drift.comparison import Stopped, compare, keys
+from properties.drift.comparison import ComparisonError, compare, keys
 from properties.editing import create, edit
 from properties.models import Conflict, Property
 from properties.pull.room import wait_for_room
@@ -214,7 +214,7 @@ def test_a_platform_that_asks_to_wait_pauses_everybody_and_what_is_known_is_told
 def test_it_leaves_the_workers_the_calls_that_the_workspace_allows(box, workspace, stock):
     Workspace.objects.update(max_under_way=1)
     workspace.refresh_from_db()
-    with slots.hold(workspace), pytest.raises(Stopped) as caught:
+    with slots.hold(workspace), pytest.raises(ComparisonError) as caught:
         list(compare(workspace, keys(workspace), room=partial(wait_for_room, patience=0.2)))
     assert str(caught.value) == "the workers use all calls that the workspace allows"
     assert not box.calls

@@ -17,7 +17,7 @@ from properties.feeds import NotAFeed, Record, documentation
 from properties.feeds.formats import read_feed
 from properties.feeds.swissrets import vocabulary
 from properties.feeds.swissrets.writer import WHOLE, write_json
-from properties.feeds.table.writer import Names, write_csv, write_xlsx
+from properties.feeds.table.writer import ColumnNames, write_csv, write_xlsx
 from properties.models import Property
 from tests.properties import documents
 from tests.properties.test_commands import run
@@ -40,7 +40,7 @@ def through(path, stock):
     if path.suffix == ".json":
         written = list(write_json(path, stock, now=NOW))
     else:
-        names = Names()
+        names = ColumnNames()
         for document in stock:
             names.need(document)
         write = write_csv if path.suffix == ".csv" else write_xlsx
@@ -87,7 +87,7 @@ def by_language(path, value):
 def in_swissrets(field):
     """Say whether a field has a place in SwissRETS, and is not derived from others."""
     moved = {target.partition(".")[0] for _, target in vocabulary.MOVED}
-    of_number = field.path in vocabulary.NUMBERS and field.source is not catalog.Source.INFERRED
+    of_number = field.path in vocabulary.NUMBERS and field.source is not catalog.NameSource.INFERRED
     is_mapped = field.path in moved or of_number
     return is_mapped and field.path not in {"swissReferences", "parentRealtyReferenceId"}
 
@@ -112,7 +112,7 @@ def test_a_furnished_flat_that_does_not_say_so_is_reported_by_the_export(tmp_pat
     document=documents.documents(tidy, in_swissrets),
     category=st.sampled_from(catalog.FIELDS["propertyCategories"].enum),
     characteristics=documents.members(
-        "characteristics", keep=lambda f: f.source is not catalog.Source.INFERRED
+        "characteristics", keep=lambda f: f.source is not catalog.NameSource.INFERRED
     ),
 )
 @law
@@ -179,7 +179,7 @@ def test_a_formula_in_a_text_is_a_text_in_excel(tmp_path):
 
 
 def test_a_table_has_the_columns_that_are_needed_in_the_order_of_the_catalog():
-    names = Names()
+    names = ColumnNames()
     names.need({**ONE, "floor": 0, "prices": {"rent": {"gross": 1}}, "heatingCosts": None})
     names.need({**ONE, "localizations": [{"languageCode": "fr", "title": "a"}], "address": {}})
     assert names.ordered() == [

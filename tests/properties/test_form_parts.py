@@ -112,7 +112,7 @@ def test_rows_that_stay_empty_are_left_out_and_the_others_know_their_place():
 
 def test_the_layout_has_each_field_of_the_catalog_once():
     tabs = layout.tabs({})
-    shown = [slot.path for tab in tabs for block in tab.blocks for slot in block.all_slots]
+    shown = [place.path for tab in tabs for block in tab.blocks for place in block.all_places]
     assert len(shown) == len(set(shown))
     own = {"[]".join(path.split("[0]")) for path in shown if "[1]" not in path}
     inputs = {
@@ -129,10 +129,10 @@ def test_the_layout_has_each_field_of_the_catalog_once():
 
 def test_no_field_stands_where_nobody_would_look_for_it():
     places = {
-        slot.path: tab.title
+        place.path: tab.title
         for tab in layout.tabs({})
         for block in tab.blocks
-        for slot in block.all_slots
+        for place in block.all_places
     }
     wanted = {"areaBwf": "Areas and counts", "yearBuilt": "Classification", "offerType": "General"}
     assert {path: places[path] for path in wanted} == wanted

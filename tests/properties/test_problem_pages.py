@@ -7,16 +7,16 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import Kind
+from crm_sync.platform.errors import ErrorKind
 from crm_sync.platform.problems import MEANINGS
 from properties.editing import create, edit
 from properties.models import Property
 from tests.problems import answered
 
 FAULTS = [
-    ("TOO_MANY_REQUESTS", Kind.BUSY),
-    ("UNAVAILABLE", Kind.DOWN),
-    ("SERVER_ERROR", Kind.DOWN),
+    ("TOO_MANY_REQUESTS", ErrorKind.BUSY),
+    ("UNAVAILABLE", ErrorKind.DOWN),
+    ("SERVER_ERROR", ErrorKind.DOWN),
 ]
 
 
@@ -59,7 +59,7 @@ def test_a_platform_in_trouble_is_told_in_one_sentence(
 def test_a_wrong_token_is_told_with_what_to_do_and_never_shown(row, admin_client, drain_all):
     Workspace.objects.update(fixed_token="canary-canary-canary")
     drain_all()
-    sentence, remedy = MEANINGS[Kind.UNAUTHORIZED]
+    sentence, remedy = MEANINGS[ErrorKind.UNAUTHORIZED]
     for page in pages(admin_client, row):
         assert (sentence in page, "canary" in page) == (True, False)
     assert remedy in pages(admin_client, row)[1]

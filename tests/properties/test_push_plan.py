@@ -21,7 +21,7 @@ from properties.push import plan
 from properties.push.plan import (
     CREATE_WAIT,
     LATE_EFFECT,
-    Call,
+    CallState,
     EarlierCalls,
     Plan,
     Sent,
@@ -278,10 +278,10 @@ def test_as_long_as_an_earlier_call_may_land_its_values_stay_ours_and_the_row_is
 @pytest.mark.parametrize(
     ("call", "unclear", "expected"),
     [
-        (Call.UNSENT, True, {"inflight": {"title": ["Left"]}}),
-        (Call.OUT, False, {"inflight": {}, "create_sent_at": None}),
-        (Call.OUT, True, {"verify_at": NOW + LATE_EFFECT}),
-        (Call.ANSWERED, True, {}),
+        (CallState.UNSENT, True, {"inflight": {"title": ["Left"]}}),
+        (CallState.OUT, False, {"inflight": {}, "create_sent_at": None}),
+        (CallState.OUT, True, {"verify_at": NOW + LATE_EFFECT}),
+        (CallState.ANSWERED, True, {}),
     ],
 )
 def test_only_a_call_without_an_answer_is_watched(call, unclear, expected):
@@ -303,7 +303,7 @@ def test_a_creation_without_an_answer_is_left_alone_until_it_cannot_come_any_mor
         row(THERE, {}, create_sent_at=NOW),
         TransientError("slow", unclear=True),
         earlier=EarlierCalls(),
-        call=Call.OUT,
+        call=CallState.OUT,
         now=NOW,
         paused_until=NOW + SECOND,
         wait=SECOND,
@@ -322,7 +322,9 @@ def test_a_creation_without_an_answer_is_left_alone_until_it_cannot_come_any_mor
 def test_the_other_fields_go_out_without_the_one_that_was_refused(field, due_at, at):
     wanted = THERE | {"title": "House", "numberOfRooms": 4}
     error = RejectedError("no", status=400, fields=(FieldError(field, "too short"),))
-    made = plan.refused(row(wanted, THERE), error, earlier=EarlierCalls(), call=Call.OUT, now=NOW)
+    made = plan.refused(
+        row(wanted, THERE), error, earlier=EarlierCalls(), call=CallState.OUT, now=NOW
+    )
     text = "too short" if at else "no"
     assert (made.columns["due_at"], made.columns["problem"]) == (due_at, {"REFUSED": {at: text}})
 

@@ -8,7 +8,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from crm_sync.migrations import _problems
 from crm_sync.models import Workspace
-from crm_sync.platform.errors import Kind, Problem, kind_of_status
+from crm_sync.platform.errors import ErrorKind, Problem, kind_of_status
 from crm_sync.platform.problems import explain
 from properties.models import Property
 from tests.problems import answered
@@ -16,17 +16,17 @@ from tests.problems import answered
 pytestmark = pytest.mark.django_db
 STATUSES = (302, 400, 401, 403, 404, 405, 408, 409, 410, 412, 413, 415, 418, 422, 423, 429, 500)
 TEXTS = {
-    "GET /v1/x: cannot connect": Kind.UNREACHABLE,
-    "PUT /v1/x: no whole answer within 20 s": Kind.SLOW,
-    "GET /v1/x: no answer (ProtocolError)": Kind.BROKEN_OFF,
-    "GET /v1/x: the certificate is not accepted (self-signed certificate)": Kind.BAD_CERTIFICATE,
-    "GET /v1/x: the answer is larger than 5242880 bytes": Kind.UNREADABLE,
-    "GET /v1/x: 200, but the body is not JSON": Kind.UNREADABLE,
-    "workspace main has no credentials: see `manage.py add_workspace`": Kind.NO_CREDENTIALS,
-    "GET /v1/x: page 2 repeats the one before": Kind.OTHER,
-    "Its list is not read yet.": Kind.OTHER,
-    '{"message": "odd"}': Kind.OTHER,
-    "": Kind.OTHER,
+    "GET /v1/x: cannot connect": ErrorKind.UNREACHABLE,
+    "PUT /v1/x: no whole answer within 20 s": ErrorKind.SLOW,
+    "GET /v1/x: no answer (ProtocolError)": ErrorKind.BROKEN_OFF,
+    "GET /v1/x: the certificate is not accepted (self-signed)": ErrorKind.BAD_CERTIFICATE,
+    "GET /v1/x: the answer is larger than 5242880 bytes": ErrorKind.UNREADABLE,
+    "GET /v1/x: 200, but the body is not JSON": ErrorKind.UNREADABLE,
+    "workspace main has no credentials: see `manage.py add_workspace`": ErrorKind.NO_CREDENTIALS,
+    "GET /v1/x: page 2 repeats the one before": ErrorKind.OTHER,
+    "Its list is not read yet.": ErrorKind.OTHER,
+    '{"message": "odd"}': ErrorKind.OTHER,
+    "": ErrorKind.OTHER,
 }
 
 
@@ -72,7 +72,7 @@ def test_a_column_is_converted_and_back(workspace):
     historical = apps_before("crm_sync", "0007_days_in_one_setting")
     migration("crm_sync", "0008").convert(historical, None)
     workspace.refresh_from_db()
-    assert explain(workspace.problem).kind is Kind.UNAUTHORIZED
+    assert explain(workspace.problem).kind is ErrorKind.UNAUTHORIZED
     migration("crm_sync", "0008").revert(historical, None)
     assert stored(table, "problem") == text
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import local_time
-from crm_sync.platform.errors import Kind
+from crm_sync.platform.errors import ErrorKind
 from crm_sync.platform.problems import explain
 
 # What a row of a workspace needs for it: one query, and no secret (S5).
@@ -17,7 +17,7 @@ PAUSE = {
     "paused_until": F("workspace__paused_until"),
     "connection_problem": F("workspace__problem"),
 }
-CREDENTIALS = (Kind.UNAUTHORIZED, Kind.FORBIDDEN, Kind.NO_CREDENTIALS)
+CREDENTIALS = (ErrorKind.UNAUTHORIZED, ErrorKind.FORBIDDEN, ErrorKind.NO_CREDENTIALS)
 
 
 def row_delay(row: Any, now: datetime, *, done: str = "read") -> str:

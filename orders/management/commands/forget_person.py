@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.forgetting import Place
+from crm_sync.forgetting import Mention
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from orders import forgetting
 from orders.who_is_meant import find
@@ -66,17 +66,17 @@ class Command(SyncCommand):
             )
 
 
-def _counted(places: Iterable[Place], *, is_left: bool) -> dict[str, int]:
+def _counted(places: Iterable[Mention], *, is_left: bool) -> dict[str, int]:
     """Count the places by model and column."""
     return dict(sorted(Counter(one.where for one in places if one.is_left == is_left).items()))
 
 
-def _document(one: Place) -> dict[str, Any]:
+def _document(one: Mention) -> dict[str, Any]:
     return {"where": one.where, "row": one.row, "texts": one.texts, "is_left": one.is_left}
 
 
 def _lines(
-    shown: Iterable[Place], counts: dict[str, int], verb: str, *, is_left: bool
+    shown: Iterable[Mention], counts: dict[str, int], verb: str, *, is_left: bool
 ) -> Iterator[str]:
     """Yield each column with its count, then the first of its places, if they are shown."""
     for where, count in counts.items():

@@ -14,7 +14,7 @@ from crm_sync.platform.errors import TransientError
 from crm_sync.platform.events import NotUnderstood, parse, read_moment
 from crm_sync.platform.redaction import MASK
 from crm_sync.webhook import sample_events, test_event
-from crm_sync.webhook.test_event import Call
+from crm_sync.webhook.test_event import CallbackRequest
 from orders.mirror import updates
 from orders.models import Assignment, Order
 
@@ -101,7 +101,7 @@ class Command(SyncCommand):
             self.fail(str(error), USAGE)
         return payload
 
-    def _send(self, one: Call) -> int:
+    def _send(self, one: CallbackRequest) -> int:
         try:
             answer = test_event.send(one)
         except TransientError as error:
@@ -112,7 +112,13 @@ class Command(SyncCommand):
         return answer.status
 
     def _report(
-        self, one: Call, status: int, found: ReceivedEvent, read: Order | None, *, as_json: bool
+        self,
+        one: CallbackRequest,
+        status: int,
+        found: ReceivedEvent,
+        read: Order | None,
+        *,
+        as_json: bool,
     ) -> None:
         is_pending = found.state == ReceivedEvent.State.RECEIVED
         document = {
@@ -187,7 +193,7 @@ def _ask(workspace: Workspace, payload: dict[str, Any]) -> Order | None:
     return order
 
 
-def _shown(one: Call) -> dict[str, str]:
+def _shown(one: CallbackRequest) -> dict[str, str]:
     """Return the headers for a person, without the secret."""
     harmless = {
         "content-type",
@@ -198,7 +204,7 @@ def _shown(one: Call) -> dict[str, str]:
     return {name: text if name.lower() in harmless else MASK for name, text in one.headers.items()}
 
 
-def _call_lines(one: Call) -> list[str]:
+def _call_lines(one: CallbackRequest) -> list[str]:
     query = "".join(f"?{name}={MASK}" for name in one.params)
     headers = [f"{name}: {text}" for name, text in _shown(one).items()]
     return [f"POST {one.url}{query}", *headers, json.dumps(one.payload, ensure_ascii=False)]

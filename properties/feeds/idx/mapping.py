@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from properties import catalog
 from properties.catalog import Field, Kind
-from properties.feeds.idx.columns import COLUMNS, As, Column
+from properties.feeds.idx.columns import COLUMNS, As, IdxColumn
 
 _NO = "N"
 _LINKS = frozenset({"videoLinks", "virtualTourLinks"})
@@ -79,7 +79,7 @@ def is_type(word: str) -> bool:
     return word in _TYPES
 
 
-def _column(column: Column, path: str) -> Column:
+def _column(column: IdxColumn, path: str) -> IdxColumn:
     """Return a column that sets the field at `path`."""
     if not path:
         return column._replace(read=As.KEPT, path="")

@@ -7,7 +7,7 @@ from pathlib import Path
 from properties.feeds.idx import layout, naming
 from properties.feeds.idx.layout import VERSION, WIDTH
 from properties.feeds.idx.mapping import BadFlags, mapping
-from properties.feeds.idx.record import RecordReader
+from properties.feeds.idx.record import IdxRecordReader
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 
@@ -26,7 +26,7 @@ def read_idx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     _check_version(path)
     found = layout.survey(path, with_agencies=profile.reference == naming.AUTO)
     try:
-        reader = RecordReader(found, profile, mapping(profile.flags))
+        reader = IdxRecordReader(found, profile, mapping(profile.flags))
     except BadFlags as error:
         raise NotAFeed(f"{path.name}: the flags of its sender are wrong: {error}") from error
     with path.open("rb") as file:

@@ -34,7 +34,7 @@ _FIRST = 5  # the column of the first of them
 Said = tuple[Way, str]
 
 
-class RecordReader:
+class IdxRecordReader:
     """The records of one file: knows which references came before."""
 
     def __init__(self, layout: Layout, profile: Profile, mapping: Mapping) -> None:

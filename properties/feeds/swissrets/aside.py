@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from crm_sync.text import quoted
-from properties.catalog import Fault
+from properties.catalog import FieldFault
 from properties.feeds.swissrets import vocabulary
 
 LONGEST = 300  # characters of a warning: a fault names the value, which may be long
@@ -18,7 +18,9 @@ Steps = tuple[str | int, ...]  # names of members, numbers of items
 Aside = dict[str, Any]  # what was set aside, by its path in the feed
 
 
-def faulty_values(document: dict[str, Any], faults: Iterable[Fault]) -> tuple[Aside, list[str]]:
+def faulty_values(
+    document: dict[str, Any], faults: Iterable[FieldFault]
+) -> tuple[Aside, list[str]]:
     """Take each faulty value out of a document; returns them, and for each the reason.
 
     What lacks a member goes as a whole: a position in degrees with one of two numbers is none.
@@ -47,7 +49,7 @@ def faulty_values(document: dict[str, Any], faults: Iterable[Fault]) -> tuple[As
     return aside | {name: values[::-1] for name, values in words.items()}, warnings[::-1]
 
 
-def located(fault: Fault) -> str:
+def located(fault: FieldFault) -> str:
     """Return a fault in words, under its place in the feed."""
     return f"{_source(_steps(fault.path))}: {fault.message}"
 

@@ -14,7 +14,7 @@ from properties.feeds.limits import BITS, written
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
 from properties.feeds.swissrets.precheck import JSON, is_plain
-from properties.feeds.swissrets.record import RecordReader
+from properties.feeds.swissrets.record import SwissretsRecordReader
 from properties.feeds.swissrets.survey import Survey
 
 CHUNK = 64 * 1024
@@ -29,7 +29,7 @@ def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
     survey = Survey(checks_units=False) if is_plain(path, JSON) else _survey(path)
     yield from survey.warnings()
-    intake = RecordReader(survey, profile)
+    intake = SwissretsRecordReader(survey, profile)
     builder = _Builder(path.name, "properties", "record")
     number = 0
     try:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from crm_sync.text import clean, holds_nothing_unstorable
 from properties import catalog
-from properties.catalog import Fault
+from properties.catalog import FieldFault
 from properties.feeds import limits
 from properties.feeds.coerce import coerce, coerce_item, flatten
 from properties.feeds.contacts import odd_contacts
@@ -24,7 +24,7 @@ from properties.feeds.swissrets.survey import Survey
 
 
 @dataclass
-class RecordReader:
+class SwissretsRecordReader:
     """The records of one file: knows which ids and references came before.
 
     `survey` is what was found in the whole file before; `profile` says what becomes of bad values.
@@ -80,7 +80,9 @@ class RecordReader:
         told = tuple(limits.first_reasons(warnings))
         return Record(document["objectReferenceId"], document, leftover, position, warnings=told)
 
-    def _read(self, raw: dict[str, Any]) -> tuple[dict[str, Any], Aside, list[str], list[Fault]]:
+    def _read(
+        self, raw: dict[str, Any]
+    ) -> tuple[dict[str, Any], Aside, list[str], list[FieldFault]]:
         """Move all that has a home into a document, and what is bad aside.
 
         Returns the document, what was set aside and why, and the faults that refuse the record.

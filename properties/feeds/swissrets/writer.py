@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from properties import catalog, merge
-from properties.catalog import Kind, Source, values
+from properties.catalog import Kind, NameSource, values
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Refusal
 from properties.feeds.swissrets import vocabulary
-from properties.feeds.swissrets.record import RecordReader
+from properties.feeds.swissrets.record import SwissretsRecordReader
 from properties.feeds.table.writer import Document, Unsaid, Written
 
 # Names that are not the wire value in small letters with hyphens: Minergie-A, Minergie-Mqs-Bau.
@@ -55,13 +55,13 @@ def to_swissrets(document: Document) -> Document:
         if target not in _UNSAYABLE:
             _put(record, source, _spelled(target, _pop(rest, target)))
     for name in sorted(vocabulary.NUMBERS & rest.keys()):
-        if catalog.FIELDS[name].source is not Source.INFERRED:
+        if catalog.FIELDS[name].source is not NameSource.INFERRED:
             _put(record, f"characteristics.{name}", rest[name])
     flags = rest.get("characteristics")
     for name, flag in flags.items() if isinstance(flags, dict) else ():
         path = f"characteristics.{name}"
         known = catalog.find(path)
-        if known is not None and known.source is not Source.INFERRED:
+        if known is not None and known.source is not NameSource.INFERRED:
             _put(record, path, _spelled(path, flag))
     # Required, and may have an empty text: read back it says nothing but the title.
     said = {"languageCode": USUAL.language, "title": document.get("title", "")}
@@ -76,7 +76,7 @@ def to_swissrets(document: Document) -> Document:
 
 def _lost(document: Document, record: Document) -> Unsaid:
     """Read a record back, and return where that is not what was written."""
-    taken = RecordReader(profile=_STRICT).take(copy.deepcopy(record), "")
+    taken = SwissretsRecordReader(profile=_STRICT).take(copy.deepcopy(record), "")
     if isinstance(taken, Refusal):
         return [(WHOLE, reason) for reason in taken.reasons]
     before, after = merge.leaves(document), merge.leaves(taken.document)

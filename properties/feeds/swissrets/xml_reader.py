@@ -16,7 +16,7 @@ from properties.feeds import damage, limits
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
 from properties.feeds.swissrets.precheck import XML, is_plain
-from properties.feeds.swissrets.record import RecordReader
+from properties.feeds.swissrets.record import SwissretsRecordReader
 from properties.feeds.swissrets.survey import Survey
 
 # Elements that are lists of their children; `attachments` is an object of lists.
@@ -68,7 +68,7 @@ def read_xml(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
     survey = Survey() if is_plain(path, XML) else _survey(path)
     yield from survey.warnings()
-    intake = RecordReader(survey, profile)
+    intake = SwissretsRecordReader(survey, profile)
     collector = _Collector(path.name, PROPERTY)
     number = 0
     try:

@@ -39,7 +39,7 @@ _JSON = frozenset({Kind.OBJECT_LIST, Kind.MAP})
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class CellError:
     """What Excel could not compute, such as #N/A."""
 
     error: str
@@ -86,7 +86,7 @@ def read(field: Field, content: object, zone: tzinfo, currency: str = FRANCS) ->
     Raises:
         Unreadable: it can be no value of the field.
     """
-    if isinstance(content, Broken):
+    if isinstance(content, CellError):
         raise Unreadable(f"The cell holds the error {content.error}")
     if reader := _READERS.get(field.kind):
         return reader(field, content)

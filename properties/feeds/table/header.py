@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from properties import catalog
 from properties.feeds.profile import Profile
 from properties.feeds.records import FileWarning, Heading, NotAFeed
-from properties.feeds.table.cells import REFERENCE, Broken, says_nothing
+from properties.feeds.table.cells import REFERENCE, CellError, says_nothing
 from properties.feeds.table.columns import COLUMNS, MAX_COLUMNS, Column, column, localized
 from properties.feeds.table.formatted import Formatted
 from properties.feeds.table.mapping import meaning, normalised, propose
@@ -175,7 +175,7 @@ def _titles(cells: Sequence[object]) -> list[str]:
 def _title(cell: object) -> str:
     if isinstance(cell, Formatted):
         return cell.text
-    return cell.error if isinstance(cell, Broken) else str(cell)
+    return cell.error if isinstance(cell, CellError) else str(cell)
 
 
 def _set_aside(title: str, proposal: str | None) -> str:

@@ -15,7 +15,7 @@ from properties.feeds.overlay import Part, nested
 from properties.feeds.records import NotAFeed, Record, Refusal
 from properties.feeds.streets import street
 from properties.feeds.table import cells
-from properties.feeds.table.cells import REFERENCE, Broken
+from properties.feeds.table.cells import REFERENCE, CellError
 from properties.feeds.table.columns import COLUMNS, Column
 from properties.feeds.table.formatted import Formatted
 from properties.feeds.table.header import Header
@@ -199,7 +199,7 @@ def _kept(content: object) -> Any:
             return _kept(content.number)
         case float() if not math.isfinite(content):
             return str(content)  # no JSON holds it
-        case Broken():
+        case CellError():
             return content.error
         case bool() | int() | float():
             return content

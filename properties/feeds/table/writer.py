@@ -33,7 +33,7 @@ _NEWER = "The catalog does not know this field"
 
 
 @dataclass
-class Names:
+class ColumnNames:
     """The columns that some documents need, in the order of the catalog; references first."""
 
     _used: set[str] = field(default_factory=lambda: {cells.REFERENCE})
@@ -103,7 +103,7 @@ def _texts(value: Any, found: dict[str, Any], unsaid: Unsaid) -> None:
                 unsaid.append((f"{LOCALIZATIONS}[].{name}", _NEWER))
 
 
-def _first(path: str, faults: list[catalog.Fault]) -> str:
+def _first(path: str, faults: list[catalog.FieldFault]) -> str:
     """Return the first fault in words, with its own path where that lies deeper."""
     return faults[0].message if faults[0].path == path else faults[0].sentence
 

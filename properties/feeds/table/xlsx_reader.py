@@ -18,7 +18,7 @@ from properties.feeds.limits import BITS, written
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import FileWarning, Item, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.table import header, sheets
-from properties.feeds.table.cells import GUARDED_IN_XLSX, Broken
+from properties.feeds.table.cells import GUARDED_IN_XLSX, CellError
 from properties.feeds.table.columns import MAX_COLUMNS
 from properties.feeds.table.formatted import Formatted
 from properties.feeds.table.header import Row
@@ -141,5 +141,5 @@ def _text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if value in ERRORS:
-        return Broken(value)
+        return CellError(value)
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value) if "_x" in value else value

@@ -9,8 +9,8 @@ from django.utils import timezone
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
 from properties.difference import short
-from properties.drift.comparison import Stopped, compare, keys, make_due
-from properties.drift.findings import ORDER, Finding, Report, Verdict, by_count
+from properties.drift.comparison import ComparisonError, compare, keys, make_due
+from properties.drift.findings import ORDER, DriftFinding, DriftReport, DriftVerdict, by_count
 
 SHOWN = 20  # properties in the text for a person, and fields of each
 MOVED = {"ours": "never sent", "theirs": "changed there", "both": "changed on both sides"}
@@ -42,7 +42,7 @@ class Command(SyncCommand):
             self.fail("--sample takes a number of properties, at least 1", USAGE)
         chosen = keys(workspace, sample=sample)
         report = self._compare(workspace, chosen)
-        drifted = report.keys_of(Verdict.UNEXPLAINED)
+        drifted = report.keys_of(DriftVerdict.UNEXPLAINED)
         due = None
         if options["repair"]:
             is_dry = options["dry_run"]
@@ -52,29 +52,29 @@ class Command(SyncCommand):
         self.emit(document, lines, as_json=options["json"])
         if report.stopped or (chosen and not report.compared):
             self.fail(f"{workspace}: compared {report.compared} of {len(chosen)}: {_why(report)}")
-        if drifted or report.verdicts[Verdict.FAILED]:
-            failed = report.verdicts[Verdict.FAILED]
+        if drifted or report.verdicts[DriftVerdict.FAILED]:
+            failed = report.verdicts[DriftVerdict.FAILED]
             self.fail(
                 f"{len(drifted)} of {report.compared} properties differ and nothing explains it"
                 + (f"; {failed} could not be compared" if failed else ""),
                 PARTLY,
             )
 
-    def _compare(self, workspace: Workspace, chosen: list[int]) -> Report:
-        report = Report()
+    def _compare(self, workspace: Workspace, chosen: list[int]) -> DriftReport:
+        report = DriftReport()
         try:
             for finding in compare(workspace, self.track(chosen, "comparing")):
                 report.add(finding)
-        except Stopped as stop:
+        except ComparisonError as stop:
             report.stopped = str(stop)
         return report
 
 
-def _why(report: Report) -> str:
+def _why(report: DriftReport) -> str:
     return report.stopped or next((one.error for one in report.findings), "")
 
 
-def _document(report: Report, total: int, due: int | None) -> dict[str, Any]:
+def _document(report: DriftReport, total: int, due: int | None) -> dict[str, Any]:
     return {
         "properties": total,
         "compared": report.compared,
@@ -88,7 +88,7 @@ def _document(report: Report, total: int, due: int | None) -> dict[str, Any]:
     }
 
 
-def _found(finding: Finding) -> dict[str, Any]:
+def _found(finding: DriftFinding) -> dict[str, Any]:
     return {
         "reference": finding.reference,
         "verdict": finding.verdict.value,
@@ -107,8 +107,8 @@ def _found(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _lines(report: Report, total: int, due: int | None, *, is_dry: bool) -> Iterator[str]:
-    why = [one for one in ORDER if report.verdicts[one] and one != Verdict.FAILED]
+def _lines(report: DriftReport, total: int, due: int | None, *, is_dry: bool) -> Iterator[str]:
+    why = [one for one in ORDER if report.verdicts[one] and one != DriftVerdict.FAILED]
     counts = ", ".join(f"{report.verdicts[one]} {one}" for one in why)
     yield f"{report.differing} of {report.compared} differ" + (f": {counts}" if counts else "")
     if report.compared < total:
@@ -125,7 +125,7 @@ def _lines(report: Report, total: int, due: int | None, *, is_dry: bool) -> Iter
         yield f"{'would be made' if is_dry else 'made'} due: {due}"
 
 
-def _finding_lines(finding: Finding) -> Iterator[str]:
+def _finding_lines(finding: DriftFinding) -> Iterator[str]:
     what = "the platform has no such property" if finding.is_gone else finding.error
     yield f"{finding.verdict:11} {finding.reference}{f'  {what}' if what else ''}"
     for leaf in finding.leaves[:SHOWN]:

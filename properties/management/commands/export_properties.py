@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from django.db.models import QuerySet
 
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
-from properties.exports import FORMATS, Report, written
+from properties.exports import FORMATS, ExportReport, written
 from properties.models import Property
 
 
@@ -36,7 +36,7 @@ class Command(SyncCommand):
         if path.suffix.lower() not in FORMATS:
             self.fail(f"{path.name}: the name must end with {', '.join(FORMATS)}", USAGE)
         properties = self._properties(options["slug"], wanted)
-        report = Report()
+        report = ExportReport()
         try:
             _write(path, properties, report)
         except (OSError, ValueError) as error:
@@ -60,7 +60,7 @@ class Command(SyncCommand):
         return properties
 
 
-def _write(path: Path, properties: QuerySet[Property], report: Report) -> None:
+def _write(path: Path, properties: QuerySet[Property], report: ExportReport) -> None:
     """Write to a file beside the target and put it in place at the end: never half a file.
 
     As `mkstemp` makes it, it is for this user alone (S5).

@@ -18,10 +18,10 @@ from rich.text import Text
 from crm_sync.management.base import FAILED, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
 from properties.feeds import NotAFeed
-from properties.imports.engine import Stopped, import_feed
+from properties.imports.engine import FullFeedError, import_feed
 from properties.imports.last_feed import unchanged_since
 from properties.imports.packed import unpacked
-from properties.imports.report import Report
+from properties.imports.report import ImportReport
 from properties.models import Sender
 
 SHOWN = 20  # lines of each kind that a person reads; --json has all that a report keeps
@@ -79,7 +79,7 @@ class Command(SyncCommand):
         try:
             since = None if options["force"] else unchanged_since(workspace, path, sender)
             if since is not None:
-                document = _document(Report()) | {"unchanged_since": since.isoformat()}
+                document = _document(ImportReport()) | {"unchanged_since": since.isoformat()}
                 self.emit(document, [SAME.format(since=since)], as_json=as_json)
                 return
             report = self._import(
@@ -90,7 +90,7 @@ class Command(SyncCommand):
                 force=options["force"],
                 beside=beside,
             )
-        except Stopped as error:
+        except FullFeedError as error:
             self.emit(_document(error.report), _missing(error.report), as_json=as_json)
             self.fail(f"{error}; nothing was imported{_advice(error.report)}")
         self.emit(_document(report), _lines(report, dry_run=dry_run), as_json=as_json)
@@ -111,9 +111,9 @@ class Command(SyncCommand):
             self.fail(f"{workspace.slug} has no sender {name!r}; there is: {known}", USAGE)
         return found
 
-    def _import(self, workspace: Workspace, path: Path, **options: Any) -> Report:
+    def _import(self, workspace: Workspace, path: Path, **options: Any) -> ImportReport:
         """Import the file with a progress bar; options as `import_feed` has them."""
-        report = Report()
+        report = ImportReport()
         steps = import_feed(workspace, path, now=timezone.now(), **options)
         with _noticing_ctrl_c() as pressed:
             for step in _followed(steps, path.name):
@@ -149,7 +149,7 @@ class _Rate(ProgressColumn):
         return Text(f"{task.speed or 0:,.0f} records/s", style="progress.data.speed")
 
 
-def _followed(steps: Iterator[Report], name: str) -> Iterator[Report]:
+def _followed(steps: Iterator[ImportReport], name: str) -> Iterator[ImportReport]:
     """Go through the steps with a progress bar on stderr where that is a terminal."""
     columns = (*Progress.get_default_columns(), _Rate())
     quiet = not sys.stderr.isatty()
@@ -168,7 +168,7 @@ def _followed(steps: Iterator[Report], name: str) -> Iterator[Report]:
             yield report
 
 
-def _interrupted(report: Report, *, dry_run: bool) -> str:
+def _interrupted(report: ImportReport, *, dry_run: bool) -> str:
     """Return what a person must know who pressed Ctrl-C."""
     written = report.new.count + report.changed.count
     if dry_run or not written:
@@ -180,12 +180,12 @@ def _interrupted(report: Report, *, dry_run: bool) -> str:
     )
 
 
-def _advice(report: Report) -> str:
+def _advice(report: ImportReport) -> str:
     """Return how a feed may be imported all the same; nothing may double its properties."""
     return "" if report.renamed else f"; {ADVICE}"
 
 
-def _document(report: Report) -> dict[str, Any]:
+def _document(report: ImportReport) -> dict[str, Any]:
     names = ("new", "changed", "unchanged", "refused", "aside", "warned")
     counts = {name: getattr(report, name).count for name in names}
     return {
@@ -212,7 +212,7 @@ def _document(report: Report) -> dict[str, Any]:
     }
 
 
-def _lines(report: Report, *, dry_run: bool) -> list[str]:
+def _lines(report: ImportReport, *, dry_run: bool) -> list[str]:
     lines = [f"new       {reference}" for reference in report.new.first[:SHOWN]]
     lines += _changed(report)
     for refusal in report.refused.first[:SHOWN]:
@@ -235,7 +235,7 @@ def _lines(report: Report, *, dry_run: bool) -> list[str]:
     return lines
 
 
-def _changed(report: Report) -> list[str]:
+def _changed(report: ImportReport) -> list[str]:
     """Return a line for each changed record: its first values, old and new."""
     lines = []
     for one in report.differences.first[:SHOWN]:
@@ -250,7 +250,7 @@ def _said(value: Any) -> str:
     return "nothing" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _missing(report: Report) -> list[str]:
+def _missing(report: ImportReport) -> list[str]:
     """Return a line for each property that the last feed held and this one does not."""
     state, exempt = report.missing_state, set(report.exempt)
     return [

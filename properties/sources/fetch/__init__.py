@@ -11,9 +11,9 @@ wanted  what is asked for, what is remembered, and where the bytes go
 from collections.abc import Callable, Mapping
 
 from properties.sources.fetch import folder, ftp, sftp, web
-from properties.sources.fetch.wanted import Fetched, Place, Sink, Stamp
+from properties.sources.fetch.wanted import Fetched, FileVersion, Place, Sink
 
-Fetcher = Callable[[Place, Stamp, Sink], Fetched | None]
+Fetcher = Callable[[Place, FileVersion, Sink], Fetched | None]
 
 _FETCHERS: Mapping[str, Fetcher] = {
     "http": web.fetch,
@@ -25,11 +25,11 @@ _FETCHERS: Mapping[str, Fetcher] = {
 }
 
 
-def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
+def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """Write the file of a place into the sink; None, and nothing written, where it is unchanged.
 
     Args:
-        known: what the server said of the file that was fetched last; see `Stamp`.
+        known: what the server said of the file that was fetched last; see `FileVersion`.
 
     Raises:
         RejectedError: a person must change something first: the address, the password, a setting.

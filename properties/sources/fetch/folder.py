@@ -14,9 +14,9 @@ from typing import BinaryIO, TypeAlias
 from properties.feeds.entry import the_feed
 from properties.sources.fetch.wanted import (
     Fetched,
+    FileVersion,
     Place,
     Sink,
-    Stamp,
     failed,
     look_again,
     rejected,
@@ -34,7 +34,7 @@ Piece: TypeAlias = bytes | Fetched | Exception | None  # the last one is no byte
 _reading: dict[str, threading.Thread] = {}  # by the path: one that hangs is not asked again
 
 
-def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
+def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`.
 
     It is read in a thread that can be left: a file system of the network may hang for ever, and
@@ -64,7 +64,7 @@ def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
 
 def _put(
     place: Place,
-    known: Stamp,
+    known: FileVersion,
     sink: Sink,
     pieces: Queue[Piece],
     left: threading.Event,
@@ -85,7 +85,7 @@ def _put(
             return
 
 
-def _pieces(place: Place, known: Stamp, sink: Sink) -> Iterator[bytes | Fetched | None]:
+def _pieces(place: Place, known: FileVersion, sink: Sink) -> Iterator[bytes | Fetched | None]:
     """Yield the bytes of the file, then what came with it; None alone where it is unchanged."""
     try:
         path, beside = _file(_allowed(place))
@@ -151,5 +151,5 @@ def _file(path: Path) -> tuple[Path, tuple[str, ...]]:
     return found, tuple(sorted(set(names) - {name}))
 
 
-def _stamp(found: os.stat_result) -> Stamp:
-    return Stamp(modified=f"{found.st_mtime_ns / 1e9:.6f}", size=found.st_size)
+def _stamp(found: os.stat_result) -> FileVersion:
+    return FileVersion(modified=f"{found.st_mtime_ns / 1e9:.6f}", size=found.st_size)

@@ -18,13 +18,13 @@ from crm_sync.platform import broken, outside
 from crm_sync.platform.sockets import timed, tls
 from crm_sync.platform.transport import ca_bundle
 from properties.sources.address import IMPLICIT_TLS
-from properties.sources.fetch.remote import Names, in_time, path_of, shown
+from properties.sources.fetch.remote import FolderListing, in_time, path_of, shown
 from properties.sources.fetch.wanted import (
     SILENCE,
     Fetched,
+    FileVersion,
     Place,
     Sink,
-    Stamp,
     failed,
     look_again,
     rejected,
@@ -39,7 +39,7 @@ SECOND_LOOK = 2.0  # seconds until the size is asked again of a server that tell
 _NO_LOGIN = ("430", "530", "332", "532")
 
 
-def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
+def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
     with in_time(sink) as end, _told(place), closing(_connection(place, end)) as server:
         try:
@@ -163,7 +163,7 @@ def _said(error: ftplib.Error) -> str:
 
 
 def _names(server: ftplib.FTP, sink: Sink, folder: str) -> list[str]:
-    names = Names(sink)
+    names = FolderListing(sink)
 
     def take(line: str) -> None:
         names.add(_read(line).rstrip("/").rpartition("/")[2])
@@ -172,8 +172,8 @@ def _names(server: ftplib.FTP, sink: Sink, folder: str) -> list[str]:
     return names.found
 
 
-def _stamp(server: ftplib.FTP, path: str) -> Stamp:
-    return Stamp(modified=_modified(server, path), size=_size(server, path))
+def _stamp(server: ftplib.FTP, path: str) -> FileVersion:
+    return FileVersion(modified=_modified(server, path), size=_size(server, path))
 
 
 def _modified(server: ftplib.FTP, path: str) -> str:

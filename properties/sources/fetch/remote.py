@@ -34,7 +34,7 @@ def in_time(sink: Sink) -> Iterator[float]:
         raise
 
 
-class Names:
+class FolderListing:
     """The names in a folder as they come one by one: a list of a server may have no end."""
 
     def __init__(self, sink: Sink) -> None:

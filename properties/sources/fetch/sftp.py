@@ -15,13 +15,13 @@ import paramiko
 from paramiko.ssh_exception import IncompatiblePeer
 
 from crm_sync.platform import broken, outside
-from properties.sources.fetch.remote import Names, in_time, path_of
+from properties.sources.fetch.remote import FolderListing, in_time, path_of
 from properties.sources.fetch.wanted import (
     SILENCE,
     Fetched,
+    FileVersion,
     Place,
     Sink,
-    Stamp,
     failed,
     look_again,
     rejected,
@@ -33,7 +33,7 @@ _SYSTEM = re.compile(r"\[Errno.*", re.DOTALL)  # what the library adds of the sy
 _KEYS = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
 
 
-def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
+def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
     with in_time(sink) as end, _told(place), closing(_transport(place, end)) as transport:
         host_key = _checked_key(transport, place)
@@ -118,12 +118,12 @@ def _client(transport: paramiko.Transport) -> paramiko.SFTPClient:
     return client
 
 
-def _stamp(found: paramiko.SFTPAttributes) -> Stamp:
-    return Stamp(modified=str(found.st_mtime or ""), size=found.st_size)
+def _stamp(found: paramiko.SFTPAttributes) -> FileVersion:
+    return FileVersion(modified=str(found.st_mtime or ""), size=found.st_size)
 
 
 def _names(client: paramiko.SFTPClient, sink: Sink, folder: str) -> list[str]:
-    names = Names(sink)
+    names = FolderListing(sink)
     # One request at a time: the answers to several may come in another order.
     for one in client.listdir_iter(folder or ".", read_aheads=1):
         names.add(one.filename)

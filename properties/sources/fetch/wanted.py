@@ -46,7 +46,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Stamp:
+class FileVersion:
     """What a server says of one version of a file; empty where nothing is known.
 
     Attributes:
@@ -76,7 +76,7 @@ class Fetched:
     """
 
     name: str
-    stamp: Stamp
+    stamp: FileVersion
     host_key: str = ""
     beside: tuple[str, ...] = ()
 
@@ -139,7 +139,7 @@ def wait_for_upload(name: str, modified: float, now: float) -> None:
         raise StillUploaded(f"the file {name} was changed {when}")
 
 
-def look_again(name: str, before: Stamp, after: Stamp) -> None:
+def look_again(name: str, before: FileVersion, after: FileVersion) -> None:
     """Leave a file whose second look shows another one than the first.
 
     Raises:
@@ -149,14 +149,14 @@ def look_again(name: str, before: Stamp, after: Stamp) -> None:
         raise StillUploaded(f"the file {name} was changed while it was read")
 
 
-def settled(stamp: Stamp, now: float) -> Stamp:
+def settled(stamp: FileVersion, now: float) -> FileVersion:
     """Return the stamp of a file system, or none where the file may still change within its second.
 
     Args:
         now: seconds since 1970.
     """
     is_old = stamp.modified and abs(now - float(stamp.modified)) > RACE
-    return stamp if is_old else Stamp()
+    return stamp if is_old else FileVersion()
 
 
 def rejected(text: str) -> RejectedError:

@@ -6,15 +6,15 @@ from dataclasses import replace
 from email.utils import parsedate_to_datetime
 
 from crm_sync.platform import outside
-from crm_sync.platform.outside import Answer, RequestOptions
+from crm_sync.platform.outside import RequestOptions, ResponseStream
 from crm_sync.text import whole
 from properties.sources.fetch import signing
 from properties.sources.fetch.wanted import (
     SILENCE,
     Fetched,
+    FileVersion,
     Place,
     Sink,
-    Stamp,
     failed,
     rejected,
     wait_for_upload,
@@ -32,14 +32,14 @@ _NOTHING = frozenset({404, 410})
 _LATER = frozenset({408, 425, 429})
 
 
-def fetch(place: Place, known: Stamp, sink: Sink) -> Fetched | None:
+def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
     url = place.address.text
     options = RequestOptions(_conditions(known), place.inside, may_be_plain=True, silence=SILENCE)
     shown = signing.headers(place, outside.target(url, options), time.time())
     options = replace(options, private=shown)
     with outside.get(url, options, deadline=sink.check()) as answer:
-        stamp = Stamp(answer.headers.get("ETag", ""), answer.headers.get("Last-Modified", ""))
+        stamp = FileVersion(answer.headers.get("ETag", ""), answer.headers.get("Last-Modified", ""))
         if answer.status == UNCHANGED or (stamp.etag and stamp == known):
             return None
         _check(answer, place)
@@ -69,12 +69,12 @@ def _wait_for_upload(headers: Mapping[str, str], name: str) -> None:
     wait_for_upload(name, modified, now)
 
 
-def _conditions(known: Stamp) -> Mapping[str, str]:
+def _conditions(known: FileVersion) -> Mapping[str, str]:
     asked = {"If-None-Match": known.etag, "If-Modified-Since": known.modified}
     return {name: value for name, value in asked.items() if value}
 
 
-def _check(answer: Answer, place: Place) -> None:
+def _check(answer: ResponseStream, place: Place) -> None:
     """Raise what an answer without a file means."""
     status, host = answer.status, place.address.host
     if status == 200:

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import path
 from django.utils import timezone
 
-from config.logs import Json, Line
+from config.logs import Json, LineFormatter
 from config.urls import urlpatterns
 from crm_sync.api import tokens
 from crm_sync.models import ApiToken
@@ -203,7 +203,7 @@ def test_no_line_of_the_log_carries_a_token(main):
     erp = program(main)
     for text in (f"a {erp.token} b", f'"{erp.token}"', f"key={erp.token}&x=1"):
         record = logging.makeLogRecord({"msg": "%s", "args": (text,), "levelname": "INFO"})
-        for form in (Line(), Json()):
+        for form in (LineFormatter(), Json()):
             line = form.format(record)
             assert erp.token[4:] not in line
             assert "***" in line

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync.models import Workspace
-from properties.imports.mapping import Answer, Unusable, correct
+from properties.imports.mapping import TableMapping, Unusable, correct
 from properties.models import Import, Property, Sender
 from properties.models.import_ import ImportState as State
 from tests.properties.test_imports_admin import ADD, act, page_at, person
@@ -84,7 +84,7 @@ def test_what_a_person_says_is_kept_with_a_new_sender_and_imported(looked_at, ad
 
 def test_the_next_file_of_the_sender_is_read_the_same_way(looked_at, admin_client, main):
     say(admin_client, looked_at(), MAPPED, sender="Agency")
-    answer = Answer({"Titel": "author", "title": "title"})
+    answer = TableMapping({"Titel": "author", "title": "title"})
     second = looked_at(FOREIGN.replace(b"A1", b"B1"))
     second.sender = Sender.objects.get()
     correct(second, answer, now=timezone.now())
@@ -156,7 +156,7 @@ def test_columns_of_an_import_that_waits_no_more_stay_as_they_are(looked_at, mai
     row = looked_at()
     Import.objects.update(state=State.CANCELLED, ended_at=timezone.now())
     with pytest.raises(Unusable, match="does not wait for a person any more"):
-        correct(row, Answer(MAPPED, sender="Agency"), now=timezone.now())
+        correct(row, TableMapping(MAPPED, sender="Agency"), now=timezone.now())
     assert not Sender.objects.exists()
 
 

@@ -16,7 +16,7 @@ from openpyxl import Workbook, load_workbook
 from properties.feeds import NotAFeed, Record, lines
 from properties.feeds.formats import read_feed
 from properties.feeds.table.cells import FORMULA
-from properties.feeds.table.writer import Names, write_csv, write_xlsx
+from properties.feeds.table.writer import ColumnNames, write_csv, write_xlsx
 
 REF = "objectReferenceId"
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
@@ -155,7 +155,7 @@ def test_no_cell_of_an_export_is_a_formula_wherever_a_spreadsheet_splits_it(text
         }
         for n, (title, more) in enumerate(texts)
     ]
-    names = Names()
+    names = ColumnNames()
     for document in sent:
         names.need(document)
     with tempfile.TemporaryDirectory() as folder:

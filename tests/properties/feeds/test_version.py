@@ -22,7 +22,7 @@ from properties.editing import edit
 from properties.imports import version
 from properties.imports.engine import import_feed
 from properties.imports.last_feed import unchanged_since
-from properties.imports.report import Report
+from properties.imports.report import ImportReport
 from properties.models import Property, Sender
 
 FOLDER = Path(__file__).parent / "outcomes"
@@ -42,7 +42,7 @@ Jörg & Söhne;{reference}-NEW;"1'250.--";;Maison
 
 def load(workspace: Workspace, path: Path, **options: Any) -> dict[str, Any]:
     """Import a feed; what became of its records, without the words that say why."""
-    report: Report = list(import_feed(workspace, path, now=NOW, force=True, **options))[-1]
+    report: ImportReport = list(import_feed(workspace, path, now=NOW, force=True, **options))[-1]
     return {
         "new": report.new.first,
         "changed": [[reference, fields] for reference, fields in report.changed.first],

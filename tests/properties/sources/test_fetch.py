@@ -23,7 +23,7 @@ import time_machine
 from crm_sync.platform.errors import RejectedError, TransientError
 from properties.sources.address import parsed
 from properties.sources.fetch import fetch, sftp
-from properties.sources.fetch.wanted import Fetched, Place, Sink, Stamp, StillUploaded
+from properties.sources.fetch.wanted import Fetched, FileVersion, Place, Sink, StillUploaded
 from tests.crm_sync.sockets import OK, answering, free_port, saying, serving
 from tests.crm_sync.test_outside import certificate
 from tests.properties.sources.servers import (
@@ -39,7 +39,7 @@ from tests.properties.sources.servers import (
 HERE = ["127.0.0.1", "localhost"]
 FEED = b"IDX3.01#" + b"x" * 300_000
 LONG_AGO = time.time() - 86_400
-NOTHING = Stamp()
+NOTHING = FileVersion()
 
 
 ROOT = Path(__file__).parents[3]
@@ -47,7 +47,7 @@ ROOT = Path(__file__).parents[3]
 
 def got(
     url: str,
-    known: Stamp = NOTHING,
+    known: FileVersion = NOTHING,
     *,
     limit: int = 10**6,
     check: Callable[[], float] = lambda: 60.0,
@@ -503,7 +503,7 @@ def test_a_web_server_is_asked_with_what_it_said_the_last_time():
     with serving(answering(FEED, 'ETag: "one"', "Last-Modified: yesterday")) as server:
         content, found = got(f"{server.url}/stock.xml?key=1")
         assert (content, found.name) == (FEED, "stock.xml")
-        assert found.stamp == Stamp('"one"', "yesterday")
+        assert found.stamp == FileVersion('"one"', "yesterday")
         assert got(f"{server.url}/stock.xml", found.stamp) == (b"", None)
     first, second = server.requests
     assert b"If-None-Match" not in first
@@ -514,7 +514,7 @@ def test_a_web_server_is_asked_with_what_it_said_the_last_time():
 
 def test_not_modified_is_unchanged():
     with serving(saying(b"HTTP/1.1 304 Not Modified\r\n\r\n")) as server:
-        assert got(f"{server.url}/stock.xml", Stamp('"one"')) == (b"", None)
+        assert got(f"{server.url}/stock.xml", FileVersion('"one"')) == (b"", None)
 
 
 @pytest.mark.parametrize(
