@@ -8,9 +8,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from crm_sync import second_factor
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import ReceivedEvent
+from crm_sync.security import second_factor
 from properties.models import Conflict
 
 MOST_COUNTED = 99  # beyond that the number says nothing more

@@ -184,8 +184,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
-    "crm_sync.sessions.keep",
-    "crm_sync.second_factor.gate",
+    "crm_sync.security.sessions.keep",
+    "crm_sync.security.second_factor.gate",
     "orders.zone.in_own_zone",
     "properties.imports.upload_limit.known_people_only",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -265,9 +265,9 @@ AUTHENTICATION_BACKENDS = [
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_LOCKOUT_CALLABLE = "crm_sync.login.locked_out"
-AXES_USERNAME_CALLABLE = "crm_sync.login.name_kept"
-AXES_CLIENT_IP_CALLABLE = "crm_sync.login.address"
+AXES_LOCKOUT_CALLABLE = "crm_sync.security.login.locked_out"
+AXES_USERNAME_CALLABLE = "crm_sync.security.login.name_kept"
+AXES_CLIENT_IP_CALLABLE = "crm_sync.security.login.address"
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # who keeps trying waits no longer
 AXES_ENABLE_ADMIN = False  # crm_sync.admin.login_failures has our look
@@ -392,7 +392,7 @@ LOGGING = {
     "loggers": {
         # Scanners ask for hosts that are not ours, all the time.
         "django.security.DisallowedHost": {"filters": ["one_line"]},
-        # It repeats each failure in its own words; ours are one line (crm_sync.login).
+        # It repeats each failure in its own words; ours are one line (crm_sync.security.login).
         "axes": {"level": "ERROR"},
         # It writes whole addresses, and the query of one may hold a secret (S5).
         "urllib3": {"level": "ERROR"},

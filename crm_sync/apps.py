@@ -12,12 +12,13 @@ class CrmSyncConfig(AppConfig):
     def ready(self) -> None:
         """Connect what needs the models, which are ready only now."""
         # Django, Celery and the server's hooks find what is in these once they are loaded.
-        from crm_sync import checks, free_text, login, retention, tasks  # noqa: F401, PLC0415
+        from crm_sync import checks, free_text, retention, tasks  # noqa: F401, PLC0415
         from crm_sync.admin import outgoing, tiles  # noqa: PLC0415
         from crm_sync.hooks import AppHooks, register  # noqa: PLC0415
         from crm_sync.inbox import store  # noqa: PLC0415
         from crm_sync.integrity import checks as integrity  # noqa: PLC0415
         from crm_sync.outgoing import worker  # noqa: PLC0415
+        from crm_sync.security import login  # noqa: PLC0415
         from crm_sync.webhook import poll, schedule  # noqa: PLC0415
         from crm_sync.work import heartbeat  # noqa: F401, PLC0415
         from crm_sync.work.doorbell import doorbell  # noqa: PLC0415

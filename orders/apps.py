@@ -13,15 +13,7 @@ class OrdersConfig(AppConfig):
     def ready(self) -> None:
         """Register what needs the models, which are ready only now."""
         from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
-        from orders import (  # noqa: PLC0415
-            doctor,
-            free_text,
-            handlers,
-            integrity,
-            queues,
-            recovery,
-            retention,
-        )
+        from orders import handlers, queues  # noqa: PLC0415
         from orders.admin import (  # noqa: PLC0415
             materials,
             new,
@@ -30,7 +22,9 @@ class OrdersConfig(AppConfig):
             tiles,
         )
         from orders.materials import outgoing as outgoing_materials  # noqa: PLC0415
-        from orders.mirror import outgoing, snapshot, timeline, user_list  # noqa: PLC0415
+        from orders.mirror import outgoing, snapshot, timeline  # noqa: PLC0415
+        from orders.platform_users import user_list  # noqa: PLC0415
+        from orders.plugged import doctor, free_text, integrity, recovery, retention  # noqa: PLC0415
 
         register(
             AppHooks(

@@ -9,9 +9,10 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 
-from crm_sync import forgetting, second_factor
+from crm_sync import forgetting
 from crm_sync.forgetting import Column, Mention
 from crm_sync.naming import FORGOTTEN, NameSearch
+from crm_sync.security import second_factor
 from orders.mirror import forgotten
 from orders.models import Assignment, CalendarFeed, Look, Order, PersonSettings, PlatformUser
 from orders.who_is_meant import ACCOUNT, CONTACT, PHOTOGRAPHER, USER, Person

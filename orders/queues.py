@@ -12,7 +12,7 @@ from crm_sync.work import leases
 from crm_sync.work.leases import Claim, Row
 from crm_sync.work.queues import RowQueue
 from orders.materials import announced, download, expected, files, wanted
-from orders.mirror import refresh, rows, updates, user_list
+from orders.mirror import refresh, rows, updates
 from orders.models import (
     Assignment,
     MaterialFile,
@@ -24,6 +24,7 @@ from orders.models import (
 )
 from orders.notices import worker
 from orders.placing import confirmation, due_placement, settlement
+from orders.platform_users import user_list
 from orders.reads import poller, rate_limit
 from orders.reads.poller import ReadOutcome
 

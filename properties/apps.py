@@ -12,16 +12,10 @@ class PropertiesConfig(AppConfig):
     def ready(self) -> None:
         """Register what needs the models, which are ready only now."""
         from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
-        from properties import (  # noqa: PLC0415
-            doctor,
-            free_text,
-            integrity,
-            recovery,
-            recurring,
-            retention,
-        )
+        from properties import recurring  # noqa: PLC0415
         from properties.admin import source_state, tiles  # noqa: PLC0415
         from properties.imports import job  # noqa: PLC0415
+        from properties.plugged import doctor, free_text, integrity, recovery, retention  # noqa: PLC0415
         from properties.push import outgoing, queue  # noqa: PLC0415
         from properties.sources import mail, worker  # noqa: PLC0415
 

@@ -18,7 +18,6 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from crm_sync import login, sessions
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
     AdminPasswordChangeForm,
@@ -30,6 +29,7 @@ from crm_sync.admin.ui.cells import exact_moment
 from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
+from crm_sync.security import login, sessions
 from crm_sync.text import counted
 
 if TYPE_CHECKING:

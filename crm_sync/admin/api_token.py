@@ -15,7 +15,6 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from crm_sync import hooks
-from crm_sync.access import within
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
     UnfoldAdminSelectWidget,
@@ -31,6 +30,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import note
 from crm_sync.api import tokens
 from crm_sync.models import ApiToken, Workspace
+from crm_sync.security.access import within
 
 USUAL_LIFE = timedelta(days=365)
 

@@ -9,12 +9,12 @@ from typing import Any
 from django.db.models import Sum
 from django.utils import timezone
 
-from crm_sync.access import within, workspace_keys
 from crm_sync.admin.ui.cells import list_of
 from crm_sync.hooks import Person
 from crm_sync.inbox.stats import HOUR, by_hour
 from crm_sync.models import CallCount, ReceivedEvent
 from crm_sync.models.platform_call import CallResult
+from crm_sync.security.access import within, workspace_keys
 
 State = ReceivedEvent.State
 HOURS = 24  # the last of them still runs

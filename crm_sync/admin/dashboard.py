@@ -13,7 +13,6 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 
 from crm_sync import health, hooks
-from crm_sync.access import within
 from crm_sync.admin import stalled
 from crm_sync.admin.charts import charts
 from crm_sync.admin.live import live
@@ -26,6 +25,7 @@ from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import clock
 from crm_sync.platform.problems import explain
+from crm_sync.security.access import within
 from crm_sync.templatetags.problems import problem_cell
 
 Function = TypeVar("Function", bound=Callable[..., object])

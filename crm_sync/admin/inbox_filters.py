@@ -7,13 +7,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from crm_sync.access import within
 from crm_sync.admin.ui.base import DropdownFilter
 from crm_sync.admin.ui.filters import OTHER, ValueFilter
 from crm_sync.inbox.failure_groups import worded
 from crm_sync.inbox.store import STUCK
 from crm_sync.models import ReceivedEvent
 from crm_sync.platform.events import REQUIRED
+from crm_sync.security.access import within
 
 MOST_CAUSES = 50
 BETWEEN = ":"

@@ -6,11 +6,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from crm_sync.access import within
 from crm_sync.admin.ui.cells import EMPTY
 from crm_sync.hooks import Person
 from crm_sync.inbox.stats import inbox_stats
 from crm_sync.models import ReceivedEvent
+from crm_sync.security.access import within
 from crm_sync.text import span
 
 

@@ -5,8 +5,8 @@ from typing import Any
 from django import forms
 from django.contrib.auth.signals import user_login_failed
 
-from crm_sync import second_factor
 from crm_sync.admin.ui.base import AuthenticationForm
+from crm_sync.security import second_factor
 
 
 class LoginForm(AuthenticationForm):  # type: ignore[misc]

@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.access import within
 from crm_sync.admin.payload import readable
 from crm_sync.admin.subscription import shown, standing_badge
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, DropdownFilter, action
@@ -32,6 +31,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.hooks import NEWEST, Attention, Person
 from crm_sync.models import OutgoingMessage, Subscription
 from crm_sync.outgoing import outbox
+from crm_sync.security.access import within
 from crm_sync.text import whole
 from crm_sync.work.doorbell import doorbell
 

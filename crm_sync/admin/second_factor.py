@@ -20,7 +20,6 @@ from django.utils.safestring import SafeString
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from crm_sync import login, second_factor
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.cells import exact_moment
@@ -29,7 +28,8 @@ from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage, note
 from crm_sync.models import AuthenticatorApp
-from crm_sync.second_factor import MINE
+from crm_sync.security import login, second_factor
+from crm_sync.security.second_factor import MINE
 from crm_sync.text import counted
 
 admin.site.unregister(TOTPDevice)  # ours takes its place (S5)

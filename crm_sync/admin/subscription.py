@@ -11,8 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync import hooks, login
-from crm_sync.access import within
+from crm_sync import hooks
 from crm_sync.admin.ui import own_password
 from crm_sync.admin.ui.base import (
     ModelForm,
@@ -30,6 +29,8 @@ from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.models import OutgoingMessage, Subscription, Workspace
 from crm_sync.outgoing import outbox, signature
 from crm_sync.outgoing.sending import fault
+from crm_sync.security import login
+from crm_sync.security.access import within
 from crm_sync.text import capitalized
 
 BOTH_VALID = timedelta(hours=24)  # after a secret was changed

@@ -7,11 +7,11 @@ from django.db.models import Sum
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.access import within
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.inbox.stats import received_since
 from crm_sync.models import Gap, ReceivedEvent, WebhookMonitor, Workspace
+from crm_sync.security.access import within
 from crm_sync.webhook.configuration import GONE
 
 State = ReceivedEvent.State

@@ -19,7 +19,6 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from crm_sync import login
 from crm_sync.admin.states import state_badge
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import (
@@ -39,6 +38,7 @@ from crm_sync.models import Gap, WebhookMonitor, Workspace
 from crm_sync.platform.errors import NotFoundError, SyncError, TransientError, problem_of
 from crm_sync.platform.problems import explain
 from crm_sync.secrets import SecretUnreadable
+from crm_sync.security import login
 from crm_sync.templatetags.problems import problem_cell
 from crm_sync.webhook import authentication, configuration, history, probe, schedule
 from crm_sync.webhook.attempts import Attempt, attempts

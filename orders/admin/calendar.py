@@ -13,14 +13,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
-from crm_sync import login
-from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin, action
 from crm_sync.admin.ui.cells import exact_moment, local_day, local_time, page_at
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.models import Workspace
+from crm_sync.security import login
+from crm_sync.security.access import within
 from orders.admin.cells import ASSIGNMENT_TONES
 from orders.calendar import feed
 from orders.calendar.appointments import MOST, Appointment, appointments

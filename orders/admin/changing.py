@@ -12,12 +12,12 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync.access import within
 from crm_sync.admin.ui.cells import local_time, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
 from crm_sync.platform.errors import NotFoundError, RejectedError, SyncError
 from crm_sync.platform.problems import explain
+from crm_sync.security.access import within
 from crm_sync.text import capitalized
 from orders.admin.change_forms import CancelForm, RescheduleForm, movable_assignments, said
 from orders.models import ChangeRequest, Order

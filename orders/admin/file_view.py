@@ -17,9 +17,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 
-from crm_sync.access import within
 from crm_sync.admin.ui.cells import page_at
 from crm_sync.admin.ui.scope import note
+from crm_sync.security.access import within
 from orders.materials import archive, wanted
 from orders.materials.download import storage
 from orders.materials.file_types import FILE_TYPES

@@ -11,9 +11,9 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from crm_sync.access import within
 from crm_sync.admin.ui.base import DropdownFilter
 from crm_sync.admin.ui.filters import OTHER, ValueFilter
+from crm_sync.security.access import within
 from orders import lists
 from orders.models import Order, PlatformUser
 from orders.notices.overview import orders_new_to

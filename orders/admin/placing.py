@@ -14,11 +14,11 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import link, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
+from crm_sync.security.access import within
 from crm_sync.text import whole
 from orders.admin.choice_form import ChoiceForm
 from orders.admin.review import review

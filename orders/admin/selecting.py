@@ -12,12 +12,12 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import badge, link, list_of, page_at, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import PropertyAction
+from crm_sync.security.access import within
 from crm_sync.text import capitalized, whole
 from orders.admin import placing
 from orders.admin.cells import placement_badge

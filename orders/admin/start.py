@@ -7,10 +7,10 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse, reverse_lazy
 
-from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminAutocompleteWidget, action
 from crm_sync.admin.ui.page import page
 from crm_sync.hooks import Person
+from crm_sync.security.access import within
 from crm_sync.text import whole
 from orders.admin import placing
 from properties.admin.property import PropertyAdmin

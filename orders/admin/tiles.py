@@ -5,10 +5,10 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from crm_sync.access import within
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
+from crm_sync.security.access import within
 from crm_sync.text import counted
 from orders import lists
 from orders.models import (

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.access import within
 from crm_sync.admin.ui.cells import EMPTY, badge, exact_moment, link, list_of, moment, two_lines
 from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.delays import say_when
@@ -19,11 +18,12 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.models import Workspace
+from crm_sync.security.access import within
 from orders.admin.user_account import AccountForm, account_view
 from orders.admin.user_filters import AccountFilter, CountryFilter, GoneFilter, LanguageFilter
 from orders.admin.user_reads import reads
-from orders.mirror import user_list
 from orders.models import PlatformUser, UserList
+from orders.platform_users import user_list
 
 BY_HAND, BY_EMAIL = "chosen here", "by e-mail"
 

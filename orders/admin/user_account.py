@@ -11,8 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from crm_sync.admin.ui.base import UnfoldAdminSelectWidget
 from crm_sync.admin.ui.cells import page_of
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
-from orders.mirror import users
 from orders.models import PlatformUser
+from orders.platform_users import users
 
 BY_EMAIL, NOBODY = "email", "nobody"
 

@@ -5,8 +5,8 @@ from typing import Any
 from django.db.models import Q
 from django.http import HttpRequest
 
-from crm_sync.access import within
 from crm_sync.admin.ui.filters import ConditionFilter, ValueFilter
+from crm_sync.security.access import within
 from orders.models import PlatformUser
 
 MOST = 100  # languages or countries to choose from

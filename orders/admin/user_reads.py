@@ -6,10 +6,10 @@ from datetime import datetime
 from django.db.models import Case, F, QuerySet, Value, When
 from django.utils.safestring import SafeString
 
-from crm_sync.access import within
 from crm_sync.admin.ui.cells import moment
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
+from crm_sync.security.access import within
 from orders.models import UserList
 
 SHOWN = 5  # workspaces; those with a problem first

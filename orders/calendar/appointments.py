@@ -10,7 +10,7 @@ from django.db.models import DateTimeField, F, OuterRef, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, NullIf
 
-from crm_sync.access import within
+from crm_sync.security.access import within
 from orders import lists
 from orders.models import EPOCH, Assignment, Order, StatusChange
 from orders.statuses import AssignmentStatus

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from django.contrib.auth.models import User
 from django.db.models import Case, Count, Exists, Max, OuterRef, Q, QuerySet, Value, When
 
-from crm_sync.access import within
+from crm_sync.security.access import within
 from orders import lists
 from orders.models import ChangeRequest, Order, Placement, StatusChange
 from orders.news import News

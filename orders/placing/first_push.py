@@ -5,7 +5,7 @@ from datetime import datetime
 from crm_sync.platform.problems import explain
 from orders.placing.errors import NoSuchChoice
 from properties.catalog import label
-from properties.editing import due_now
+from properties.domain.editing import due_now
 from properties.models import Property
 
 

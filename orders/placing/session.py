@@ -7,7 +7,6 @@ from django.utils import timezone
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
 from crm_sync.text import clean, plain
-from orders.mirror import user_list
 from orders.mirror.observation import key
 from orders.models import Placement
 from orders.placing.choices import (
@@ -18,6 +17,7 @@ from orders.placing.choices import (
     session_body,
 )
 from orders.placing.errors import NoSuchChoice
+from orders.platform_users import user_list
 
 READ_DEADLINE = 8.0  # seconds for each of the reads: a person waits for them
 # What `renew` writes on the placement.

@@ -10,11 +10,11 @@ from django.utils import timezone
 from crm_sync.models import Workspace
 from crm_sync.platform.client import PAGE_SIZE
 from crm_sync.platform.errors import AuthError, NotFoundError
-from orders.mirror import users
 from orders.models import PlatformUser
 from orders.models.user import Who
 from orders.placing.errors import NoSuchChoice
 from orders.placing.session import READ_DEADLINE
+from orders.platform_users import users
 
 SHOWN = 5
 Item = dict[str, Any]

@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.cells import exact_moment, link, page_of
 from crm_sync.admin.ui.delays import delay
@@ -21,6 +20,7 @@ from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.platform.problems import explain
+from crm_sync.security.access import within
 from crm_sync.templatetags.problems import problem_cell
 from properties.admin.words import in_one_line
 from properties.catalog import label

@@ -10,15 +10,15 @@ from typing import Any
 from django.http import QueryDict
 
 from crm_sync.admin.ui.cells import moment, page_of
-from properties import conflicts
 from properties.admin.sync_tab import call_text, pretty
 from properties.admin.words import worded
 from properties.catalog import holds_unknown, label
-from properties.conflicts import Decision, Resolution
+from properties.domain import conflicts
+from properties.domain.conflicts import Decision, Resolution
+from properties.domain.unsayable import NOTE
 from properties.forms.layout import tab_of
 from properties.members import Member
 from properties.models import Conflict, Property
-from properties.unsayable import NOTE
 
 SIDES = (Decision.OURS, Decision.THEIRS)
 STANDS = {

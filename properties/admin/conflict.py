@@ -11,19 +11,19 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from crm_sync.access import within
 from crm_sync.admin.ui.base import ChoicesDropdownFilter, action, display
 from crm_sync.admin.ui.cells import badge, link, page_at, shortened, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
-from properties import conflicts
+from crm_sync.security.access import within
 from properties.admin import decision
 from properties.admin.choosing import Choice, choices, closed_meanwhile, result, shown
 from properties.admin.words import in_one_line, worded_change
 from properties.catalog import label
-from properties.conflicts import Decision, Resolution
+from properties.domain import conflicts
+from properties.domain.conflicts import Decision, Resolution
 from properties.models import Conflict, Property
 
 TONES = {Decision.OPEN: "warning"}

@@ -12,11 +12,11 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import moment, page_of
-from properties import conflicts
 from properties.admin.sync_tab import call_text, pretty
 from properties.admin.words import worded, worded_change
 from properties.catalog import label
-from properties.conflicts import Decision, Resolution
+from properties.domain import conflicts
+from properties.domain.conflicts import Decision, Resolution
 from properties.models import Conflict, Property
 
 MOST = 500  # conflicts that are decided in one request

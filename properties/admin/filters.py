@@ -6,9 +6,9 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from crm_sync.access import within
 from crm_sync.admin.ui.base import DropdownFilter
 from crm_sync.admin.ui.filters import ConditionFilter, ValueFilter
+from crm_sync.security.access import within
 from properties.catalog import FIELDS, label
 from properties.forms.values import choice_name
 from properties.models import Property

@@ -21,10 +21,10 @@ from crm_sync.admin.ui.page import page
 from properties import merge
 from properties.admin.words import in_one_line, worded, worded_change
 from properties.catalog import equal, label
-from properties.editing import Invalid
+from properties.domain.editing import Invalid
+from properties.domain.undo import ChangedSince, can_undo, undo
 from properties.models import Change, Property
 from properties.models.change import Origin
-from properties.undo import ChangedSince, can_undo, undo
 
 PER_PAGE = 50
 ORIGIN_TONES: dict[str, str] = {Origin.ADMIN: "info", Origin.PLATFORM: "warning"}
@@ -182,4 +182,4 @@ def _undo(request: HttpRequest, change: Change) -> HttpResponse:
 
 def _signer(change: Change) -> signing.Signer:
     """Sign for this change only, so that no page can be posted for another one."""
-    return signing.Signer(salt=f"properties.undo.{change.pk}.{change.path}")
+    return signing.Signer(salt=f"properties.domain.undo.{change.pk}.{change.path}")

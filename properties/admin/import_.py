@@ -16,7 +16,6 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync.access import within
 from crm_sync.admin.ui.base import (
     ChoicesDropdownFilter,
     ModelForm,
@@ -33,6 +32,7 @@ from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
+from crm_sync.security.access import within
 from properties.admin.exporting import TYPES
 from properties.admin.import_columns import answer_of
 from properties.admin.import_page import badge_of, import_page, progress

@@ -31,7 +31,7 @@ from properties.admin.pictures import give_pictures, titled
 from properties.admin.property_page import form_parts, moving_parts, offered_actions
 from properties.admin.sync_tab import state_badge
 from properties.catalog import label
-from properties.editing import Outdated
+from properties.domain.editing import Outdated
 from properties.forms import PropertyForm
 from properties.forms.values import choice_name
 from properties.models import Batch, Property

@@ -7,7 +7,6 @@ from django.contrib import admin
 from django.db.models import Count
 from django.http import HttpRequest
 
-from crm_sync.access import within
 from crm_sync.admin.ui.base import ModelForm, UnfoldAdminSelectWidget
 from crm_sync.admin.ui.cells import EMPTY, two_lines
 from crm_sync.admin.ui.columns import column
@@ -16,6 +15,7 @@ from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
+from crm_sync.security.access import within
 from properties.catalog.values import AVAILABILITY_STATES
 from properties.feeds.idx.mapping import BadFlags, mapping
 from properties.imports.missing import EXEMPT

@@ -11,14 +11,14 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.views.decorators.debug import sensitive_post_parameters
 
-from crm_sync import login
-from crm_sync.access import within
 from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.cells import badge, exact_moment, link, page_of, two_lines
 from crm_sync.admin.ui.columns import column, moment_column
 from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty
 from crm_sync.admin.ui.scope import ScopedAdmin
+from crm_sync.security import login
+from crm_sync.security.access import within
 from crm_sync.text import capitalized, counted
 from properties.admin.import_page import badge_of
 from properties.admin.source_form import SourceForm

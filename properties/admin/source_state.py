@@ -6,9 +6,9 @@ from typing import Any
 from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.utils.safestring import SafeString
 
-from crm_sync.access import within
 from crm_sync.admin.ui.cells import badge, moment, page_at, shortened
 from crm_sync.hooks import NEWEST, Attention, Person
+from crm_sync.security.access import within
 from properties.models import Import, Source
 from properties.models.import_ import ImportState
 from properties.sources import alarms

@@ -13,7 +13,7 @@ from properties.admin.history import Entry, entries
 from properties.admin.words import worded
 from properties.catalog import READ_ONLY, equal, label, sendable
 from properties.catalog import UNSENDABLE as NOT_SENDABLE
-from properties.difference import planned
+from properties.domain.difference import planned
 from properties.models import Change, Conflict, Property
 from properties.models.property import ProblemKind, SyncState
 

@@ -7,10 +7,10 @@ from typing import Any
 from django.db.models import Count, F
 from django.utils import timezone
 
-from crm_sync.access import within
 from crm_sync.admin.ui.cells import badge, list_of, moment, page_of, shortened
 from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
+from crm_sync.security.access import within
 from crm_sync.text import span
 from properties.admin.sync_tab import TONES, state_badge
 from properties.catalog import label

@@ -5,7 +5,7 @@ from typing import Any
 
 from properties import merge
 from properties.catalog import MERGED, READ_ONLY, FieldFault, find, leaf_of
-from properties.editing import REFERENCE
+from properties.domain.editing import REFERENCE
 from properties.merge import Document, Leaves
 
 

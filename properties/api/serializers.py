@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from crm_sync.platform.problems import explain
 from properties.api.schema import READ
-from properties.difference import smallest_patch
+from properties.domain.difference import smallest_patch
 from properties.models import Change, Conflict, Property
 from properties.models.property import ProblemKind, SyncState
 

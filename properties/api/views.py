@@ -24,7 +24,7 @@ from crm_sync.platform import references
 from properties.api.changes import Misshapen, patched, replaced
 from properties.api.schema import BODY
 from properties.api.serializers import ChangeSerializer, PropertySerializer, SummarySerializer
-from properties.editing import Invalid, Outdated, create, edit
+from properties.domain.editing import Invalid, Outdated, create, edit
 from properties.merge import Document, Leaves
 from properties.models import Change, Property
 from properties.models.change import Origin

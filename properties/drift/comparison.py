@@ -17,9 +17,9 @@ from crm_sync.platform.errors import AuthError, RejectedError, TransientError
 from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import READ_ONLY, equal
-from properties.difference import smallest_patch
+from properties.domain.difference import smallest_patch
+from properties.domain.editing import QUEUE
 from properties.drift.findings import RANK, DriftFinding, DriftVerdict, Leaf
-from properties.editing import QUEUE
 from properties.models import Property
 from properties.pull.reading import read
 from properties.pull.room import NoRoom, Room, wait_for_room

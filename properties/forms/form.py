@@ -15,11 +15,11 @@ from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from crm_sync.access import within
 from crm_sync.admin.ui.base import UnfoldAdminSelectWidget, UnfoldBooleanWidget
 from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.platform import references
+from crm_sync.security.access import within
 from crm_sync.text import capitalized
 from properties import merge
 from properties.catalog import (
@@ -34,7 +34,7 @@ from properties.catalog import (
     new_faults,
 )
 from properties.catalog.validation import READ_ONLY_MESSAGE
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.forms import assembly, layout
 from properties.forms.inputs import Input
 from properties.forms.layout import REFERENCE

@@ -11,8 +11,8 @@ from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
 from properties.catalog import FieldFault, equal
-from properties.difference import short
-from properties.editing import Invalid, Outdated, edit, faults
+from properties.domain.difference import short
+from properties.domain.editing import Invalid, Outdated, edit, faults
 from properties.feeds import Line, Record, Refusal
 from properties.imports import analyze, bulk_create, missing
 from properties.imports.bulk_create import NewProperty

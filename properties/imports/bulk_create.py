@@ -14,9 +14,10 @@ from django.db import connection, models, transaction
 from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.work.doorbell import doorbell
-from properties import editing, merge
+from properties import merge
 from properties.catalog import FieldFault, is_empty
-from properties.editing import QUEUE, REFERENCE
+from properties.domain import editing
+from properties.domain.editing import QUEUE, REFERENCE
 from properties.models import Change, Property
 from properties.models.change import Origin
 

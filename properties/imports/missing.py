@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from crm_sync.models import Workspace
-from properties.editing import Outdated, edit
+from properties.domain.editing import Outdated, edit
 from properties.models import Change, Property, Sender
 
 STATE = "availabilityState"

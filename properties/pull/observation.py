@@ -9,10 +9,11 @@ from typing import Any
 from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.text import plain
-from properties import merge, unsayable
+from properties import merge
 from properties.catalog import equal, holds_unknown, is_empty, sendable
-from properties.difference import short
-from properties.editing import REFERENCE
+from properties.domain import unsayable
+from properties.domain.difference import short
+from properties.domain.editing import REFERENCE
 from properties.merge import Clash, Document, Leaves
 from properties.models import Property
 from properties.models.property import ProblemKind, with_problem, without_problems

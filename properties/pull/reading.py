@@ -10,7 +10,7 @@ from crm_sync.platform.errors import NOT_TAKEN, NotFoundError, RejectedError, Tr
 from crm_sync.platform.responses import Answer
 from crm_sync.text import clean, plain
 from properties.catalog import UNKNOWN_NAMES, within_limit
-from properties.editing import REFERENCE
+from properties.domain.editing import REFERENCE
 from properties.models import Property
 
 Document = dict[str, Any]

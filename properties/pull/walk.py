@@ -22,7 +22,7 @@ from crm_sync.platform.errors import TransientError
 from crm_sync.text import clean, plain
 from crm_sync.work.doorbell import doorbell
 from properties.catalog import equal
-from properties.editing import QUEUE, REFERENCE
+from properties.domain.editing import QUEUE, REFERENCE
 from properties.models import Property, Walk
 from properties.models.property import ProblemKind, taken_reference
 from properties.pull.room import Room, wait_for_room

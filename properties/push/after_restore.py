@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from properties import merge
-from properties.difference import short, smallest_patch
+from properties.domain.difference import short, smallest_patch
 from properties.merge import Clash
 from properties.models import Property
 from properties.models.property import ProblemKind, with_problem

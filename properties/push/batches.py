@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
 from crm_sync.models import Workspace, due
-from properties.difference import planned
-from properties.editing import due_now
+from properties.domain.difference import planned
+from properties.domain.editing import due_now
 from properties.merge import Leaves
 from properties.models import Batch, Property
 from properties.models.property import TO_SEND, ProblemKind

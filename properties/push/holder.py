@@ -16,8 +16,9 @@ from crm_sync.models import Workspace
 from crm_sync.models.due import RELEASED
 from crm_sync.platform.errors import RejectedError
 from crm_sync.work.leases import Claim, LeaseLost
-from properties import history, merge
+from properties import merge
 from properties.catalog import READ_ONLY
+from properties.domain import history
 from properties.models import Change, Property
 from properties.models.change import Origin
 from properties.models.property import ProblemKind, taken_reference, with_problem

@@ -17,7 +17,7 @@ from crm_sync.platform.errors import RejectedError, SyncError, TransientError, p
 from crm_sync.work import leases
 from properties import merge
 from properties.catalog import READ_ONLY
-from properties.difference import (
+from properties.domain.difference import (
     cannot_say,
     leaves_in_text,
     reads_back_different,

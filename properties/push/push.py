@@ -19,7 +19,7 @@ from crm_sync.platform.errors import AuthError, NotFoundError, RejectedError, Tr
 from crm_sync.platform.responses import Answer
 from crm_sync.work.leases import Claim
 from properties import merge
-from properties.difference import smallest_patch
+from properties.domain.difference import smallest_patch
 from properties.merge import Document, Patch
 from properties.models import Property
 from properties.models.property import WaitReason

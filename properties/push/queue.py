@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import RowQueue, Turn
-from properties.editing import QUEUE
+from properties.domain.editing import QUEUE
 from properties.models import Property
 from properties.models.property import WaitReason
 from properties.push.plan import PushOutcome, foreseen

@@ -22,7 +22,7 @@ from django.conf import settings  # noqa: E402 - Django is set up only now
 from django.utils import timezone  # noqa: E402
 
 from crm_sync.models import Heartbeat, Workspace  # noqa: E402
-from properties.editing import create, edit  # noqa: E402
+from properties.domain.editing import create, edit  # noqa: E402
 from properties.models import Property  # noqa: E402
 from properties.models.change import Origin  # noqa: E402
 from properties.push.queue import PROPERTIES  # noqa: E402

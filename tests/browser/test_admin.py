@@ -17,7 +17,7 @@ from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace
 from orders.calendar.periods import VIEWS
 from orders.models import Order, Placement
-from properties.editing import edit
+from properties.domain.editing import edit
 from properties.models import Batch, Change, Conflict, Fetch, Property, Sender, Source
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

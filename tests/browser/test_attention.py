@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from crm_sync.models import Heartbeat, ReceivedEvent, Workspace
 from orders.models import Order
-from properties.editing import edit
+from properties.domain.editing import edit
 from properties.models import Conflict, Property
 from tests.browser.test_admin import remote, stock  # noqa: F401 - a fixture
 

@@ -12,9 +12,9 @@ from django.contrib.auth.models import User
 from django.utils.timezone import now
 from playwright.sync_api import Page
 
-from orders.mirror import user_list
 from orders.models import ChangeRequest, Placement, PlatformUser
-from properties.editing import edit
+from orders.platform_users import user_list
+from properties.domain.editing import edit
 from properties.models import Batch, Change, Property
 from tests.browser.test_admin import stock
 from tests.browser.test_attention import disagree

@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from orders.models import Assignment, ChangeRequest, Order
-from properties.editing import edit
+from properties.domain.editing import edit
 from properties.models import Change, Property
 from tests.browser.test_admin import stock
 

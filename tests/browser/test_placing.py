@@ -8,9 +8,9 @@ from django.utils.timezone import now
 from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.work import turn
-from orders.mirror import user_list
 from orders.models import Placement, PlatformUser
-from properties.editing import create
+from orders.platform_users import user_list
+from properties.domain.editing import create
 from properties.models import Property
 from tests.browser.test_admin import make_workspace
 

@@ -19,7 +19,7 @@ from crm_sync import tracing
 from crm_sync.models import ReceivedEvent
 from crm_sync.tasks import work
 from orders.models import Order
-from properties.editing import create
+from properties.domain.editing import create
 from tests.conftest import PLATFORM
 from tests.journeys.test_kinds import placed
 from tests.platforms import Between

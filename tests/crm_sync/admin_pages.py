@@ -9,9 +9,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from crm_sync import access
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.models.received_event import PENDING, UNDERSTOOD
+from crm_sync.security import access
 
 CANARY = "<svg onload=alert(1)>"
 ESCAPED = "&lt;svg onload=alert(1)&gt;"

@@ -26,7 +26,6 @@ from crm_sync.models import (
     WebhookMonitor,
     Workspace,
 )
-from orders.mirror import user_list
 from orders.models import (
     EPOCH,
     Assignment,
@@ -41,8 +40,9 @@ from orders.models import (
 )
 from orders.news import News
 from orders.notices.choices import choose
+from orders.platform_users import user_list
 from properties import recurring
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Conflict, Import, Property, Recurring
 from sandbox.app import Sandbox
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 from crm_sync import hooks
 from crm_sync.doctor import assumptions, connection
 from crm_sync.hooks import Finding, Verdict
-from orders import doctor as of_orders
-from properties import doctor as of_properties
+from orders.plugged import doctor as of_orders
+from properties.plugged import doctor as of_properties
 from tests.conftest import PLATFORM
 from tests.journeys.test_kinds import placed
 from tests.platforms import Between

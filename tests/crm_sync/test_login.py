@@ -12,9 +12,10 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync import login, login_limits
+from crm_sync import login_limits
 from crm_sync.models import ApiToken, Subscription, Workspace
 from crm_sync.per_minute import PerMinute
+from crm_sync.security import login
 from crm_sync.tasks import clear_deliveries
 from tests.crm_sync.admin_pages import client_of
 from tests.crm_sync.receivers import subscribe
@@ -51,7 +52,7 @@ def test_five_wrong_passwords_lock_a_name_at_an_address_for_fifteen_minutes(ada,
         assert enter("wrong", name="eve").status_code == 200
         clock.shift(timedelta(minutes=1, seconds=1))  # to try meanwhile prolongs nothing
         assert enter(GOOD).status_code == 302
-    lines = [one.getMessage() for one in caplog.records if one.name == "crm_sync.login"]
+    lines = [one.getMessage() for one in caplog.records if one.name == "crm_sync.security.login"]
     assert lines == [
         *["login failed: ada from 192.0.2.1"] * 4,
         *["login failed: ada from 192.0.2.1, and is locked out"] * 2,
@@ -150,7 +151,7 @@ def test_behind_a_proxy_the_address_is_the_one_that_this_proxy_names(ada, settin
     named = {"HTTP_X_FORWARDED_FOR": "198.51.100.9, 192.0.2.7"}
     for where in ("10.0.0.1", "203.0.113.5"):  # the proxy, and somebody who says to be one
         Client(REMOTE_ADDR=where, **named).post(LOGIN, {"username": "ada", "password": "wrong"})
-    lines = [one.getMessage() for one in caplog.records if one.name == "crm_sync.login"]
+    lines = [one.getMessage() for one in caplog.records if one.name == "crm_sync.security.login"]
     assert lines == ["login failed: ada from 192.0.2.7", "login failed: ada from 203.0.113.5"]
     forged = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": "' or 1=1"}
     Client(**forged).post(LOGIN, {"username": "ada", "password": "wrong"})

@@ -9,8 +9,8 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone
 
-from crm_sync import login
 from crm_sync.models import AuthenticatorApp
+from crm_sync.security import login
 from orders.models import CalendarFeed
 from properties.models import Sender, Source
 

@@ -16,7 +16,7 @@ from crm_sync.models.platform_call import TOTAL, CallResult
 from crm_sync.platform.errors import SyncError
 from crm_sync.platform.exchange import Result
 from crm_sync.tasks import clear_deliveries
-from properties.editing import create
+from properties.domain.editing import create
 from tests.conftest import PLATFORM
 from tests.platforms import Between
 

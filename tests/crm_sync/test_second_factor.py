@@ -27,8 +27,8 @@ from django.utils import timezone
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from crm_sync import login, second_factor
 from crm_sync.models import AuthenticatorApp
+from crm_sync.security import login, second_factor
 
 pytestmark = pytest.mark.django_db
 LOGIN, LISTED = "/admin/login/", "/admin/crm_sync/authenticatorapp/"
@@ -213,7 +213,7 @@ def test_wrong_codes_count_as_wrong_passwords_and_are_written_nowhere(secret, cl
     assert answer.status_code == 429
     clock.shift(30)
     assert enter(code=code(secret)).status_code == 429
-    lines = [one.getMessage() for one in caplog.records if one.name == "crm_sync.login"]
+    lines = [one.getMessage() for one in caplog.records if one.name == "crm_sync.security.login"]
     assert lines[:4] == ["login failed: ada from 127.0.0.1"] * 4
     assert "00000" not in caplog.text
     assert not AccessAttempt.objects.filter(post_data__contains="00000").exists()

@@ -23,7 +23,7 @@ from crm_sync.models import ReceivedEvent, Workspace  # noqa: E402
 from crm_sync.work import turn  # noqa: E402
 from orders.models import Placement  # noqa: E402
 from orders.placing import confirmation, placement  # noqa: E402
-from properties.editing import create  # noqa: E402
+from properties.domain.editing import create  # noqa: E402
 
 QUEUES = {"placements", "received_events", "orders"}
 

@@ -33,7 +33,7 @@ from crm_sync.integrity import audit  # noqa: E402
 from crm_sync.models import ReceivedEvent, Workspace  # noqa: E402
 from crm_sync.work import turn  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
-from properties.editing import create, edit  # noqa: E402
+from properties.domain.editing import create, edit  # noqa: E402
 from properties.models import Conflict, Property  # noqa: E402
 
 COUNT = 10

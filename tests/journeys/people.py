@@ -25,7 +25,7 @@ from django.db.models import Q  # noqa: E402
 from django.utils.timezone import now  # noqa: E402
 
 from crm_sync.models import Workspace  # noqa: E402
-from properties.editing import create, due_now, edit  # noqa: E402
+from properties.domain.editing import create, due_now, edit  # noqa: E402
 from properties.models import Change, Conflict, Property  # noqa: E402
 
 # Few values each, so that an edit often goes back to what an unclear PATCH left (I2).

@@ -23,7 +23,7 @@ from crm_sync import hooks
 from crm_sync.models import WebhookMonitor, Workspace
 from crm_sync.platform import credentials, transport
 from crm_sync.work import turn
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Property
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM

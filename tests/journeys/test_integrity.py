@@ -19,7 +19,7 @@ from crm_sync.integrity.audit import check_groups, read
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.webhook.sample_events import sample
 from orders.models import Assignment, Order
-from properties.editing import create, due_now, edit
+from properties.domain.editing import create, due_now, edit
 from properties.models import Property
 from tests.conftest import PLATFORM
 from tests.platforms import Between, lost

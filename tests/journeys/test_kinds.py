@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.utils.timezone import now
 
 from orders.models import Assignment, Material, Order
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Property
 from sandbox.interface.switches import PLATFORMS
 

@@ -3,7 +3,7 @@
 import pytest
 from django.utils.timezone import now
 
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Change, Conflict, Property
 from sandbox.interface.switches import PLATFORMS
 

@@ -17,8 +17,8 @@ from django.utils.timezone import now
 from crm_sync.models import Gap, Heartbeat, ReceivedEvent, WebhookMonitor
 from orders.models import Order, Placement
 from orders.placing import confirmation, placement
-from properties.conflicts import decide, of_side
-from properties.editing import create, edit
+from properties.domain.conflicts import decide, of_side
+from properties.domain.editing import create, edit
 from properties.models import Conflict, Import, Property, Walk
 from properties.pull.walk import pull
 from tests.crm_sync.polls import happen

@@ -26,7 +26,6 @@ from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
 from crm_sync.work import leases, queues, turn
 from crm_sync.work.queues import RowQueue, Turn
-from orders.mirror import user_list
 from orders.models import (
     Assignment,
     Material,
@@ -40,8 +39,9 @@ from orders.models import (
 )
 from orders.news import News
 from orders.notices.choices import choose
+from orders.platform_users import user_list
 from properties import recurring
-from properties.editing import create
+from properties.domain.editing import create
 from properties.models import Fetch, Import, Property, Recurring, Sender, Source
 from tests.crm_sync.receivers import subscribe
 from tests.crm_sync.sockets import Server, answering

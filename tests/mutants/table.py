@@ -634,7 +634,7 @@ MUTANTS = (
     ),
     Mutant(
         "a value is set below a leaf (A10)",
-        "properties/editing.py",
+        "properties/domain/editing.py",
         "faults",
         "misplaced(A)",
         "None",
@@ -1123,7 +1123,7 @@ MUTANTS = (
     ),
     Mutant(
         "a session lasts although nobody uses it (S17)",
-        "crm_sync/sessions.py",
+        "crm_sync/security/sessions.py",
         "_is_unused",
         "now - used >= idle",
         "False",
@@ -1150,7 +1150,7 @@ MUTANTS = (
     ),
     Mutant(
         "a session from before needs no code (S17)",
-        "crm_sync/second_factor.py",
+        "crm_sync/security/second_factor.py",
         "_stopped",
         "app_of(A) is not None",
         "False",
@@ -1168,7 +1168,7 @@ MUTANTS = (
     ),
     Mutant(
         "what is stored of a recovery code opens (S5)",
-        "crm_sync/second_factor.py",
+        "crm_sync/security/second_factor.py",
         "used",
         "code if is_of_app else digest(code)",
         "code",
@@ -1204,7 +1204,7 @@ MUTANTS = (
     ),
     Mutant(
         "a source forgets that a person has seen its imports (S23)",
-        "properties/retention.py",
+        "properties/plugged/retention.py",
         "expired",
         "Q(source=None) | Exists(later)",
         "Q()",
@@ -1215,7 +1215,7 @@ MUTANTS = (
     ),
     Mutant(
         "a user whom an order names is removed (S23)",
-        "orders/retention.py",
+        "orders/plugged/retention.py",
         "_unnamed",
         "Order.objects.filter(by_id, **mine)",
         "Order.objects.none()",

@@ -15,8 +15,8 @@ from crm_sync.hooks import Effect, EventBatch
 from crm_sync.models import ReceivedEvent, Workspace
 from crm_sync.platform import transport
 from crm_sync.platform.events import OTHER, Event, parse
-from orders.mirror import user_list
 from orders.models import Assignment, MaterialSet, Order, PlatformUser, StatusChange
+from orders.platform_users import user_list
 from properties.models import Property
 from sandbox.app import Sandbox
 from tests.conftest import PLATFORM

@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from orders.mirror import user_list
 from orders.models import PlatformUser, UserList
+from orders.platform_users import user_list
 from tests.crm_sync.admin_pages import (
     CANARY,
     ESCAPED,

@@ -11,10 +11,10 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils.timezone import now
 
-from crm_sync import hooks, second_factor
+from crm_sync import hooks
 from crm_sync.models import ReceivedEvent
+from crm_sync.security import second_factor
 from crm_sync.work import turn
-from orders.mirror import user_list
 from orders.models import (
     Assignment,
     ForgottenPerson,
@@ -24,7 +24,8 @@ from orders.models import (
     StatusChange,
 )
 from orders.notices.choices import choose
-from properties.editing import edit
+from orders.platform_users import user_list
+from properties.domain.editing import edit
 from properties.models import Change
 
 NAME, MAIL, PHONE = "Photographer One", "photographer.one@example.com", "+49 30 0000 0101"

@@ -15,11 +15,11 @@ from django.test.utils import CaptureQueriesContext
 
 from crm_sync import hooks
 from crm_sync.work import turn
-from orders import recovery
 from orders.lists import not_looked_at, note_look
 from orders.materials import expected
 from orders.materials.files import MOST_EMPTY_READS
 from orders.models import Assignment, Material, MaterialSet, Order
+from orders.plugged import recovery
 from sandbox.interface.switches import turned
 from tests.conftest import PLATFORM
 from tests.orders.conftest import now, tell

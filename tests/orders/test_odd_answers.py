@@ -10,8 +10,8 @@ from crm_sync.hooks import Effect, Outcome
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
 from crm_sync.work import turn
-from orders.mirror import user_list
 from orders.models import Assignment, Material, Order, PlatformUser, StatusChange
+from orders.platform_users import user_list
 from tests.orders.conftest import at, calls, is_due, now, set_aside, tell
 
 ANNA = {"id": "51", "name": "Anna", "email": "anna@example.com", "phone": "+41"}

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from orders.models import Order
-from properties.editing import edit
+from properties.domain.editing import edit
 from properties.models import Change, Property
 from tests.crm_sync.admin_pages import client_of, queries_of
 from tests.orders.admin_rows import make_assignment, make_full_order, make_order, note, page

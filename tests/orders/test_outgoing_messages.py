@@ -15,7 +15,7 @@ from crm_sync.models import OutgoingMessage, Subscription, Workspace
 from crm_sync.work import turn
 from examples.receiver import verified
 from orders.models import MaterialSet
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Property
 from tests.conftest import PLATFORM
 from tests.crm_sync.receivers import receiving, subscribe

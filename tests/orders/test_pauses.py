@@ -20,7 +20,7 @@ from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.work import turn
 from orders.models import Order
-from properties.editing import create
+from properties.domain.editing import create
 from properties.models import Property
 from tests.conftest import PLATFORM
 from tests.platforms import Between, Canned, Environ

@@ -15,7 +15,7 @@ from crm_sync.models import Workspace
 from crm_sync.work import slots, turn
 from orders.models import Order, Placement
 from orders.placing import confirmation, placement
-from properties.editing import create
+from properties.domain.editing import create
 from properties.models import Property
 from properties.push.queue import PROPERTIES
 from sandbox.interface import catalogue

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from orders.models import Order, Placement, PlatformUser
-from properties.editing import create
+from properties.domain.editing import create
 from properties.models import Property
 from sandbox.interface import catalogue
 from tests.crm_sync.admin_pages import client_of

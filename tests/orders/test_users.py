@@ -18,11 +18,11 @@ from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import NotFoundError
 from crm_sync.work import turn
-from orders.mirror import user_list
 from orders.models import Order, Placement, PlatformUser, UserList
 from orders.placing import changes, settlement
 from orders.placing.errors import NoSuchChoice
 from orders.placing.users import find_user, proposed_user
+from orders.platform_users import user_list
 from sandbox.app import Sandbox
 from sandbox.interface.switches import PLATFORMS
 from tests.conftest import PLATFORM, TOKEN

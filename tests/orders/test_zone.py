@@ -15,7 +15,7 @@ from crm_sync.webhook.sample_events import sample
 from orders.admin.review import warned
 from orders.models import Assignment, ChangeRequest, PersonSettings, Placement
 from orders.placing.already_ordered import already_ordered
-from properties.editing import create
+from properties.domain.editing import create
 from properties.models import Property
 from tests.crm_sync.admin_pages import client_of, make_received_event, queries_of
 from tests.orders.admin_rows import make_order, page

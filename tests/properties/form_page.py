@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from django.utils import timezone
 
-from properties.editing import create
+from properties.domain.editing import create
 from properties.models import Change, Property
 
 

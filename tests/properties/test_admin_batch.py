@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Batch, Property
 from properties.push import batches
 from tests.crm_sync.admin_pages import client_of

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from crm_sync.models import Workspace
 from properties.admin import exporting
-from properties.editing import create
+from properties.domain.editing import create
 from properties.feeds import open_feed
 from properties.feeds.table.writer import write_xlsx
 from properties.models import Property

@@ -9,9 +9,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
-from properties.editing import edit
+from properties.domain.editing import edit
+from properties.domain.undo import ChangedSince, undo
 from properties.models import Change, Property
-from properties.undo import ChangedSince, undo
 from tests.properties.form_page import force, make, state
 
 

@@ -14,7 +14,7 @@ from django.utils.timezone import now
 from crm_sync.admin.ui.readonly import ROWS
 from crm_sync.models import Workspace
 from properties.catalog import GROUPS, TOP_LEVEL
-from properties.editing import edit
+from properties.domain.editing import edit
 from properties.models import Batch, Change, Conflict, Property
 from properties.models.property import SyncState
 from tests.problems import answered

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Change, Property
 from tests.conftest import PLATFORM
 from tests.platforms import Between

@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from properties import conflicts
-from properties.conflicts import Decision
-from properties.editing import create, edit
+from properties.domain import conflicts
+from properties.domain.conflicts import Decision
+from properties.domain.editing import create, edit
 from properties.models import Change, Conflict, Property
 from tests.crm_sync.admin_pages import queries_of
 from tests.properties.test_conflicts import remote, sent

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Change, Conflict, Property
 
 LIST = "admin:properties_conflict_changelist"

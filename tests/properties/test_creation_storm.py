@@ -4,7 +4,7 @@ import random
 from collections import Counter
 from datetime import timedelta
 
-from properties.editing import create
+from properties.domain.editing import create
 from properties.models import Property
 from properties.push.plan import CREATE_WAIT
 from tests.platforms import Canned, Environ

@@ -9,8 +9,8 @@ from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from crm_sync.work import slots
+from properties.domain.editing import create, edit
 from properties.drift.comparison import ComparisonError, compare, keys
-from properties.editing import create, edit
 from properties.models import Conflict, Property
 from properties.pull.room import wait_for_room
 from tests.conftest import PLATFORM

@@ -10,8 +10,8 @@ from django.utils.timezone import now
 from crm_sync.models import Workspace
 from crm_sync.tasks import clear_deliveries
 from properties.admin.tiles import tiles
+from properties.domain.editing import create, edit
 from properties.drift.sample import take_sample
-from properties.editing import create, edit
 from properties.models import DriftCheck, Property, Recurring
 from tests.conftest import PLATFORM
 from tests.crm_sync.admin_pages import CANARY, ESCAPED, client_of, queries_of

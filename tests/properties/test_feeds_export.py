@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from openpyxl import load_workbook
 
 from properties import catalog, merge
-from properties.editing import edit
+from properties.domain.editing import edit
 from properties.feeds import NotAFeed, Record, documentation
 from properties.feeds.formats import read_feed
 from properties.feeds.swissrets import vocabulary

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from crm_sync.models import Workspace
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.feeds import NotAFeed
 from properties.imports.engine import import_feed
 from properties.merge import leaves

@@ -2,7 +2,7 @@
 
 import pytest
 
-from properties.difference import planned
+from properties.domain.difference import planned
 from properties.models import Property
 from tests.properties.form_page import address, errors, force, make, opened, post, save, state
 

@@ -8,7 +8,7 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from crm_sync.admin.ui.cells import EMPTY
-from properties.editing import Outdated, edit
+from properties.domain.editing import Outdated, edit
 from properties.forms import PropertyForm
 from properties.models import Change, Property
 from tests.properties.form_page import errors, force, make, opened, post, read, save, state

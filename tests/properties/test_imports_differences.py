@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from properties.admin.import_changes import ON_A_PAGE, sentence
-from properties.editing import create
+from properties.domain.editing import create
 from properties.imports import job
 from properties.imports.differences import LENGTH, MOST, RECORDS, differences, shortened
 from properties.imports.summary import DIFFERENCES

@@ -18,7 +18,7 @@ from openpyxl import Workbook
 from crm_sync import hooks, permits
 from crm_sync.models import Workspace, due
 from crm_sync.work import leases, queues, turn
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.feeds import USUAL, Refusal
 from properties.imports import job
 from properties.imports import summary as imports_summary

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from properties import merge
 from properties.catalog import FIELDS, MERGED, Kind, misplaced
-from properties.editing import Invalid, create, edit
+from properties.domain.editing import Invalid, create, edit
+from properties.domain.undo import undo
 from properties.feeds import Record, open_feed
 from properties.feeds.table.columns import COLUMNS
 from properties.imports.apply import _check
 from properties.models import Change, Property
-from properties.undo import undo
 from tests.sizes import times
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Property
 from tests.properties.virtual import World, refuses
 

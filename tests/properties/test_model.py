@@ -5,7 +5,7 @@ from django.utils.timezone import now
 
 from properties import catalog
 from properties.catalog import Field, Kind
-from properties.editing import create
+from properties.domain.editing import create
 from properties.models import Change, Property
 from properties.pull.walk import pull
 

@@ -5,7 +5,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Property
 from tests.properties.virtual import CALL, World, refuses
 from tests.sizes import figures, seed_of, times

@@ -7,7 +7,7 @@ import time_machine
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from properties.editing import create, due_now, edit
+from properties.domain.editing import create, due_now, edit
 from properties.imports.engine import import_feed
 from properties.models import Conflict, Property
 from properties.pull.walk import pull

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Property
 from tests.platforms import Canned, Environ
 from tests.properties.virtual import World, refuses

@@ -9,7 +9,7 @@ from django.utils.timezone import now
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import ErrorKind
 from crm_sync.platform.problems import MEANINGS
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Property
 from tests.problems import answered
 

@@ -10,7 +10,7 @@ from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import TransientError
-from properties.editing import create, due_now, edit
+from properties.domain.editing import create, due_now, edit
 from properties.models import Change, Property, Recurring, Walk
 from properties.pull.walk import pull
 from tests.conftest import PLATFORM

@@ -11,7 +11,7 @@ from django.utils.timezone import now
 
 from crm_sync.models import Workspace
 from crm_sync.work import leases, turn
-from properties.editing import create, due_now, edit
+from properties.domain.editing import create, due_now, edit
 from properties.models import Change, Conflict, Property
 from properties.push.push import push
 from properties.push.queue import PROPERTIES

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 
 from crm_sync.models import Workspace
 from crm_sync.work import leases
-from properties.editing import create, due_now, edit
+from properties.domain.editing import create, due_now, edit
 from properties.models import Property
 from properties.push.plan import CREATE_WAIT, LATE_EFFECT
 from properties.push.push import push

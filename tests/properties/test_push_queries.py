@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from crm_sync.work import turn
-from properties.editing import create, edit
+from properties.domain.editing import create, edit
 from properties.models import Property
 from properties.push.queue import PROPERTIES
 

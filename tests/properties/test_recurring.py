@@ -12,10 +12,11 @@ from django.utils.timezone import now
 from crm_sync import connecting
 from crm_sync.models import Slot, Workspace
 from crm_sync.work import slots, turn
-from properties import recovery, recurring
+from properties import recurring
+from properties.domain.editing import create
 from properties.drift.sweep import CHUNK
-from properties.editing import create
 from properties.models import DriftCheck, Property, Recurring, Walk
+from properties.plugged import recovery
 from properties.pull.walk import pull
 from tests.conftest import PLATFORM
 from tests.crm_sync.sockets import saying, serving

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
+from properties.domain.editing import create, edit
 from properties.drift.sweep import sweep
-from properties.editing import create, edit
 from properties.models import DriftCheck, Property
 from tests.properties.recurring import Kind, take
 

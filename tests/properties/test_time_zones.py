@@ -7,7 +7,7 @@ import pytest
 from openpyxl import load_workbook
 
 from properties.admin.words import in_one_line
-from properties.editing import create
+from properties.domain.editing import create
 from properties.exports import written
 from properties.feeds.formats import read_feed
 from properties.forms import PropertyForm

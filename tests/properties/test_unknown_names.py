@@ -7,9 +7,9 @@ from django.utils.timezone import now
 from hypothesis import given
 from hypothesis import strategies as st
 
-from properties import editing
 from properties.catalog import UNKNOWN_NAMES, within_limit
-from properties.editing import Invalid, create, edit
+from properties.domain import editing
+from properties.domain.editing import Invalid, create, edit
 from properties.imports import bulk_create
 from properties.models import Property
 from properties.models.change import Origin

@@ -5,8 +5,8 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from crm_sync.models import Workspace
-from properties.conflicts import decide, next_call, of_side
-from properties.editing import create, due_now, edit
+from properties.domain.conflicts import decide, next_call, of_side
+from properties.domain.editing import create, due_now, edit
 from properties.models import Conflict, Property
 from tests.properties.form_page import opened, post
 

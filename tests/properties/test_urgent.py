@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from crm_sync.work import leases, queues
-from properties import editing
+from properties.domain import editing
 from properties.models import Property
 from properties.models.change import Origin
 from properties.push.queue import PROPERTIES

@@ -25,7 +25,7 @@ from crm_sync.webhook import schedule  # noqa: E402
 from crm_sync.work.doorbell import doorbell  # noqa: E402
 from orders.mirror import updates  # noqa: E402
 from orders.models import Assignment, Order  # noqa: E402
-from properties.editing import edit  # noqa: E402
+from properties.domain.editing import edit  # noqa: E402
 from properties.imports import upload as imports_upload  # noqa: E402
 from properties.models import Import, Property  # noqa: E402
 

@@ -12,23 +12,23 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.timezone import now
 
-from crm_sync import second_factor
 from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent, Workspace, call_log
 from crm_sync.platform import transport
+from crm_sync.security import second_factor
 from crm_sync.tasks import publish
 from crm_sync.webhook.sample_events import sample
 from crm_sync.work import heartbeat
 from orders.calendar import feed
 from orders.materials import wanted
-from orders.mirror import user_list
 from orders.models import Material, Order
 from orders.news import News
 from orders.notices.choices import choose
 from orders.placing import changes, confirmation, placement, selection
 from orders.placing.errors import OutcomeUnknown
-from properties.conflicts import decide, of_side
-from properties.editing import create, edit
+from orders.platform_users import user_list
+from properties.domain.conflicts import decide, of_side
+from properties.domain.editing import create, edit
 from properties.models import Batch, Conflict, Import, Property, Sender, Source
 from properties.push import batches
 from sandbox.app import Sandbox

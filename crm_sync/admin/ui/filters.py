@@ -6,9 +6,9 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from crm_sync.access import within
 from crm_sync.admin.ui.base import DropdownFilter
 from crm_sync.models import Workspace
+from crm_sync.security.access import within
 
 OTHER = "other"
 

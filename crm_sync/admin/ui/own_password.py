@@ -9,9 +9,9 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from crm_sync import login
 from crm_sync.admin.ui.base import ModelAdmin, UnfoldAdminTextInputWidget
 from crm_sync.admin.ui.page import page
+from crm_sync.security import login
 
 NAME = "password"  # of the input
 

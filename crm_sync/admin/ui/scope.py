@@ -11,11 +11,11 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
-from crm_sync.access import sees_several, whom_to_ask, within, workspace_keys
 from crm_sync.admin.ui.base import ModelAdmin
 from crm_sync.admin.ui.columns import column
 from crm_sync.admin.ui.paginator import ListPaginator, RowsOnce
 from crm_sync.secrets import EncryptedTextField
+from crm_sync.security.access import sees_several, whom_to_ask, within, workspace_keys
 
 # Who knows one of these may call us, or act in somebody's name.
 SECRET_NAMES = frozenset({"uuid", "key", "token", "token_digest", "lease_token"})

@@ -10,8 +10,8 @@ from django.utils import timezone
 from crm_sync.management.base import FAILED, PARTLY, SyncCommand
 from crm_sync.models import Workspace
 from crm_sync.work import turn
-from orders.mirror import user_list
 from orders.models import PlatformUser, UserList
+from orders.platform_users import user_list
 from orders.queues import USERS
 
 SLICE = 1.0  # seconds between two lines of the progress

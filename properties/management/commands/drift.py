@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
-from properties.difference import short
+from properties.domain.difference import short
 from properties.drift.comparison import ComparisonError, compare, keys, make_due
 from properties.drift.findings import ORDER, DriftFinding, DriftReport, DriftVerdict, by_count
 

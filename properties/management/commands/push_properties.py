@@ -13,7 +13,7 @@ from crm_sync.management.base import FAILED, OK, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
 from crm_sync.work import leases, turn
 from crm_sync.work.leases import Claim, LeaseLost
-from properties.difference import planned
+from properties.domain.difference import planned
 from properties.merge import document
 from properties.models import Property
 from properties.push.plan import PushOutcome

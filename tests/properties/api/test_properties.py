@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from properties.editing import Outdated, create, edit
+from properties.domain.editing import Outdated, create, edit
 from properties.models import Change, Conflict, Property
 from properties.models.change import Origin
 from tests.api import encoded, error, program

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync.work import leases
-from properties.editing import edit
+from properties.domain.editing import edit
 from properties.imports import job, missing
 from properties.models import Change, Import, Property, Sender
 from tests.properties.test_commands import run

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from crm_sync.models import Workspace
-from properties.editing import edit
+from properties.domain.editing import edit
 from properties.imports import version
 from properties.imports.engine import import_feed
 from properties.imports.last_feed import unchanged_since

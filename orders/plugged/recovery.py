@@ -8,11 +8,12 @@ from django.db.models import Q
 from crm_sync.hooks import Counts, Recovery
 from crm_sync.models.due import RELEASED
 from orders.materials import expected
-from orders.mirror import refresh, user_list
+from orders.mirror import refresh
 from orders.models import Order, Placement, UserList
 from orders.models import PlacementState as State
 from orders.placing import settlement
 from orders.placing.confirmation import WAITING
+from orders.platform_users import user_list
 from orders.statuses import ORDER_TERMINAL
 
 WHY = "A backup was restored: the order may have been sent after the backup was made."

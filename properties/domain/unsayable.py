@@ -8,7 +8,7 @@ from typing import Any
 
 from properties import merge
 from properties.catalog import UNSENDABLE, equal, holds_unknown, sendable
-from properties.difference import short
+from properties.domain.difference import short
 from properties.merge import Clash, Leaves
 from properties.models import Property
 from properties.models.property import ProblemKind

@@ -10,7 +10,7 @@ from django.db.models import F, Q, QuerySet
 from crm_sync.hooks import CheckGroup, Invariant
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.models import ReceivedEvent
-from orders.mirror import lww, user_list
+from orders.mirror import lww
 from orders.mirror.observation import FACT_OF
 from orders.models import (
     Assignment,
@@ -24,6 +24,7 @@ from orders.models import (
 )
 from orders.models.person_settings import OFF
 from orders.notices import worker
+from orders.platform_users import user_list
 from orders.statuses import ORDER_TERMINAL
 
 Fact, State = StatusChange.Fact, Placement.State

@@ -8,7 +8,7 @@ from django.db.models import Q
 from crm_sync.hooks import Counts, Recovery
 from crm_sync.work.doorbell import doorbell
 from properties import recurring
-from properties.editing import QUEUE
+from properties.domain.editing import QUEUE
 from properties.imports import upload
 from properties.models import Conflict, Import, Property, Walk
 

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from properties import merge
 from properties.catalog import equal
-from properties.editing import REFERENCE, edit
+from properties.domain.editing import REFERENCE, edit
 from properties.models import Change, Property
 
 FIXED = frozenset({REFERENCE})  # the key of the property: chosen once, with its creation

@@ -18,7 +18,7 @@ from crm_sync.models import Workspace
 from crm_sync.platform import references
 from crm_sync.text import clean
 from crm_sync.work.doorbell import doorbell
-from properties import history, merge, unsayable
+from properties import merge
 from properties.catalog import (
     UNKNOWN_NAMES,
     FieldFault,
@@ -29,6 +29,7 @@ from properties.catalog import (
     validate,
     within_limit,
 )
+from properties.domain import history, unsayable
 from properties.merge import Leaves
 from properties.models import Property
 from properties.models.change import Origin
@@ -71,7 +72,7 @@ def edit(
         revision: the only one at which it is to be changed; any where it is None.
 
     What would erase a value of the platform that no PATCH can hold is kept here and waits for a
-    person (`properties.unsayable`).
+    person (`properties.domain.unsayable`).
 
     Returns:
         the leaves that really changed; empty if the property had all these values already.

@@ -11,14 +11,14 @@ from django.db import transaction
 from crm_sync.work.doorbell import doorbell
 from properties import merge
 from properties.catalog import FieldFault, equal, new_faults
-from properties.difference import planned
-from properties.editing import QUEUE, Invalid, edit, without_theirs
+from properties.domain.difference import planned
+from properties.domain.editing import QUEUE, Invalid, edit, without_theirs
+from properties.domain.unsayable import without_unknown
 from properties.members import Member, Steps, differing, from_both
 from properties.merge import Document
 from properties.models import Conflict, Property
 from properties.models.change import Origin
 from properties.models.property import without_problems
-from properties.unsayable import without_unknown
 
 Decision = Conflict.Decision
 

@@ -16,8 +16,9 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from crm_sync import login_limits, second_factor, sessions
+from crm_sync import login_limits
 from crm_sync.platform import callers
+from crm_sync.security import second_factor, sessions
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ def name_kept(request: HttpRequest, credentials: dict[str, Any] | None = None) -
     known: dict[str, str] = request.__dict__.setdefault("_names_kept", {})
     if name not in known:
         has_account = User.objects.filter(username=name).exists()
-        digest = salted_hmac("crm_sync.login", name).hexdigest()[:DIGEST]
+        digest = salted_hmac("crm_sync.security.login", name).hexdigest()[:DIGEST]
         known[name] = name if has_account else f"{UNKNOWN} {digest}"
     return known[name]
 
@@ -127,6 +128,6 @@ def _failed(
 
 def listen() -> None:
     """Connect the signals of logins; after `axes`, which says who is locked out."""
-    user_logged_in.connect(_in, dispatch_uid="crm_sync.login.in")
-    user_logged_out.connect(_out, dispatch_uid="crm_sync.login.out")
-    user_login_failed.connect(_failed, dispatch_uid="crm_sync.login.failed")
+    user_logged_in.connect(_in, dispatch_uid="crm_sync.security.login.in")
+    user_logged_out.connect(_out, dispatch_uid="crm_sync.security.login.out")
+    user_login_failed.connect(_failed, dispatch_uid="crm_sync.security.login.failed")

@@ -22,8 +22,8 @@ from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
-from orders.mirror import users
 from orders.models import PlatformUser, UserList
+from orders.platform_users import users
 
 QUEUE = "users"
 EVERY = timedelta(seconds=settings.USERS_READ_EVERY)  # from the end of one walk to the next

@@ -1,0 +1,1 @@
+"""The users of the platform, whom an order may name."""

@@ -1,0 +1,1 @@
+"""What orders plug in to `crm_sync`."""

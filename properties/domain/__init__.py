@@ -1,0 +1,1 @@
+"""What people do with a property, and what becomes of it."""

@@ -1,0 +1,1 @@
+"""What properties plug in to `crm_sync`."""
