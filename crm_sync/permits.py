@@ -60,7 +60,7 @@ _local = _Local()
 
 
 def share_connections() -> None:
-    """Let the threads of this process share a few connections to PostgreSQL, from now on."""
+    """Let the threads of this process share few connections to PostgreSQL, or SQLite's one lock."""
     database = connections.settings["default"]
     if database["ENGINE"].endswith("postgresql"):
         pool: dict[str, float] = {"min_size": 2, "max_size": CONNECTIONS}
@@ -68,6 +68,8 @@ def share_connections() -> None:
         pool |= {"timeout": PATIENCE, "reconnect_timeout": PATIENCE}
         database["OPTIONS"] = {**database["OPTIONS"], "pool": pool}
         database["CONN_MAX_AGE"] = 0
+    else:
+        database["ENGINE"] = "crm_sync.sqlite3"
 
 
 @contextmanager

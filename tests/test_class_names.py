@@ -7,7 +7,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("config", "crm_sync", "orders", "properties")
 TWICE = {
-    "Change": "not the same: that of `work/fast_sql.py`, the values of an UPDATE, is to be renamed",
     "Channel": "kombu's name: its channel of each of our two brokers",
     "Command": "Django's name: it finds a command of `manage.py` by it",
     "Transport": "kombu's name: its transport of each of our two brokers",

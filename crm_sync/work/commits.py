@@ -16,10 +16,10 @@ from django.db.models import Model
 
 from crm_sync import durability
 from crm_sync.work import fast_sql
-from crm_sync.work.fast_sql import Change
+from crm_sync.work.fast_sql import RowUpdate
 
 
-def update(model: type[Model], change: Change) -> int:
+def update(model: type[Model], change: RowUpdate) -> int:
     """Update one row, and commit as `durability` says; return 1 if it was updated.
 
     Inside a transaction the caller commits. One that is not named by its id shares no statement.
@@ -42,7 +42,7 @@ def update(model: type[Model], change: Change) -> int:
     return write.count
 
 
-def update_each(model: type[Model], changes: Sequence[Change]) -> set[int]:
+def update_each(model: type[Model], changes: Sequence[RowUpdate]) -> set[int]:
     """Make changes, each of a row by its id; one commit for those of one form.
 
     Returns:
@@ -80,7 +80,7 @@ class _Write:
     """
 
     model: type[Model]
-    change: Change
+    change: RowUpdate
     sql: str = ""
     values: list[Any] = field(default_factory=list)
     leads: bool = False

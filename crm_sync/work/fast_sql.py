@@ -68,7 +68,7 @@ def insert_many(model: type[Model], rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 @dataclass(frozen=True)
-class Change:
+class RowUpdate:
     """What to change in which rows.
 
     Attributes:
@@ -82,7 +82,7 @@ class Change:
     unless_moved: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
 
-def update(model: type[Model], change: Change, *, waits: bool = True) -> int:
+def update(model: type[Model], change: RowUpdate, *, waits: bool = True) -> int:
     """Make one change; in how many rows that is.
 
     Args:
@@ -93,7 +93,7 @@ def update(model: type[Model], change: Change, *, waits: bool = True) -> int:
 
 
 def update_unlocked(
-    model: type[Model], changes: Sequence[Change], *, waits: bool = True
+    model: type[Model], changes: Sequence[RowUpdate], *, waits: bool = True
 ) -> set[int]:
     """Make changes of one form, each of a row by its id, in one statement of PostgreSQL.
 
@@ -112,7 +112,7 @@ def update_unlocked(
         return {number - 1 for (number,) in cursor.fetchall()}
 
 
-def update_many(model: type[Model], changes: Iterable[Change]) -> int:
+def update_many(model: type[Model], changes: Iterable[RowUpdate]) -> int:
     """Make many changes, in one trip for those of one form; in how many rows that is.
 
     Args:
@@ -221,13 +221,13 @@ def _insertion(model: type[Model], names: tuple[str, ...], clause: str) -> str:
     return f"INSERT INTO {table(model)} ({columns}) {row} ON CONFLICT DO NOTHING"
 
 
-def made(model: type[Model], change: Change) -> tuple[str, list[Any]]:
+def made(model: type[Model], change: RowUpdate) -> tuple[str, list[Any]]:
     """Return the UPDATE and its values as `run` takes them; it ends in its condition."""
     form = form_of(change)
     return _change(model, form), _stored(model, zip(_of_values(form), _values(change), strict=True))
 
 
-def form_of(change: Change) -> Form:
+def form_of(change: RowUpdate) -> Form:
     """Return which fields it names; changes of one form are one statement."""
     return tuple(change.columns), tuple(change.unless_moved), tuple(change.where)
 
@@ -238,7 +238,7 @@ def _of_values(form: Form) -> list[str]:
     return [*names, *(name for name in moving for _ in range(2)), *where]
 
 
-def _values(change: Change) -> list[Any]:
+def _values(change: RowUpdate) -> list[Any]:
     moves = [value for both in change.unless_moved.values() for value in both]
     return [*change.columns.values(), *moves, *change.where.values()]
 

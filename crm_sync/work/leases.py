@@ -17,7 +17,7 @@ from django.db import models
 from crm_sync import durability
 from crm_sync.models.due import LEASED, RELEASED, DueModel, free
 from crm_sync.work import commits
-from crm_sync.work.fast_sql import Change
+from crm_sync.work.fast_sql import RowUpdate
 
 # A live process renews its leases (`turn.renew`). After a kill, a row waits only as long as a call
 # of the dead worker may still reach the platform (I3), or five seconds if none can change it.
@@ -95,7 +95,7 @@ class Claim(Generic[Row]):
         """
         if not columns:  # an UPDATE of no column is no SQL
             return self.fenced.filter(**expected).exists()
-        return commits.update(type(self.row), Change(columns, self._ours | expected)) == 1
+        return commits.update(type(self.row), RowUpdate(columns, self._ours | expected)) == 1
 
     def finish(self, **columns: Any) -> None:
         """Write the result and release the lease; see `finish_if`.
@@ -119,16 +119,16 @@ class Claim(Generic[Row]):
         """
         return commits.update(type(self.row), self.ending(columns, **expected)) == 1
 
-    def ending(self, columns: Mapping[str, Any], **expected: Any) -> Change:
+    def ending(self, columns: Mapping[str, Any], **expected: Any) -> RowUpdate:
         """Return the change that `finish_if` writes."""
         others = RELEASED | {name: value for name, value in columns.items() if name != "due_at"}
-        return Change(others, self._ours | expected, {"due_at": (self.mark, columns["due_at"])})
+        return RowUpdate(others, self._ours | expected, {"due_at": (self.mark, columns["due_at"])})
 
     def give_back(self) -> None:
         """Release the lease and leave the row as it was; nothing is written if it is not ours."""
         commits.update(type(self.row), self.giving_back())
 
-    def giving_back(self) -> Change:
+    def giving_back(self) -> RowUpdate:
         """Return the change that `give_back` writes.
 
         A row that was abandoned keeps a lease, one that is over: so the next holder knows that a
@@ -229,7 +229,7 @@ def _lease(
     calm = {urgent: False} if urgent else {}
     changes = [
         # Each claim moves `due_at`, so one that is as it was read had no holder meanwhile.
-        Change({**held, "due_at": mark, **calm, **columns}, {"id": row.pk, "due_at": row.due_at})
+        RowUpdate({**held, "due_at": mark, **calm, **columns}, {"id": row.pk, "due_at": row.due_at})
         for row, columns in zip(rows, records, strict=True)
     ]
     with durability.durable() if any(records) else nullcontext():

@@ -14,7 +14,7 @@ from django.db import connection
 from crm_sync import durability
 from crm_sync.models import Ring
 from crm_sync.work import commits, fast_sql, turn
-from crm_sync.work.fast_sql import Change
+from crm_sync.work.fast_sql import RowUpdate
 
 # A mark that is older counts as lost while fewer messages wait than there are marks. By its age
 # alone none is sent again: under a backlog of messages that would only make it longer.
@@ -125,5 +125,5 @@ def _unmark(pairs: Sequence[Pair]) -> None:
             fast_sql.update_many(Ring, (_unmarking(*pair) for pair in pairs))
 
 
-def _unmarking(queue: str, workspace_id: int) -> Change:
-    return Change({"rung_at": None}, {"queue": queue, "workspace_id": workspace_id})
+def _unmarking(queue: str, workspace_id: int) -> RowUpdate:
+    return RowUpdate({"rung_at": None}, {"queue": queue, "workspace_id": workspace_id})

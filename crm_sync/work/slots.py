@@ -20,7 +20,7 @@ from crm_sync import durability
 from crm_sync.models import Ring, Slot, Workspace, due
 from crm_sync.models.due import RELEASED
 from crm_sync.work import commits, fast_sql, keeper
-from crm_sync.work.fast_sql import Change
+from crm_sync.work.fast_sql import RowUpdate
 
 LEASE = timedelta(seconds=5)
 # Long pushes, the placing of orders, and short reads: a limit of so many calls has one for each.
@@ -200,7 +200,7 @@ def _release(slot: HeldSlot) -> None:
     with _lock:
         _held.discard(slot)
     with durability.working():
-        commits.update(Slot, Change(RELEASED, {"id": slot.pk, "lease_token": slot.token}))
+        commits.update(Slot, RowUpdate(RELEASED, {"id": slot.pk, "lease_token": slot.token}))
 
 
 keeper.RENEWALS.append(_renew)

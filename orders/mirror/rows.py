@@ -16,7 +16,7 @@ from crm_sync.platform import clock
 from crm_sync.platform.events import PHOTOGRAPHER_BOOKED, Event
 from crm_sync.text import clean
 from crm_sync.work import fast_sql
-from crm_sync.work.fast_sql import Change
+from crm_sync.work.fast_sql import RowUpdate
 from orders.mirror import lww, outgoing
 from orders.mirror.lww import LwwField, Stamp, Write
 from orders.models import Assignment, Order, StatusChange
@@ -157,11 +157,11 @@ class Rows:
                 asked = model._default_manager.filter(pk__in=keys)
                 poller.ask(asked, queue, self.workspace_id, now=self.now)
 
-    def _changes(self, model: type[Order | Assignment]) -> Iterable[Change]:
+    def _changes(self, model: type[Order | Assignment]) -> Iterable[RowUpdate]:
         for row, names in self._changed.items():
             if isinstance(row, model):
                 columns = {name: getattr(row, name) for name in sorted(names)}
-                yield Change(columns, {"id": row.pk})
+                yield RowUpdate(columns, {"id": row.pk})
 
 
 def word(event: Event, name: str, limit: int = 100) -> str:

@@ -11,7 +11,7 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 from crm_sync import durability
 from crm_sync.models import Workspace
 from crm_sync.work import commits
-from crm_sync.work.fast_sql import Change
+from crm_sync.work.fast_sql import RowUpdate
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,7 +25,7 @@ def make(count: int) -> list[Workspace]:
 
 
 def write(workspace: Workspace, new: str, **where: object) -> Callable[[], int]:
-    change = Change({"slug": new}, {"id": workspace.pk, **where})
+    change = RowUpdate({"slug": new}, {"id": workspace.pk, **where})
     return lambda: commits.update(Workspace, change)
 
 

@@ -8,7 +8,7 @@ from django.db import connection
 
 from crm_sync.models import ReceivedEvent, Workspace, due
 from crm_sync.work import fast_sql
-from crm_sync.work.fast_sql import Change
+from crm_sync.work.fast_sql import RowUpdate
 from orders.models import Assignment, Order
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -42,7 +42,8 @@ def test_each_of_many_rows_becomes_what_it_is_to_be(hook):
     ]
     dated = {"scheduled_at": None, "estimated_delivery_date": date(2026, 2, 28)}
     changes = [
-        Change(columns, {"id": one.pk}) for columns, one in zip([*wanted, dated], rows, strict=True)
+        RowUpdate(columns, {"id": one.pk})
+        for columns, one in zip([*wanted, dated], rows, strict=True)
     ]
     assert fast_sql.update_many(Assignment, changes) == 3
     names = ("status", "status_at", "photographer", "scheduled_at", "estimated_delivery_date")
@@ -55,7 +56,7 @@ def test_only_rows_that_are_as_they_have_to_be_are_changed_and_counted(hook):
     mine, lost = row(hook, "a", **HELD), row(hook, "b")
     end = due.RELEASED | {"state": ReceivedEvent.State.FAILED}
     changes = [
-        Change(end, {"id": one.pk, "lease_token": TOKEN}, {"due_at": (NOW, None)})
+        RowUpdate(end, {"id": one.pk, "lease_token": TOKEN}, {"due_at": (NOW, None)})
         for one in (mine, lost)
     ]
     assert fast_sql.update_many(ReceivedEvent, changes) == 1
@@ -65,7 +66,7 @@ def test_only_rows_that_are_as_they_have_to_be_are_changed_and_counted(hook):
 
 def test_a_row_that_was_made_due_meanwhile_stays_due(hook):
     one = row(hook, "a")
-    change = Change({"effect": "done"}, {"id": one.pk}, {"due_at": (LATER, None)})
+    change = RowUpdate({"effect": "done"}, {"id": one.pk}, {"due_at": (LATER, None)})
     assert fast_sql.update_many(ReceivedEvent, [change]) == 1
     one.refresh_from_db()
     assert (one.effect, one.due_at) == ("done", NOW)
@@ -77,7 +78,7 @@ def test_of_changes_of_one_form_it_says_which_were_made(hook, waits):
     rows = [row(hook, name, **HELD) for name in "abc"]
     lost = row(hook, "d")
     changes = [
-        Change(
+        RowUpdate(
             {**due.RELEASED, "effect": f"it's 100 % {one.digest}", "applied_at": None},
             {"id": one.pk, "lease_token": TOKEN},
             {"due_at": (NOW, LATER)},

@@ -39,6 +39,7 @@ ROUTES = "tests/test_api_routes.py"
 RINGS = "tests/crm_sync/test_rings.py"
 SLOTS = "tests/crm_sync/test_slots.py"
 SOURCES = "tests/properties/sources/test_worker.py"
+SQLITE3 = "tests/crm_sync/test_sqlite3.py"
 TIES = "tests/orders/test_ties.py"
 TURN = "tests/crm_sync/test_turn.py"
 TURN_LAWS = "tests/journeys/test_turn_laws.py"
@@ -223,6 +224,15 @@ MUTANTS = (
         "len(A) == 1",
         "A",
         (COMMITS,),
+        (SQLITE,),
+    ),
+    Mutant(
+        "a write to SQLite meets the lock of another thread",
+        "crm_sync/sqlite3",
+        "Cursor.execute",
+        "_line.acquire(timeout=A)",
+        "False",
+        (SQLITE3,),
         (SQLITE,),
     ),
     Mutant(
