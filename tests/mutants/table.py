@@ -700,7 +700,7 @@ MUTANTS = (
     ),
     Mutant(
         "who is missing in one walk over the users is gone (I32)",
-        "orders/mirror",
+        "orders/platform_users",
         "_is_due_again",
         "there.filter(seen_in__lt=row.complete)",
         "there.filter(seen_in__lt=row.walk)",
@@ -708,7 +708,7 @@ MUTANTS = (
     ),
     Mutant(
         "a pull changes the account that a person chose (I32)",
-        "orders/mirror",
+        "orders/platform_users",
         "_fill",
         "not row.is_tied_by_hand",
         "True",
