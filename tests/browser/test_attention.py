@@ -13,6 +13,7 @@ from orders.models import Order
 from properties.domain.editing import edit
 from properties.models import Conflict, Property
 from tests.browser.test_admin import remote, stock  # noqa: F401 - a fixture
+from tests.problems import answered
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -94,13 +95,14 @@ def test_each_page_says_that_the_worker_is_stopped_and_when_a_read_comes(
     width,
     theme,
 ):
-    raw = "GET http://sandbox.test/v1/orders/1: 503 try later; Service Unavailable"
+    call = "GET http://sandbox.test/v1/orders/1"
+    why = answered(call, 503, "try later; Service Unavailable")
     long_ago = now() - timedelta(minutes=20)
     Heartbeat.objects.create(kind="worker", name="w", started_at=long_ago, seen_at=long_ago)
     until = now() + timedelta(minutes=12)
-    Workspace.objects.update(paused_until=until, problem=raw)
-    Property.objects.update(last_answer=raw)
-    Order.objects.update(problem=raw)
+    Workspace.objects.update(paused_until=until, problem=why)
+    Property.objects.update(last_answer=why)
+    Order.objects.update(problem=why)
     window = visit(width=width, theme=theme)
     page = window.log_in()
     row = Property.objects.get(object_reference_id="MH-1001")
