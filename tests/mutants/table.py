@@ -166,7 +166,7 @@ MUTANTS = (
         "properties/push",
         "run",
         "read(A, B)",
-        "Read(None, False) if B.platform_id is None else read(A, B)",
+        "ReadResult(None, False) if B.platform_id is None else read(A, B)",
         (PUSH, CREATIONS),
     ),
     Mutant(
@@ -791,7 +791,7 @@ MUTANTS = (
         "crm_sync/inbox",
         "handle_exception",
         'CallbackRefusal(503, "cannot store it now")',
-        'Refusal(200, "cannot store it now")',
+        'CallbackRefusal(200, "cannot store it now")',
         ("tests/crm_sync/test_inbox_view.py",),
     ),
     Mutant(

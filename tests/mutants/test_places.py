@@ -1,5 +1,7 @@
 """A mutant is found by what its place says; one that is found no more fails at once."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from tests.mutants.places import Lost, find
 from tests.mutants.table import MUTANTS, TEXT
 
 ROOT = Path(__file__).resolve().parents[2]
+RUFF = Path(sys.executable).with_name("ruff")
 SOURCE = '''
 class Push:
     def go(self, row):
@@ -34,6 +37,10 @@ def test_the_place_of_each_mutant_stands_in_the_source_once_and_the_bug_compiles
     changed = place.changed(mutant.new)
     assert changed != place.file.read_text()
     compile(changed, place.file, "exec")
+    # A name that the module lacks would fail each test, so a bug that nothing sees looks seen.
+    command = [RUFF, "check", "--isolated", "--select", "F821", "-"]
+    done = subprocess.run(command, input=changed, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_letter_stands_for_any_expression_and_keeps_its_text(module):
