@@ -1,30 +1,16 @@
 """What went wrong is stored with its kind; see `_problems`."""
 
-from typing import Any
-
 from django.db import migrations
 
 from crm_sync.migrations import _problems
 from crm_sync.models.problem import ProblemField
-
-MODELS = ("Workspace", "PlatformCall", "WebhookMonitor")
-
-
-def convert(apps: Any, _: Any) -> None:
-    for name in MODELS:
-        _problems.convert(apps.get_model("crm_sync", name).objects.all(), "problem")
-
-
-def revert(apps: Any, _: Any) -> None:
-    for name in MODELS:
-        _problems.revert(apps.get_model("crm_sync", name).objects.all(), "problem")
 
 
 class Migration(migrations.Migration):
     dependencies = [("crm_sync", "0007_days_in_one_setting")]
 
     operations = [
-        migrations.RunPython(convert, revert),
+        _problems.conversion("crm_sync", "Workspace", "PlatformCall", "WebhookMonitor"),
         # The column is the same text.
         migrations.SeparateDatabaseAndState(
             state_operations=[

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from django.db.migrations import RunPython
 from django.db.models import Q, QuerySet
 
 _CALL = re.compile(r"(?:GET|POST|PUT|PATCH|DELETE) \S+: (?P<said>.*)", re.DOTALL)
@@ -92,6 +93,23 @@ def revert(rows: "QuerySet[Any]", column: str) -> None:
     """Write the texts alone, as long as the column once took them."""
     longest = rows.model._meta.get_field(column).max_length
     each(rows.filter(**{f"{column}__startswith": "{"}), column, lambda one: plain(one)[:longest])
+
+
+def conversion(app: str, *models: str) -> RunPython:
+    """Return the operation for the column `problem` of these models, there and back."""
+
+    def rows(apps: Any) -> "list[QuerySet[Any]]":
+        return [apps.get_model(app, model).objects.all() for model in models]
+
+    def there(apps: Any, _: Any) -> None:
+        for one in rows(apps):
+            convert(one, "problem")
+
+    def back(apps: Any, _: Any) -> None:
+        for one in rows(apps):
+            revert(one, "problem")
+
+    return RunPython(there, back)
 
 
 def each(rows: "QuerySet[Any]", column: str, change: "Callable[[Any], Any]") -> None:

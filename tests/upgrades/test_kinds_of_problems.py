@@ -70,10 +70,11 @@ def test_a_column_is_converted_and_back(workspace):
     text = "GET /v1/users: 401 the token is invalid; Unauthorized"
     raw(table, "problem", text)
     historical = apps_before("crm_sync", "0007_days_in_one_setting")
-    migration("crm_sync", "0008").convert(historical, None)
+    conversion = migration("crm_sync", "0008").Migration.operations[0]
+    conversion.code(historical, None)
     workspace.refresh_from_db()
     assert explain(workspace.problem).kind is ErrorKind.UNAUTHORIZED
-    migration("crm_sync", "0008").revert(historical, None)
+    conversion.reverse_code(historical, None)
     assert stored(table, "problem") == text
 
 
