@@ -23,10 +23,8 @@ log = logging.getLogger("crm_sync.calls")
 
 OFF, ERRORS, ALL = "off", "errors", "all"
 WANTED = (OFF, ERRORS, ALL)  # the values of PLATFORM_CALLS
-EXPECTED = {
-    Result.OK,
-    Result.NOT_FOUND,
-}  # a property is looked up before it is created: 404 is no error
+# A property is looked up before it is created: 404 is no error.
+EXPECTED = {Result.OK, Result.NOT_FOUND}
 SHOWN = 500  # characters of a path, and of an error
 BODY = 4_000  # characters of each body
 WAITING = 1_000  # calls that one process holds; further ones are only counted
@@ -50,10 +48,8 @@ def note(workspace_id: int, exchange: Exchange) -> None:
     now, took = timezone.now(), round(exchange.took * 1000)
     if log.isEnabledFor(logging.INFO):
         # The text of an error begins with the call.
-        what = (
-            str(exchange.problem(SHOWN))
-            or f"{exchange.method} {exchange.address(SHOWN)}: {exchange.status}"
-        )
+        answered = f"{exchange.method} {exchange.address(SHOWN)}: {exchange.status}"
+        what = exchange.problem(SHOWN) or answered
         log.info("workspace %s: %s, %s ms", workspace_id, what, took)
     is_wanted = settings.PLATFORM_CALLS == ALL or exchange.result not in EXPECTED
     row = None

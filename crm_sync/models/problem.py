@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import models
 
-from crm_sync.platform.errors import Problem, as_problem
+from crm_sync.platform.errors import Problem
 
 
 class ProblemField(models.TextField):  # type: ignore[type-arg] # the stubs know no subclass of str
@@ -21,4 +21,4 @@ class ProblemField(models.TextField):  # type: ignore[type-arg] # the stubs know
         """Return the form of a problem, or of a text, in which it is stored."""
         if not isinstance(value, str):
             return super().get_prep_value(value)
-        return as_problem(value).dumped
+        return Problem.of(value).dumped

@@ -257,9 +257,7 @@ class Client:
                 self._page("/v1/real-estate-properties", 0, 1, end=end)
                 if method == "GET":
                     raise NotFoundError(str(refusal), kind=refusal.kind) from refusal
-                raise RejectedError(
-                    str(refusal), status=403, kind=refusal.kind, words=refusal.words
-                ) from refusal
+                raise RejectedError(str(refusal), status=403, kind=refusal.kind) from refusal
             if not refusal.expired or isinstance(self.credentials, FixedToken):
                 raise
             way = replace(way, deadline=_left(end))

@@ -14,7 +14,7 @@ import http.client
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 from crm_sync.text import clean
 
@@ -93,7 +93,9 @@ class Problem(str):
 
     @classmethod
     def of(cls, stored: "str | dict[str, Any]") -> Self:
-        """Return the problem that was stored in this form."""
+        """Return the problem that was stored in this form; a text is a sentence of ours."""
+        if isinstance(stored, cls):
+            return stored
         if isinstance(stored, str):
             return cls(stored)
         return cls(stored["text"], ErrorKind(stored["kind"]), stored["words"])
@@ -101,9 +103,7 @@ class Problem(str):
     @property
     def stored(self) -> "str | dict[str, Any]":
         """The form for a JSON column: a sentence of ours is its text alone."""
-        if self.kind is ErrorKind.OTHER:
-            return str(self)
-        return {"kind": self.kind.value, "words": self.words, "text": str(self)}
+        return str(self) if self.kind is ErrorKind.OTHER else self._whole
 
     @classmethod
     def loaded(cls, column: str) -> Self:
@@ -112,12 +112,21 @@ class Problem(str):
 
     @property
     def dumped(self) -> str:
-        """The form for a text column."""
-        stored = self.stored
-        if isinstance(stored, str) and not stored.startswith("{"):
-            return stored
-        whole = {"kind": self.kind.value, "words": self.words, "text": str(self)}
-        return json.dumps(whole, ensure_ascii=False)
+        """The form for a text column, in which only JSON begins with a brace."""
+        if self.kind is ErrorKind.OTHER and not self.startswith("{"):
+            return str(self)
+        return json.dumps(self._whole, ensure_ascii=False)
+
+    @property
+    def _whole(self) -> dict[str, Any]:
+        return {"kind": self.kind.value, "words": self.words, "text": str(self)}
+
+
+class Said(TypedDict, total=False):
+    """What each error of a remote call may be given; see `SyncError`."""
+
+    kind: ErrorKind
+    words: str
 
 
 class SyncError(Exception):
@@ -134,15 +143,10 @@ class SyncError(Exception):
         self.words = words
 
 
-def as_problem(text: str) -> Problem:
-    """Return a text as a problem: one without a kind is a sentence of ours."""
-    return text if isinstance(text, Problem) else Problem(text)
-
-
 def problem_of(error: Exception) -> Problem:
     """Return what is stored of an error; one of our own code is its text alone."""
     text = str(error) or type(error).__name__
-    return Problem(text, getattr(error, "kind", ErrorKind.OTHER), getattr(error, "words", ""))
+    return Problem(text, error.kind, error.words) if isinstance(error, SyncError) else Problem(text)
 
 
 class TransientError(SyncError):
@@ -161,10 +165,9 @@ class TransientError(SyncError):
         unclear: bool,
         pauses: bool = False,
         retry_after: float | None = None,
-        kind: ErrorKind = ErrorKind.OTHER,
-        words: str = "",
+        **said: Unpack[Said],
     ) -> None:
-        super().__init__(message, kind=kind, words=words)
+        super().__init__(message, **said)
         self.unclear = unclear
         self.pauses = pauses
         self.retry_after = retry_after
@@ -192,10 +195,9 @@ class RejectedError(SyncError):
         *,
         status: int,
         fields: tuple[FieldError, ...] = (),
-        kind: ErrorKind = ErrorKind.OTHER,
-        words: str = "",
+        **said: Unpack[Said],
     ) -> None:
-        super().__init__(message, kind=kind, words=words)
+        super().__init__(message, **said)
         self.status = status
         self.fields = fields
 
@@ -211,13 +213,6 @@ class AuthError(SyncError):
         expired: a fresh token may help (401, A6).
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        expired: bool = False,
-        kind: ErrorKind = ErrorKind.OTHER,
-        words: str = "",
-    ) -> None:
-        super().__init__(message, kind=kind, words=words)
+    def __init__(self, message: str, *, expired: bool = False, **said: Unpack[Said]) -> None:
+        super().__init__(message, **said)
         self.expired = expired

@@ -108,15 +108,14 @@ def explain(problem: str | SyncError, *, is_repeated: bool = True) -> Explanatio
     Args:
         is_repeated: a worker tries it again; else only whoever asked for it.
     """
-    if isinstance(problem, SyncError):
-        problem = problem_of(problem)
-    if not isinstance(problem, Problem) or problem.kind is ErrorKind.OTHER:
-        return Explanation(ErrorKind.OTHER, problem)
-    kind, text = problem.kind, str(problem)
+    found = problem_of(problem) if isinstance(problem, SyncError) else Problem.of(problem)
+    kind, text = found.kind, str(found)
+    if kind is ErrorKind.OTHER:
+        return Explanation(kind, text)
     sentence, remedy = MEANINGS[kind]
     if not is_repeated:
         for by_itself, by_hand in BY_HAND.items():
             remedy = remedy.replace(by_itself, by_hand)
     if kind in SAYS_WHY:
-        sentence = f"{sentence}: {problem.words or text}".rstrip(". ") + "."
+        sentence = f"{sentence}: {found.words or text}".rstrip(". ") + "."
     return Explanation(kind, sentence, remedy, text)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any, TypedDict
+from typing import Any
 
 from crm_sync.platform import error_body
 from crm_sync.platform.clock import ClockReading
@@ -17,6 +17,7 @@ from crm_sync.platform.errors import (
     ErrorKind,
     NotFoundError,
     RejectedError,
+    Said,
     TransientError,
     kind_of_status,
     without_name,
@@ -54,11 +55,6 @@ class Answer:
         return self.document if self.is_clean else clean(self.document)[0]
 
 
-class _Said(TypedDict):
-    kind: ErrorKind
-    words: str
-
-
 def read_answer(
     *,
     call: str,
@@ -88,7 +84,7 @@ def read_answer(
         return Answer(status, document, as_of, clock, is_clean(body), location)
     words, fields = error_body.read(body, hide, status=status)
     message = f"{call}: {status} {words}".rstrip()
-    said: _Said = {"kind": kind_of_status(status), "words": without_name(status, words)}
+    said: Said = {"kind": kind_of_status(status), "words": without_name(status, words)}
     if status in (401, 403):
         raise AuthError(message, expired=status == 401, **said)
     if status in (404, 410):

@@ -183,6 +183,6 @@ def _send(request: ChangeRequest, call: Callable[[], Answer], *, now: datetime) 
 
 def _end(request: ChangeRequest, outcome: str, error: SyncError | None = None) -> None:
     """Write what came of it; of a refusal the platform's own words where it said some."""
-    words = getattr(error, "words", "") or (str(error) if error else "")
+    words = error.words or str(error) if error else ""
     mine = ChangeRequest.objects.filter(pk=request.pk)
     mine.update(outcome=outcome, words=words[:WORDS], ended_at=timezone.now())

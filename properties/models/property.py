@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crm_sync.models.due import DueModel, due_index, leased, no_half_lease
 from crm_sync.models.problem import ProblemField
-from crm_sync.platform.errors import Problem, as_problem
+from crm_sync.platform.errors import Problem
 from properties.models.documents import are_objects
 
 
@@ -294,5 +294,5 @@ def with_problem(
     """Return the problems with `fields` (leaf to message) added under `kind`."""
     if not fields:
         return problem
-    stored = {path: as_problem(text).stored for path, text in fields.items()}
+    stored = {path: Problem.of(text).stored for path, text in fields.items()}
     return problem | {kind.value: problem.get(kind.value, {}) | stored}

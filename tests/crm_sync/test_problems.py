@@ -104,7 +104,13 @@ def test_each_class_of_error_is_told_like_what_is_stored_of_it(error, kind):
 
 
 def test_an_error_of_our_own_code_is_its_text_and_without_one_its_name():
-    assert [problem_of(error) for error in (KeyError("x"), ValueError())] == ["'x'", "ValueError"]
+    odd = ValueError()
+    odd.kind = "its own"  # not what went wrong with a call
+    found = [problem_of(error) for error in (KeyError("x"), odd)]
+    assert [(one, one.kind) for one in found] == [
+        ("'x'", ErrorKind.OTHER),
+        ("ValueError", ErrorKind.OTHER),
+    ]
 
 
 def test_every_class_of_error_is_among_them():
