@@ -22,7 +22,8 @@ from crm_sync.work.fast_sql import RowUpdate
 def update(model: type[Model], change: RowUpdate) -> int:
     """Update one row, and commit as `durability` says; return 1 if it was updated.
 
-    Inside a transaction the caller commits. One that is not named by its id shares no statement.
+    Inside a transaction the caller commits. On PostgreSQL only rows named by their id share a
+    statement.
     """
     if (durability.waits() and connection.vendor == "sqlite") or connection.in_atomic_block:
         return fast_sql.update(model, change)
