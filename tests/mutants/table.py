@@ -479,7 +479,7 @@ MUTANTS = (
         "take",
         "A or queue.is_due(B, C)",
         "A",
-        (TURN, TURN_LAWS),
+        (TURN,),
     ),
     Mutant(
         "two messages wait for one queue of a workspace",
