@@ -21,7 +21,15 @@ from crm_sync.webhook.configuration import configure
 from crm_sync.work import slots, turn
 from sandbox.app import Sandbox
 from tests.crm_sync.admin_pages import client_of, make_workspace
-from tests.databases import Origin, empty, filled, in_memory, origin
+from tests.databases import (
+    Origin,
+    SqliteOrigin,
+    empty,
+    filled,
+    in_memory,
+    migrated_image,
+    origin,
+)
 from tests.sizes import KIND
 from tests.wsgi import IN_A_TRANSACTION, WsgiAdapter
 
@@ -87,8 +95,17 @@ def django_db_modify_db_settings(
     """Let SQLite have a file, as installations have: without one nobody waits for a lock."""
     with in_memory(tmp_path_factory.mktemp("suite")) as folder:
         if connection.vendor == "sqlite":
-            connection.settings_dict["TEST"]["NAME"] = str(folder / "db.sqlite3")
+            path = folder / "db.sqlite3"
+            connection.settings_dict["TEST"]["NAME"] = str(path)
+            if (image := migrated_image()).exists():
+                path.write_bytes(image.read_bytes())
         yield
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Whether Django migrates the database that is there instead of a new one."""
+    return connection.vendor == "sqlite"
 
 
 @pytest.fixture(scope="session")
@@ -96,6 +113,8 @@ def django_db_setup(django_db_setup, django_db_blocker) -> Iterator[Origin]:
     """Keep the database as the migrations leave it, before a test changes what is in it."""
     with django_db_blocker.unblock():
         kept, schedules = origin(), filled()
+    if isinstance(kept, SqliteOrigin):
+        kept.save(migrated_image())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: empty(schedules))
         yield kept

@@ -3,17 +3,19 @@
 They are copies of the suite's own, taken before its first test: to migrate anew takes seconds.
 """
 
+import hashlib
 import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import Any
 
 import psycopg
 from django.db import connection, transaction
 
+ROOT = Path(__file__).resolve().parents[1]
 MEMORY = Path("/dev/shm")
 MIGRATED = {"django_migrations", "django_content_type", "auth_permission"}  # what migrations fill
 
@@ -33,6 +35,17 @@ class SqliteOrigin:
         path = folder / "db.sqlite3"
         path.write_bytes(self.image)
         yield f"sqlite:///{path}"
+
+    def save(self, path: Path) -> None:
+        """Save the image for later runs, in place of those of other migrations."""
+        if path.exists():
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for old in path.parent.glob("*.sqlite3"):
+            old.unlink(missing_ok=True)
+        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(self.image)
+        Path(file.name).replace(path)
 
     def close(self) -> None:
         """Nothing is left of it."""
@@ -70,6 +83,19 @@ class PostgresqlOrigin:
 
 
 Origin = SqliteOrigin | PostgresqlOrigin
+
+
+def migrated_image() -> Path:
+    """Return where the image of a migrated SQLite database is saved between two runs.
+
+    To migrate takes most of the time of a run of one test. The name holds a digest of all that the
+    tables and their first rows are made from.
+    """
+    digest = hashlib.sha256()
+    models = (path for part in ("migrations", "models") for path in ROOT.glob(f"*/{part}/*.py"))
+    for path in [*sorted(models), ROOT / "requirements.txt", ROOT / "config" / "settings.py"]:
+        digest.update(path.name.encode() + path.read_bytes())
+    return ROOT / ".pytest_cache" / "migrated" / f"{digest.hexdigest()[:16]}.sqlite3"
 
 
 def origin() -> Origin:

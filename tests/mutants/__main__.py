@@ -129,7 +129,7 @@ def _run(database: str, tests: str, tree: Path, seed: int, limit: int = LIMIT) -
         name = f"mutants_{os.getpid()}_{tree.name[-1]}"
         environment["DATABASE_URL"] = f"{URL.rpartition('/')[0]}/{name}"
     command = [sys.executable, "-m", "pytest", "--exitfirst", "-q", "-p", "no:cacheprovider"]
-    command += ["--tb=line", "--create-db", f"--hypothesis-seed={seed}", *tests.split()]
+    command += ["--tb=line", f"--hypothesis-seed={seed}", *tests.split()]
     started = time.monotonic()
     try:
         done = subprocess.run(
