@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import quote
 
 from sandbox.api import webhooks
-from sandbox.api.operations import CONTROL, OPEN
-from sandbox.api.routes import route
+from sandbox.api.openapi import CONTROL, OPEN
+from sandbox.api.operations import route
 from sandbox.api.shapes import given, refused, shaped
 from sandbox.faults.rules import FILES, Rule, disguised
 from sandbox.interface.switches import USUAL
@@ -97,7 +97,7 @@ class Sandbox(Platform):
         content = read_body(environ) if method in BODY_METHODS else b""
         _check_host(environ, self.hosts)
         webhooks.check_not_removed(self, path)
-        operation, handler, params = route(method, path)
+        operation, params = route(method, path)
         self._check_access(environ, path)
         if exchange.of_page:
             body: Document | None = parse_form(content)
@@ -123,7 +123,7 @@ class Sandbox(Platform):
         if exchange.fault and exchange.fault.fault == "LATE":
             time.sleep(exchange.fault.seconds)
         with self.lock:
-            answer = shaped(handler(self, request), operation, self._positions(path))
+            answer = shaped(operation.handler(self, request), operation, self._positions(path))
             self.effects += 1
             exchange.effect = self.effects
             if exchange.of_page:

@@ -14,7 +14,7 @@ QUALITIES = {"HD": "POST", "WEB": "POST_WEB"}  # A52
 
 
 def of_assignment(platform: Platform, request: Request) -> Answer:
-    """`GET /v1/orders/{orderId}/assignments/{assignmentId}/materials` (A38)."""
+    """List the materials of an assignment (§4.5, A38)."""
     product = _product(platform, request)
     quality = request.query.get("visualQuality")
     if quality is not None and quality not in QUALITIES:
@@ -30,7 +30,7 @@ def of_assignment(platform: Platform, request: Request) -> Answer:
 
 
 def of_event(platform: Platform, request: Request) -> Answer:
-    """`GET /materials/{orderId}/{assignmentId}`, the path for a VISUALS_READY event."""
+    """List the materials that a VISUALS_READY event announces (§4.5)."""
     _product(platform, request)
     visual_type = request.query.get("visualType")
     if visual_type is not None and visual_type not in VISUAL_TYPES:
@@ -73,14 +73,14 @@ def _absolute(entry: Document, request: Request) -> Document:
 
 
 def marketing(platform: Platform, request: Request) -> Answer:
-    """The generated marketing materials of a property (A40)."""
+    """List the generated marketing materials of a property (§4.5, A40)."""
     property_id = platform.property_(request.params["propertyId"])["id"]
     entries = platform.workspace.marketing.get(property_id, [])
     return Answer(200, {"marketingMaterials": [_absolute(one, request) for one in entries]})
 
 
 def file(platform: Platform, request: Request) -> Answer:
-    """The bytes of a material; no token, the address is the secret (A51)."""
+    """Return the file of a material; no token is needed, its address is the secret (A38, A51)."""
     name = request.params["name"]
     content = materials.content(request.params["key"], request.params["quality"], name)
     if content is None:
@@ -90,5 +90,6 @@ def file(platform: Platform, request: Request) -> Answer:
 
 
 def tour(platform: Platform, request: Request) -> Answer:
+    """Return the page of a virtual tour (A38)."""
     page = b"<!doctype html><title>Tour</title><p>A virtual tour would begin here."
     return Answer(200, content=page, content_type="text/html; charset=utf-8")

@@ -6,22 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sandbox.api.operations import Operation
+from sandbox.api.openapi import Operation
 from sandbox.wire import Answer, Document, Refused
 
 Positions = dict[str, str]
 
-# The switch that decides about the answer of a handler.
-ANSWERS = {
-    "orders.place": "placed",
-    "orders.reschedule": "changed",
-    "orders.cancel": "changed",
-    "properties.create": "created",
-    "properties.update": "updated",
-    "webhooks.put": "configured",
-    "webhooks.patch": "configured",
-    "webhooks.legacy_enabled": "configured",
-}
 # Ids are members of these names; inside of the others they are what the client wrote.
 IDS = {"id", "orderId", "assignmentId", "userId", "realEstatePropertyId"}
 IDS_GIVEN = IDS | {"billing", "organization", "delivery"}
@@ -33,14 +22,14 @@ NOTHING = {"204": Answer(204), "null": Answer(200, None), "{}": Answer(200, {})}
 def shaped(answer: Answer, operation: Operation, positions: Positions) -> Answer:
     """The answer of an operation as the switches will have it."""
     value = answer.value
-    match positions.get(ANSWERS.get(operation.handler, "")):
+    match positions.get(operation.switch):
         case "204":
             return NOTHING["204"]
         case "empty":
             return replace(answer, content=b"")
         case "id":
             value = {"id": value["id"]}
-    schema = dict(operation.answers).get(answer.status)
+    schema = operation.answers.get(answer.status)
     if schema == "Order" and "assignments" in value and positions["orderDetail"] == "brief":
         brief = [{"id": one["id"], "status": one["status"]} for one in value["assignments"]]
         value = value | {"assignments": brief}

@@ -20,7 +20,7 @@ from sandbox.interface import lifecycle
 from sandbox.interface.events import PLATFORMS, VISUAL_TYPES
 from sandbox.interface.switches import USUAL, turned
 from sandbox.state import callbacks
-from sandbox.state.access import Access
+from sandbox.state.bearer import Access
 from sandbox.state.change import Change
 from sandbox.state.journal import Journal
 from sandbox.state.merge import merge

@@ -27,8 +27,8 @@ def test_5_2_no_endpoint_returns_the_secret(box, client):
     box.marketing_ready("201", "LINKEDIN")
     box.deliver()
     answers.append(client.patch("/v1/webhooks", json={"enabled": True}))
-    paths = [path for method, path in OPERATIONS if method == "GET" and "{" not in path]
-    answers += [client.get(path) for path in paths]
+    gets = [one.path for one in OPERATIONS if one.method == "GET" and "{" not in one.path]
+    answers += [client.get(path) for path in gets]
     assert [one.url for one in answers if "s3cret" in one.text] == []
 
 
@@ -103,7 +103,8 @@ def test_8_a_workspace_has_one_callback(box, client, callback):
 
 
 def test_9_rule_1_current_endpoints_begin_with_v1():
-    others = {path for _, path in OPERATIONS if not path.startswith(("/v1/", "/_sandbox"))}
+    paths = {one.path for one in OPERATIONS}
+    others = {path for path in paths if not path.startswith(("/v1/", "/_sandbox"))}
     assert others == {
         *("/webhook", "/webhook/", "/webhook/enabled", "/webhook/history"),  # §4.2
         *("/materials/{orderId}/{assignmentId}", "/auth/token"),  # §4.5, A6

@@ -37,7 +37,7 @@ def test_the_switches_are_listed_with_what_they_decide_and_what_holds(box):
         "name": "merge",
         "rule": "A10",
         "positions": ["deep", "shallow"],
-        "decides": "how the four merged objects are merged, and what stands in them",
+        "decides": "whether members inside the four merged objects are merged too, or replaced",
         "now": "shallow",
     }
 
