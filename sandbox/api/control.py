@@ -1,4 +1,4 @@
-"""The sandbox's own paths under `/_sandbox/` (A53): what people on the platform do. No token."""
+"""The sandbox's own paths under `/_sandbox/` (A53): actions of people on the platform."""
 
 from __future__ import annotations
 

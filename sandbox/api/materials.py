@@ -1,4 +1,4 @@
-"""What was delivered: materials on both paths, marketing materials (§4.5), and their files."""
+"""Materials on both paths, marketing materials (§4.5), and their files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The JSON schemas of what goes over the wire, as OpenAPI 3.1 takes them.
+"""The JSON schemas of bodies, for OpenAPI 3.1.
 
-The property is made of the field table, enums come from the tables that the sandbox runs on.
+The schema of a property is made of the field table; enums are those of the sandbox's tables.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def one_of(*values: str) -> Document:
 
 
 def record(names: str = "", /, **members: Document) -> Document:
-    """An object with these members, required where a `!` follows. More may be there too (§9).
+    """An object with these members; `!` marks a required one. It may have more members (§9).
 
-    A member that is not given as a schema is what its name says everywhere.
+    A member without a schema here has the schema of its name in `TYPES`.
     """
     known = {name: TYPES.get(name, TEXT) for name in names.replace("!", "").split()} | members
     required = [name.removesuffix("!") for name in names.split() if name.endswith("!")]
@@ -83,7 +83,7 @@ def _members(fields: dict[str, Field], *, reading: bool) -> dict[str, Document]:
     }
 
 
-# What a member of this name is, wherever it stands; all others are texts.
+# The schema of each member by its name; all others are texts.
 TYPES: dict[str, Document] = {
     **dict.fromkeys(("createdAt", "updatedAt", "modifiedAt", "expiresAt", "triggeredAt"), MOMENT),
     **dict.fromkeys(("lastTriggeredAt", "timestamp", "occurredAt", "scheduledAt"), MOMENT),

@@ -59,7 +59,7 @@ def legacy_enabled(platform: Platform, request: Request) -> Answer:
 
 
 def check_not_removed(platform: Platform, path: str) -> None:
-    """Raise `Refused(410)` for a deprecated path that is gone, whatever the method."""
+    """Raise `Refused(410)` for a deprecated path after its removal, for every method."""
     if path in DEPRECATED and platform.now() >= REMOVED_AT:
         raise Refused(410, "this path was removed on 2026-09-10, use /v1/webhooks")
 

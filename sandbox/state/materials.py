@@ -1,7 +1,7 @@
-"""What was delivered (A38), generated marketing materials (A40), and small files behind them.
+"""Delivered materials (A38), generated marketing materials (A40), and their small files.
 
-An address alone says which of the files in `samples/` it shows, so none is stored. Addresses are
-kept relative and become absolute in the answer; the id in them is a secret, as in a signed link.
+The address decides which file of `samples/` it returns, so no file is stored. Stored addresses are
+relative, and absolute in answers; the id in them is a secret, as in a signed link.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ USUAL = {"png": "house", "mp4": "film"}  # or else show what is usual
 
 
 def deliver(assignment: Document, quantity: int, at: str) -> list[Document]:
-    """The materials of an assignment: for photos each picture in HD and for the web (A52)."""
+    """The materials of an assignment; each photo in HD and for the web (A52)."""
     kind = assignment.get("assignmentType", "")
     return [
         make(product, kind, visual_type, number, at)
@@ -88,7 +88,7 @@ def marketing(property_id: str, target_platform: str, at: str) -> Document:
 
 
 def content(key: str, size: str, name: str) -> bytes | None:
-    """The bytes behind a file's address, always the same ones; None when there is no such file."""
+    """The bytes of a file, always the same for one address; None if there is no such file."""
     stem, _, suffix = name.rpartition(".")
     what = stem.rpartition("-")[0]
     for shown in (SHOWS.get(what, what), USUAL.get(suffix, "")):

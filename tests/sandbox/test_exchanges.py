@@ -4,21 +4,24 @@
     HOOK
     PATCH /v1/webhooks {"enabled": "no"} -> 400 enabled
 
-A heading is the name of a test. A line sends a request, and after `->` stand the status and the
-JSON of the answer, or the fields that a refusal names. A refusal changes nothing.
+A heading is the name of a test. A line sends a request. After `->` it has the status and the JSON
+of the answer, or the fields that a refusal names. A refusal must change nothing.
 
-    …          in an object: it may have more members; in a list or as a value: anything
-    "$name"    the first time: this value gets a name; later, also in a request: the same value
-    HOOK       PUT the webhook; {} more of its fields
-    EVENTS     deliver: what the webhook received since the last time
-    CLOCK 60   so many seconds later
-    ORDER 11 13    place an order of these products; its assignments are the next ids
-    STEPS 1002 2   move this assignment so many steps; ALL: all of them to their end
-    SET 1002 DELIVERED    put this assignment into a status
-    SESSION    open one for AGENT-2 and SEED-2: $session
-    SWITCH {…}, FAULTS {…}, {…}    the switches, and the rules for faults
+    …                       more members of an object
+    "…"                     any value
+    "$name"                 the first time any value, later the same value, also in a request
+    HOOK {…}                PUT the webhook, with these fields
+    EVENTS -> […]           deliver, and compare the events that arrived since the last time
+    CLOCK 60                move the clock 60 seconds
+    ORDER 11 13             place an order of these products; its assignments get the next ids
+    STEPS 1002 2            move an assignment two steps
+    FINISH                  move all assignments to their end
+    SET 1002 DELIVERED      set the status of an assignment
+    SESSION                 open a session for AGENT-2 and SEED-2, and name it $session
+    SWITCH {…}              set switches
+    FAULTS {…}, {…}         replace the rules for faults
 
-`ONE` is the property 201, `ALL` all of them, `NOW` the time at which a test begins.
+`ONE` is the property 201, `ALL` the list of properties, `NOW` the time at which a test begins.
 """
 
 from __future__ import annotations
@@ -32,16 +35,20 @@ import pytest
 
 from tests.sandbox.conftest import HOOK, refusal
 
+FILES = sorted(Path(__file__).with_name("rules").glob("*.txt"))
+TEXTS = [text for path in FILES for text in path.read_text("utf-8").split("# ")[1:]]
 RULES = {
     "test_" + re.sub(r"\W+", "_", head.lower()).strip("_"): lines
-    for path in sorted(Path(__file__).with_name("rules").glob("*.txt"))
-    for head, *lines in map(str.splitlines, path.read_text("utf-8").split("# ")[1:])
+    for head, *lines in map(str.splitlines, TEXTS)
 }
+assert len(RULES) == len(TEXTS), "two rules have one name"
 MORE = "…"
 WORDS = {
     r"^ONE\b": "/v1/real-estate-properties/201",
     r"^ALL\b": "/v1/real-estate-properties",
-    r"\bINSTRUCTIONS\b": '"instructions": {"billing": "21", "organization": "31", "delivery": "41"}',
+    r"\bINSTRUCTIONS\b": (
+        '"instructions": {"billing": "21", "organization": "31", "delivery": "41"}'
+    ),
 }
 
 
@@ -76,7 +83,7 @@ class Script:
                 path = {"SWITCH": "switches", "FAULTS": "faults"}[word]
                 body = rest if word == "SWITCH" else f'{{"rules": [{rest}]}}'
                 assert self.client.post(f"/_sandbox/{path}", data=body.encode()).ok
-            case "STEPS" if rest == "ALL":
+            case "FINISH":
                 while self.box.step():
                     pass
             case "STEPS":
@@ -100,9 +107,11 @@ class Script:
         else:
             assert answer.status_code == int(status), answer.text
             if not expected:
-                assert not answer.content or status == "200"
-                return
-            assert self.fits(answer.json(), parsed(expected)), answer.text
+                assert answer.content == b""
+            else:
+                assert self.fits(answer.json(), parsed(expected)), answer.text
+        if method == "PATCH" and answer.ok and answer.content and "estate" in path:
+            assert self.client.get(path).json() == answer.json()
 
     def _state(self) -> object:
         box = self.box
