@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sandbox.interface import catalogue
-from sandbox.interface.events import VISUAL_TYPES
-from sandbox.state import materials
+from sandbox.interface.event_fields import VISUAL_TYPES
+from sandbox.state import deliverables
 from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Refused, Request, bad, parse_timestamp
 
@@ -82,10 +82,10 @@ def marketing(platform: Platform, request: Request) -> Answer:
 def file(platform: Platform, request: Request) -> Answer:
     """Return the file of a material; no token is needed, its address is the secret (A38, A51)."""
     name = request.params["name"]
-    content = materials.content(request.params["key"], request.params["quality"], name)
+    content = deliverables.content(request.params["key"], request.params["quality"], name)
     if content is None:
         raise Refused(404, f"there is no file {name}")
-    mime_type = materials.MIME_TYPES[name.rpartition(".")[2]]
+    mime_type = deliverables.MIME_TYPES[name.rpartition(".")[2]]
     return Answer(200, content=content, content_type=mime_type)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sandbox.api.schemas import FLAG, MOMENT, SCHEMAS, TEXT, one_of, ref
 from sandbox.api.webhooks import DEPRECATED
-from sandbox.interface.events import VISUAL_TYPES
+from sandbox.interface.event_fields import VISUAL_TYPES
 from sandbox.state.callbacks import METHODS
 from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Request

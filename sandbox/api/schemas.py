@@ -6,8 +6,8 @@ The schema of a property is made of the field table; enums are those of the sand
 from __future__ import annotations
 
 from sandbox.faults import rules
-from sandbox.interface import catalogue, events, lifecycle, switches
-from sandbox.interface.fields import PROPERTY, Field
+from sandbox.interface import catalogue, event_fields, lifecycle, switches
+from sandbox.interface.property_fields import PROPERTY, Field
 from sandbox.state import callbacks
 from sandbox.wire import Document
 
@@ -98,8 +98,8 @@ TYPES: dict[str, Document] = {
     "method": one_of(*callbacks.METHODS),
     "authType": one_of(*callbacks.AUTH_TYPES),
     "actionRequired": one_of(*lifecycle.ACTIONS),
-    "visualType": one_of(*events.VISUAL_TYPES),
-    "targetPlatform": one_of(*events.PLATFORMS),
+    "visualType": one_of(*event_fields.VISUAL_TYPES),
+    "targetPlatform": one_of(*event_fields.PLATFORMS),
     "quantity": {"type": "integer", "minimum": 1, "maximum": 100},
 }
 
@@ -119,7 +119,7 @@ _POSITIONS = {one.name: one_of(*one.positions) for one in switches.SWITCHES.valu
 
 # §6.3
 EVENTS: dict[str, Document] = {
-    name: record(names, event={"const": name}) for name, names in events.FIELDS.items()
+    name: record(names, event={"const": name}) for name, names in event_fields.FIELDS.items()
 }
 EVENTS["APPOINTMENT_DATE_UPDATED"]["properties"]["scheduledAt"] = nullable(MOMENT)
 

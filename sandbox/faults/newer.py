@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sandbox.interface.fields import PROPERTY, Field
+from sandbox.interface.property_fields import PROPERTY, Field
 from sandbox.wire import Document
 
 FIELDS: Document = {"newerField": {"of": "a later version"}}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.interface import lifecycle
-from sandbox.interface.events import VISUAL_TYPES
+from sandbox.interface.event_fields import VISUAL_TYPES
 from sandbox.interface.switches import PLATFORMS, SWITCHES
 from sandbox.state.platform import Call, Platform
 from sandbox.wire import Document

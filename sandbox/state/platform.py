@@ -17,13 +17,13 @@ from sandbox import deadline
 from sandbox.faults import newer
 from sandbox.faults.rules import Faults, Rule
 from sandbox.interface import lifecycle
-from sandbox.interface.events import PLATFORMS, VISUAL_TYPES
+from sandbox.interface.event_fields import PLATFORMS, VISUAL_TYPES
 from sandbox.interface.switches import USUAL, turned
 from sandbox.state import callbacks
 from sandbox.state.bearer import Access
-from sandbox.state.change import Change
 from sandbox.state.journal import Journal
-from sandbox.state.merge import merge
+from sandbox.state.property_update import merge
+from sandbox.state.transitions import Change
 from sandbox.state.workspace import Workspace
 from sandbox.wire import DAY, Document, Refused, bad, parse_timestamp, timestamp, whole_timestamp
 

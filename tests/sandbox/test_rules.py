@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from sandbox.interface.fields import PROPERTY, Field
+from sandbox.interface.property_fields import PROPERTY, Field
 from tests.sandbox.conftest import finished, refusal
 
 NOW = "2026-03-02T08:30:00.000000Z"

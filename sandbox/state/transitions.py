@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from sandbox.interface import catalogue, events, lifecycle
-from sandbox.state import materials
+from sandbox.interface import catalogue, event_fields, lifecycle
+from sandbox.state import deliverables
 from sandbox.state.workspace import Workspace
 from sandbox.wire import Document, parse_timestamp, timestamp
 
@@ -23,9 +23,9 @@ class Change:
         self.at = timestamp(now)
         self.events: list[Document] = []
 
-    def tell(self, event: str, known: Document) -> None:
+    def emit(self, event: str, known: Document) -> None:
         """Emit an event, with those of its fields that are known."""
-        self.events.append(events.event(event, self.at, known))
+        self.events.append(event_fields.event(event, self.at, known))
 
     def place(self, session: Document, lines: Iterable[tuple[catalogue.Product, int]]) -> Document:
         """Create the order of a session: one assignment for each product, all CREATED (§3)."""
@@ -85,8 +85,8 @@ class Change:
         if arrival := _ARRIVALS.get(status):
             arrival(self, assignment, previous)
         # Built when its logistics are known, but sent before the events that follow from it.
-        known = events.of_assignment(assignment) | {"previousStatus": previous}
-        told = events.event("ASSIGNMENT_STATUS_UPDATED", self.at, known)
+        known = event_fields.of_assignment(assignment) | {"previousStatus": previous}
+        told = event_fields.event("ASSIGNMENT_STATUS_UPDATED", self.at, known)
         self.events.insert(place_in_queue, told)
 
     def _settle(self, order: Document) -> None:
@@ -97,7 +97,9 @@ class Change:
 
     def _move_order(self, order: Document, status: str) -> None:
         previous, order["status"] = order["status"], status
-        self.tell("ORDER_STATUS_UPDATED", events.of_order(order) | {"previousStatus": previous})
+        self.emit(
+            "ORDER_STATUS_UPDATED", event_fields.of_order(order) | {"previousStatus": previous}
+        )
         if status == "COMPLETED" and self._has_pictures(order):
             self.marketing(order["realEstatePropertyId"], "REAL_ESTATE_BROCHURE")
 
@@ -126,8 +128,8 @@ class Change:
 
     def nudge(self, assignment: Document) -> None:
         """Send the same status again, with the current logistics (§3.3 rule 3)."""
-        known = events.of_assignment(assignment) | {"previousStatus": assignment["status"]}
-        self.tell("ASSIGNMENT_STATUS_UPDATED", known)
+        known = event_fields.of_assignment(assignment) | {"previousStatus": assignment["status"]}
+        self.emit("ASSIGNMENT_STATUS_UPDATED", known)
 
     def set_appointment(self, assignment: Document, scheduled_at: str | None) -> None:
         """Set or (None) clear the appointment; the same one again is no change."""
@@ -136,14 +138,14 @@ class Change:
         assignment.pop("scheduledAt", None)
         if scheduled_at is not None:
             assignment["scheduledAt"] = scheduled_at
-        known = events.of_assignment(assignment) | {"scheduledAt": scheduled_at}
-        self.tell("APPOINTMENT_DATE_UPDATED", known)
+        known = event_fields.of_assignment(assignment) | {"scheduledAt": scheduled_at}
+        self.emit("APPOINTMENT_DATE_UPDATED", known)
 
     def set_estimate(self, assignment: Document, estimated_delivery_at: str) -> None:
         """Set the date on which delivery is expected; the same one again is no change."""
         if assignment.get("estimatedDeliveryAt") != estimated_delivery_at:
             assignment["estimatedDeliveryAt"] = estimated_delivery_at
-            self.tell("ESTIMATED_DELIVERY_UPDATED", events.of_assignment(assignment))
+            self.emit("ESTIMATED_DELIVERY_UPDATED", event_fields.of_assignment(assignment))
 
     def announce(
         self, assignment: Document, product: str, visual_type: str, quantity: int | None
@@ -158,12 +160,12 @@ class Change:
             quantity = 0 if there else self.ordered(assignment)
         kind = assignment.get("assignmentType", "")
         for number in range(len(there) + 1, len(there) + quantity + 1):
-            known.append(materials.make(product, kind, visual_type, number, self.at))
+            known.append(deliverables.make(product, kind, visual_type, number, self.at))
         self.visuals_ready(assignment, {"product": product, "visualType": visual_type})
 
     def visuals_ready(self, assignment: Document, visual: Document) -> None:
-        order = events.of_order(self.workspace.orders[assignment["orderId"]])
-        self.tell("VISUALS_READY", order | visual | {"assignmentId": assignment["id"]})
+        order = event_fields.of_order(self.workspace.orders[assignment["orderId"]])
+        self.emit("VISUALS_READY", order | visual | {"assignmentId": assignment["id"]})
 
     def visuals(self, assignment: Document, visual_type: str, product: str = "") -> list[Document]:
         """The materials of one type, of one product or of all."""
@@ -192,10 +194,10 @@ class Change:
 
     def marketing(self, property_id: str, target_platform: str) -> None:
         """Add a generated marketing material to a property, with its event (§6.2)."""
-        entry = materials.marketing(property_id, target_platform, self.at)
+        entry = deliverables.marketing(property_id, target_platform, self.at)
         self.workspace.marketing.setdefault(property_id, []).append(entry)
         known = {"propertyId": property_id, "targetPlatform": target_platform}
-        self.tell("MARKETING_MATERIALS_READY", known)
+        self.emit("MARKETING_MATERIALS_READY", known)
 
 
 def _booked(change: Change, assignment: Document, previous: str) -> None:
@@ -204,8 +206,8 @@ def _booked(change: Change, assignment: Document, previous: str) -> None:
     number = chosen["bookings"] = chosen.get("bookings", 0) + 1
     creatives = catalogue.PHOTOGRAPHERS
     assignment["photographer"] = dict(creatives[(number - 1) % len(creatives)])
-    known = events.of_assignment(assignment)
-    change.tell("PHOTOGRAPHER_BOOKED", known | {"photographerId": assignment["photographer"]["id"]})
+    known = event_fields.of_assignment(assignment)
+    change.emit("PHOTOGRAPHER_BOOKED", known | {"photographerId": assignment["photographer"]["id"]})
 
 
 def _scheduled(change: Change, assignment: Document, previous: str) -> None:
@@ -234,7 +236,7 @@ def _asking(change: Change, assignment: Document, previous: str) -> None:
 
 def _delivered(change: Change, assignment: Document, previous: str) -> None:
     """Make the visuals, and emit one event for each product (§6.2, A29)."""
-    made = materials.deliver(assignment, change.ordered(assignment), change.at)
+    made = deliverables.deliver(assignment, change.ordered(assignment), change.at)
     change.workspace.materials.setdefault(assignment["id"], []).extend(made)
     told = {one["product"]: one for one in reversed(made)}
     for visual in told.values():

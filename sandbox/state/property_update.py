@@ -12,7 +12,7 @@ from datetime import date, datetime
 from sys import intern
 from typing import Any
 
-from sandbox.interface.fields import PROPERTY, Field
+from sandbox.interface.property_fields import PROPERTY, Field
 from sandbox.wire import DAY, TIMESTAMP, Document, Refused
 
 BOUND = 10**18  # no number of a property is larger; it excludes infinity and huge integers
