@@ -84,8 +84,8 @@ def refused(refusal: Refused, positions: Positions) -> Answer:
     if position in NOTHING:
         return NOTHING[position]
     body = Refused(int(position), refusal.message, refusal.errors).body()
-    told = _ERRORS[positions["errors"]](body, refusal.errors)
-    return Answer(int(position), told, headers=refusal.headers)
+    value = _ERRORS[positions["errors"]](body, refusal.errors)
+    return Answer(int(position), value, headers=refusal.headers)
 
 
 def _without(body: Document, errors: dict[str, str]) -> Document:

@@ -39,8 +39,10 @@ def with_fields(value: Any) -> Any:
         return [with_fields(one) for one in value]
     if not isinstance(value, dict):
         return value
-    told = {name: one if name in AS_THEY_ARE else with_fields(one) for name, one in value.items()}
-    return told | FIELDS
+    changed = {
+        name: one if name in AS_THEY_ARE else with_fields(one) for name, one in value.items()
+    }
+    return changed | FIELDS
 
 
 def with_values(value: Any, replacement: str, names: str = "*") -> Any:

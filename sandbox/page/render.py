@@ -95,7 +95,7 @@ def _latest(shown: int, known: int) -> str:
 
 
 def _waiting(platform: Platform) -> str:
-    held = f", {platform.delayed} held back by a fault" if platform.delayed else ""
+    held = f", {platform.delayed} delayed by a fault" if platform.delayed else ""
     return f"{len(platform.pending)} waiting{held}"
 
 
@@ -158,19 +158,19 @@ def _order(platform: Platform, order: Document) -> str:
 
 def _assignment(one: Document) -> str:
     products = ", ".join(product.replace("_", " ").capitalize() for product in one["products"])
-    told = [f"Assignment {escape(one['id'])}"]
+    details = [f"Assignment {escape(one['id'])}"]
     if photographer := one.get("photographer"):
-        told.append(escape(photographer["name"]))
+        details.append(escape(photographer["name"]))
     if "scheduledAt" in one:
-        told.append(f"appointment {_moment(one['scheduledAt'])}")
+        details.append(f"appointment {_moment(one['scheduledAt'])}")
     if "estimatedDeliveryAt" in one:
-        told.append(f"delivery {_moment(one['estimatedDeliveryAt'])}")
+        details.append(f"delivery {_moment(one['estimatedDeliveryAt'])}")
     pills = _pill(one["status"])
     if action := one.get("actionRequired"):
         pills += " " + _pill(action, "warn")
     return (
         f'<div class="job"><div><div class="row"><b>{escape(products)}</b> {pills}</div>'
-        f"<p>{' · '.join(told)}</p></div>{_steps(one)}</div>"
+        f"<p>{' · '.join(details)}</p></div>{_steps(one)}</div>"
     )
 
 

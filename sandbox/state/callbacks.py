@@ -176,8 +176,8 @@ def call(http: requests.Session, webhook: Document, event: Document, at: str) ->
         return _failed(record, _without(hidden, f"{type(error).__name__}: {error}"))
     if 200 <= response.status_code < 300:  # §6.1 rule 3
         return record | {"success": True}
-    told = _without(hidden, answer.decode("utf-8", "ignore"))
-    return _failed(record, f"The callback answered {response.status_code}", told)
+    text = _without(hidden, answer.decode("utf-8", "ignore"))
+    return _failed(record, f"The callback answered {response.status_code}", text)
 
 
 def dropped(event: Document, at: str) -> Document:

@@ -86,8 +86,8 @@ class Change:
             arrival(self, assignment, previous)
         # Built when its logistics are known, but sent before the events that follow from it.
         known = event_fields.of_assignment(assignment) | {"previousStatus": previous}
-        told = event_fields.event("ASSIGNMENT_STATUS_UPDATED", self.at, known)
-        self.events.insert(place_in_queue, told)
+        event = event_fields.event("ASSIGNMENT_STATUS_UPDATED", self.at, known)
+        self.events.insert(place_in_queue, event)
 
     def _settle(self, order: Document) -> None:
         """Let the order follow its assignments (§3.1, §3.3 rule 2, A48)."""
@@ -238,8 +238,8 @@ def _delivered(change: Change, assignment: Document, previous: str) -> None:
     """Make the visuals, and emit one event for each product (§6.2, A29)."""
     made = deliverables.deliver(assignment, change.ordered(assignment), change.at)
     change.workspace.materials.setdefault(assignment["id"], []).extend(made)
-    told = {one["product"]: one for one in reversed(made)}
-    for visual in told.values():
+    first = {one["product"]: one for one in reversed(made)}
+    for visual in first.values():
         change.visuals_ready(assignment, visual)
 
 
