@@ -51,7 +51,7 @@ def _bounded(self: socket.socket, read: Callable[..., Any], *arguments: Any) -> 
 
 
 class Bounded(socket.socket):
-    """A connection whose reads end within what `within` allows."""
+    """A connection whose reads end before the deadline of `within`."""
 
     @classmethod
     def of(cls, connection: socket.socket) -> Bounded:
@@ -110,7 +110,7 @@ class _Adapter(HTTPAdapter):
 
 
 def session() -> requests.Session:
-    """Make HTTP calls that end within what `within` allows."""
+    """A session whose calls end before the deadline of `within`."""
     made = requests.Session()
     made.trust_env = False  # no proxy of the environment for calls to the loopback
     made.verify = os.environ.get("REQUESTS_CA_BUNDLE") or True

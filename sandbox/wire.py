@@ -93,7 +93,7 @@ class Request:
 
 @dataclass(slots=True)
 class Answer:
-    """What a handler answers: a JSON value, or bytes of another type."""
+    """The answer of a handler: a JSON value, or bytes of another type."""
 
     status: int
     value: Any = None

@@ -1,4 +1,4 @@
-"""What an operation is, and the OpenAPI description of all of them."""
+"""The type of an operation, and the OpenAPI description of all operations."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def document(operations: Iterable[Operation]) -> Document:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "Order and delivery platform, as the sandbox stands in for it",
+            "title": "Order and delivery platform, as the sandbox implements it",
             "version": "1",
-            "description": "Sections (§) are those of the interface document, an A and a number is "
-            "what is taken where the document says nothing.",
+            "description": "§: a section of the interface document. A and a number: our reading "
+            "where the document is silent.",
         },
         "paths": paths,
         "webhooks": {"event": {method.lower(): _callback() for method in METHODS}},
@@ -148,7 +148,7 @@ def _content(description: str, media_type: str, schema: Document) -> Document:
 
 
 def _callback() -> Document:
-    """What the platform calls (§6)."""
+    """The description of a callback (§6)."""
     body: dict[str, Any] = {"content": {"application/json": {"schema": ref("Event")}}}
     return {
         "summary": "§6 An event; answer with a 2xx within 30 seconds, nothing is repeated",

@@ -105,7 +105,7 @@ def instructions(platform: Platform, request: Request) -> Answer:
 
 
 def _chosen(value: Any) -> list[tuple[catalogue.Product, int]]:
-    """The products of a body, each with its quantity; a 400 names what is wrong."""
+    """The products of a body, each with its quantity; a 400 names the wrong member."""
     if not isinstance(value, list) or not value or len(value) > MOST_OF_ONE:
         raise bad("products", "is required, a list of at least one product")
     chosen = []

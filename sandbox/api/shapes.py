@@ -1,4 +1,4 @@
-"""How answers are shaped where the interface leaves it open (see `sandbox.interface.switches`)."""
+"""The form of answers where the interface leaves it open (see `sandbox.interface.switches`)."""
 
 from __future__ import annotations
 

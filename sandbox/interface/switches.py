@@ -92,9 +92,9 @@ USUAL = {name: one.positions[0] for name, one in SWITCHES.items()}
 
 
 def turned(now: dict[str, str], wanted: Document) -> dict[str, str]:
-    """The positions after `{"platform": a kind, name: position, …}`, of which any may be left out.
+    """The positions after `{"platform": kind, name: position, …}`; each member is optional.
 
-    A kind puts every switch in its place first. Raises `Refused(400)` naming what is wrong.
+    A kind sets every switch first. Raises `Refused(400)` that names the wrong member.
     """
     named = {name: position for name, position in wanted.items() if name != "platform"}
     if (kind := wanted.get("platform")) is not None:

@@ -171,7 +171,7 @@ def call(http: requests.Session, webhook: Document, event: Document, at: str) ->
     except requests.Timeout:
         record.pop("statusCode", None)  # A25
         return _failed(record, f"Time-out: no answer within {SECONDS} seconds")
-    # ValueError: what answers does not speak HTTP.
+    # ValueError: the answer is no HTTP.
     except (requests.RequestException, OSError, ValueError, HTTPError) as error:
         return _failed(record, _without(hidden, f"{type(error).__name__}: {error}"))
     if 200 <= response.status_code < 300:  # §6.1 rule 3
@@ -216,7 +216,7 @@ def _without(hidden: list[str], text: str) -> str:
 
 
 def _failed(record: Document, message: str, answer: str | None = None) -> Document:
-    """Only failures keep the answer and an error message, both cut (§8)."""
+    """Add the error message and the answer, which only failures have, both cut (§8)."""
     record["success"] = False
     record["errorMessage"] = _cut(message, MESSAGE_LIMIT)
     if answer is not None:

@@ -17,8 +17,9 @@ from sandbox.wire import Document
 MIME_TYPES = {"png": "image/png", "pdf": "application/pdf", "mp4": "video/mp4"}
 SUFFIX = {DOCUMENT: "pdf", "VIDEO": "mp4"}
 SAMPLES = Path(__file__).parents[1] / "samples"
-SHOWS = {"instagram": "poster", "linkedin": "poster"}  # other names are those of the folders,
-USUAL = {"png": "house", "mp4": "film"}  # or else show what is usual
+# The folder of `samples/`: by these names, else the folder of the same name, else by the suffix.
+SHOWS = {"instagram": "poster", "linkedin": "poster"}
+USUAL = {"png": "house", "mp4": "film"}
 
 
 def deliver(assignment: Document, quantity: int, at: str) -> list[Document]:
@@ -98,7 +99,7 @@ def content(key: str, size: str, name: str) -> bytes | None:
 
 
 def _samples() -> dict[tuple[str, str, str], list[bytes]]:
-    """The files of `samples/` by what they show, their size and their suffix."""
+    """The files of `samples/` by folder, size and suffix."""
     found: dict[tuple[str, str, str], list[bytes]] = {}
     for path in sorted(SAMPLES.glob("*/*-*.*")):
         size, _, _ = path.stem.rpartition("-")

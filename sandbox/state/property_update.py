@@ -1,4 +1,4 @@
-"""The update semantics of properties (§4.6) and the checks of what is sent; pure.
+"""The update semantics of properties (§4.6), and the checks of values; pure.
 
 A stored document is never changed in place, so it can be read without a lock. Names and enum values
 are interned, which halves the memory of many documents.
@@ -53,7 +53,7 @@ def merge(
 
 
 def _keeps(known: Field | None, value: Any) -> bool:
-    """Null keeps what is stored (§4.6 rule 1), and so does an empty text (A12)."""
+    """Null keeps the stored value (§4.6 rule 1), and so does an empty text (A12)."""
     return value is None or (value == "" and known is not None and known.kind == "text")
 
 
