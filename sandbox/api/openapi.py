@@ -70,8 +70,8 @@ def document(operations: Iterable[Operation]) -> Document:
         "info": {
             "title": "Order and delivery platform, as the sandbox implements it",
             "version": "1",
-            "description": "§: a section of the interface document. A and a number: our reading "
-            "where the document is silent.",
+            "description": "Sections (§) are those of the interface document. A with a number is "
+            "our reading where the document is silent.",
         },
         "paths": paths,
         "webhooks": {"event": {method.lower(): _callback() for method in METHODS}},
