@@ -1,5 +1,5 @@
-"""A stateful stand-in of the order and delivery platform, written from its interface document.
+"""A stateful replacement of the order and delivery platform, written from its interface document.
 
-`§` and `A` with a number lead to docs/interface.md: what that document says, and what we take where
-it says nothing. Nothing here knows the product that is tested against it.
+`§` and `A` with a number refer to docs/interface.md: `§` is that document, `A` is our reading where
+the document is silent. The sandbox does not know the product that is tested against it.
 """

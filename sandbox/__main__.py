@@ -21,12 +21,12 @@ MOST_SENDERS = 64
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve until told to stop; 0 after SIGTERM or SIGINT, 1 when it cannot start, 2 for usage."""
+    """Serve until SIGTERM or SIGINT and return 0; 1 if it cannot start, 2 for wrong usage."""
     options = _options(arguments)
     logging.basicConfig(level=logging.WARNING, format="sandbox: %(message)s")
     try:
         box = _sandbox(options)
-        if options.state:  # a place that cannot be written is told now, not after the first call
+        if options.state:  # fail at the start if the file cannot be written
             save(box.workspace.to_json(), options.state)
         if options.journal:
             box.journal = Journal(options.journal)
@@ -62,41 +62,48 @@ def _sandbox(options: argparse.Namespace) -> Sandbox:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What the command line takes."""
+    """The parser of the command line."""
     known = argparse.ArgumentParser(prog="python -m sandbox", description=__doc__)
     known.add_argument("--port", type=int, default=8900, help="0: any that is free")
-    known.add_argument("--host", default="127.0.0.1", help="only this machine unless told")
+    known.add_argument("--host", default="127.0.0.1", help="127.0.0.1 by default")
     known.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="a name of it; *: any"
+        "--allow-host", action="append", default=[], metavar="NAME", help="one more name; *: any"
     )
     known.add_argument(
         "--token",
         default=os.environ.get("SANDBOX_TOKEN") or None,
-        help="the access token, better in SANDBOX_TOKEN: others see a command line;"
-        " without it one is made and printed",
+        help="the access token; better set SANDBOX_TOKEN, since others can see a command line;"
+        " without both, one is generated and printed",
     )
     known.add_argument("--client-id", help="for tokens of POST /auth/token")
     known.add_argument("--client-secret", help="belongs to --client-id")
     known.add_argument(
-        "--step", type=float, default=0, metavar="SECONDS", help="orders move on each; 0: never"
+        "--step",
+        type=float,
+        default=0,
+        metavar="SECONDS",
+        help="a step of every open order; 0: never",
     )
     known.add_argument(
         "--senders", type=int, default=4, metavar="N", help="callbacks at once; 1: in order"
     )
     known.add_argument("--state", type=Path, metavar="FILE", help="keep the state in this file")
     known.add_argument(
-        "--journal", type=Path, metavar="FILE", help="append every call to it, a line of JSON each"
+        "--journal",
+        type=Path,
+        metavar="FILE",
+        help="append each call to this file as a line of JSON",
     )
     known.add_argument(
         "--refuse-unknown-fields",
         action="store_true",
-        help="400 for a property field that is not in the table; else it is left out",
+        help="answer 400 to a property field that is not in the table; otherwise it is left out",
     )
     known.add_argument(
         "--platform",
         choices=PLATFORMS,
         default="rich",
-        help="what kind of platform it is where the interface leaves it open",
+        help="its behaviour where the interface leaves it open",
     )
     known.add_argument("--faults", default="{}", metavar="JSON", help="see docs/sandbox.md")
     return known

@@ -1,4 +1,4 @@
-"""The sandbox as a WSGI application: one way through for every request."""
+"""The sandbox as a WSGI application: each request takes the same steps."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import quote
 
 from sandbox.api import webhooks
-from sandbox.api.operations import CONTROL, OPEN
-from sandbox.api.routes import route
+from sandbox.api.openapi import CONTROL, OPEN
+from sandbox.api.operations import route
 from sandbox.api.shapes import given, refused, shaped
 from sandbox.faults.rules import FILES, Rule, disguised
 from sandbox.interface.switches import USUAL
@@ -38,7 +38,7 @@ Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 BODY_METHODS = ("POST", "PUT", "PATCH")
 NOT_RECORDED = (FILES, "/tours/", "/openapi.json", CONTROL)
-BODY_RECORDED = 64 * 1024  # of larger ones a list of 10,000 calls would fill the memory
+BODY_RECORDED = 64 * 1024  # 10,000 recorded calls with larger bodies would fill the memory
 MASKED = ("authSecret", "secret", "clientSecret", "token", "password")
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 FROM_PAGE = "from=page"  # the query of the forms on the sandbox's own page
@@ -46,7 +46,7 @@ FROM_PAGE = "from=page"  # the query of the forms on the sandbox's own page
 
 @dataclass(slots=True)
 class _Exchange:
-    """What is known of one request, also when it is refused halfway."""
+    """One request, as far as it was read before it was answered or refused."""
 
     method: str
     path: str
@@ -58,15 +58,15 @@ class _Exchange:
 
     @property
     def of_page(self) -> bool:
-        """Sent by a form of the page, which wants to see the page again."""
+        """True if a form of the page sent it: the answer leads back to the page."""
         return self.query == FROM_PAGE and self.path.startswith(CONTROL)
 
 
 class Sandbox(Platform):
-    """The platform as a WSGI application; see `Platform` for what it can be told to do."""
+    """The platform as a WSGI application; `Platform` has its actions."""
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        """Serve one request; whatever it holds, the answer is a documented one."""
+        """Serve one request; the answer is always a documented one."""
         path, query = _path(environ), environ.get("QUERY_STRING", "")
         exchange = _Exchange(environ["REQUEST_METHOD"], path, query)
         try:
@@ -93,11 +93,11 @@ class Sandbox(Platform):
 
     def _serve(self, environ: Environ, exchange: _Exchange) -> tuple[Answer, bytes]:
         method, path = exchange.method, exchange.path
-        # Read before anything is refused: what stays unread would break the connection.
+        # Read it before refusing anything: unread bytes would break the connection.
         content = read_body(environ) if method in BODY_METHODS else b""
         _check_host(environ, self.hosts)
         webhooks.check_not_removed(self, path)
-        operation, handler, params = route(method, path)
+        operation, params = route(method, path)
         self._check_access(environ, path)
         if exchange.of_page:
             body: Document | None = parse_form(content)
@@ -123,7 +123,7 @@ class Sandbox(Platform):
         if exchange.fault and exchange.fault.fault == "LATE":
             time.sleep(exchange.fault.seconds)
         with self.lock:
-            answer = shaped(handler(self, request), operation, self._positions(path))
+            answer = shaped(operation.handler(self, request), operation, self._positions(path))
             self.effects += 1
             exchange.effect = self.effects
             if exchange.of_page:
@@ -133,7 +133,7 @@ class Sandbox(Platform):
             return answer, answer.payload()
 
     def _positions(self, path: str) -> dict[str, str]:
-        """The switches decide about the interface, and not about the sandbox's own paths."""
+        """The switches apply to the interface only, not to the sandbox's own paths."""
         return USUAL if path.startswith(NOT_RECORDED) else self.switches
 
     def date(self) -> str:
@@ -168,12 +168,12 @@ class Sandbox(Platform):
 
 
 def _masked(body: Document) -> Document:
-    """A body as it is recorded: of secrets only that they were sent."""
+    """A body as it is recorded, with its secrets masked."""
     return {name: "***" if name in MASKED else value for name, value in body.items()}
 
 
 def _entry(exchange: _Exchange, status: int, environ: Environ) -> Document:
-    """What the journal keeps of one call."""
+    """The line of the journal for one call."""
     return {
         "effect": exchange.effect,
         "began": exchange.began,
@@ -188,9 +188,9 @@ def _entry(exchange: _Exchange, status: int, environ: Environ) -> Document:
 
 
 def _disturbed(content: list[bytes], fault: Rule) -> Iterable[bytes]:
-    """What becomes of an answer; the effect is there already.
+    """Delay, drop, cut off or repeat an answer, as the fault has it; the call was carried out.
 
-    An error number of a lost connection makes a server close it without a word of its own.
+    With the error number of a lost connection, a server closes it without an answer of its own.
     """
     if fault.fault in ("SLOW", "TIME_OUT_AFTER"):
         time.sleep(fault.seconds)
@@ -209,22 +209,22 @@ def _cut_off(content: bytes) -> Iterator[bytes]:
 
 
 def _then_discard(content: list[bytes], environ: Environ) -> Iterator[bytes]:
-    """A caller who is still sending would find the connection closed, and no answer."""
+    """Read the rest of the body: a caller that still sends it would otherwise get no answer."""
     yield from content
     discard_body(environ)
 
 
 def _back_to_page(refused: str = "") -> Answer:
-    """The page again by GET, so that reloading it does not repeat the step."""
+    """Redirect to the page, so that reloading it does not repeat the step."""
     location = f"{CONTROL}/?refused={quote(refused[:500])}" if refused else f"{CONTROL}/"
     return Answer(303, content=b"", headers={"Location": location})
 
 
 def _check_host(environ: Environ, allowed: frozenset[str]) -> None:
-    """Refuse a name that somebody may have pointed to this machine (DNS rebinding).
+    """Refuse a host name that somebody may have pointed to this machine (DNS rebinding).
 
-    A page of that name would be of the same origin as the sandbox. A caller without the header is
-    no browser.
+    A page under that name would have the same origin as the sandbox. Browsers always send the
+    header, so a caller without it is accepted.
     """
     host = str(environ.get("HTTP_HOST") or "").casefold()
     name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
@@ -233,15 +233,15 @@ def _check_host(environ: Environ, allowed: frozenset[str]) -> None:
 
 
 def _check_origin(environ: Environ) -> None:
-    """No token guards the control paths, so a page of another site must not reach them."""
+    """Refuse a page of another site, because the control paths need no token."""
     origin = environ.get("HTTP_ORIGIN")
-    # Not taken apart as an address is: it may be anything.
+    # Compare it as text: it may be no address.
     if origin is not None and origin.partition("://")[2] != environ.get("HTTP_HOST"):
         raise Refused(403, "the control paths take no calls from other sites")
 
 
 def _path(environ: Environ) -> str:
-    """The path as text: WSGI hands its bytes over as if they were Latin-1."""
+    """The path as text: WSGI passes its bytes as Latin-1."""
     return (
         str(environ.get("PATH_INFO") or "/").encode("latin-1", "replace").decode("utf-8", "replace")
     )

@@ -1,4 +1,4 @@
-"""Reads that end at a moment: the time-out of a socket counts anew for each piece that drips."""
+"""Reads with a deadline: the time-out of a socket would start again with each byte."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def within(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        _thread.until = before  # whoever is called may call back, in this very thread
+        _thread.until = before  # a callback may call the sandbox in this very thread
 
 
 def _bounded(self: socket.socket, read: Callable[..., Any], *arguments: Any) -> Any:
     if _thread.until is not None:
         left = _thread.until - time.monotonic()
-        # A number by which gunicorn closes the connection without a word of its own.
+        # With this error number gunicorn closes the connection without an answer of its own.
         late = TimeoutError(errno.ECONNRESET, "it took too long")
         if left <= 0:
             raise late
@@ -51,11 +51,11 @@ def _bounded(self: socket.socket, read: Callable[..., Any], *arguments: Any) -> 
 
 
 class Bounded(socket.socket):
-    """A connection whose reads end within what `within` allows."""
+    """A connection whose reads end before the deadline of `within`."""
 
     @classmethod
     def of(cls, connection: socket.socket) -> Bounded:
-        """Take a connection over; what follows on it, a handshake too, ends in time."""
+        """Take over a connection, so that all reads, and a TLS handshake, end in time."""
         seconds = connection.gettimeout()
         if _thread.until is not None:
             seconds = max(0.001, _thread.until - time.monotonic())
@@ -87,7 +87,7 @@ class _TlsConnection(connection.HTTPSConnection):
         return Bounded.of(super()._new_conn())
 
 
-# Error messages tell these names.
+# These names are part of error messages.
 class HTTPConnectionPool(connectionpool.HTTPConnectionPool):
     ConnectionCls = _Connection
 
@@ -110,9 +110,9 @@ class _Adapter(HTTPAdapter):
 
 
 def session() -> requests.Session:
-    """Make HTTP calls that end within what `within` allows."""
+    """A session whose calls end before the deadline of `within`."""
     made = requests.Session()
-    made.trust_env = False  # a proxy of the environment has no say in calls to the loopback
+    made.trust_env = False  # no proxy of the environment for calls to the loopback
     made.verify = os.environ.get("REQUESTS_CA_BUNDLE") or True
     for scheme in "http://", "https://":
         made.mount(scheme, _Adapter())

@@ -20,12 +20,12 @@ from sandbox.wire import Refused, encode
 
 log = logging.getLogger("sandbox")
 
-REQUEST_SECONDS = 10  # for all of a request; who drips it holds a thread no longer
-THREADS = 256  # there are as many as callers wait, or drip
+REQUEST_SECONDS = 10  # for a whole request, so that a slow caller cannot hold a thread longer
+THREADS = 256  # each caller that is slow, or gets a late answer, holds one
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take the port before anything else starts, so that a taken one is one clear message."""
+    """Open the port first, so that a port in use gives one clear message."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address[:2], family=family, backlog=2048)
@@ -47,7 +47,7 @@ class Background:
 
     def start(self) -> None:
         """Start all of them."""
-        if self._box.pending or self._box.delayed:  # of the time before a restart
+        if self._box.pending or self._box.delayed:  # left from before a restart
             self._box.has_pending.set()
         for _ in range(self._senders):
             self._run(self._send)
@@ -57,7 +57,7 @@ class Background:
             self._run(self._save, self._saver)
 
     def stop(self) -> None:
-        """Save a last time; the threads end with the process."""
+        """Save once more; the threads end with the process."""
         self._stop.set()
         if self._saver:
             self._saver.save()
@@ -67,7 +67,7 @@ class Background:
 
     def _send(self) -> None:
         while not self._stop.is_set():
-            # A short wait while a fault holds events back: their time comes without a signal.
+            # Wait shortly while a fault delays events: no signal says when they are due.
             self._box.has_pending.wait(0.1 if self._box.delayed else None)
             self._guarded(self._box.deliver_next)
 
@@ -80,7 +80,7 @@ class Background:
             self._guarded(lambda: saver.run(self._stop))
 
     def _guarded(self, work: Callable[[], object]) -> None:
-        """A thread that dies would stop in silence what it does for everybody."""
+        """Log an error and go on: a dead thread would silently stop all callbacks or saves."""
         try:
             work()
         except Exception:
@@ -89,7 +89,7 @@ class Background:
 
 
 class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
-    """One process, since the state is in its memory; threads, since callers wait for each other."""
+    """One process, because the state is in memory; threads, because answers may be slow."""
 
     def __init__(self, box: Sandbox, listener: socket.socket, background: Background) -> None:
         self._box = box
@@ -101,7 +101,7 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "worker_connections": 1000,
             "keepalive": 75,
             "timeout": 0,
-            "graceful_timeout": 10,  # past it the process is killed, and a large state takes time
+            "graceful_timeout": 10,  # saving a large state takes time
             "loglevel": "warning",
             "control_socket_disable": True,
             "post_worker_init": lambda worker: background.start(),
@@ -119,16 +119,16 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 
 
 class _Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """Answers what is no HTTP with the documented error body (A4), where gunicorn has a page."""
+    """Answers malformed HTTP with the documented error body (A4) instead of a page."""
 
     def handle(self, conn: Any) -> Any:
-        """Read a request and answer it, in a thread; a body that takes too long is a 408."""
+        """Read and answer a request in a thread; a body that takes too long is a 408."""
         if not isinstance(conn.sock, Bounded):
             conn.sock = Bounded.of(conn.sock)
         with within(REQUEST_SECONDS):
             goes_on = super().handle(conn)
         if goes_on is False:
-            # It waits until the caller is silent; the thread that accepts must not wait so.
+            # This waits for the caller, so the thread that accepts connections must not do it.
             conn.close(graceful=True)
             conn.close = _is_closed
         return goes_on
@@ -149,7 +149,7 @@ class _Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
 
 
 def _is_closed(graceful: bool = False) -> None:
-    """In place of what would close a connection again."""
+    """Replace `close` of a connection that is closed already."""
 
 
 def _status_of(error: Exception) -> int:
@@ -166,7 +166,7 @@ def _status_of(error: Exception) -> int:
 
 
 def _show_clock_of(box: Sandbox) -> None:
-    """Gunicorn drops the application's Date for its own; ours is a clock that can be set."""
+    """Send the sandbox's clock as `Date`, where gunicorn would send the machine's."""
     headers_of_gunicorn = Response.default_headers
 
     def dated(response: Any) -> list[str]:

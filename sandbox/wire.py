@@ -1,4 +1,4 @@
-"""What goes over the wire: requests in, answers out, and the documented error body.
+"""Requests, answers, and the documented error body.
 
 Refused     the request is answered with its status and the error body (A4)
 """
@@ -24,9 +24,9 @@ _WHOLE = re.compile(DAY.pattern + r"T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", r
 
 
 class Refused(Exception):
-    """The request is answered with `status`; `errors` lists fields and what is wrong with them.
+    """The request is answered with `status`; `errors` says for each field what is wrong.
 
-    `switch` is what decides about the status where the interface leaves it open.
+    `switch` names the switch that decides about the status, if the interface leaves it open.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Request:
 
 @dataclass(slots=True)
 class Answer:
-    """What a handler answers: a JSON value, or bytes of another type."""
+    """The answer of a handler: a JSON value, or bytes of another type."""
 
     status: int
     value: Any = None
@@ -128,7 +128,7 @@ def read_body(environ: Mapping[str, Any]) -> bytes:
     if len(content) > MAX_BODY:
         raise too_large
     if expected is not None and len(content) < expected:
-        # What came may be JSON by chance, and is not what was meant.
+        # The part that arrived may be valid JSON by chance.
         raise Refused(400, "the body ends before its Content-Length")
     return content
 
@@ -138,12 +138,12 @@ def _read(stream: Any, size: int) -> bytes:
         return bytes(stream.read(size))
     except TimeoutError as error:
         raise Refused(408, "the body did not arrive in time") from error
-    except Exception as error:  # each server has errors of its own for a body that breaks off
+    except Exception as error:  # each server has its own errors for a body that breaks off
         raise Refused(400, "the body breaks off or is not well-formed") from error
 
 
 def discard_body(environ: Mapping[str, Any]) -> None:
-    """Read what the caller is still sending, as far as that may go."""
+    """Read and drop the rest of the body, up to a bound."""
     left = min(int(environ.get("CONTENT_LENGTH") or MAX_DISCARDED), MAX_DISCARDED)
     try:
         while left > 0 and (piece := _read(environ["wsgi.input"], min(left, 65_536))):
@@ -187,7 +187,7 @@ def timestamp(moment: datetime) -> str:
 
 
 def whole_timestamp(text: str, field: str) -> str:
-    """A timestamp as it can be told to others, with seconds and an offset, else a 400."""
+    """A timestamp with seconds and an offset, for callbacks and answers; else a 400."""
     moment = parse_timestamp(text, field)
     return text if _WHOLE.fullmatch(text) else timestamp(moment)
 
@@ -204,6 +204,6 @@ def parse_timestamp(text: str, field: str) -> datetime:
         moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise bad(field, "must be an ISO 8601 timestamp") from error
-    if not 1900 <= moment.year <= 2999:  # beyond, a date could not be moved by some days
+    if not 1900 <= moment.year <= 2999:  # so that a few days can be added
         raise bad(field, "must lie between the years 1900 and 2999")
     return moment

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sandbox.test_exchanges import RULES as RULES_IN_TEXT
+
 TESTS = Path(__file__).parent
 PAGE = TESTS.parent / "docs" / "platform.md"
 OF_A_RULE = re.compile(r"test_(\d+)(_\d+)?_")
@@ -55,8 +57,11 @@ def named(cell: str) -> list[str]:
 
 
 def written(*folders: str) -> list[str]:
-    """Return the names of the tests in these folders, but for those that only a long run runs."""
-    return [
+    """Return the names of the tests in these folders, but for those that only a long run runs.
+
+    Those of the sandbox are exchanges too, in `rules/*.txt`.
+    """
+    return [*(RULES_IN_TEXT if "sandbox" in folders else ())] + [
         node.name
         for folder in folders
         for path in (TESTS / folder).glob("test_*.py")

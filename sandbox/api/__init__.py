@@ -1,5 +1,5 @@
 """The handlers of the interface, one module for each part of §4.
 
-A handler takes the platform, whose lock it holds, and the request; it returns an `Answer` or raises
-`Refused`, before it has changed anything.
+A handler gets the platform, whose lock is held, and the request. It returns an `Answer`, or raises
+`Refused` before it has changed anything.
 """

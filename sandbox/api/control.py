@@ -1,4 +1,4 @@
-"""The sandbox's own paths under `/_sandbox/` (A53): what people on the platform do. No token."""
+"""The sandbox's own paths under `/_sandbox/` (A53): actions of people on the platform."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USER_FIELDS = ("userReferenceId", "email", "name", "language", "phone", "country
 
 
 def state(platform: Platform, request: Request) -> Answer:
-    """Everything that the sandbox knows, without its secrets."""
+    """Return the whole state, without secrets."""
     known = platform.workspace.to_json()
     del known["signing_key"]
     if known["webhook"]:
@@ -27,10 +27,12 @@ def state(platform: Platform, request: Request) -> Answer:
 
 
 def to_page(platform: Platform, request: Request) -> Answer:
+    """Redirect to the page."""
     return Answer(303, content=b"", headers={"Location": "/_sandbox/"})
 
 
 def page(platform: Platform, request: Request) -> Answer:
+    """Show orders, deliveries and buttons as a page."""
     return Answer(
         200,
         content=render(platform, request.query.get("refused", "")),
@@ -40,7 +42,7 @@ def page(platform: Platform, request: Request) -> Answer:
 
 
 def calls(platform: Platform, request: Request) -> Answer:
-    """What was called, the oldest first; of secrets only that they were sent."""
+    """List the recorded calls, the oldest first, without secrets."""
     served = [
         {"method": method, "path": path, "body": body, "status": status}
         for method, path, body, status in platform.calls.copy()
@@ -49,15 +51,17 @@ def calls(platform: Platform, request: Request) -> Answer:
 
 
 def step(platform: Platform, request: Request) -> Answer:
+    """Move every assignment of every open order one step."""
     return Answer(200, {"moved": platform.step()})
 
 
 def advance(platform: Platform, request: Request) -> Answer:
+    """Move an assignment to its next status."""
     return _assignment(platform, request, moved=platform.advance(request.params["assignmentId"]))
 
 
 def status(platform: Platform, request: Request) -> Answer:
-    """Any status can be set, also one that the interface does not list (A28)."""
+    """Set any status of an assignment, even one that the interface does not list (A28)."""
     wanted = request.text("status")
     if wanted is None or not _STATUS.fullmatch(wanted):
         raise bad("status", "is required, in capitals")
@@ -66,7 +70,7 @@ def status(platform: Platform, request: Request) -> Answer:
 
 
 def give_input(platform: Platform, request: Request) -> Answer:
-    """The client brought what was missing: ACTION_REQUIRED becomes CREATED (§3.2)."""
+    """Provide the missing input: ACTION_REQUIRED becomes CREATED (§3.2)."""
     assignment_id = request.params["assignmentId"]
     if platform.assignment(assignment_id)["status"] != "ACTION_REQUIRED":
         return _assignment(platform, request, moved=False)
@@ -75,12 +79,13 @@ def give_input(platform: Platform, request: Request) -> Answer:
 
 
 def nudge(platform: Platform, request: Request) -> Answer:
+    """Send the same status once more."""
     platform.nudge(request.params["assignmentId"])
     return _assignment(platform, request)
 
 
 def visuals(platform: Platform, request: Request) -> Answer:
-    """Announce visuals of any type, POST unless told."""
+    """Announce visuals of a type, POST by default."""
     kind, product = request.text("visualType") or "POST", request.text("product")
     assignment_id = request.params["assignmentId"]
     platform.announce(assignment_id, kind, product, _quantity(request))
@@ -88,6 +93,7 @@ def visuals(platform: Platform, request: Request) -> Answer:
 
 
 def selection(platform: Platform, request: Request) -> Answer:
+    """Deliver a selection of the visuals, of which there are more than were ordered."""
     platform.select(request.params["assignmentId"], _quantity(request))
     return _assignment(platform, request)
 
@@ -100,7 +106,7 @@ def _quantity(request: Request) -> int | None:
 
 
 def appointment(platform: Platform, request: Request) -> Answer:
-    """A timestamp sets the appointment, an explicit null clears it."""
+    """Set the appointment to a timestamp, or clear it with null."""
     if "scheduledAt" not in request.body:
         raise bad("scheduledAt", "is required, a timestamp or null")
     platform.set_appointment(request.params["assignmentId"], request.text("scheduledAt"))
@@ -108,6 +114,7 @@ def appointment(platform: Platform, request: Request) -> Answer:
 
 
 def estimate(platform: Platform, request: Request) -> Answer:
+    """Set the estimated delivery date."""
     wanted = request.text("estimatedDeliveryAt")
     if wanted is None:
         raise bad("estimatedDeliveryAt", "is required, a date")
@@ -120,16 +127,19 @@ def _assignment(platform: Platform, request: Request, **more: Any) -> Answer:
 
 
 def edit_property(platform: Platform, request: Request) -> Answer:
+    """Edit a property as somebody on the platform."""
     return Answer(200, platform.edit_property(request.params["propertyId"], request.body))
 
 
 def marketing(platform: Platform, request: Request) -> Answer:
+    """Generate a marketing material."""
     wanted = request.text("targetPlatform") or "REAL_ESTATE_BROCHURE"
     platform.marketing_ready(request.params["propertyId"], wanted)
     return Answer(200, {"targetPlatform": wanted})
 
 
 def add_user(platform: Platform, request: Request) -> Answer:
+    """Add a user to the workspace."""
     given = {name: request.text(name) for name in USER_FIELDS}
     present = {name: value for name, value in given.items() if value is not None}
     user = {"id": platform.workspace.new_id(), **present}
@@ -145,6 +155,7 @@ def clock(platform: Platform, request: Request) -> Answer:
 
 
 def faults(platform: Platform, request: Request) -> Answer:
+    """Return the rules for faults."""
     return Answer(200, platform.faults.shown())
 
 
@@ -155,16 +166,18 @@ def set_faults(platform: Platform, request: Request) -> Answer:
 
 
 def switches(platform: Platform, request: Request) -> Answer:
-    """What the interface leaves open, and what the sandbox does there now."""
+    """List what the interface leaves open, and the current positions."""
     listed = [asdict(one) | {"now": platform.switches[name]} for name, one in SWITCHES.items()]
     return Answer(200, {"platforms": list(PLATFORMS), "switches": listed})
 
 
 def set_switches(platform: Platform, request: Request) -> Answer:
+    """Set the named switches."""
     platform.switches = turned(platform.switches, request.body)
     return switches(platform, request)
 
 
 def reset(platform: Platform, request: Request) -> Answer:
+    """Begin again with the seeded workspace."""
     platform.reset()
     return Answer(204)

@@ -1,12 +1,12 @@
-"""What was delivered: materials on both paths, marketing materials (§4.5), and their files."""
+"""Materials on both paths, marketing materials (§4.5), and their files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from sandbox.interface import catalogue
-from sandbox.interface.events import VISUAL_TYPES
-from sandbox.state import materials
+from sandbox.interface.event_fields import VISUAL_TYPES
+from sandbox.state import deliverables
 from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Refused, Request, bad, parse_timestamp
 
@@ -14,7 +14,7 @@ QUALITIES = {"HD": "POST", "WEB": "POST_WEB"}  # A52
 
 
 def of_assignment(platform: Platform, request: Request) -> Answer:
-    """`GET /v1/orders/{orderId}/assignments/{assignmentId}/materials` (A38)."""
+    """List the materials of an assignment (§4.5, A38)."""
     product = _product(platform, request)
     quality = request.query.get("visualQuality")
     if quality is not None and quality not in QUALITIES:
@@ -30,7 +30,7 @@ def of_assignment(platform: Platform, request: Request) -> Answer:
 
 
 def of_event(platform: Platform, request: Request) -> Answer:
-    """`GET /materials/{orderId}/{assignmentId}`, the path for a VISUALS_READY event."""
+    """List the materials that a VISUALS_READY event announces (§4.5)."""
     _product(platform, request)
     visual_type = request.query.get("visualType")
     if visual_type is not None and visual_type not in VISUAL_TYPES:
@@ -73,22 +73,23 @@ def _absolute(entry: Document, request: Request) -> Document:
 
 
 def marketing(platform: Platform, request: Request) -> Answer:
-    """The generated marketing materials of a property (A40)."""
+    """List the generated marketing materials of a property (§4.5, A40)."""
     property_id = platform.property_(request.params["propertyId"])["id"]
     entries = platform.workspace.marketing.get(property_id, [])
     return Answer(200, {"marketingMaterials": [_absolute(one, request) for one in entries]})
 
 
 def file(platform: Platform, request: Request) -> Answer:
-    """The bytes of a material; no token, the address is the secret (A51)."""
+    """Return the file of a material; no token is needed, its address is the secret (A38, A51)."""
     name = request.params["name"]
-    content = materials.content(request.params["key"], request.params["quality"], name)
+    content = deliverables.content(request.params["key"], request.params["quality"], name)
     if content is None:
         raise Refused(404, f"there is no file {name}")
-    mime_type = materials.MIME_TYPES[name.rpartition(".")[2]]
+    mime_type = deliverables.MIME_TYPES[name.rpartition(".")[2]]
     return Answer(200, content=content, content_type=mime_type)
 
 
 def tour(platform: Platform, request: Request) -> Answer:
+    """Return the page of a virtual tour (A38)."""
     page = b"<!doctype html><title>Tour</title><p>A virtual tour would begin here."
     return Answer(200, content=page, content_type="text/html; charset=utf-8")

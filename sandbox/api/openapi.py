@@ -1,17 +1,47 @@
-"""The OpenAPI description of the interface, made of the table that it is served from."""
+"""The type of an operation, and the OpenAPI description of all operations."""
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from sandbox.api.operations import CONTROL, OPEN, OPERATIONS, Operation
 from sandbox.api.schemas import FLAG, MOMENT, SCHEMAS, TEXT, one_of, ref
-from sandbox.interface.events import VISUAL_TYPES
+from sandbox.api.webhooks import DEPRECATED
+from sandbox.interface.event_fields import VISUAL_TYPES
 from sandbox.state.callbacks import METHODS
 from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Request
+
+CONTROL = "/_sandbox"
+OPEN = ("/auth/token", "/files/", "/tours/", "/openapi.json", CONTROL)  # no token: A6, A51, A53
+Answers = Mapping[int, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one path; the first line of the handler's docstring describes it.
+
+    `answers` names the schema of each status, None for an answer without a body. `?` after the
+    schema of the body: it may be left out. `switch` decides about the form of the answer.
+    """
+
+    method: str
+    path: str
+    handler: Callable[[Platform, Request], Answer]
+    answers: Answers
+    body: str = ""
+    refusals: tuple[int, ...] = ()
+    query: tuple[str, ...] = ()
+    switch: str = ""
+
+    @property
+    def body_required(self) -> bool:
+        return bool(self.body) and not self.body.endswith("?")
+
 
 QUERY: dict[str, Document] = {
     "page": {"type": "integer", "minimum": 0, "default": 0},
@@ -30,18 +60,18 @@ OTHER_TYPES = {
 }
 
 
-def document() -> Document:
+def document(operations: Iterable[Operation]) -> Document:
     """The whole description."""
     paths: dict[str, Document] = {}
-    for one in OPERATIONS.values():
+    for one in operations:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "Order and delivery platform, as the sandbox stands in for it",
+            "title": "Order and delivery platform, as the sandbox implements it",
             "version": "1",
-            "description": "Sections (§) are those of the interface document, an A and a number is "
-            "what is taken where the document says nothing.",
+            "description": "Sections (§) are those of the interface document. A with a number is "
+            "our reading where the document is silent.",
         },
         "paths": paths,
         "webhooks": {"event": {method.lower(): _callback() for method in METHODS}},
@@ -55,37 +85,34 @@ def document() -> Document:
 
 def statuses(one: Operation) -> dict[int, str | None]:
     """All statuses that an operation may answer with when no fault is on, and their schemas."""
-    known = dict(one.answers)
-    follow = [400, 413] if one.body else []
-    if not one.path.startswith(OPEN):
-        follow.append(401)
-    if one.path.startswith(CONTROL):
-        follow.append(403)
-    return known | {status: None for status in follow if status not in known}
+    follow = {
+        400: one.body or one.query,
+        413: one.body,
+        401: not one.path.startswith(OPEN),
+        403: one.path.startswith(CONTROL),
+        404: "{" in one.path,
+    }
+    refusals = [*one.refusals, *(status for status, applies in follow.items() if applies)]
+    return dict(one.answers) | dict.fromkeys(refusals, "Error")
 
 
 def _operation(one: Operation) -> Document:
+    answers = {str(status): _answer(status, name) for status, name in sorted(statuses(one).items())}
+    other = _content("any other error, and the faults", "application/json", ref("Error"))
     described: Document = {
         "operationId": _name(one),
-        "summary": one.summary,
+        "summary": (inspect.getdoc(one.handler) or "").partition("\n")[0],
         "tags": ["sandbox" if one.path.startswith(CONTROL) else "platform"],
-        "responses": {
-            **{
-                str(status): _answer(status, name) for status, name in sorted(statuses(one).items())
-            },
-            "default": _content(
-                "any other error, and the faults", "application/json", ref("Error")
-            ),
-        },
+        "responses": answers | {"default": other},
     }
     if parameters := _parameters(one):
         described["parameters"] = parameters
     if one.body:
-        content = {"application/json": {"schema": ref(one.body)}}
+        content = {"application/json": {"schema": ref(one.body.removesuffix("?"))}}
         described["requestBody"] = {"required": one.body_required, "content": content}
     if one.path.startswith(OPEN):
         described["security"] = []
-    if "Deprecated" in one.summary:
+    if one.path in DEPRECATED:
         described["deprecated"] = True
     return described
 
@@ -109,8 +136,6 @@ def _parameters(one: Operation) -> list[Document]:
 
 def _answer(status: int, name: str | None) -> Document:
     phrase = HTTPStatus(status).phrase
-    if status >= 400:
-        return _content(phrase, "application/json", ref("Error"))
     if name is None:
         return {"description": phrase}
     if name in OTHER_TYPES:
@@ -123,7 +148,7 @@ def _content(description: str, media_type: str, schema: Document) -> Document:
 
 
 def _callback() -> Document:
-    """What the platform calls (§6)."""
+    """The description of a callback (§6)."""
     body: dict[str, Any] = {"content": {"application/json": {"schema": ref("Event")}}}
     return {
         "summary": "§6 An event; answer with a 2xx within 30 seconds, nothing is repeated",
@@ -132,10 +157,3 @@ def _callback() -> Document:
         "responses": {"2XX": {"description": "received"}},
         "security": [],
     }
-
-
-DESCRIPTION = document()
-
-
-def describe(platform: Platform, request: Request) -> Answer:
-    return Answer(200, DESCRIPTION)

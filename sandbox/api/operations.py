@@ -1,242 +1,137 @@
-"""Every operation of the sandbox, as one table: requests are routed by it, OpenAPI is made of it.
+"""Every operation of the sandbox as a row: requests are routed by the rows, OpenAPI describes them.
 
-    METHOD path … ?query …
-        section, what it does
-        module.handler Body -> status Schema | status Schema | status
-
-Several paths do the same. The words in braces are those of the interface document. `Body?` may be
-left out. A status of 400 or more answers with the error body (A4), another one without a schema
-with nothing. Left out because they follow: 401 wherever a token is needed, 400 and 413 wherever
-there is a body, 403 on the control paths.
+A row is method, path, handler, the schema of each answer, the schema of the body, and how it may
+refuse. Left out because they follow: 401 where a token is needed, 400 for a query, 400 and 413 for
+a body, 404 for an id in the path, 403 on the control paths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
 
-TABLE = """
-POST /v1/real-estate-properties
-    §4.6 Create a property; every field is optional
-    properties.create PropertyChanges -> 201 Property | 409
-PATCH /v1/real-estate-properties/{propertyId}
-    §4.6 Change a property, with the rules of merging
-    properties.update PropertyChanges -> 200 Property | 404 | 409
-PATCH /v1/real-estate-properties/by-reference/{objectReferenceId}
-    §4.6 The same, by reference
-    properties.update PropertyChanges -> 200 Property | 404 | 409
-GET /v1/real-estate-properties/{propertyId}
-    §4.6 Read the full property
-    properties.read -> 200 Property | 404
-GET /v1/real-estate-properties/by-reference/{objectReferenceId}
-    §4.6 The same, by reference
-    properties.read -> 200 Property | 404
-GET /v1/real-estate-properties ?page ?size
-    §4.6 List properties, page by page
-    properties.listing -> 200 PropertyPage | 400
-GET /v1/users ?page ?size
-    §4.6 List the users of the workspace, page by page
-    properties.users -> 200 UserPage | 400
-
-POST /v1/sessions
-    §4.3 Open a purchase session for a user and a property
-    orders.open_session SessionRequest -> 201 Session | 404
-GET /v1/sessions/{sessionId}/products
-    §4.3 List what can be ordered in the session
-    orders.products -> 200 Products | 404 | 410
-POST /v1/sessions/{sessionId}/instructions
-    §4.3 Get the instruction options for chosen products
-    orders.instructions InstructionsRequest -> 200 Instructions | 404 | 410
-POST /v1/orders
-    §4.3 Place the order of a session
-    orders.place OrderRequest -> 201 Order | 404 | 409 | 410
-
-PUT /v1/orders/{orderId}/reschedule
-    §4.4 Reschedule, in the name of one user
-    orders.reschedule RescheduleRequest -> 200 Order | 404 | 409
-PUT /v1/orders/{orderId}/cancel
-    §4.4 Cancel, in the name of one user
-    orders.cancel CancelRequest -> 200 Order | 404 | 409
-
-GET /v1/orders/{orderId}
-    §4.5 Read an order with its assignments
-    orders.read -> 200 Order | 404
-GET /v1/orders/{orderId}/assignments
-    A36 Read the assignments of an order
-    orders.assignments -> 200 Assignments | 404
-GET /v1/assignments/{assignmentId}
-    §4.5 Read an assignment: photographer, schedule, products
-    orders.assignment -> 200 Assignment | 404
-GET /v1/orders/{orderId}/assignments/{assignmentId}/materials ?product ?visualQuality ?modifiedSince
-    §4.5 List materials
-    materials.of_assignment -> 200 Materials | 400 | 404
-GET /materials/{orderId}/{assignmentId} ?product ?visualType ?modifiedSince
-    §4.5 List materials for VISUALS_READY
-    materials.of_event -> 200 Materials | 400 | 404
-GET /v1/real-estate-properties/{propertyId}/marketing-materials
-    §4.5 List generated materials
-    materials.marketing -> 200 MarketingMaterials | 404
-GET /files/{key}/{quality}/{name}
-    A38 The file of a material; its address is the secret
-    materials.file -> 200 file | 404
-GET /tours/{key}
-    A38 A tour is a page
-    materials.tour -> 200 page
-
-GET /v1/webhooks
-    §4.1 Read the webhook configuration
-    webhooks.read -> 200 Webhook | 404
-PUT /v1/webhooks
-    §4.1 Create the webhook, or replace it; a secret that is left out is kept
-    webhooks.put WebhookRequest -> 200 Webhook | 201 Webhook
-PATCH /v1/webhooks
-    §4.1 Enable or disable without removing
-    webhooks.patch Enabled -> 200 Webhook | 404
-DELETE /v1/webhooks
-    §4.1 Remove the webhook and its history
-    webhooks.delete -> 204 | 404
-GET /v1/webhooks/triggers
-    §4.1 The last ten deliveries, the newest first
-    webhooks.triggers -> 200 Triggers | 404
-
-GET /webhook /webhook/
-    §4.2 Deprecated: GET /v1/webhooks
-    webhooks.read -> 200 Webhook | 404 | 410
-POST /webhook /webhook/
-    §4.2 Deprecated: PUT /v1/webhooks
-    webhooks.put WebhookRequest -> 200 Webhook | 201 Webhook | 410
-PUT /webhook /webhook/
-    §4.2 Deprecated: PUT /v1/webhooks
-    webhooks.put WebhookRequest -> 200 Webhook | 201 Webhook | 410
-DELETE /webhook /webhook/
-    §4.2 Deprecated: DELETE /v1/webhooks
-    webhooks.delete -> 204 | 404 | 410
-PATCH /webhook/enabled ?enabled
-    §4.2 Deprecated: PATCH /v1/webhooks
-    webhooks.legacy_enabled -> 200 Webhook | 400 | 404 | 410
-GET /webhook/history
-    §4.2 Deprecated: GET /v1/webhooks/triggers
-    webhooks.triggers -> 200 Triggers | 404 | 410
-
-POST /auth/token
-    A6 A token for client credentials
-    access.token TokenRequest -> 200 Token | 401
-GET /openapi.json
-    This description
-    openapi.describe -> 200 object
-
-GET /_sandbox
-    A53 To the page
-    control.to_page -> 303
-GET /_sandbox/ ?refused
-    A53 A page that shows orders, deliveries and buttons
-    control.page -> 200 page
-GET /_sandbox/state
-    A53 All that the sandbox knows, without secrets
-    control.state -> 200 object
-GET /_sandbox/calls
-    A53 What was called, the oldest first
-    control.calls -> 200 object
-POST /_sandbox/step
-    A53 Move every open order one step
-    control.step object? -> 200 object
-POST /_sandbox/reset
-    A53 Begin again with the seeded workspace
-    control.reset object? -> 204
-GET /_sandbox/faults
-    A53 The rules for faults
-    control.faults -> 200 Faults
-POST /_sandbox/faults
-    A53 Replace the rules for faults
-    control.set_faults Faults -> 200 Faults
-GET /_sandbox/switches
-    A53 What the interface leaves open, and what holds now
-    control.switches -> 200 Switches
-POST /_sandbox/switches
-    A53 Decide what the interface leaves open
-    control.set_switches Positions -> 200 Switches
-POST /_sandbox/clock
-    A53 Set the clock; it runs on from there
-    control.clock Clock -> 200 Clock
-POST /_sandbox/users
-    A53 Add a user to the workspace
-    control.add_user UserRequest -> 201 User
-POST /_sandbox/assignments/{assignmentId}/advance
-    A53 Move an assignment to its next status
-    control.advance object? -> 200 Assignment | 404
-POST /_sandbox/assignments/{assignmentId}/status
-    A53 Put an assignment into any status
-    control.status Status -> 200 Assignment | 404
-POST /_sandbox/assignments/{assignmentId}/input
-    A53 The client brought what ACTION_REQUIRED asks
-    control.give_input object? -> 200 Assignment | 404
-POST /_sandbox/assignments/{assignmentId}/nudge
-    A53 Tell the same status again
-    control.nudge object? -> 200 Assignment | 404
-POST /_sandbox/assignments/{assignmentId}/visuals
-    A53 Announce visuals of any type
-    control.visuals Visuals? -> 200 Assignment | 404
-POST /_sandbox/assignments/{assignmentId}/selection
-    A53 The client chose of more visuals than were ordered
-    control.selection Selection? -> 200 Assignment | 404 | 409
-POST /_sandbox/assignments/{assignmentId}/appointment
-    A53 Set the appointment, or clear it by null
-    control.appointment Appointment -> 200 Assignment | 404
-POST /_sandbox/assignments/{assignmentId}/estimate
-    A53 Set the estimated delivery date
-    control.estimate Estimate -> 200 Assignment | 404
-PATCH /_sandbox/properties/{propertyId}
-    A53 Edit a property as somebody on the platform
-    control.edit_property PropertyChanges -> 200 Property | 404
-POST /_sandbox/properties/{propertyId}/marketing
-    A53 Generate a marketing material
-    control.marketing Marketing? -> 200 Marketing | 404"""
-CONTROL = "/_sandbox"
-OPEN = ("/auth/token", "/files/", "/tours/", "/openapi.json", CONTROL)  # no token: A6, A51, A53
+from sandbox.api import control, materials, orders, properties, webhooks
+from sandbox.api.openapi import CONTROL, Answers, Operation, document
+from sandbox.api.openapi import Operation as Op
+from sandbox.state.platform import Platform
+from sandbox.wire import Answer, Refused, Request
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One method of one path."""
-
-    method: str
-    path: str
-    query: tuple[str, ...]
-    summary: str
-    handler: str  # the module of `sandbox.api` and the function in it
-    body: str | None  # the name of a schema
-    body_required: bool
-    answers: tuple[tuple[int, str | None], ...]
+def token(platform: Platform, request: Request) -> Answer:
+    """Return a token for client credentials (A6)."""
+    key = platform.workspace.signing_key
+    issued = platform.access.issue(request.body, key=key, now=platform.now())
+    return Answer(200, {"token": issued})
 
 
-def parse(table: str) -> dict[tuple[str, str], Operation]:
-    """The operations of a table by method and path."""
-    lines = [line for line in table.splitlines() if line]
-    three = zip(lines[::3], lines[1::3], lines[2::3], strict=True)
-    return {(one.method, one.path): one for entry in three for one in _operations(*entry)}
+def describe(platform: Platform, request: Request) -> Answer:
+    """Return this description."""
+    return Answer(200, DESCRIPTION)
 
 
-def _operations(call: str, summary: str, tail: str) -> Iterator[Operation]:
-    method, *words = call.split()
-    takes, _, answers = tail.partition("-> ")
-    handler, *body = takes.split()
-    for path in words:
-        if path.startswith("/"):
-            yield Operation(
-                method=method,
-                path=path,
-                query=tuple(one.removeprefix("?") for one in words if one.startswith("?")),
-                summary=summary.strip(),
-                handler=handler,
-                body=body[0].removesuffix("?") if body else None,
-                body_required=bool(body) and not body[0].endswith("?"),
-                answers=tuple(_answer(one) for one in answers.split(" | ")),
-            )
+PROPERTIES = "/v1/real-estate-properties"
+PROPERTY = f"{PROPERTIES}/{{propertyId}}"
+REFERENCE = f"{PROPERTIES}/by-reference/{{objectReferenceId}}"
+ORDER = "/v1/orders/{orderId}"
+ASSIGNMENT = f"{CONTROL}/assignments/{{assignmentId}}"
+PAGE = ("page", "size")
+OLD_WEBHOOK = ("/webhook", "/webhook/")  # §4.2
+
+WEBHOOK: Answers = {200: "Webhook", 201: "Webhook"}
+SHOWN: Answers = {200: "Assignment"}
+
+# fmt: off
+OPERATIONS = (
+    Op("POST", PROPERTIES, properties.create, {201: "Property"}, "PropertyChanges", (409,),
+        switch="created"),
+    Op("PATCH", PROPERTY, properties.update, {200: "Property"}, "PropertyChanges", (409,),
+        switch="updated"),
+    Op("PATCH", REFERENCE, properties.update, {200: "Property"}, "PropertyChanges", (409,),
+        switch="updated"),
+    Op("GET", PROPERTY, properties.read, {200: "Property"}),
+    Op("GET", REFERENCE, properties.read, {200: "Property"}),
+    Op("GET", PROPERTIES, properties.listing, {200: "PropertyPage"}, query=PAGE),
+    Op("GET", "/v1/users", properties.users, {200: "UserPage"}, query=PAGE),
+    Op("POST", "/v1/sessions", orders.open_session, {201: "Session"}, "SessionRequest", (404,)),
+    Op("GET", "/v1/sessions/{sessionId}/products", orders.products, {200: "Products"}, "", (410,)),
+    Op("POST", "/v1/sessions/{sessionId}/instructions", orders.instructions, {200: "Instructions"},
+        "InstructionsRequest", (410,)),
+    Op("POST", "/v1/orders", orders.place, {201: "Order"}, "OrderRequest", (404, 409, 410),
+        switch="placed"),
+    Op("PUT", f"{ORDER}/reschedule", orders.reschedule, {200: "Order"}, "RescheduleRequest",
+        (409,), switch="changed"),
+    Op("PUT", f"{ORDER}/cancel", orders.cancel, {200: "Order"}, "CancelRequest", (409,),
+        switch="changed"),
+    Op("GET", ORDER, orders.read, {200: "Order"}),
+    Op("GET", f"{ORDER}/assignments", orders.assignments, {200: "Assignments"}),
+    Op("GET", "/v1/assignments/{assignmentId}", orders.assignment, {200: "Assignment"}),
+    Op("GET", f"{ORDER}/assignments/{{assignmentId}}/materials", materials.of_assignment,
+        {200: "Materials"}, query=("product", "visualQuality", "modifiedSince")),
+    Op("GET", "/materials/{orderId}/{assignmentId}", materials.of_event, {200: "Materials"},
+        query=("product", "visualType", "modifiedSince")),
+    Op("GET", f"{PROPERTY}/marketing-materials", materials.marketing, {200: "MarketingMaterials"}),
+    Op("GET", "/files/{key}/{quality}/{name}", materials.file, {200: "file"}),
+    Op("GET", "/tours/{key}", materials.tour, {200: "page"}),
+    Op("GET", "/v1/webhooks", webhooks.read, {200: "Webhook"}, "", (404,)),
+    Op("PUT", "/v1/webhooks", webhooks.put, WEBHOOK, "WebhookRequest", switch="configured"),
+    Op("PATCH", "/v1/webhooks", webhooks.patch, {200: "Webhook"}, "Enabled", (404,),
+        switch="configured"),
+    Op("DELETE", "/v1/webhooks", webhooks.delete, {204: None}, "", (404,)),
+    Op("GET", "/v1/webhooks/triggers", webhooks.triggers, {200: "Triggers"}, "", (404,)),
+    *(Op("GET", one, webhooks.read, {200: "Webhook"}, "", (404, 410)) for one in OLD_WEBHOOK),
+    *(Op(method, one, webhooks.put, WEBHOOK, "WebhookRequest", (410,), switch="configured")
+      for one in OLD_WEBHOOK for method in ("POST", "PUT")),
+    *(Op("DELETE", one, webhooks.delete, {204: None}, "", (404, 410)) for one in OLD_WEBHOOK),
+    Op("PATCH", "/webhook/enabled", webhooks.legacy_enabled, {200: "Webhook"}, "", (404, 410),
+        query=("enabled",), switch="configured"),
+    Op("GET", "/webhook/history", webhooks.triggers, {200: "Triggers"}, "", (404, 410)),
+    Op("POST", "/auth/token", token, {200: "Token"}, "TokenRequest", (401,)),
+    Op("GET", "/openapi.json", describe, {200: "object"}),
+    Op("GET", CONTROL, control.to_page, {303: None}),
+    Op("GET", f"{CONTROL}/", control.page, {200: "page"}, query=("refused",)),
+    Op("GET", f"{CONTROL}/state", control.state, {200: "object"}),
+    Op("GET", f"{CONTROL}/calls", control.calls, {200: "object"}),
+    Op("POST", f"{CONTROL}/step", control.step, {200: "object"}, "object?"),
+    Op("POST", f"{CONTROL}/reset", control.reset, {204: None}, "object?"),
+    Op("GET", f"{CONTROL}/faults", control.faults, {200: "Faults"}),
+    Op("POST", f"{CONTROL}/faults", control.set_faults, {200: "Faults"}, "Faults"),
+    Op("GET", f"{CONTROL}/switches", control.switches, {200: "Switches"}),
+    Op("POST", f"{CONTROL}/switches", control.set_switches, {200: "Switches"}, "Positions"),
+    Op("POST", f"{CONTROL}/clock", control.clock, {200: "Clock"}, "Clock"),
+    Op("POST", f"{CONTROL}/users", control.add_user, {201: "User"}, "UserRequest"),
+    Op("POST", f"{ASSIGNMENT}/advance", control.advance, SHOWN, "object?"),
+    Op("POST", f"{ASSIGNMENT}/status", control.status, SHOWN, "Status"),
+    Op("POST", f"{ASSIGNMENT}/input", control.give_input, SHOWN, "object?"),
+    Op("POST", f"{ASSIGNMENT}/nudge", control.nudge, SHOWN, "object?"),
+    Op("POST", f"{ASSIGNMENT}/visuals", control.visuals, SHOWN, "Visuals?"),
+    Op("POST", f"{ASSIGNMENT}/selection", control.selection, SHOWN, "Selection?", (409,)),
+    Op("POST", f"{ASSIGNMENT}/appointment", control.appointment, SHOWN, "Appointment"),
+    Op("POST", f"{ASSIGNMENT}/estimate", control.estimate, SHOWN, "Estimate"),
+    Op("PATCH", f"{CONTROL}/properties/{{propertyId}}", control.edit_property, {200: "Property"},
+        "PropertyChanges"),
+    Op("POST", f"{CONTROL}/properties/{{propertyId}}/marketing", control.marketing,
+        {200: "Marketing"}, "Marketing?"),
+)
+# fmt: on
+DESCRIPTION = document(OPERATIONS)
+_ROUTES = [
+    (re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(one.path))), one)
+    for one in OPERATIONS
+]
 
 
-def _answer(text: str) -> tuple[int, str | None]:
-    status, *schema = text.split()
-    return int(status), schema[0] if schema else None
+def route(method: str, path: str) -> tuple[Operation, dict[str, str]]:
+    """The operation of a path, and the words in the path.
 
-
-OPERATIONS = parse(TABLE)
+    Raises `Refused`: 404 for an unknown path, 405 for a method that the path does not take.
+    """
+    allowed = []
+    for pattern, operation in _ROUTES:
+        if match := pattern.fullmatch(path):
+            if operation.method == method:
+                return operation, match.groupdict()
+            allowed.append(operation.method)
+    if not allowed:
+        raise Refused(404, f"there is no path {path}")
+    refusal = Refused(405, f"{path} does not take {method}")
+    refusal.headers["Allow"] = ", ".join(sorted(allowed))
+    raise refusal

@@ -24,7 +24,7 @@ MOST_OF_ONE = 100
 
 
 def open_session(platform: Platform, request: Request) -> Answer:
-    """A purchase session for a user and a property (A30)."""
+    """Open a purchase session for a user and a property (§4.3, A30)."""
     user = _user(platform, request)
     property_ = _property(platform, request)
     session = {
@@ -78,7 +78,7 @@ def _session(platform: Platform, session_id: str) -> Document:
 
 
 def products(platform: Platform, request: Request) -> Answer:
-    """What can be ordered in a session (A31)."""
+    """List the products that can be ordered in a session (§4.3, A31)."""
     _session(platform, request.params["sessionId"])
     shown = [
         {
@@ -94,7 +94,7 @@ def products(platform: Platform, request: Request) -> Answer:
 
 
 def instructions(platform: Platform, request: Request) -> Answer:
-    """The options of the instructions for the products that were chosen (A32)."""
+    """List the instruction options for the chosen products (§4.3, A32)."""
     _session(platform, request.params["sessionId"])
     _chosen(request.body.get("products"))
     shown = {
@@ -105,7 +105,7 @@ def instructions(platform: Platform, request: Request) -> Answer:
 
 
 def _chosen(value: Any) -> list[tuple[catalogue.Product, int]]:
-    """The products of a body, each with its quantity; a 400 names what is wrong."""
+    """The products of a body, each with its quantity; a 400 names the wrong member."""
     if not isinstance(value, list) or not value or len(value) > MOST_OF_ONE:
         raise bad("products", "is required, a list of at least one product")
     chosen = []
@@ -124,7 +124,7 @@ def _chosen(value: Any) -> list[tuple[catalogue.Product, int]]:
 
 
 def place(platform: Platform, request: Request) -> Answer:
-    """Place the order of a session. A session serves one order, the second is a 409 (A33)."""
+    """Place the order of a session (§4.3); a second order is a 409 (A33)."""
     session_id = request.text("sessionId")
     if session_id is None:
         raise bad("sessionId", "is required")
@@ -148,16 +148,18 @@ def _check_instructions(value: Any) -> None:
 
 
 def read(platform: Platform, request: Request) -> Answer:
+    """Read an order with its assignments (§4.5)."""
     return Answer(200, shown_order(platform, platform.order(request.params["orderId"])))
 
 
 def assignments(platform: Platform, request: Request) -> Answer:
-    """The assignments of an order (A36)."""
+    """List the assignments of an order (A36)."""
     order = shown_order(platform, platform.order(request.params["orderId"]))
     return Answer(200, order["assignments"])
 
 
 def assignment(platform: Platform, request: Request) -> Answer:
+    """Read an assignment: photographer, schedule, products (§4.5)."""
     return Answer(200, dict(platform.assignment(request.params["assignmentId"])))
 
 
@@ -168,7 +170,7 @@ def shown_order(platform: Platform, order: Document) -> Document:
 
 
 def reschedule(platform: Platform, request: Request) -> Answer:
-    """Reschedule one assignment, or all that can be (A34, A49)."""
+    """Reschedule one assignment, or all that can be, in the name of a user (§4.4, A34, A49)."""
     order = platform.order(request.params["orderId"])
     _user(platform, request)
     request.text("reason")
@@ -194,7 +196,7 @@ def reschedule(platform: Platform, request: Request) -> Answer:
 
 
 def cancel(platform: Platform, request: Request) -> Answer:
-    """Cancel an order that is PLACED or IN_PROGRESS, else 409 (§3.1, A34)."""
+    """Cancel an order that is PLACED or IN_PROGRESS, in the name of a user (§3.1, §4.4, A34)."""
     order = platform.order(request.params["orderId"])
     _user(platform, request)
     request.text("reason")

@@ -14,7 +14,7 @@ USUAL_PAGE = 50  # §8
 
 
 def create(platform: Platform, request: Request) -> Answer:
-    """All fields are optional; a reference that exists is refused with 409 (A45)."""
+    """Create a property; every field is optional (§4.6), a reference that exists is a 409 (A45)."""
     document = platform.merged({}, request.body)
     _check_reference(platform, document, own_id=None)
     key = platform.workspace.new_id()
@@ -25,7 +25,7 @@ def create(platform: Platform, request: Request) -> Answer:
 
 
 def update(platform: Platform, request: Request) -> Answer:
-    """An unknown reference is a 404 and creates nothing (A3)."""
+    """Change a property by the rules of merging (§4.6); an unknown one is a 404 (A3)."""
     stored = _named(platform, request)
     document = platform.merged(stored, request.body)
     if document.get("objectReferenceId") != stored.get("objectReferenceId"):
@@ -50,14 +50,17 @@ def _check_reference(platform: Platform, document: Document, *, own_id: str | No
 
 
 def read(platform: Platform, request: Request) -> Answer:
+    """Read the full property (§4.6)."""
     return Answer(200, _named(platform, request))
 
 
 def listing(platform: Platform, request: Request) -> Answer:
+    """List properties, page by page (§4.6)."""
     return page(request, platform.workspace.properties.values(), _list_item)
 
 
 def users(platform: Platform, request: Request) -> Answer:
+    """List the users of the workspace, page by page (§4.6)."""
     return page(request, platform.workspace.users.values(), dict)
 
 

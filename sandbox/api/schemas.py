@@ -1,13 +1,13 @@
-"""The JSON schemas of what goes over the wire, as OpenAPI 3.1 takes them.
+"""The JSON schemas of bodies, for OpenAPI 3.1.
 
-The property is made of the field table, enums come from the tables that the sandbox runs on.
+The schema of a property is made of the field table; enums are those of the sandbox's tables.
 """
 
 from __future__ import annotations
 
 from sandbox.faults import rules
-from sandbox.interface import catalogue, events, lifecycle, switches
-from sandbox.interface.fields import PROPERTY, Field
+from sandbox.interface import catalogue, event_fields, lifecycle, switches
+from sandbox.interface.property_fields import PROPERTY, Field
 from sandbox.state import callbacks
 from sandbox.wire import Document
 
@@ -34,9 +34,9 @@ def one_of(*values: str) -> Document:
 
 
 def record(names: str = "", /, **members: Document) -> Document:
-    """An object with these members, required where a `!` follows. More may be there too (§9).
+    """An object with these members; `!` marks a required one. It may have more members (§9).
 
-    A member that is not given as a schema is what its name says everywhere.
+    A member without a schema here has the schema of its name in `TYPES`.
     """
     known = {name: TYPES.get(name, TEXT) for name in names.replace("!", "").split()} | members
     required = [name.removesuffix("!") for name in names.split() if name.endswith("!")]
@@ -83,7 +83,7 @@ def _members(fields: dict[str, Field], *, reading: bool) -> dict[str, Document]:
     }
 
 
-# What a member of this name is, wherever it stands; all others are texts.
+# The schema of each member by its name; all others are texts.
 TYPES: dict[str, Document] = {
     **dict.fromkeys(("createdAt", "updatedAt", "modifiedAt", "expiresAt", "triggeredAt"), MOMENT),
     **dict.fromkeys(("lastTriggeredAt", "timestamp", "occurredAt", "scheduledAt"), MOMENT),
@@ -98,8 +98,8 @@ TYPES: dict[str, Document] = {
     "method": one_of(*callbacks.METHODS),
     "authType": one_of(*callbacks.AUTH_TYPES),
     "actionRequired": one_of(*lifecycle.ACTIONS),
-    "visualType": one_of(*events.VISUAL_TYPES),
-    "targetPlatform": one_of(*events.PLATFORMS),
+    "visualType": one_of(*event_fields.VISUAL_TYPES),
+    "targetPlatform": one_of(*event_fields.PLATFORMS),
     "quantity": {"type": "integer", "minimum": 1, "maximum": 100},
 }
 
@@ -119,7 +119,7 @@ _POSITIONS = {one.name: one_of(*one.positions) for one in switches.SWITCHES.valu
 
 # §6.3
 EVENTS: dict[str, Document] = {
-    name: record(names, event={"const": name}) for name, names in events.FIELDS.items()
+    name: record(names, event={"const": name}) for name, names in event_fields.FIELDS.items()
 }
 EVENTS["APPOINTMENT_DATE_UPDATED"]["properties"]["scheduledAt"] = nullable(MOMENT)
 

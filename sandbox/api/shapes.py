@@ -1,4 +1,4 @@
-"""How answers are shaped where the interface leaves it open (see `sandbox.interface.switches`)."""
+"""The form of answers where the interface leaves it open (see `sandbox.interface.switches`)."""
 
 from __future__ import annotations
 
@@ -6,23 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sandbox.api.operations import Operation
+from sandbox.api.openapi import Operation
 from sandbox.wire import Answer, Document, Refused
 
 Positions = dict[str, str]
 
-# The switch that decides about the answer of a handler.
-ANSWERS = {
-    "orders.place": "placed",
-    "orders.reschedule": "changed",
-    "orders.cancel": "changed",
-    "properties.create": "created",
-    "properties.update": "updated",
-    "webhooks.put": "configured",
-    "webhooks.patch": "configured",
-    "webhooks.legacy_enabled": "configured",
-}
-# Ids are members of these names; inside of the others they are what the client wrote.
+# Members with these names are ids, but not inside `AS_WRITTEN`, which the client wrote.
 IDS = {"id", "orderId", "assignmentId", "userId", "realEstatePropertyId"}
 IDS_GIVEN = IDS | {"billing", "organization", "delivery"}
 AS_WRITTEN = {"payload", "headers", "customFields", "publishers", "seller", "owner"}
@@ -31,16 +20,16 @@ NOTHING = {"204": Answer(204), "null": Answer(200, None), "{}": Answer(200, {})}
 
 
 def shaped(answer: Answer, operation: Operation, positions: Positions) -> Answer:
-    """The answer of an operation as the switches will have it."""
+    """The answer of an operation, in the form that the switches choose."""
     value = answer.value
-    match positions.get(ANSWERS.get(operation.handler, "")):
+    match positions.get(operation.switch):
         case "204":
             return NOTHING["204"]
         case "empty":
             return replace(answer, content=b"")
         case "id":
             value = {"id": value["id"]}
-    schema = dict(operation.answers).get(answer.status)
+    schema = operation.answers.get(answer.status)
     if schema == "Order" and "assignments" in value and positions["orderDetail"] == "brief":
         brief = [{"id": one["id"], "status": one["status"]} for one in value["assignments"]]
         value = value | {"assignments": brief}
@@ -56,12 +45,12 @@ def shaped(answer: Answer, operation: Operation, positions: Positions) -> Answer
 
 
 def given(body: Document, positions: Positions) -> Document:
-    """A request's body with its ids as texts, also where they came as numbers."""
+    """The body of a request, with numeric ids as texts."""
     return _ids(body, IDS_GIVEN, _text) if positions["ids"] == "number" else body
 
 
 def _without_empty(value: Any) -> Any:
-    """The value without its empty members; one of which nothing else is left is empty, too."""
+    """The value without empty members; an object that becomes empty is left out too."""
     if isinstance(value, list):
         return [_without_empty(one) for one in value]
     if not isinstance(value, dict):
@@ -90,13 +79,13 @@ def _text(key: Any) -> Any:
 
 
 def refused(refusal: Refused, positions: Positions) -> Answer:
-    """A refusal as the switches will have it."""
+    """A refusal, in the form that the switches choose."""
     position = positions.get(refusal.switch, str(refusal.status))
     if position in NOTHING:
         return NOTHING[position]
     body = Refused(int(position), refusal.message, refusal.errors).body()
-    told = _ERRORS[positions["errors"]](body, refusal.errors)
-    return Answer(int(position), told, headers=refusal.headers)
+    value = _ERRORS[positions["errors"]](body, refusal.errors)
+    return Answer(int(position), value, headers=refusal.headers)
 
 
 def _without(body: Document, errors: dict[str, str]) -> Document:

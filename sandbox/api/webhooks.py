@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sandbox.api.operations import OPERATIONS
 from sandbox.state import callbacks
 from sandbox.state.platform import Platform
 from sandbox.wire import Answer, Document, Refused, Request, bad, timestamp
 
-DEPRECATED = {one.path for one in OPERATIONS.values() if "Deprecated" in one.summary}
+DEPRECATED = ("/webhook", "/webhook/", "/webhook/enabled", "/webhook/history")
 REMOVED_AT = datetime(2026, 9, 10, tzinfo=UTC)  # §9 rule 2
 
 
 def read(platform: Platform, request: Request) -> Answer:
+    """Read the webhook configuration (§4.1)."""
     return Answer(200, callbacks.shown(_configured(platform, switch="noWebhook")))
 
 
 def put(platform: Platform, request: Request) -> Answer:
-    """201 for a new webhook, 200 for one that replaces another; the history stays with it."""
+    """Create (201) or replace (200) the webhook (§4.1, A21); an omitted secret stays."""
     stored = platform.workspace.webhook
     webhook = callbacks.configuration(request, stored, timestamp(platform.now()))
     platform.workspace.webhook = webhook
@@ -27,6 +27,7 @@ def put(platform: Platform, request: Request) -> Answer:
 
 
 def patch(platform: Platform, request: Request) -> Answer:
+    """Enable or disable the webhook without removing it (§4.1)."""
     enabled = request.body.get("enabled")
     if not isinstance(enabled, bool):
         raise bad("enabled", "is required, true or false")
@@ -34,7 +35,7 @@ def patch(platform: Platform, request: Request) -> Answer:
 
 
 def delete(platform: Platform, request: Request) -> Answer:
-    """Remove the configuration; deliveries stop, the history is deleted."""
+    """Remove the webhook and its history; deliveries stop (§4.1)."""
     _configured(platform)
     platform.workspace.webhook = None
     platform.workspace.history.clear()
@@ -44,13 +45,13 @@ def delete(platform: Platform, request: Request) -> Answer:
 
 
 def triggers(platform: Platform, request: Request) -> Answer:
-    """Up to the last ten records, the newest first (the order is not shown)."""
+    """List the last ten deliveries, the newest first (§4.1; the order is our reading)."""
     _configured(platform)
     return Answer(200, platform.workspace.history[::-1])
 
 
 def legacy_enabled(platform: Platform, request: Request) -> Answer:
-    """The flag is a query parameter here (A24)."""
+    """Enable or disable the webhook by a query parameter (§4.2, A24)."""
     flag = request.query.get("enabled")
     if flag not in ("true", "false"):
         raise bad("enabled", "is required, true or false")
@@ -58,7 +59,7 @@ def legacy_enabled(platform: Platform, request: Request) -> Answer:
 
 
 def check_not_removed(platform: Platform, path: str) -> None:
-    """Raise `Refused(410)` for a deprecated path that is gone, whatever the method."""
+    """Raise `Refused(410)` for a deprecated path after its removal, for every method."""
     if path in DEPRECATED and platform.now() >= REMOVED_AT:
         raise Refused(410, "this path was removed on 2026-09-10, use /v1/webhooks")
 

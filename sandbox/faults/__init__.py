@@ -1,1 +1,1 @@
-"""What goes wrong on purpose, and what a newer platform says. No state."""
+"""Intended faults, and the answers of a newer platform. No state."""

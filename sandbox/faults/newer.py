@@ -1,4 +1,4 @@
-"""What a newer platform says: fields, values and events that the interface does not list; pure."""
+"""Fields, values and events of a newer platform, which the interface does not list; pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sandbox.interface.fields import PROPERTY, Field
+from sandbox.interface.property_fields import PROPERTY, Field
 from sandbox.wire import Document
 
 FIELDS: Document = {"newerField": {"of": "a later version"}}
@@ -14,7 +14,7 @@ VALUE = "VALUE_OF_A_LATER_VERSION"
 UNKNOWN = "UNKNOWN"  # how this version shows what it does not recognise (§2.4, §9 rule 3)
 EVENT = "ORDER_NOTE_ADDED"
 
-# What was said before, and names that the client chose, stay as they are.
+# Earlier deliveries and names that the client chose stay as they are.
 AS_THEY_ARE = frozenset({"payload", "headers", "customFields"})
 
 
@@ -26,7 +26,7 @@ def _enum_names(members: dict[str, Field]) -> Iterator[str]:
             yield from _enum_names(known.members)
 
 
-# previousStatus is no place for it: with a newStatus alike the event would be a nudge.
+# previousStatus is left out: if it equalled newStatus, the event would be a nudge.
 ENUMS = frozenset(
     {"status", "newStatus", "actionRequired", "visualType", "targetPlatform"}
     | set(_enum_names(PROPERTY))
@@ -34,17 +34,19 @@ ENUMS = frozenset(
 
 
 def with_fields(value: Any) -> Any:
-    """A JSON value whose objects have one field more."""
+    """A JSON value with one more field in each object."""
     if isinstance(value, list):
         return [with_fields(one) for one in value]
     if not isinstance(value, dict):
         return value
-    told = {name: one if name in AS_THEY_ARE else with_fields(one) for name, one in value.items()}
-    return told | FIELDS
+    changed = {
+        name: one if name in AS_THEY_ARE else with_fields(one) for name, one in value.items()
+    }
+    return changed | FIELDS
 
 
 def with_values(value: Any, replacement: str, names: str = "*") -> Any:
-    """A JSON value whose enums, as far as their names match, read as `replacement`."""
+    """A JSON value with `replacement` as the value of each enum whose name matches."""
     if isinstance(value, list):
         return [with_values(one, replacement, names) for one in value]
     if not isinstance(value, dict):

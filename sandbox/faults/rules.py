@@ -1,9 +1,9 @@
-"""Faults that the world adds, switched on by rules; seeded, so that a run can be repeated.
+"""Faults of platform and network, by rules; seeded, so that a run can be repeated.
 
 A rule is JSON: `{"fault": "UNAVAILABLE", "chance": 0.1, "times": 3, "method": "PATCH",
 "path": "/v1/real-estate-properties/*", "event": "VISUALS_READY", "seconds": 2}`. Only `fault` is
-required. The first rule that fits and whose chance comes up acts on a request or an event.
-What each of them does: docs/sandbox.md.
+required. The first rule that matches, and whose chance is drawn, applies to a request or an event.
+docs/sandbox.md describes each fault.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ ANSWERS = frozenset(
     | {"NEWER_ANSWER", "NEWER_ENUM", "UNKNOWN_ENUM"}
 )
 OF_FILES = frozenset({"SHORTENED", "LED_INSIDE", "ENDLESS"})
-INSIDE = "https://169.254.169.254/latest/meta-data/"  # where a cloud tells a machine its secrets
-FILES = "/files/"  # only rules whose path begins so act on files, and on nothing else
+INSIDE = "https://169.254.169.254/latest/meta-data/"  # where clouds serve the secrets of a machine
+FILES = "/files/"  # a rule whose path begins with it applies to files, and no other rule does
 CALLBACKS = frozenset(
     {"DROPPED", "LOST", "REPEATED", "REORDERED", "DELAYED", "OLD_SECRET"}
     | {"NEWER_FIELD", "NEWER_EVENT", "NEWER_VALUE", "UNKNOWN_VALUE"}
@@ -38,7 +38,7 @@ FAULTS = ANSWERS | OF_FILES | CALLBACKS
 
 @dataclass(slots=True)
 class Rule:
-    """When a fault happens; `times` counts down, None is without end."""
+    """When a fault happens; `times` counts down, None means always."""
 
     fault: str
     chance: float = 1.0
@@ -50,7 +50,7 @@ class Rule:
     seconds: float = 0.0
 
     def refusal(self) -> Refused | None:
-        """The refusal that this fault answers with, None for another kind of fault."""
+        """The refusal with which this fault answers, or None for another kind of fault."""
         if self.fault not in REFUSALS:
             return None
         refused = Refused(*REFUSALS[self.fault])
@@ -60,7 +60,7 @@ class Rule:
 
 
 class Faults:
-    """The rules in force. The caller holds the lock of the platform."""
+    """The current rules. The caller holds the lock of the platform."""
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []
@@ -82,11 +82,11 @@ class Faults:
         self._random = random.Random(seed)
 
     def shown(self) -> Document:
-        """The rules as they stand now."""
+        """The current rules, as JSON."""
         return {"seed": self.seed, "rules": [asdict(rule) for rule in self.rules]}
 
     def on_request(self, method: str, path: str) -> Rule | None:
-        """The rule that acts on a request."""
+        """The rule that applies to a request, or None."""
         for rule in self.rules:
             of_file = path.startswith(FILES)
             known = ANSWERS | OF_FILES if of_file else ANSWERS
@@ -99,7 +99,7 @@ class Faults:
         return None
 
     def on_event(self, event: Document) -> Rule | None:
-        """The rule that acts on an event that is about to be sent."""
+        """The rule that applies to an event before it is sent, or None."""
         for rule in self.rules:
             if rule.fault not in CALLBACKS or rule.event not in ("*", event["event"]):
                 continue
@@ -138,7 +138,7 @@ def _rule(value: Any, where: str) -> Rule:
 
 
 def disguised(answer: Answer, rule: Rule) -> Answer:
-    """The answer as a newer platform would give it, where the rule is of that kind."""
+    """The answer changed by the fault, for example as a newer platform would give it."""
     match rule.fault:
         case "NEWER_ANSWER":
             value = newer.with_fields(answer.value)

@@ -1,1 +1,1 @@
-"""What the interface document says, as tables; pure. No state."""
+"""The interface document as tables; pure, without state."""

@@ -1,4 +1,4 @@
-"""What can be ordered in the seeded workspace, and who does it; the list is ours (§1)."""
+"""The products and photographers of the seeded workspace; the list is ours (§1)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product of A31; `action` is what the client must bring, `asks` whether it is missing."""
+    """A product of A31; `action`: what the client must provide, `asks`: whether it is missing."""
 
     id: str
     product: str

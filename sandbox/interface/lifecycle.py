@@ -46,9 +46,9 @@ def moves(kind: str) -> dict[str, tuple[str, ...]]:
 
 
 def next_status(kind: str, status: str, *, asks_client: bool = False) -> str | None:
-    """The regular next step, or None at an end or in a status that the tables do not know.
+    """The next status, or None for a terminal or an unknown one.
 
-    `asks_client`: the product needs input that was not given yet.
+    `asks_client`: the product needs input that the client has not provided.
     """
     if kind == DOCUMENT and status == "CREATED" and asks_client:
         return "ACTION_REQUIRED"
@@ -57,9 +57,9 @@ def next_status(kind: str, status: str, *, asks_client: bool = False) -> str | N
 
 
 def next_order_status(status: str, assignments: Collection[str]) -> str | None:
-    """Where an order goes next, given the status of its assignments; None: it stays (§3.1).
+    """The next status of an order, given those of its assignments; None: no change (§3.1).
 
-    One step at a time: an order whose only assignment jumps to DELIVERED is IN_PROGRESS first.
+    One step at a time: if its only assignment jumps to DELIVERED, the order is IN_PROGRESS first.
     """
     if not ORDER_MOVES.get(status) or not assignments:
         return None

@@ -1,7 +1,6 @@
 """What the interface leaves open, as switches: a platform may do either; pure.
 
-name, what it rests on, its positions (the first one holds unless told)
-    what it decides
+A row: name, rule, positions (the first is the default), and what it decides.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from sandbox.wire import Document, bad
 
 TABLE = """
 orderDetail A35 full brief
-    whether an order tells all of its assignments, or id and status alone
+    whether an order contains its whole assignments, or only id and status of each
 placed §4.3 order id
     what POST /v1/orders answers: the order, or {"id"} alone
 changed §4.4 order 204
@@ -27,26 +26,26 @@ configured A21 configuration empty
 noWebhook A20 404 204 null {}
     what GET /v1/webhooks answers while none is configured: a status, or 200 with this body
 ids A7 text number
-    how ids stand in answers; in callbacks they are texts (§2)
+    whether ids in answers are texts or numbers; in callbacks they are texts (§2)
 items A1 content items
     the name of the array of a page
 addresses A51 absolute relative
-    how the addresses of files stand in answers
+    whether the addresses of files are absolute or relative in answers
 errors A4 list text field object keys
-    how an error names fields: `errors` as a list, only in `message`, one as `field`, `errors` as an
-    object, or as keys of the body
+    how an error names fields: `errors` as a list, only in `message`, one as `field`, `errors` as
+    an object, or as keys of the body
 badToken A5 401 403
-    what a token answers that is missing, wrong or too old
+    the status for a token that is missing, wrong or too old
 unknownIds A5 404 403
-    what an id answers that is not one of this workspace; references are 404
+    the status for an id that this workspace does not have; references are 404
 unknownFields §4.6 dropped refused
-    what becomes of a property field that is not in the table
+    what happens to a property field that is not in the table
 product A38 optional required
-    whether `product` must be given to list materials
+    whether `product` is required to list materials
 emptyMembers §2 shown omitted
     whether answers show members that are empty: null, "", [] and {}
 merge A10 deep shallow
-    how the four merged objects are merged, and what stands in them
+    whether members inside the four merged objects are merged too, or replaced
 """
 
 # The kinds of platform that `--platform` takes.
@@ -93,9 +92,9 @@ USUAL = {name: one.positions[0] for name, one in SWITCHES.items()}
 
 
 def turned(now: dict[str, str], wanted: Document) -> dict[str, str]:
-    """The positions after `{"platform": a kind, name: position, …}`, of which any may be left out.
+    """The positions after `{"platform": kind, name: position, …}`; each member is optional.
 
-    A kind puts every switch in its place first. Raises `Refused(400)` naming what is wrong.
+    A kind sets every switch first. Raises `Refused(400)` that names the wrong member.
     """
     named = {name: position for name, position in wanted.items() if name != "platform"}
     if (kind := wanted.get("platform")) is not None:

@@ -1,7 +1,7 @@
-"""A page that shows what the sandbox holds, with buttons for what people on the platform do.
+"""A page that shows the state of the sandbox, with buttons for the actions of people.
 
-Buttons are forms, so it works without a script; the script only shows what happens meanwhile.
-Whatever was sent to the sandbox may stand here, so every value goes through `escape`.
+Buttons are forms, so it works without a script; the script only refreshes it.
+The page may show anything that was sent to the sandbox, so every value goes through `escape`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.interface import lifecycle
-from sandbox.interface.events import VISUAL_TYPES
+from sandbox.interface.event_fields import VISUAL_TYPES
 from sandbox.interface.switches import PLATFORMS, SWITCHES
 from sandbox.state.platform import Call, Platform
 from sandbox.wire import Document
@@ -53,7 +53,7 @@ def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
-# Nothing may run or load here but what this module wrote.
+# The page may run and load only the style and script of this module.
 POLICY = (
     f"default-src 'none'; style-src 'sha256-{_digest(STYLE)}';"
     f" script-src 'sha256-{_digest(SCRIPT)}'; img-src data:; connect-src 'self';"
@@ -62,7 +62,7 @@ POLICY = (
 
 
 def render(platform: Platform, refused: str = "") -> bytes:
-    """The page: the latest orders with their assignments, the callbacks, what was called."""
+    """The page: the latest orders with their assignments, the callbacks, the calls."""
     workspace = platform.workspace
     orders = list(workspace.orders.values())[-LATEST:][::-1]
     main = (
@@ -95,7 +95,7 @@ def _latest(shown: int, known: int) -> str:
 
 
 def _waiting(platform: Platform) -> str:
-    held = f", {platform.delayed} held back by a fault" if platform.delayed else ""
+    held = f", {platform.delayed} delayed by a fault" if platform.delayed else ""
     return f"{len(platform.pending)} waiting{held}"
 
 
@@ -158,32 +158,32 @@ def _order(platform: Platform, order: Document) -> str:
 
 def _assignment(one: Document) -> str:
     products = ", ".join(product.replace("_", " ").capitalize() for product in one["products"])
-    told = [f"Assignment {escape(one['id'])}"]
+    details = [f"Assignment {escape(one['id'])}"]
     if photographer := one.get("photographer"):
-        told.append(escape(photographer["name"]))
+        details.append(escape(photographer["name"]))
     if "scheduledAt" in one:
-        told.append(f"appointment {_moment(one['scheduledAt'])}")
+        details.append(f"appointment {_moment(one['scheduledAt'])}")
     if "estimatedDeliveryAt" in one:
-        told.append(f"delivery {_moment(one['estimatedDeliveryAt'])}")
+        details.append(f"delivery {_moment(one['estimatedDeliveryAt'])}")
     pills = _pill(one["status"])
     if action := one.get("actionRequired"):
         pills += " " + _pill(action, "warn")
     return (
         f'<div class="job"><div><div class="row"><b>{escape(products)}</b> {pills}</div>'
-        f"<p>{' · '.join(told)}</p></div>{_steps(one)}</div>"
+        f"<p>{' · '.join(details)}</p></div>{_steps(one)}</div>"
     )
 
 
 def _steps(one: Document) -> str:
-    """What can be done with an assignment that is not at its end."""
+    """The buttons of an assignment that is not terminal."""
     if one["status"] in lifecycle.TERMINAL:
         return ""
     path, kind = f"assignments/{one['id']}", one.get("assignmentType", "")
     first = _button(f"{path}/advance", "Advance")
     if one["status"] == "ACTION_REQUIRED":
-        first = _button(f"{path}/input", "Input given", main=True)
+        first = _button(f"{path}/input", "Input provided", main=True)
     more = (
-        _button(f"{path}/nudge", "Tell again"),
+        _button(f"{path}/nudge", "Send again"),
         _button(f"{path}/status", "Set", _choice(f"{path}-status", list(lifecycle.moves(kind)))),
         _button(f"{path}/appointment", "Set", _input(path, "scheduledAt", "datetime-local")),
         _button(f"{path}/appointment", "Clear appointment", _hidden("scheduledAt")),
@@ -192,7 +192,7 @@ def _steps(one: Document) -> str:
             "Announce",
             _choice(f"{path}-visuals", VISUAL_TYPES, name="visualType", label="Visuals"),
         ),
-        _button(f"{path}/selection", "Selection made"),
+        _button(f"{path}/selection", "Deliver the selection"),
         _button(f"{path}/estimate", "Set", _input(path, "estimatedDeliveryAt", "date")),
     )
     return (
@@ -239,7 +239,7 @@ def _callbacks(records: list[Document]) -> str:
             outcome += f" <small>{escape(record['errorMessage'])}</small>"
         cells = (_moment(record["triggeredAt"]), escape(event["event"]), escape(str(subject)))
         rows.append((*cells, outcome))
-    return _table(("Time", "Event", "About", "Outcome"), rows, "Nothing was sent yet.")
+    return _table(("Time", "Event", "About", "Outcome"), rows, "No callback was sent yet.")
 
 
 def _calls(calls: list[Call]) -> str:
@@ -247,7 +247,7 @@ def _calls(calls: list[Call]) -> str:
         (escape(method), escape(path), _pill(str(status), "bad" if status >= 400 else "good"))
         for method, path, _body, status in calls
     ]
-    return _table(("Method", "Path", "Status"), rows, "Nobody has called yet.")
+    return _table(("Method", "Path", "Status"), rows, "No call was made yet.")
 
 
 def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], nothing: str) -> str:
@@ -271,7 +271,7 @@ def _cell(head: str, content: str) -> str:
 
 
 def _moment(text: Any) -> str:
-    """A timestamp or a date for people; whatever else it is stays as it came."""
+    """A timestamp or a date for people; any other value is shown as it is."""
     try:
         moment = datetime.fromisoformat(text)
     except (ValueError, TypeError):

@@ -1,1 +1,1 @@
-"""What the platform holds, and what happens to it. No HTTP but its callbacks."""
+"""The state of the platform and its changes. No HTTP except the callbacks."""

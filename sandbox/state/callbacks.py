@@ -21,7 +21,7 @@ from sandbox.wire import Document, Request, bad, encode
 METHODS = ("GET", "POST", "PUT")  # A22
 AUTH_TYPES = ("NONE", "HEADER", "QUERY_PARAMETER", "BEARER_TOKEN")
 SECRETS = ("authSecret", "previousSecret")  # never returned
-# What a secret must not take the place of.
+# Headers that a secret must not replace.
 OWN_HEADERS = {
     *("content-type", "x-event-type", "x-order-id", "host", "content-length", "connection"),
     *("transfer-encoding", "content-encoding", "expect", "te", "trailer", "upgrade"),
@@ -36,9 +36,9 @@ _HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?", re.ASCII)
 
 
 def configuration(request: Request, stored: Document | None, at: str) -> Document:
-    """The webhook that a PUT asks for (§4.1); `stored` is the one that it replaces.
+    """The webhook of a PUT (§4.1); `stored` is the one that it replaces.
 
-    A secret that is left out stays (§4.1). Raises `Refused(400)` naming the field.
+    An omitted secret stays (§4.1). Raises `Refused(400)` naming the field.
     """
     url = request.text("url")
     if not url or not _is_address(url):
@@ -90,7 +90,7 @@ def _one_of(request: Request, name: str, allowed: tuple[str, ...], default: str)
 
 
 def _check_authentication(webhook: Document) -> None:
-    """What cannot authenticate is refused when it is entered (A47)."""
+    """Refuse a configuration that cannot authenticate (A47)."""
     kind, secret = webhook["authType"], webhook.get("authSecret")
     if kind != "NONE" and not secret:
         raise bad("authSecret", f"is required with {kind}")
@@ -105,13 +105,13 @@ def _check_authentication(webhook: Document) -> None:
 
 
 def shown(webhook: Document) -> Document:
-    """The configuration as it is returned: the secret never is (§2.1)."""
+    """The configuration as it is returned, without the secret (§2.1)."""
     public = {name: value for name, value in webhook.items() if name not in SECRETS}
     return public | {"hasAuthSecret": "authSecret" in webhook}
 
 
 def event_headers(event: Document) -> dict[str, str]:
-    """The headers that tell of the event (§6.1 rule 2, A26)."""
+    """The headers that describe the event (§6.1 rule 2, A26)."""
     headers = {"X-Event-Type": event["event"]}
     if "orderId" in event:
         headers["X-Order-ID"] = event["orderId"]
@@ -171,13 +171,13 @@ def call(http: requests.Session, webhook: Document, event: Document, at: str) ->
     except requests.Timeout:
         record.pop("statusCode", None)  # A25
         return _failed(record, f"Time-out: no answer within {SECONDS} seconds")
-    # ValueError: what answers does not speak HTTP.
+    # ValueError: the answer is no HTTP.
     except (requests.RequestException, OSError, ValueError, HTTPError) as error:
         return _failed(record, _without(hidden, f"{type(error).__name__}: {error}"))
     if 200 <= response.status_code < 300:  # §6.1 rule 3
         return record | {"success": True}
-    told = _without(hidden, answer.decode("utf-8", "ignore"))
-    return _failed(record, f"The callback answered {response.status_code}", told)
+    text = _without(hidden, answer.decode("utf-8", "ignore"))
+    return _failed(record, f"The callback answered {response.status_code}", text)
 
 
 def dropped(event: Document, at: str) -> Document:
@@ -187,7 +187,7 @@ def dropped(event: Document, at: str) -> Document:
 
 
 def _beginning(response: requests.Response, size: int) -> bytes:
-    """So many bytes of the answer; where it breaks off, its status counts all the same."""
+    """The first bytes of the answer; if it breaks off, its status still counts."""
     try:
         return response.raw.read(size, decode_content=True) or b""
     except (HTTPError, OSError):
@@ -209,14 +209,14 @@ def _forms_of_secrets(webhook: Document) -> list[str]:
 
 
 def _without(hidden: list[str], text: str) -> str:
-    """A text without secrets: an error names its address, an answer what it was sent."""
+    """A text without secrets: an error may name the address, an answer may repeat the call."""
     for form in hidden:
         text = text.replace(form, "***")
     return text
 
 
 def _failed(record: Document, message: str, answer: str | None = None) -> Document:
-    """Only failures keep the answer and an error message, both cut (§8)."""
+    """Add the error message and the answer, which only failures have, both cut (§8)."""
     record["success"] = False
     record["errorMessage"] = _cut(message, MESSAGE_LIMIT)
     if answer is not None:

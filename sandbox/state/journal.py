@@ -1,10 +1,10 @@
-"""Every call as a line of JSON in a file, for whoever judges what a client did.
+"""Each call as a line of JSON in a file, to judge the calls of a client.
 
-    effect          the number in the order in which calls had their effect; 0: it had none
+    effect          the order in which calls were carried out; 0: it was refused
     began, ended    seconds since the epoch, by the machine's clock; ended after a slow answer
     caller          address and port: one connection, so the calls of one client in their order
     method, path, body, status
-    fault           the fault that befell it, or null
+    fault           the fault that applied to it, or null
 
 The calls of people on the platform (`/_sandbox/…`) are among them.
 """
@@ -18,10 +18,10 @@ from sandbox.wire import Document, encode
 
 
 class Journal:
-    """Appends to the file; a line is there before its answer is."""
+    """Appends to the file; a line is written before the answer is sent."""
 
     def __init__(self, path: Path) -> None:
-        """Raise OSError where the file cannot be written."""
+        """Raise OSError if the file cannot be written."""
         self._file = path.open("ab", buffering=0)
         self._lock = threading.Lock()
 

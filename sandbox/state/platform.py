@@ -1,6 +1,6 @@
-"""The platform without its HTTP interface: the state, what happens to it, and its callbacks.
+"""The platform without its HTTP interface: the state, its changes, and the callbacks.
 
-One lock guards the state. Callbacks are sent outside of it, so whoever is called may call back.
+One lock guards the state. Callbacks are sent without it, so the receiver may call the platform.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from sandbox import deadline
 from sandbox.faults import newer
 from sandbox.faults.rules import Faults, Rule
 from sandbox.interface import lifecycle
-from sandbox.interface.events import PLATFORMS, VISUAL_TYPES
+from sandbox.interface.event_fields import PLATFORMS, VISUAL_TYPES
 from sandbox.interface.switches import USUAL, turned
 from sandbox.state import callbacks
-from sandbox.state.access import Access
-from sandbox.state.change import Change
+from sandbox.state.bearer import Access
 from sandbox.state.journal import Journal
-from sandbox.state.merge import merge
+from sandbox.state.property_update import merge
+from sandbox.state.transitions import Change
 from sandbox.state.workspace import Workspace
 from sandbox.wire import DAY, Document, Refused, bad, parse_timestamp, timestamp, whole_timestamp
 
 CALLS_KEPT = 10_000
-AFTER_ALL = "after all that wait"  # in place of the time at which an event is due
+AFTER_ALL = "after all that wait"  # instead of the time at which an event is due
 Call = tuple[str, str, Document | None, int]
 
 
@@ -37,10 +37,9 @@ def _system_clock() -> datetime:
 
 
 class Platform:
-    """The state of the workspace and the steps that people on the platform take.
+    """The state of the workspace, and the actions of people on the platform.
 
-    Unknown ids raise `Refused(404)`, values that cannot be taken `Refused(400)`; the state is then
-    as it was.
+    Unknown ids raise `Refused(404)`, invalid values `Refused(400)`; then the state is unchanged.
     """
 
     def __init__(
@@ -60,12 +59,12 @@ class Platform:
         self.switches = dict(self._usual_switches)
         self.calls: deque[Call] = deque(maxlen=CALLS_KEPT)
         self.journal: Journal | None = None
-        # Names by which it may be called; any, where it is served in the caller's own process.
+        # The accepted host names; any, if it is served in the caller's own process.
         self.hosts: frozenset[str] = frozenset({"*"})
-        self.effects = 0  # how many calls were carried out; none of those that a fault refused
+        self.effects = 0  # how many calls were carried out, without those that a fault refused
         self.lock = threading.RLock()
         self.has_pending = threading.Event()
-        self.version = 0  # grows with each change of the state, so that it is saved
+        self.version = 0  # grows with each change of the state; the saver compares it
         self._clock = now or _system_clock
         self._clock_offset = timedelta()
         self._sending = threading.RLock()
@@ -76,12 +75,12 @@ class Platform:
         return self._clock().astimezone(UTC) + self._clock_offset
 
     def set_clock(self, now: datetime) -> None:
-        """Let the clock show `now` and run on from there."""
+        """Set the clock to `now`; it runs on from there."""
         with self.lock:
             self._clock_offset += now - self.now()
 
     def reset(self) -> None:
-        """Begin again with the seeded workspace and a clock that is right."""
+        """Begin again with the seeded workspace and the right time."""
         with self.lock:
             self.workspace = Workspace.seeded()
             self._clock_offset = timedelta()
@@ -92,17 +91,17 @@ class Platform:
 
     @property
     def pending(self) -> deque[Document]:
-        """The events that are not sent yet."""
+        """The events that were not sent yet."""
         return self.workspace.pending
 
     @property
     def delayed(self) -> int:
-        """How many events a fault holds back."""
+        """How many events a fault delays."""
         return len(self.workspace.delayed)
 
     @contextmanager
     def change(self) -> Iterator[Change]:
-        """One moment of change: the state is locked, the events that it emits wait to be sent."""
+        """Lock the state for a change, and queue the events that it emits."""
         with self.lock:
             change = Change(self.workspace, self.now())
             yield change
@@ -121,15 +120,15 @@ class Platform:
         return sent
 
     def deliver_next(self) -> int | None:
-        """Send the next callback, None when there is none; several threads may do so at once.
+        """Send the next callback, or return None; several threads may do so at the same time.
 
-        The fault that befalls it is drawn in the order of the events, whoever sends faster.
+        Faults are drawn in the order of the events, even if threads overtake each other.
         """
         todo = self._take_pending()
         return self._send(*todo) if todo else None
 
     def _take_pending(self) -> tuple[Document, Document, Rule | None] | None:
-        """The webhook, the next event, and the fault that befalls it."""
+        """The webhook, the next event, and the fault that applies to it."""
         with self.lock:
             webhook = self.workspace.webhook
             if not webhook or not webhook["enabled"]:  # §4.1: deliveries stop
@@ -140,7 +139,7 @@ class Platform:
                 self.has_pending.clear()
                 return None
             self.version += 1
-            if late is not None:  # no fault again, else a rule without end would hold it for ever
+            if late is not None:  # no second fault, else a rule without end would delay it for ever
                 return dict(webhook), late, None
             event = self.pending.popleft()
             return dict(webhook), event, self.faults.on_event(event)
@@ -154,8 +153,8 @@ class Platform:
         return None
 
     def _send(self, webhook: Document, event: Document, fault: Rule | None) -> int:
-        """Call the webhook with an event as the fault will have it; return how many calls."""
-        if "timestamp" in event:  # when it was sent (§6.1 rule 6), a repeated one when it first was
+        """Call the webhook with an event, changed by the fault; return the number of calls."""
+        if "timestamp" in event:  # when it was first sent (§6.1 rule 6)
             event = event | {"timestamp": timestamp(self.now())}
         calls = [event]
         match fault.fault if fault else None:
@@ -195,7 +194,7 @@ class Platform:
     def _remember(self, record: Document, called: Document) -> None:
         with self.lock:
             webhook = self.workspace.webhook
-            if not webhook or webhook["id"] != called["id"]:  # removed meanwhile, with its history
+            if not webhook or webhook["id"] != called["id"]:  # it was removed with its history
                 return
             webhook["lastTriggeredAt"] = timestamp(self.now())  # §6.1 rule 4: either way
             self.workspace.history.append(record)
@@ -218,7 +217,7 @@ class Platform:
         return found
 
     def step(self) -> int:
-        """Move every assignment of every open order one step on; return how many moved."""
+        """Move every assignment of every open order one step; return how many moved."""
         with self.change() as change:
             return sum(
                 change.advance(assignment)
@@ -228,24 +227,24 @@ class Platform:
             )
 
     def advance(self, assignment_id: str) -> bool:
-        """Move one assignment one step on; False when it is at its end."""
+        """Move one assignment one step; False if it is terminal."""
         with self.change() as change:
             return change.advance(self.assignment(assignment_id))
 
     def set_status(self, assignment_id: str, status: str) -> None:
-        """Put an assignment into any status, with the events that come with it."""
+        """Set any status of an assignment, with its events."""
         with self.change() as change:
             change.move(self.assignment(assignment_id), status)
 
     def nudge(self, assignment_id: str) -> None:
-        """Tell an assignment's status again (§3.3 rule 3)."""
+        """Send the status of an assignment again (§3.3 rule 3)."""
         with self.change() as change:
             change.nudge(self.assignment(assignment_id))
 
     def announce(
         self, assignment_id: str, visual_type: str, product: str | None, quantity: int | None
     ) -> None:
-        """Tell of visuals of one type, of the first product unless told; see `Change.announce`."""
+        """Announce visuals of one type, by default of the first product; see `Change.announce`."""
         if visual_type not in VISUAL_TYPES:
             raise bad("visualType", f"must be one of {', '.join(VISUAL_TYPES)}")
         assignment = self.assignment(assignment_id)
@@ -256,7 +255,7 @@ class Platform:
             change.announce(assignment, product, visual_type, quantity)
 
     def select(self, assignment_id: str, quantity: int | None) -> None:
-        """Let the client choose of more visuals than were ordered; see `Change.select`."""
+        """Deliver the client's selection of visuals, else a 409; see `Change.select`."""
         with self.change() as change:
             if not change.select(self.assignment(assignment_id), quantity):
                 raise Refused(409, "there are no more RAW visuals than were ordered")
@@ -277,7 +276,7 @@ class Platform:
             change.set_estimate(self.assignment(assignment_id), estimated_delivery_at)
 
     def merged(self, stored: Document, changes: Document, *, by_platform: bool = False) -> Document:
-        """Return a property with changes merged in, as the switches will have it; see `merge`."""
+        """Return a property with changes merged in, by the rules of the switches; see `merge`."""
         return merge(
             stored,
             changes,
@@ -287,9 +286,9 @@ class Platform:
         )
 
     def edit_property(self, property_id: str, changes: Document) -> Document:
-        """Change a property as somebody on the platform would: same merge rules, no event.
+        """Edit a property as somebody on the platform: same merge rules, no event.
 
-        They may set what is read-only for clients, and give two properties one reference (A44).
+        They may set read-only fields, and give two properties the same reference (A44).
         """
         with self.lock:
             document = self.merged(self.property_(property_id), changes, by_platform=True)

@@ -1,6 +1,6 @@
-"""The state on disk, so that a restart knows what it knew.
+"""The state on disk, for a restart.
 
-A file is replaced as a whole: what is there is the state of one moment, old or new, never a part.
+The file is replaced as a whole, so it always holds one complete state.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ PAUSE = 0.1
 
 
 class Unreadable(Exception):
-    """The state file is no state of a sandbox; it is left as it is, and a person must look."""
+    """The file holds no state of a sandbox; it is left as it is, and a person must decide."""
 
 
 def load(path: Path) -> Workspace | None:
-    """The workspace in a file, None when there is no file; raises `Unreadable`."""
+    """The workspace in a file, or None if there is no file; raises `Unreadable`."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -38,7 +38,7 @@ def load(path: Path) -> Workspace | None:
 
 
 def save(state: Document, path: Path) -> None:
-    """Write a state beside the file, see it on disk, and put it in the file's place."""
+    """Write a state to a second file, sync it to disk, and rename it."""
     beside = path.with_name(f"{path.name}.new")
     # 0600: the state holds the secret of the webhook.
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -50,7 +50,7 @@ def save(state: Document, path: Path) -> None:
 
 
 def _pieces(state: Document) -> Iterator[str]:
-    """A line for each document: with 100,000 of them no single step keeps others waiting long."""
+    """One line per document, so that other threads can run between them."""
     for number, (name, member) in enumerate(state.items()):
         yield f"{',' if number else '{'}\n{json.dumps(name)}: "
         if not isinstance(member, dict):
@@ -63,10 +63,10 @@ def _pieces(state: Document) -> Iterator[str]:
 
 
 class Saver:
-    """Keeps a file up to date with a platform, at once while it is small.
+    """Keeps a file up to date with a platform.
 
-    It rests four times as long as the last writing took, so that a large state, written after each
-    change, never takes more than a fifth of the time.
+    It pauses four times as long as the last write took, so that saving a large state never takes
+    more than a fifth of the time.
     """
 
     def __init__(self, platform: Platform, path: Path) -> None:
@@ -76,7 +76,7 @@ class Saver:
         self._one_at_a_time = threading.Lock()
 
     def run(self, stop: threading.Event) -> None:
-        """Save what changes until `stop` is set."""
+        """Save changes until `stop` is set."""
         pause = PAUSE
         while not stop.wait(pause):
             started = time.monotonic()
@@ -84,7 +84,7 @@ class Saver:
             pause = max(PAUSE, 4 * (time.monotonic() - started))
 
     def save(self) -> None:
-        """Save when there is something new."""
+        """Save the state if it has changed."""
         with self._one_at_a_time:
             with self._platform.lock:
                 version = self._platform.version

@@ -1,7 +1,7 @@
-"""The state of the one workspace that the sandbox keeps; plain values, so that it is JSON as it is.
+"""The state of the sandbox's one workspace, as plain JSON values.
 
-Documents are kept in the platform's wire names. Property documents are replaced, never changed in
-place (see `merge`); all others belong to whoever holds the lock of the `Platform`.
+Documents have the platform's wire names. Property documents are replaced, never changed in place
+(see `merge`); all others may be used under the lock of the `Platform` only.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SEED = Path(__file__).parents[1] / "samples" / "workspace.json"
 
 
 class Properties(dict[str, Document]):
-    """Property documents by id, found by their reference too.
+    """Property documents by id, with an index of references.
 
-    The index is a hint that is checked against the document, so that a test may write a document
-    in place; only past SCAN_AT_MOST is a reference that it does not hold taken as absent.
+    The index is checked against the document, because a test may write a document in place. With
+    more than SCAN_AT_MOST documents, a reference that is not in the index is absent.
     """
 
     def __init__(self, documents: Iterable[tuple[str, Document]] = ()) -> None:
@@ -37,7 +37,7 @@ class Properties(dict[str, Document]):
     def __setitem__(self, key: str, document: Document) -> None:
         super().__setitem__(key, document)
         if reference := document.get("objectReferenceId"):
-            # Of two with one reference the first is what the reference names (A44).
+            # If two have the same reference, it names the first (A44).
             self._ids.setdefault(reference, key)
 
     def by_reference(self, reference: str) -> Document | None:
@@ -57,7 +57,7 @@ class Properties(dict[str, Document]):
 
 @dataclass
 class Workspace:
-    """Everything that the platform knows."""
+    """The whole state of the platform."""
 
     properties: Properties = field(default_factory=Properties)
     users: dict[str, Document] = field(default_factory=dict)
@@ -70,7 +70,9 @@ class Workspace:
     webhook: Document | None = None  # with "authSecret", which no answer carries
     history: list[Document] = field(default_factory=list)  # oldest first, at most ten (§8)
     pending: deque[Document] = field(default_factory=deque)  # events not sent yet
-    delayed: list[Document] = field(default_factory=list)  # those that a fault holds back, and when
+    delayed: list[Document] = field(
+        default_factory=list
+    )  # events that a fault delays, and till when
     signing_key: str = field(default_factory=lambda: secrets.token_hex(32))
     last_id: int = 1000
 
@@ -89,9 +91,9 @@ class Workspace:
         return str(self.last_id)
 
     def to_json(self) -> Document:
-        """The state as JSON values; later changes of the workspace do not reach into it."""
+        """A copy of the state as JSON values."""
         return {
-            # Replaced and never changed in place: a shallow copy of many is enough.
+            # A shallow copy is enough, because they are never changed in place.
             "properties": dict(self.properties),
             "pending": copy.deepcopy(list(self.pending)),
             **{name: copy.deepcopy(getattr(self, name)) for name in PLAIN},
@@ -99,9 +101,9 @@ class Workspace:
 
     @classmethod
     def from_json(cls, value: Any) -> Workspace:
-        """The workspace that `to_json` told of; raises ValueError when it did not."""
+        """The workspace of a `to_json`; raises ValueError for any other value."""
         if isinstance(value, dict):
-            value = {"delayed": []} | value  # files of before it was kept
+            value = {"delayed": []} | value  # older files do not have it
         if not isinstance(value, dict) or value.keys() != {"properties", "pending", *PLAIN}:
             raise ValueError("this is not the state of a sandbox")
         for name, member in value.items():

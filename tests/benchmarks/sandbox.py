@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from sandbox.interface.fields import CHARACTERISTICS
+from sandbox.interface.property_fields import CHARACTERISTICS
 from sandbox.state.saving import save
 from sandbox.state.workspace import Workspace
 from tests.benchmarks.figures import Figure

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from orders.materials.download import storage
 from orders.materials.wanted import Role, roles
 from orders.models import Material, MaterialFile, Order
-from sandbox.state import materials
+from sandbox.state import deliverables
 from tests.browser.test_admin import stock
 from tests.browser.test_orders import SIZES, step
 from tests.orders.conftest import folder
@@ -39,7 +39,7 @@ def delivered(box, stock, drain_all, folder) -> Order:
 
 def keep(material: Material, role: Role) -> None:
     url = material.url if role == Role.FILE else material.thumbnail_url
-    body = materials.content(*url.rsplit("/", 3)[1:])
+    body = deliverables.content(*url.rsplit("/", 3)[1:])
     assert body is not None
     MaterialFile.objects.update_or_create(
         material=material,

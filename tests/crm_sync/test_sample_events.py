@@ -7,7 +7,7 @@ import pytest
 from crm_sync.platform import events
 from crm_sync.webhook import sample_events
 from sandbox.api.schemas import EVENTS
-from sandbox.interface import events as platform
+from sandbox.interface import event_fields as platform
 from tests.sandbox.schema_check import wrong
 
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)

@@ -20,7 +20,7 @@ from orders.materials.download import storage
 from orders.materials.partial import Busy, PartFile
 from orders.materials.wanted import move, want
 from orders.models import Material, MaterialFile, MaterialSet
-from sandbox.state.materials import content
+from sandbox.state.deliverables import content
 from tests.conftest import PLATFORM
 from tests.orders.admin_rows import NOW, make_assignment, make_order
 from tests.orders.file_server import PNG, FileServer, serving_file

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from properties.catalog import UNSENDABLE, equal, sendable
 from properties.merge import MERGED, changed, document, leaves, smallest_patch, three_way
-from sandbox.interface.fields import PROPERTY, Field
-from sandbox.state.merge import merge as patched
+from sandbox.interface.property_fields import PROPERTY, Field
+from sandbox.state.property_update import merge as patched
 
 laws = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None

@@ -27,7 +27,7 @@ from properties.push.plan import (
     Sent,
     with_columns,
 )
-from sandbox.state.merge import merge as patched
+from sandbox.state.property_update import merge as patched
 from tests.properties.test_merge_laws import few, laws
 
 NOW = datetime(2026, 1, 5, 8, tzinfo=UTC)

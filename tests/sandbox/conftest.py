@@ -158,11 +158,6 @@ def status(client, order_id):
     return client.get(f"/v1/orders/{order_id}").json()["status"]
 
 
-def steps(box, assignment_id, number):
-    for _ in range(number):
-        assert box.advance(assignment_id) is True
-
-
 def configure(client, **fields):
     return client.put("/v1/webhooks", json={"url": HOOK, "method": "POST", **fields})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.api.openapi import DESCRIPTION
+from sandbox.api.operations import DESCRIPTION
 
 KINDS = {
     "object": dict,

@@ -105,11 +105,6 @@ def test_7_a_body_that_is_no_json_object_is_400_and_changes_nothing(
     assert box.workspace.to_json() == before
 
 
-def test_a_number_out_of_range_is_refused_by_name(client):
-    answer = client.patch("/v1/real-estate-properties/201", data=b'{"areaUsable": 1e999}')
-    assert refusal(answer) == (400, ["areaUsable"])
-
-
 def test_a_body_over_1_mib_is_413_and_one_of_1_mib_is_not(box, client):
     frame = b'{"localizations": [{"description": "%s"}]}'
     path = "/v1/real-estate-properties/201"
@@ -182,55 +177,6 @@ def test_what_is_no_state_is_refused(value):
 
 
 # A53
-
-
-def test_a53_an_assignment_is_led_along_by_control_calls(box, hooked):
-    nobody = Client(box, token=None)
-    assignment_id = hooked.order("17")["assignments"][0]["id"]
-    path = f"/_sandbox/assignments/{assignment_id}"
-    assert nobody.post(f"{path}/advance").json()["status"] == "ACTION_REQUIRED"
-    assert nobody.post(f"{path}/input").json()["status"] == "CREATED"
-    assert nobody.post(f"{path}/input").json()["moved"] is False
-    assert nobody.post(f"{path}/status", json={"status": "IN_PROCESS"}).status_code == 200
-    body = {"estimatedDeliveryAt": "2026-04-01"}
-    assert nobody.post(f"{path}/estimate", json=body).json()["estimatedDeliveryAt"] == "2026-04-01"
-    body = {"scheduledAt": "2026-03-20T10:00:00Z"}
-    assert (
-        nobody.post(f"{path}/appointment", json=body).json()["scheduledAt"] == body["scheduledAt"]
-    )
-    assert (
-        "scheduledAt" not in nobody.post(f"{path}/appointment", json={"scheduledAt": None}).json()
-    )
-    assert nobody.post(f"{path}/nudge").json()["status"] == "IN_PROCESS"
-    assert box.workspace.assignments[assignment_id]["status"] == "IN_PROCESS"
-    assert nobody.post("/_sandbox/step").json() == {"moved": 1}
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "refused"),
-    [
-        ("assignments/0/advance", {}, (404, [])),
-        ("assignments/0/nudge", {}, (404, [])),
-        ("assignments/{id}/status", {}, (400, ["status"])),
-        ("assignments/{id}/status", {"status": "no"}, (400, ["status"])),
-        ("assignments/{id}/appointment", {}, (400, ["scheduledAt"])),
-        ("assignments/{id}/appointment", {"scheduledAt": "x"}, (400, ["scheduledAt"])),
-        ("assignments/{id}/estimate", {}, (400, ["estimatedDeliveryAt"])),
-        (
-            "assignments/{id}/estimate",
-            {"estimatedDeliveryAt": "2026-04-01T00:00:00Z"},
-            (400, ["estimatedDeliveryAt"]),
-        ),
-        ("properties/201/marketing", {"targetPlatform": "RADIO"}, (400, ["targetPlatform"])),
-        ("clock", {"now": "never"}, (400, ["now"])),
-    ],
-)
-def test_a53_a_control_call_that_cannot_be_is_refused(box, client, path, body, refused):
-    assignment_id = client.order("11")["assignments"][0]["id"]
-    before = box.workspace.to_json()
-    answer = client.post(f"/_sandbox/{path.format(id=assignment_id)}", json=body)
-    assert refusal(answer) == refused
-    assert box.workspace.to_json() == before
 
 
 def test_a53_the_state_is_shown_without_its_secrets(box, client):

@@ -26,8 +26,8 @@ def test_every_option_of_the_command_line_is_documented():
 
 
 def test_every_control_path_is_documented():
-    paths = [one for one in OPERATIONS if one[1].startswith("/_sandbox")]
-    assert [one for one in paths if f"`{' '.join(one)}`" not in PAGE] == []
+    calls = [f"`{one.method} {one.path}`" for one in OPERATIONS if one.path.startswith("/_sandbox")]
+    assert [one for one in calls if one not in PAGE] == []
 
 
 def test_every_fault_and_every_member_of_a_rule_is_documented():

@@ -244,33 +244,3 @@ def test_every_fault_happens_and_can_be_repeated_by_its_seed(box, hooked, callba
     if fault not in ("SLOW", "LATE"):
         assert first != calm
         assert run(box, hooked, callback, fault, 8) != first
-
-
-def test_faults_are_shown_and_end(client):
-    faults(client, {"fault": "SERVER_ERROR", "times": 2})
-    client.get(ONE)
-    assert client.get("/_sandbox/faults").json()["rules"][0]["times"] == 1
-    assert client.post("/_sandbox/faults", json={}).json() == {"seed": 0, "rules": []}
-    assert client.get(ONE).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"rules": {}}, "rules"),
-        ({"seed": "x"}, "seed"),
-        ({"rules": ["SLOW"]}, "rules[0]"),
-        ({"rules": [{}]}, "rules[0].fault"),
-        ({"rules": [{"fault": "FIRE"}]}, "rules[0].fault"),
-        ({"rules": [{"fault": []}]}, "rules[0].fault"),
-        ({"rules": [{"fault": "SLOW", "chance": 2}]}, "rules[0].chance"),
-        ({"rules": [{"fault": "SLOW", "seconds": "1"}]}, "rules[0].seconds"),
-        ({"rules": [{"fault": "SLOW", "times": -1}]}, "rules[0].times"),
-        ({"rules": [{"fault": "SLOW", "path": 1}]}, "rules[0].path"),
-        ({"rules": [{"fault": "SLOW", "often": 1}]}, "rules[0].often"),
-    ],
-)
-def test_a_rule_that_cannot_be_is_refused_by_name_and_the_old_ones_stay(client, body, field):
-    faults(client, {"fault": "NEWER_ANSWER"})
-    assert refusal(client.post("/_sandbox/faults", json=body)) == (400, [field])
-    assert len(client.get("/_sandbox/faults").json()["rules"]) == 1

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from sandbox.state import materials
+from sandbox.state import deliverables
 
 HOST = "http://sandbox.test"
 WHITE, INK = bytes((255, 255, 255)), bytes((38, 40, 44))
@@ -65,7 +65,7 @@ def test_a_picture_shows_more_than_one_colour_and_is_the_same_each_time(box, cli
     assert pictures == [file(client, one["url"]) for one in found]
     assert len({row[:3] for row in decoded(pictures[0])[2]}) > 50  # the sky fades
     assert (
-        len({materials.content(one, "POST", "ground-photo-1.png") for one in "abcdefghijklmnop"})
+        len({deliverables.content(one, "POST", "ground-photo-1.png") for one in "abcdefghijklmnop"})
         > 4
     )
 

@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from sandbox.api.openapi import DESCRIPTION
-from sandbox.api.operations import OPERATIONS
+from sandbox.api.operations import DESCRIPTION, OPERATIONS
 from sandbox.app import BODY_METHODS
 from tests.sandbox.conftest import Client
 from tests.sandbox.schema_check import resolved, wrong
@@ -22,19 +21,22 @@ def test_every_route_is_described_and_nothing_else():
         for path, operations in DESCRIPTION["paths"].items()
         for method in operations
     ]
-    assert sorted(described) == sorted(OPERATIONS)
+    assert sorted(described) == sorted((one.method, one.path) for one in OPERATIONS)
 
 
 def test_a_body_is_described_where_a_route_takes_one_and_required_where_it_must_be():
-    takes = {one for one in OPERATIONS if one[0] in BODY_METHODS and one[1] != "/webhook/enabled"}
-    assert {key for key, one in OPERATIONS.items() if one.body} == takes
-    optional = {path for method, path in takes if not OPERATIONS[method, path].body_required}
-    of_assignment = "/_sandbox/assignments/{assignmentId}"
-    assert optional == {
-        *("/_sandbox/step", "/_sandbox/reset", "/_sandbox/properties/{propertyId}/marketing"),
-        *(f"{of_assignment}/advance", f"{of_assignment}/input", f"{of_assignment}/nudge"),
-        *(f"{of_assignment}/visuals", f"{of_assignment}/selection"),
-    }
+    takes = [one for one in OPERATIONS if one.method in BODY_METHODS]
+    assert [one.path for one in takes if not one.body] == ["/webhook/enabled"]
+    assert [one.path for one in OPERATIONS if one.body and one not in takes] == []
+    assert [one.path.rpartition("/")[2] for one in takes if one.body.endswith("?")] == [
+        *("step", "reset", "advance", "input", "nudge", "visuals", "selection", "marketing"),
+    ]
+    assert [one.body for one in takes if one.body.startswith("object")] == ["object?"] * 5
+
+
+def test_every_operation_has_a_summary():
+    paths = DESCRIPTION["paths"].values()
+    assert [one for by_method in paths for one in by_method.values() if not one["summary"]] == []
 
 
 def test_the_description_is_served_without_a_token(box):

@@ -28,7 +28,7 @@ def press(box, path: str, **fields: str):
 
 def test_an_empty_page_says_what_is_not_there_yet(box):
     text = page(box)
-    for nothing in "No orders yet", "Nothing was sent yet", "Nobody has called yet":
+    for nothing in "No orders yet", "No callback was sent yet", "No call was made yet":
         assert nothing in text
     assert "No webhook is configured" in text
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 import requests
 
+from sandbox.api import webhooks
 from sandbox.api.operations import OPERATIONS
 from sandbox.state import callbacks
 from tests.sandbox.conftest import HOOK, Client, finished, refusal
@@ -27,8 +29,8 @@ def test_5_2_no_endpoint_returns_the_secret(box, client):
     box.marketing_ready("201", "LINKEDIN")
     box.deliver()
     answers.append(client.patch("/v1/webhooks", json={"enabled": True}))
-    paths = [path for method, path in OPERATIONS if method == "GET" and "{" not in path]
-    answers += [client.get(path) for path in paths]
+    gets = [one.path for one in OPERATIONS if one.method == "GET" and "{" not in one.path]
+    answers += [client.get(path) for path in gets]
     assert [one.url for one in answers if "s3cret" in one.text] == []
 
 
@@ -94,18 +96,33 @@ def test_8_a_callback_has_30_seconds(box, hooked, callback):
     assert (box.deliver(), seen, callbacks.SECONDS) == (1, [30], 30)
 
 
-def test_8_a_workspace_has_one_callback(box, client, callback):
-    first = client.put("/v1/webhooks", json={"url": f"{HOOK}/1", "method": "POST"}).json()
-    second = client.put("/v1/webhooks", json={"url": f"{HOOK}/2", "method": "POST"}).json()
-    assert second["id"] == first["id"]
-    box.marketing_ready("201", "LINKEDIN")
-    assert (box.deliver(), [one["path"] for one in callback.requests]) == (1, ["/callback/2"])
-
-
 def test_9_rule_1_current_endpoints_begin_with_v1():
-    others = {path for _, path in OPERATIONS if not path.startswith(("/v1/", "/_sandbox"))}
+    paths = {one.path for one in OPERATIONS}
+    others = {path for path in paths if not path.startswith(("/v1/", "/_sandbox"))}
     assert others == {
         *("/webhook", "/webhook/", "/webhook/enabled", "/webhook/history"),  # §4.2
         *("/materials/{orderId}/{assignmentId}", "/auth/token"),  # §4.5, A6
         *("/files/{key}/{quality}/{name}", "/tours/{key}", "/openapi.json"),
     }
+
+
+def test_2_all_ids_in_payloads_are_strings(box, hooked):
+    hooked.order("11", "12", "13", "17")
+    while box.step():
+        pass
+    ids = [
+        value
+        for one in box.pending
+        for name, value in one.items()
+        if name.endswith("Id") and name != "objectReferenceId"
+    ]
+    assert len(ids) > 30
+    assert {type(one) for one in ids} == {str}
+
+
+@pytest.mark.parametrize("path", webhooks.DEPRECATED)
+def test_9_rule_2_a_path_that_is_gone_is_gone_for_every_method(client, clock, path):
+    methods = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+    assert 405 in {client.request(one, path, json={}).status_code for one in methods}
+    clock.now = webhooks.REMOVED_AT
+    assert {client.request(one, path, json={}).status_code for one in methods} == {410}

@@ -1,6 +1,6 @@
-"""What happens to orders and assignments, and the events that it emits (§3, §6.2).
+"""Changes of orders and assignments, and the events that they emit (§3, §6.2).
 
-A `Change` is one moment: all that follows from one step on the platform carries the same time.
+All events of one `Change` have the same time.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from sandbox.interface import catalogue, events, lifecycle
-from sandbox.state import materials
+from sandbox.interface import catalogue, event_fields, lifecycle
+from sandbox.state import deliverables
 from sandbox.state.workspace import Workspace
 from sandbox.wire import Document, parse_timestamp, timestamp
 
 
 class Change:
-    """Change the workspace, and collect in `events` what the platform tells about it."""
+    """Changes the workspace, and collects the events about it."""
 
     def __init__(self, workspace: Workspace, now: datetime) -> None:
         self.workspace = workspace
@@ -23,9 +23,9 @@ class Change:
         self.at = timestamp(now)
         self.events: list[Document] = []
 
-    def tell(self, event: str, known: Document) -> None:
-        """Emit an event, with what is known of its fields."""
-        self.events.append(events.event(event, self.at, known))
+    def emit(self, event: str, known: Document) -> None:
+        """Emit an event, with those of its fields that are known."""
+        self.events.append(event_fields.event(event, self.at, known))
 
     def place(self, session: Document, lines: Iterable[tuple[catalogue.Product, int]]) -> Document:
         """Create the order of a session: one assignment for each product, all CREATED (§3)."""
@@ -54,7 +54,7 @@ class Change:
         return order
 
     def advance(self, assignment: Document) -> bool:
-        """Move an assignment to its next status (§3.2); False when there is none."""
+        """Move an assignment to its next status (§3.2); False if there is none."""
         product = catalogue.BY_NAME.get(assignment["products"][0])
         note = self.workspace.notes.setdefault(assignment["id"], {})
         asks = bool(product and product.asks and not note.get("inputGiven"))
@@ -66,7 +66,7 @@ class Change:
         return following is not None
 
     def move(self, assignment: Document, status: str) -> None:
-        """Put an assignment into a status with all that comes with it; the order follows.
+        """Set the status of an assignment, with its effects; the order follows.
 
         Any status can be forced, even one that the interface does not list (A28). The same status
         again is no change and emits nothing (§3.3 rule 1).
@@ -84,10 +84,10 @@ class Change:
         place_in_queue = len(self.events)
         if arrival := _ARRIVALS.get(status):
             arrival(self, assignment, previous)
-        # Made after its logistics are known, told before what follows from it.
-        known = events.of_assignment(assignment) | {"previousStatus": previous}
-        told = events.event("ASSIGNMENT_STATUS_UPDATED", self.at, known)
-        self.events.insert(place_in_queue, told)
+        # Built when its logistics are known, but sent before the events that follow from it.
+        known = event_fields.of_assignment(assignment) | {"previousStatus": previous}
+        event = event_fields.event("ASSIGNMENT_STATUS_UPDATED", self.at, known)
+        self.events.insert(place_in_queue, event)
 
     def _settle(self, order: Document) -> None:
         """Let the order follow its assignments (§3.1, §3.3 rule 2, A48)."""
@@ -97,7 +97,9 @@ class Change:
 
     def _move_order(self, order: Document, status: str) -> None:
         previous, order["status"] = order["status"], status
-        self.tell("ORDER_STATUS_UPDATED", events.of_order(order) | {"previousStatus": previous})
+        self.emit(
+            "ORDER_STATUS_UPDATED", event_fields.of_order(order) | {"previousStatus": previous}
+        )
         if status == "COMPLETED" and self._has_pictures(order):
             self.marketing(order["realEstatePropertyId"], "REAL_ESTATE_BROCHURE")
 
@@ -108,7 +110,7 @@ class Change:
         )
 
     def cancel(self, order: Document) -> None:
-        """Cancel an order that is not at its end, and what of it is still open (§3.1)."""
+        """Cancel an order, and its assignments that are not terminal (§3.1)."""
         for assignment in self.open_assignments(order):
             self._move(assignment, "CANCELLED")
         self._move_order(order, "CANCELLED")
@@ -119,15 +121,15 @@ class Change:
         return [one for one in all_of_it if one["status"] not in lifecycle.TERMINAL]
 
     def reschedule(self, assignment: Document, proposed_at: str | None) -> None:
-        """Take the shoot date away, the creative is re-selected (§3.2); keep what was proposed."""
+        """Remove the shoot date; a new creative is selected (§3.2). Keep the proposed date."""
         if proposed_at is not None:
             self.workspace.notes.setdefault(assignment["id"], {})["proposedAt"] = proposed_at
         self.move(assignment, "RESCHEDULE_IN_PROCESS")
 
     def nudge(self, assignment: Document) -> None:
-        """Tell the same status again, with the logistics of now (§3.3 rule 3)."""
-        known = events.of_assignment(assignment) | {"previousStatus": assignment["status"]}
-        self.tell("ASSIGNMENT_STATUS_UPDATED", known)
+        """Send the same status again, with the current logistics (§3.3 rule 3)."""
+        known = event_fields.of_assignment(assignment) | {"previousStatus": assignment["status"]}
+        self.emit("ASSIGNMENT_STATUS_UPDATED", known)
 
     def set_appointment(self, assignment: Document, scheduled_at: str | None) -> None:
         """Set or (None) clear the appointment; the same one again is no change."""
@@ -136,31 +138,34 @@ class Change:
         assignment.pop("scheduledAt", None)
         if scheduled_at is not None:
             assignment["scheduledAt"] = scheduled_at
-        known = events.of_assignment(assignment) | {"scheduledAt": scheduled_at}
-        self.tell("APPOINTMENT_DATE_UPDATED", known)
+        known = event_fields.of_assignment(assignment) | {"scheduledAt": scheduled_at}
+        self.emit("APPOINTMENT_DATE_UPDATED", known)
 
     def set_estimate(self, assignment: Document, estimated_delivery_at: str) -> None:
         """Set the date on which delivery is expected; the same one again is no change."""
         if assignment.get("estimatedDeliveryAt") != estimated_delivery_at:
             assignment["estimatedDeliveryAt"] = estimated_delivery_at
-            self.tell("ESTIMATED_DELIVERY_UPDATED", events.of_assignment(assignment))
+            self.emit("ESTIMATED_DELIVERY_UPDATED", event_fields.of_assignment(assignment))
 
     def announce(
         self, assignment: Document, product: str, visual_type: str, quantity: int | None
     ) -> None:
-        """Tell of visuals of one type; so many are made, by None those ordered where none is."""
+        """Announce visuals of one type, and make `quantity` of them.
+
+        None: as many as were ordered, if there are none yet.
+        """
         known = self.workspace.materials.setdefault(assignment["id"], [])
         there = self.visuals(assignment, visual_type, product)
         if quantity is None:
             quantity = 0 if there else self.ordered(assignment)
         kind = assignment.get("assignmentType", "")
         for number in range(len(there) + 1, len(there) + quantity + 1):
-            known.append(materials.make(product, kind, visual_type, number, self.at))
+            known.append(deliverables.make(product, kind, visual_type, number, self.at))
         self.visuals_ready(assignment, {"product": product, "visualType": visual_type})
 
     def visuals_ready(self, assignment: Document, visual: Document) -> None:
-        order = events.of_order(self.workspace.orders[assignment["orderId"]])
-        self.tell("VISUALS_READY", order | visual | {"assignmentId": assignment["id"]})
+        order = event_fields.of_order(self.workspace.orders[assignment["orderId"]])
+        self.emit("VISUALS_READY", order | visual | {"assignmentId": assignment["id"]})
 
     def visuals(self, assignment: Document, visual_type: str, product: str = "") -> list[Document]:
         """The materials of one type, of one product or of all."""
@@ -174,8 +179,9 @@ class Change:
         return int(note.get("quantity", 1))
 
     def select(self, assignment: Document, quantity: int | None) -> bool:
-        """Deliver what the client chose of more visuals than were ordered (A29), as many as ordered
-        unless told; False when there is nothing to choose from.
+        """Deliver a selection, if there are more visuals than were ordered (A29); else False.
+
+        `quantity` None: as many as were ordered.
         """
         taken, ordered = len(self.visuals(assignment, "RAW")), self.ordered(assignment)
         if assignment["status"] in lifecycle.TERMINAL or taken <= ordered:
@@ -187,25 +193,25 @@ class Change:
         return True
 
     def marketing(self, property_id: str, target_platform: str) -> None:
-        """Add a generated marketing material to a property, and tell (§6.2)."""
-        entry = materials.marketing(property_id, target_platform, self.at)
+        """Add a generated marketing material to a property, with its event (§6.2)."""
+        entry = deliverables.marketing(property_id, target_platform, self.at)
         self.workspace.marketing.setdefault(property_id, []).append(entry)
         known = {"propertyId": property_id, "targetPlatform": target_platform}
-        self.tell("MARKETING_MATERIALS_READY", known)
+        self.emit("MARKETING_MATERIALS_READY", known)
 
 
 def _booked(change: Change, assignment: Document, previous: str) -> None:
-    """A creative accepted; after a reschedule another one does."""
+    """A creative accepts; after a reschedule it is another one."""
     chosen = change.workspace.notes.setdefault(assignment["id"], {})
     number = chosen["bookings"] = chosen.get("bookings", 0) + 1
     creatives = catalogue.PHOTOGRAPHERS
     assignment["photographer"] = dict(creatives[(number - 1) % len(creatives)])
-    known = events.of_assignment(assignment)
-    change.tell("PHOTOGRAPHER_BOOKED", known | {"photographerId": assignment["photographer"]["id"]})
+    known = event_fields.of_assignment(assignment)
+    change.emit("PHOTOGRAPHER_BOOKED", known | {"photographerId": assignment["photographer"]["id"]})
 
 
 def _scheduled(change: Change, assignment: Document, previous: str) -> None:
-    """The client's proposal where there is one, else two days on at nine."""
+    """The appointment that the client proposed, or in two days at nine."""
     note = change.workspace.notes.setdefault(assignment["id"], {})
     morning = change.now.replace(hour=9, minute=0, second=0, microsecond=0) + timedelta(days=2)
     scheduled_at = note.pop("proposedAt", None) or timestamp(morning)
@@ -229,15 +235,15 @@ def _asking(change: Change, assignment: Document, previous: str) -> None:
 
 
 def _delivered(change: Change, assignment: Document, previous: str) -> None:
-    """The visuals exist, one event for each product (§6.2, A29)."""
-    made = materials.deliver(assignment, change.ordered(assignment), change.at)
+    """Make the visuals, and emit one event for each product (§6.2, A29)."""
+    made = deliverables.deliver(assignment, change.ordered(assignment), change.at)
     change.workspace.materials.setdefault(assignment["id"], []).extend(made)
-    told = {one["product"]: one for one in reversed(made)}
-    for visual in told.values():
+    first = {one["product"]: one for one in reversed(made)}
+    for visual in first.values():
         change.visuals_ready(assignment, visual)
 
 
-# What comes with a status, once it is reached (§6.2).
+# The effects of reaching a status (§6.2).
 _ARRIVALS: dict[str, Callable[[Change, Document, str], None]] = {
     "PHOTOGRAPHER_ASSIGNED": _booked,
     "SCHEDULED": _scheduled,

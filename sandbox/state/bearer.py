@@ -1,4 +1,4 @@
-"""Who may call: one fixed token, or tokens given for client credentials (A6)."""
+"""Bearer tokens: one fixed token, or tokens issued for client credentials (A6)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Access:
         return f"{text}.{_sign(text, key)}"
 
     def check(self, header: str | None, *, key: str, now: datetime) -> None:
-        """Pass a valid `Authorization` header, else raise `Refused(401)` (§5.1, A5)."""
+        """Accept a valid `Authorization` header, else raise `Refused(401)` (§5.1, A5)."""
         scheme, _, token = (header or "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise Refused(401, "the bearer token is missing", switch="badToken")

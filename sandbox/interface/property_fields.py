@@ -190,7 +190,7 @@ offerType                    enum BUY RENT
 {parcelNumbers,author}       text
 """
 
-# Each is APPLIES, DOES_NOT_APPLY or UNKNOWN, and here alone UNKNOWN is a value (§4.6 rule 4).
+# Each is APPLIES, DOES_NOT_APPLY or UNKNOWN, which is a value nowhere else (§4.6 rule 4).
 CHARACTERISTICS = """
 arePetsAllowed hasAttic hasBalcony hasBuildingLawRestrictions hasCableTv hasCarPort
 hasCarPortDouble hasCellar hasChargingStation hasConnectedBuildingLand hasDemolitionProperty
@@ -214,7 +214,7 @@ SHORT_TEXT = 255  # §8
 
 @dataclass(slots=True)
 class Field:
-    """What may be stored at one place of a property document."""
+    """The values that a place of a property document may have."""
 
     kind: str
     values: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
-"""The update semantics of properties (§4.6) and the checks of what is sent; pure.
+"""The update semantics of properties (§4.6), and the checks of values; pure.
 
-A stored document is never changed in place: whoever holds one may read it without a lock. Names and
-words of the table are kept once for all documents, which takes half the memory of many.
+A stored document is never changed in place, so it can be read without a lock. Names and enum values
+are interned, which halves the memory of many documents.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from datetime import date, datetime
 from sys import intern
 from typing import Any
 
-from sandbox.interface.fields import PROPERTY, Field
+from sandbox.interface.property_fields import PROPERTY, Field
 from sandbox.wire import DAY, TIMESTAMP, Document, Refused
 
-BOUND = 10**18  # no number of a property is larger; it also keeps infinity and huge integers out
+BOUND = 10**18  # no number of a property is larger; it excludes infinity and huge integers
 
 
 def merge(
@@ -26,12 +26,11 @@ def merge(
     shallow: bool = False,
     by_platform: bool = False,
 ) -> Document:
-    """Return `stored` with `changes` merged in (§4.6); `stored` itself stays as it is.
+    """Return a copy of `stored` with `changes` merged in (§4.6).
 
-    Raises `Refused(400)` naming every field that cannot be taken; then nothing is. A field that the
-    table does not list is left out, or refused with `refuse_unknown`. `shallow`: what stands in a
-    merged object is replaced as a whole (A10). What is read-only can be set by the platform's own
-    people alone.
+    Raises `Refused(400)` with every invalid field. A field that the table does not list is left
+    out, or refused with `refuse_unknown`. `shallow`: members of a merged object are replaced as a
+    whole (A10). `by_platform`: read-only fields can be set.
     """
     taking = _Taking(refuse_unknown=refuse_unknown, shallow=shallow, by_platform=by_platform)
     result = dict(stored)
@@ -54,13 +53,13 @@ def merge(
 
 
 def _keeps(known: Field | None, value: Any) -> bool:
-    """Null keeps what is stored (§4.6 rule 1), and so does an empty text (A12)."""
+    """Null keeps the stored value (§4.6 rule 1), and so does an empty text (A12)."""
     return value is None or (value == "" and known is not None and known.kind == "text")
 
 
 @dataclass(slots=True)
 class _Taking:
-    """One run over what was sent: each method returns what to store, or notes what is wrong."""
+    """Reads one body: each method returns the value to store, or records an error."""
 
     refuse_unknown: bool
     shallow: bool
@@ -94,7 +93,7 @@ class _Taking:
         return result
 
     def take(self, known: Field, value: Any, path: str) -> Any:
-        """A value that replaces what was there (§4.6 rule 2, A11)."""
+        """A value that replaces the stored one (§4.6 rule 2, A11)."""
         return _TAKE[known.kind](self, known, value, path)
 
     def text(self, known: Field, value: Any, path: str) -> Any:
@@ -162,7 +161,7 @@ class _Taking:
         return dict(value)
 
     def read_only(self, known: Field, value: Any, path: str) -> Any:
-        """§4.6 rule 5: taking it in silence would be a lie, so it is refused by name."""
+        """Refuse it by name (§4.6 rule 5): ignoring it silently would mislead."""
         return value if self.by_platform else self.wrong(path, "is read-only")
 
 

@@ -1,7 +1,7 @@
-"""What was delivered (A38), generated marketing materials (A40), and small files behind them.
+"""Delivered materials (A38), generated marketing materials (A40), and their small files.
 
-An address alone says which of the files in `samples/` it shows, so none is stored. Addresses are
-kept relative and become absolute in the answer; the id in them is a secret, as in a signed link.
+The address decides which file of `samples/` it returns, so no file is stored. Stored addresses are
+relative, and absolute in answers; the id in them is a secret, as in a signed link.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from sandbox.wire import Document
 MIME_TYPES = {"png": "image/png", "pdf": "application/pdf", "mp4": "video/mp4"}
 SUFFIX = {DOCUMENT: "pdf", "VIDEO": "mp4"}
 SAMPLES = Path(__file__).parents[1] / "samples"
-SHOWS = {"instagram": "poster", "linkedin": "poster"}  # other names are those of the folders,
-USUAL = {"png": "house", "mp4": "film"}  # or else show what is usual
+# The folder of `samples/`: by these names, else the folder of the same name, else by the suffix.
+SHOWS = {"instagram": "poster", "linkedin": "poster"}
+USUAL = {"png": "house", "mp4": "film"}
 
 
 def deliver(assignment: Document, quantity: int, at: str) -> list[Document]:
-    """The materials of an assignment: for photos each picture in HD and for the web (A52)."""
+    """The materials of an assignment; each photo in HD and for the web (A52)."""
     kind = assignment.get("assignmentType", "")
     return [
         make(product, kind, visual_type, number, at)
@@ -88,7 +89,7 @@ def marketing(property_id: str, target_platform: str, at: str) -> Document:
 
 
 def content(key: str, size: str, name: str) -> bytes | None:
-    """The bytes behind a file's address, always the same ones; None when there is no such file."""
+    """The bytes of a file, always the same for one address; None if there is no such file."""
     stem, _, suffix = name.rpartition(".")
     what = stem.rpartition("-")[0]
     for shown in (SHOWS.get(what, what), USUAL.get(suffix, "")):
@@ -98,7 +99,7 @@ def content(key: str, size: str, name: str) -> bytes | None:
 
 
 def _samples() -> dict[tuple[str, str, str], list[bytes]]:
-    """The files of `samples/` by what they show, their size and their suffix."""
+    """The files of `samples/` by folder, size and suffix."""
     found: dict[tuple[str, str, str], list[bytes]] = {}
     for path in sorted(SAMPLES.glob("*/*-*.*")):
         size, _, _ = path.stem.rpartition("-")

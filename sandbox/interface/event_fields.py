@@ -1,7 +1,7 @@
 """The seven events (§6.3), field for field; pure.
 
-Optional fields are left out when absent; `scheduledAt` of APPOINTMENT_DATE_UPDATED is the one that
-is there as null (§2).
+Absent optional fields are left out. Only `scheduledAt` of APPOINTMENT_DATE_UPDATED may be null
+(§2).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from sandbox.wire import Document
 PLATFORMS = ("REAL_ESTATE_BROCHURE", "INSTAGRAM", "LINKEDIN")
 VISUAL_TYPES = ("POST", "POST_WEB", "DOCUMENT", "RAW")
 
-# The fields of each event, required where a `!` follows.
+# The fields of each event; `!` marks a required one.
 FIELDS = {
     "VISUALS_READY": "event! timestamp! orderId! assignmentId! visualType! product!"
     " realEstatePropertyId objectReferenceId",
@@ -28,17 +28,17 @@ FIELDS = {
 
 
 def event(name: str, at: str, known: Document) -> Document:
-    """The event of a moment, with what is known of its fields."""
+    """An event at a time, with those of its fields that are known."""
     known = known | {"event": name, "timestamp": at, "occurredAt": at}
     fields = ((one.removesuffix("!"), one.endswith("!")) for one in FIELDS[name].split())
     return {field: known[field] for field, required in fields if required or field in known}
 
 
 def of_order(order: Document) -> Document:
-    """An order in the words of its events."""
+    """An order under the field names of its events."""
     return order | {"orderId": order["id"], "newStatus": order["status"]}
 
 
 def of_assignment(assignment: Document) -> Document:
-    """An assignment in the words of its events."""
+    """An assignment under the field names of its events."""
     return assignment | {"assignmentId": assignment["id"], "newStatus": assignment["status"]}
