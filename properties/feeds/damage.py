@@ -8,13 +8,12 @@ from defusedxml.common import DefusedXmlException
 from properties.feeds import limits
 
 DECLARES = "it declares entities or points outside, which no feed needs"
-ENDS_EARLY = "it ends too early"
 _NO_ELEMENT = 3  # expat: XML_ERROR_NO_ELEMENTS, where the file ends within an element
 
 # What the parsers of JSON and CSV say of it, and what a person can do with.
 _JSON = {
-    "premature": ENDS_EARLY,
-    "incomplete": ENDS_EARLY,
+    "premature": limits.ENDS_EARLY,
+    "incomplete": limits.ENDS_EARLY,
     "overflow": "it holds a number that is too large",
     "utf": "it holds a character that is not UTF-8",
 }
@@ -34,7 +33,7 @@ def of_xml(error: Exception) -> str:
         return "its encoding is not known"
     line, column = error.position
     where = f"line {line}, column {column + 1}"
-    return f"{ENDS_EARLY if error.code == _NO_ELEMENT else 'the mistake is'} at {where}"
+    return f"{limits.ENDS_EARLY if error.code == _NO_ELEMENT else 'the mistake is'} at {where}"
 
 
 def of_json(error: Exception) -> str:

@@ -17,7 +17,7 @@ from properties.feeds.idx.columns import As
 from properties.feeds.overlay import LOCALIZATIONS
 from properties.feeds.swissrets import vocabulary, xml_reader
 from properties.feeds.table import columns as table_columns
-from properties.feeds.table import csv_reader, workbook
+from properties.feeds.table import csv_reader, xlsx_reader
 from properties.feeds.table.columns import COLUMNS, TEXTS, holds
 
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -114,24 +114,17 @@ _LIMITS = (
     ("any", "the process that reads", f"{limits.MAX_MEMORY:,} bytes of data", "the file"),
     ("SwissRETS", "a record", f"{limits.MAX_RECORD:,} characters (see below)", "the file"),
     ("SwissRETS", "a name", f"{limits.MAX_NAME} characters", "the file"),
-    ("SwissRETS", "what is open at a time", f"{limits.MAX_DEPTH} levels", "the file"),
+    ("SwissRETS", "the depth of a record", f"{limits.MAX_DEPTH} levels", "the file"),
     ("SwissRETS XML", "a tag or comment", f"{xml_reader.MAX_TOKEN:,} bytes", "the file"),
     ("IDX", "a line", f"{layout.MAX_LINE:,} bytes", "the file"),
     ("CSV", "a row", f"{csv_reader.MAX_ROW:,} characters", "the file"),
     ("CSV, Excel", "columns", f"{table_columns.MAX_COLUMNS}", "the file"),
-    ("Excel", "rows, shared texts", f"{workbook.MAX_ROWS:,}", "the file"),
-    ("Excel", "a row, a shared text", f"{workbook.MAX_ROW:,} bytes", "the file"),
-    (
-        "Excel",
-        "elements of a row, or beside rows",
-        f"{workbook.MAX_ELEMENTS:,}",
-        "the file",
-    ),
-    ("Excel", "a tag or comment", f"{workbook.MAX_TOKEN:,} bytes", "the file"),
-    ("Excel", "a sheet, unpacked", f"{workbook.MAX_SHEET:,} bytes", "the file"),
-    ("Excel", "all shared texts, unpacked", f"{workbook.MAX_STRINGS:,} bytes", "the file"),
-    ("Excel", "another part, or beside rows", f"{workbook.MAX_OTHER:,} bytes", "the file"),
-    ("Excel", "parts", f"{workbook.MAX_PARTS:,}", "the file"),
+    ("Excel", "rows", f"{xlsx_reader.MAX_ROWS:,}", "what is behind them"),
+    ("Excel", "a row", f"{xlsx_reader.MAX_OTHER:,} bytes", "the file"),
+    ("Excel", "a sheet, unpacked", f"{xlsx_reader.MAX_SHEET:,} bytes", "the file"),
+    ("Excel", "all shared texts, unpacked", f"{xlsx_reader.MAX_STRINGS:,} bytes", "the file"),
+    ("Excel", "another part", f"{xlsx_reader.MAX_OTHER:,} bytes", "the file"),
+    ("Excel", "parts", f"{xlsx_reader.MAX_PARTS:,}", "the file"),
 )
 
 

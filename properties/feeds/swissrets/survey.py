@@ -24,6 +24,11 @@ class Survey:
     references: Counter[str] = field(default_factory=Counter)
     checks_units: bool = True
 
+    def add_reference(self, reference: Any) -> None:
+        """Count a property by its reference."""
+        if isinstance(reference, str | int):
+            self.references[str(reference).strip()] += 1
+
     def add_project(self, project: Any) -> None:
         """Note the units of a project; both formats, in the shape of JSON."""
         if not isinstance(project, dict):

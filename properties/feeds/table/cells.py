@@ -8,12 +8,20 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, tzinfo
+from decimal import Decimal
 from typing import Any, NoReturn
 
 from crm_sync.json_values import read_json
 from properties.catalog import Field, Kind, instants, reading
-from properties.catalog.numbers import FRANCS, Unreadable, of_percentage, say_number, whole
-from properties.feeds.table.formatted import Formatted, from_percentage
+from properties.catalog.numbers import (
+    FRANCS,
+    PERCENT,
+    Number,
+    Unreadable,
+    of_percentage,
+    say_number,
+    whole,
+)
 
 EMPTY = "<empty>"  # clears the field; a cell that is empty says nothing
 JOINT = "|"  # between the values of a list of enum values
@@ -37,12 +45,69 @@ _NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL})
 _MOMENTS = frozenset({Kind.DATE, Kind.DATETIME})
 _JSON = frozenset({Kind.OBJECT_LIST, Kind.MAP})
 
+_ZEROS = re.compile(r'(?:"[^"]*"|\\.|[-/ ()]|0)+')  # a format of digits and of texts beside them
+_REGION = re.compile(r"\[[^\]]*\]")  # [$-807]
+_TOKEN = re.compile(r'"([^"]*)"|\\(.)|(.)')
+
 
 @dataclass(frozen=True, slots=True)
 class CellError:
     """What Excel could not compute, such as #N/A."""
 
     error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    """A number in a cell of Excel, and the format that it is shown in, such as `00000` or `0%`."""
+
+    number: Number
+    format: str
+
+    @property
+    def is_percentage(self) -> bool:
+        """Whether 0.025 is shown as 2.5%."""
+        return PERCENT in self.format
+
+    @property
+    def text(self) -> str:
+        """What is shown of a whole number in a format with leading zeros, else the number."""
+        number, form = whole(self.number), _of_digits(self.format)
+        if not isinstance(number, int) or number < 0 or not form:
+            return str(number)
+        return _filled(form, str(number))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the format says no more than the number, such as `General` or `0.00`."""
+        return not self.is_percentage and not _of_digits(self.format)
+
+
+def _of_digits(form: str) -> str:
+    """Return a format that shows leading zeros, without its region; empty for any other."""
+    first = _REGION.sub("", form.partition(";")[0])
+    return first if first.count("0") > 1 and _ZEROS.fullmatch(first) else ""
+
+
+def from_percentage(number: Number) -> Number:
+    """Return 60 for 0.6, without what floats make of it."""
+    return whole(float(Decimal(repr(number)) * 100))
+
+
+def _filled(form: str, digits: str) -> str:
+    """Return digits in a format, from the right; those that are left stand at the first zero."""
+    tokens = [
+        ("0", "") if t[3] == "0" else ("", t[1] or t[2] or t[3]) for t in _TOKEN.finditer(form)
+    ]
+    left, shown = list(digits), []
+    places = sum(1 for kind, _ in tokens if kind)
+    for kind, text in reversed(tokens):
+        if not kind:
+            shown.append(text)
+            continue
+        places -= 1
+        shown.append("".join(left) if left and not places else left.pop() if left else "0")
+    return "".join(reversed(shown))
 
 
 def guard(text: str, guarded: re.Pattern[str]) -> str:

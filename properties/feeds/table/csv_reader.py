@@ -103,7 +103,7 @@ def _items(lines: "_Lines", start: _Start, profile: Profile) -> Iterator[Item]:
     if heading := found.heading():
         yield heading
     yield from found.warnings()
-    table = Table(found, lines.name, GUARDED_IN_CSV, lenient=profile.lenient, zone=profile.tzinfo)
+    table = Table(found, lines.name, GUARDED_IN_CSV, profile)
     for row in rows:
         lines.start_row()
         position, began = f"line {began + 1}", rows.line_num

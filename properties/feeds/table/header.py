@@ -12,9 +12,8 @@ from difflib import get_close_matches
 from properties import catalog
 from properties.feeds.profile import Profile
 from properties.feeds.records import FileWarning, Heading, NotAFeed
-from properties.feeds.table.cells import REFERENCE, CellError, says_nothing
+from properties.feeds.table.cells import REFERENCE, CellError, Formatted, says_nothing
 from properties.feeds.table.columns import COLUMNS, MAX_COLUMNS, Column, column, localized
-from properties.feeds.table.formatted import Formatted
 from properties.feeds.table.mapping import meaning, normalised, propose
 
 SEARCHED = 20  # rows, the first ones that are not empty, in which a header is looked for

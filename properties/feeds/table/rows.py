@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from datetime import date, tzinfo
+from datetime import date
 from typing import Any
 
 from crm_sync.text import clean
@@ -12,12 +12,12 @@ from properties.catalog.numbers import FRANCS, MONEY, Unreadable
 from properties.feeds import limits
 from properties.feeds.contacts import odd_contacts
 from properties.feeds.overlay import Part, nested
+from properties.feeds.profile import Profile
 from properties.feeds.records import NotAFeed, Record, Refusal
 from properties.feeds.streets import street
 from properties.feeds.table import cells
-from properties.feeds.table.cells import REFERENCE, CellError
+from properties.feeds.table.cells import REFERENCE, CellError, Formatted
 from properties.feeds.table.columns import COLUMNS, Column
-from properties.feeds.table.formatted import Formatted
 from properties.feeds.table.header import Header
 
 
@@ -29,16 +29,12 @@ class Table:
         header: Header,
         file_name: str,
         guarded: re.Pattern[str],
-        *,
-        lenient: bool,
-        zone: tzinfo,
+        profile: Profile,
     ) -> None:
         """Take the header.
 
         Args:
             guarded: which texts have an apostrophe before them in this format.
-            lenient: a bad value is set aside, and does not refuse its row.
-            zone: that of times without an offset.
 
         Raises:
             NotAFeed: there is no column of references.
@@ -49,8 +45,8 @@ class Table:
         self._with_number = _streets_with_number(header)
         self._currency = header.place(MONEY)
         self._guarded = guarded
-        self._lenient = lenient
-        self._zone = zone
+        self._lenient = profile.lenient
+        self._zone = profile.tzinfo
         self._seen: set[str] = set()
 
     def take(self, row: Sequence[object], position: str) -> Record | Refusal | None:

@@ -18,8 +18,7 @@ from properties.feeds import limits
 from properties.feeds.overlay import LOCALIZATIONS
 from properties.feeds.table import cells
 from properties.feeds.table.columns import COLUMNS, TEXTS, column, localized
-from properties.feeds.table.workbook import MAX_ROWS
-from properties.feeds.table.xlsx_reader import ERRORS
+from properties.feeds.table.xlsx_reader import ERRORS, MAX_ROWS
 
 Document = dict[str, Any]
 Unsaid = list[tuple[str, str]]  # path and reason of what a format cannot say

@@ -457,12 +457,18 @@ DECLARES = "it declares entities or points outside, which no feed needs"
         (BOMB, f"feed: broken XML after 0 records: {DECLARES}"),
         (OUTSIDE, f"feed: broken XML after 0 records: {DECLARES}"),
         (b"<export>" + b"<a>" * 100, "feed: the file is nested deeper than 40 levels"),
-        (b'{"properties":' + b"[" * 5000, "feed: record 1 is nested deeper than 40 levels"),
         (
-            b'{"properties":[{}, {"x":' + b'[{"x":' * 50,
+            b'{"properties":' + b"[" * 5000 + b"]" * 5000 + b"}",
+            "feed: record 1 is nested deeper than 40 levels",
+        ),
+        (
+            b'{"properties":[{}, ' + b'{"x":[' * 50 + b"]}" * 50 + b"]}",
             "feed: record 2 is nested deeper than 40 levels",
         ),
-        (b'{"x":' + b"[" * 5000, "feed: the file is nested deeper than 40 levels"),
+        (
+            b'{"x":' + b"[" * 5000 + b"]" * 5000 + b"}",
+            'feed: JSON, but no SwissRETS: it has no "properties"',
+        ),
         (
             b"<export><!--" + b"x" * 3_000_000,
             "feed: a tag or comment is larger than 1,048,576 bytes",
@@ -510,7 +516,7 @@ def test_a_record_of_many_small_things_is_no_feed(feed, record, reason):
     [
         ("<a/>" * MANY, limits.RECORD),
         (
-            f"<a {' '.join(f'a{n}=_x_' for n in range(90_000)).replace('_', chr(34))}/>",
+            f"<a {' '.join(f'a{n}=_x_' for n in range(110_000)).replace('_', chr(34))}/>",
             limits.RECORD,
         ),
         (f"<{LONG}><{LONG}><{LONG}>{'<a/>' * 6_000}</{LONG}></{LONG}></{LONG}>", limits.RECORD),

@@ -11,7 +11,7 @@ from properties.catalog import FIELDS
 from properties.catalog.numbers import Unreadable, number, say_number
 from properties.feeds.formats import read_feed
 from properties.feeds.profile import Profile
-from properties.feeds.table.formatted import Formatted
+from properties.feeds.table.cells import Formatted
 
 STRICT = Profile(lenient=False)
 
