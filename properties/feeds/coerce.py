@@ -135,7 +135,7 @@ def _word(field: catalog.Field, word: Any) -> Any:
 def _in_one_line(text: Any) -> Any:
     """Return a text with one blank for each run of blanks that breaks the line.
 
-    In time that grows with the text: one pattern for the whole would try each blank of a run anew.
+    In time that grows with the text: one pattern for the whole would try each blank of it again.
     """
     if not isinstance(text, str):
         return _text(text)
@@ -176,7 +176,6 @@ _BY_KIND: dict[catalog.Kind, Callable[[Any], Any]] = {
 
 
 def _form(field: catalog.Field) -> Callable[[Any], Any] | None:
-    """Return what brings a value to the type of a field; None where it stays as it is."""
     if field.kind is catalog.Kind.ENUM:
         return partial(_word, field)
     if field.kind in {catalog.Kind.INTEGER, catalog.Kind.DECIMAL}:

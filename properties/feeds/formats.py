@@ -10,8 +10,7 @@ from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed
 from properties.feeds.swissrets.json_reader import read_json
 from properties.feeds.swissrets.xml_reader import read_xml
-from properties.feeds.table.csv_reader import is_like_csv, read_csv
-from properties.feeds.table.encoding import text_of
+from properties.feeds.table.csv_reader import is_like_csv, read_csv, text_of
 from properties.feeds.table.xlsx_reader import read_xlsx
 
 Reader = Callable[[Path, Profile], Iterator[Item]]
@@ -77,7 +76,6 @@ def _head(path: Path) -> bytes:
 
 
 def _reader(head: bytes) -> Reader | None:
-    """Return the reader for a file that begins so."""
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     text = text_of(head)
     if start.startswith(b"<") or (text or "").startswith("<"):

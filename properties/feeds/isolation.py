@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from properties.feeds import lines
 from properties.feeds.formats import reader_of
 from properties.feeds.limits import MAX_SECONDS
-from properties.feeds.lines import Line
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
+from properties.feeds.spool import Line
 
 _END = b'["end",'
 _ROOT = Path(__file__).parents[2]
@@ -61,14 +60,13 @@ def _lines(path: Path, profile: Profile) -> Iterator[Line]:
             if line.startswith(_END):
                 _, kind, problem = json.loads(line)
                 break
-            yield lines.read(line)
+            yield Line.read(line)
         code = process.wait()
     if kind != "whole":
         raise _error(path.name, kind, problem, code)
 
 
 def _error(name: str, kind: str, problem: str, code: int) -> Exception:
-    """Return why there are no more records."""
     if kind in _WHY:
         return _WHY[kind](problem)
     if code == -signal.SIGXCPU:

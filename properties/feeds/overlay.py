@@ -70,7 +70,6 @@ def _localized(base: Any, language: str, name: str, value: Any) -> Any:
 
 
 def _item(items: list[Any], language: str) -> dict[str, Any]:
-    """Return the item of a language, a new one at the end where there is none."""
     for item in items:
         if isinstance(item, dict) and item.get("languageCode") == language:
             return item

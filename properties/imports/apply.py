@@ -14,12 +14,12 @@ from properties.catalog import FieldFault, equal
 from properties.domain.difference import short
 from properties.domain.editing import Invalid, Outdated, edit, faults
 from properties.feeds import Line, Record, Refusal
-from properties.imports import analyze, bulk_create, missing
+from properties.imports import bulk_create, missing
 from properties.imports.bulk_create import NewProperty
 from properties.imports.differences import differences
+from properties.imports.feed_digest import digest
 from properties.imports.lookalikes import Lookalikes
 from properties.imports.report import ImportReport
-from properties.imports.version import digest
 from properties.merge import Leaves, leaves
 from properties.models import Change, Property
 
@@ -33,7 +33,6 @@ class _Item:
 
     @cached_property
     def alone(self) -> Leaves:
-        """What it sets in a property of which nothing is known."""
         return self.record.changes({})
 
 
@@ -108,7 +107,6 @@ class Taking:
         }
 
     def _known(self, references: Collection[str | None]) -> dict[str | None, Property]:
-        """Return the properties that a record may change, by reference."""
         if not references:
             return {}
         rows = self._there(references).defer("observed", "inflight")
@@ -147,8 +145,8 @@ class Taking:
         before = self._report.new.count
         if good:
             self._make(good)
-        if before < analyze.ENOUGH and not self._dry_run:
-            analyze.analyze(self._report.new.count)
+        if before < bulk_create.ENOUGH and not self._dry_run:
+            bulk_create.analyze(self._report.new.count)
         for _ in items:
             yield self._report
 
@@ -221,7 +219,7 @@ class Taking:
     def _unseen_faults(
         self, row: Property, changed: list[str], changes: Leaves, before: Leaves
     ) -> list[FieldFault]:
-        """Say which fields have values that whoever released the preview has not seen."""
+        """Return which fields have values that whoever released the preview has not seen."""
         found = [self._unseen[row.pk, path] for path in changed if (row.pk, path) in self._unseen]
         return [
             FieldFault(
@@ -266,7 +264,7 @@ class Taking:
 
 
 def _changes(row: Property, record: Record) -> tuple[Leaves, list[str]]:
-    """Return what the record says anew since the last import, and which of it is different here."""
+    """Return what is new in the record since the last import, and which of it differs here."""
     asked, fed, here = record.changes(row.desired), row.fed, leaves(row.desired)
     if not record.parts:
         if (state := missing.state_before(row)) is not None:

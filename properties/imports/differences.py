@@ -78,7 +78,6 @@ def _text(value: Any) -> str:
 
 
 def _same(one: str, other: str) -> int:
-    """Return how many characters both begin with."""
     pairs = zip(one, other, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 

@@ -15,11 +15,11 @@ from django.db import transaction
 
 from crm_sync.models import Workspace
 from properties.feeds import OF_THE_FILE, Heading, NotAFeed, Profile, open_lines
-from properties.imports import full_feed_guard, kept, last_feed, missing, version
+from properties.imports import feed_digest, full_feed_guard, kept, missing
 from properties.imports.apply import Taking
+from properties.imports.feed_digest import Feed
 from properties.imports.full_feed_guard import Comparison
 from properties.imports.kept import FeedReading, FeedSpool
-from properties.imports.last_feed import Feed
 from properties.imports.profiles import profile_for
 from properties.imports.report import ImportReport
 from properties.models import Sender
@@ -63,7 +63,7 @@ def import_feed(
         sender: whose way of writing the file follows; None takes what most senders mean.
         profile: what a person has seen a preview with, where the sender was changed since.
         force: import a full feed although it is empty or lacks more than `FEED_MISSING_SHARE` of
-            the last one; not one that would name its properties anew. A dry run goes on without
+            the last one; not one that would rename its properties. A dry run goes on without
             it and says so in `stopped`.
         skip: how many records of the file were handled before; the report leaves them out.
         refused: how many of them were refused.
@@ -92,7 +92,7 @@ def import_feed(
         if report.stopped and not dry_run:
             raise FullFeedError(path, report)
         if feed and not dry_run:
-            last_feed.forget(workspace, feed)
+            feed_digest.forget(workspace, feed)
         fed_by = feed.fed_by if feed else None
         taking = Taking(
             workspace,
@@ -108,14 +108,13 @@ def import_feed(
     if comparison is not None and not dry_run:
         yield from _settle(comparison, workspace, report, now=now)
     if feed and feed.digest and not dry_run and not refused + report.refused.count:
-        last_feed.remember(workspace, feed, now=now)
+        feed_digest.remember(workspace, feed, now=now)
     yield report  # an empty feed has one too
 
 
 def _read(
     path: Path, profile: Profile, sender: Sender | None, store: FeedSpool, report: ImportReport
 ) -> Generator[ImportReport, None, FeedReading]:
-    """Read the file to its end and put it into the spool."""
     feed = Feed.of(path, sender)
     for line in open_lines(path, profile):
         if line.kind not in OF_THE_FILE:
@@ -131,7 +130,7 @@ def _read(
 
 
 def _is_still(feed: Feed, path: Path, sender: Sender | None) -> bool:
-    """Tell whether the file was not replaced while it was read."""
+    """Return whether the file was not replaced while it was read."""
     try:
         return Feed.of(path, sender) == feed
     except NotAFeed:
@@ -140,7 +139,7 @@ def _is_still(feed: Feed, path: Path, sender: Sender | None) -> bool:
 
 def _key(profile: Profile, sender: Sender | None) -> str:
     """Return what decides how a file is read, and whose feed it is."""
-    return f"{version.VERSION} {sender.pk if sender else ''} {profile.to_json()}"
+    return f"{feed_digest.VERSION} {sender.pk if sender else ''} {profile.to_json()}"
 
 
 def _first_references(store: FeedSpool, count: int) -> Iterator[str]:
@@ -151,7 +150,6 @@ def _first_references(store: FeedSpool, count: int) -> Iterator[str]:
 
 
 def _compare(workspace: Workspace, feed: Feed, store: FeedSpool, *, dry_run: bool) -> Comparison:
-    """Compare a feed that was read to its end with the last one."""
     references = (line.reference for lines in store.spool.chunks(CHUNK) for line in lines)
     return full_feed_guard.compared(workspace, feed.fed_by, references, dry_run=dry_run)
 

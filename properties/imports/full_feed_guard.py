@@ -120,7 +120,7 @@ class FullFeedGuard:
         )
 
     def renamed(self) -> str:
-        """Return why the feed, read to its end, may not be imported: it names its properties anew.
+        """Return why the feed, read to its end, may not be imported: it renames its properties.
 
         An object of IDX has several references. With another choice of them each known property
         would be there a second time, so nothing but the right choice imports the feed.
@@ -181,7 +181,7 @@ class FullFeedGuard:
         return {str(name) for name in names}
 
     def moved(self) -> str:
-        """Say which properties another sender had brought last; "" where none."""
+        """Return which properties another sender had brought last; "" where none."""
         if not self._moved.count:
             return ""
         more = self._moved.count - NAMED

@@ -22,22 +22,29 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from crm_sync import durability, permits
+from crm_sync.mail import mails_are_sent
 from crm_sync.models import due
 from crm_sync.text import clean
 from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim, LeaseLost
 from crm_sync.work.queues import RowQueue, Turn
-from properties.feeds import NotAFeed, ReaderEnded
-from properties.imports import fetched, kept, last_feed
-from properties.imports.engine import CHUNK
+from properties.feeds import NotAFeed, Profile, ReaderEnded
+from properties.imports import feed_digest, kept
+from properties.imports.engine import CHUNK, import_feed
 from properties.imports.packed import unpack_in_place
 from properties.imports.profiles import profile_for
-from properties.imports.report import ImportReport
-from properties.imports.steps import steps
-from properties.imports.summary import Summary, accepted, added, as_stored, count, handled
+from properties.imports.report import (
+    ImportReport,
+    Summary,
+    accepted,
+    added,
+    as_stored,
+    count,
+    handled,
+)
 from properties.imports.upload import QUEUE
-from properties.models import Import
+from properties.models import Fetch, Import
 from properties.models.import_ import ImportState as State
 
 log = logging.getLogger(__name__)
@@ -172,7 +179,6 @@ class _Slice:
         self.before: Summary = getattr(self.row, self.column)
 
     def run(self) -> State | SliceOutcome:
-        """Do what the state asks for, and write the ending whatever it is."""
         try:
             return self._run()
         except _Cancelled as asked:
@@ -213,10 +219,9 @@ class _Slice:
         return self._go_on()
 
     def _ask(self, **columns: Any) -> State:
-        """Leave a preview to a person."""
         now = self.clock()
         self._leave(state=State.PREVIEWED, due_at=now + KEPT, attempts=0, **columns)
-        fetched.let_mail_go(self.row, now)
+        _let_mail_go(self.row, now)
         return State.PREVIEWED
 
     def _count_death(self) -> None:
@@ -235,7 +240,7 @@ class _Slice:
         """
         row = self.row
         beside = unpack_in_place(row.path) or row.preview.get("beside", "")
-        since = last_feed.unchanged_since(row.workspace, row.path, row.sender)
+        since = feed_digest.unchanged_since(row.workspace, row.path, row.sender)
         if since and not row.force:
             return f"{SAME} {since:%Y-%m-%d %H:%M} UTC"
         profile = asdict(profile_for(row.workspace, row.path, row.sender))
@@ -245,7 +250,7 @@ class _Slice:
 
     def _go_on(self) -> State | SliceOutcome:
         worked = False
-        for report in steps(self.row, self.clock(), self.limits.batch_size):
+        for report in _steps(self.row, self.clock(), self.limits.batch_size):
             if report.total is None:
                 self._reading(report)
                 if queues.ending.is_set():  # the next worker reads it from its beginning
@@ -275,13 +280,11 @@ class _Slice:
             self._write(**({"done": report.read} if self.row.total is None else {}))
 
     def _goes_on(self, **columns: Any) -> SliceOutcome:
-        """Give the row back, and ring for whoever goes on with it."""
         self._leave(due_at=self.clock(), **columns)
         doorbell.ring(QUEUE, self.row.workspace_id)
         return SliceOutcome.GOES_ON
 
     def _progress(self) -> dict[str, Any]:
-        """Return the columns with the progress."""
         summary = added(self.before, self.report)
         return {self.column: summary, "done": handled(summary)}
 
@@ -302,7 +305,6 @@ class _Slice:
             setattr(self.row, name, value)
 
     def _leave(self, **columns: Any) -> None:
-        """Give the row back."""
         if not self.claim.finish_if(columns, **self._wanted()):
             raise self._lost(columns)
 
@@ -323,7 +325,7 @@ class _Slice:
         with durability.durable():  # the file is removed next, and the mail told
             if not self.claim.finish_if(ending, state=self.row.state):
                 raise LeaseLost
-        fetched.let_mail_go(self.row, now)
+        _let_mail_go(self.row, now)
         return state
 
     def _fail(self, reason: str) -> State:
@@ -351,3 +353,33 @@ def _ending(summary: Summary) -> State:
     if not count(summary, "refused"):
         return State.DONE
     return State.PARTLY if accepted(summary) else State.FAILED
+
+
+def _steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]:
+    """Import the rest of the file, and yield the report as it grows."""
+    dry_run = row.state == State.PREVIEWING
+    seen = row.preview.get("profile")
+    is_released_by_a_person = not dry_run and row.released_by_id is not None
+    at = row.preview.get("seen_at") if is_released_by_a_person else None
+    return import_feed(
+        row.workspace,
+        row.path,
+        sender=row.sender,
+        profile=Profile(**seen) if seen else None,  # what a person saw is what is imported
+        now=now,
+        dry_run=dry_run,
+        force=row.force,
+        skip=0 if row.total is None else row.done,  # until then it counts what was read
+        refused=count(row.report, "refused"),
+        beside=row.preview.get("beside", ""),
+        batch_size=batch_size,
+        seen_at=datetime.fromisoformat(at) if at else None,
+        keep=True,
+    )
+
+
+def _let_mail_go(row: Import, now: datetime) -> None:
+    """Make the mail about an import due that has ended or waits, if somebody wants one."""
+    if mails_are_sent():
+        told = Fetch.objects.filter(imported=row.pk, source__mail_to__gt="")
+        told.update(due_at=now, attempts=0)

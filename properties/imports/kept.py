@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from properties.feeds import Heading, Spool
+from properties.imports.feed_digest import Feed
 from properties.imports.full_feed_guard import Comparison
-from properties.imports.last_feed import Feed
 
 NOTE = "read"  # behind the name of the upload: what is known of it, once all of it was read
 

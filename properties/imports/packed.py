@@ -57,7 +57,7 @@ def _is_packed(path: Path) -> bool:
     except NotUnpacked as error:
         raise NotAFeed(f"{path.name}: {error}") from error
     except OSError:
-        return False  # who reads it says why
+        return False  # the reader reports it
 
 
 def _unpack(path: Path, into: Path) -> str:

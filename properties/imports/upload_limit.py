@@ -52,5 +52,5 @@ class UploadLimit(FileUploadHandler):
 
 
 def was_too_large(request: HttpRequest) -> bool:
-    """Tell whether a file of this request was thrown away for its size."""
+    """Return whether a file of this request was thrown away for its size."""
     return bool(getattr(request, _MARK, False))

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from properties.feeds.idx.columns import COLUMNS
-from properties.feeds.swissrets.record import SwissretsRecordReader
-from properties.feeds.table.writer import ColumnNames, write_csv, write_xlsx
+from properties.feeds.idx.idx_columns import COLUMNS
+from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
+from properties.feeds.table.table_writer import ColumnNames, write_csv, write_xlsx
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.imports import ROOT, record
 

@@ -1002,7 +1002,7 @@ MUTANTS = (
     ),
     Mutant(
         "a record that an older version of the rules took is skipped under a newer one",
-        "properties/imports/version.py",
+        "properties/imports/feed_digest.py",
         "digest",
         "(VERSION, line.body)",
         "(0, line.body)",
@@ -1020,7 +1020,7 @@ MUTANTS = (
     ),
     Mutant(
         "an amount in francs is taken for one in the currency of its row",
-        "properties/feeds/table/rows.py",
+        "properties/feeds/table/table_row.py",
         "Table._currency_of",
         "code if A else FRANCS",
         "FRANCS",

@@ -1,9 +1,12 @@
-"""What one line of IDX says so far: values by path, what is set aside, and what of that is bad."""
+"""What one line of IDX says so far: values by path, what is set aside and why; offer and prices."""
 
 from typing import Any
 
-from properties.catalog.numbers import Unreadable
-from properties.feeds.idx import values
+from crm_sync.text import quoted
+from properties import catalog
+from properties.catalog.numbers import FRANCS, Unreadable, number
+from properties.feeds.idx import idx_text
+from properties.feeds.idx.codes import OFFER_TYPES, PRICE_UNITS, PRICES
 
 Texts = dict[str, str]  # what is not blank in a line, by column name
 
@@ -24,5 +27,48 @@ class Draft:
 
     def refuse(self, name: str, text: str, error: Unreadable) -> None:
         """Keep a text that is no value of its column; words that say "none" are no mistake."""
-        is_harmless = not str(error) or values.says_nothing(text)
+        is_harmless = not str(error) or idx_text.says_nothing(text)
         self.set_aside(name, text, "" if is_harmless else str(error))
+
+
+_PRICE = catalog.FIELDS["prices.buy.price"]
+_OFFER_OF_UNIT = {unit: offer for offer, units in PRICE_UNITS.items() for unit in units}
+
+
+def set_offer(texts: Texts, draft: Draft) -> None:
+    """Set offer and prices; keep what has no place in what the object is offered for.
+
+    Without an amount the price is on request, which the platform says by leaving it out. Where
+    offer_type is blank, as of plots, the unit of the price tells it.
+    """
+    word, unit = texts.get("offer_type", "").upper(), texts.get("price_unit", "").upper()
+    if word and word not in OFFER_TYPES:
+        draft.set_aside("offer_type", texts["offer_type"], f"{quoted(word)} is no offer")
+    currency = draft.values.get("prices.currency", FRANCS)
+    offer = word if word in OFFER_TYPES else _OFFER_OF_UNIT.get(unit, "")
+    if offer:
+        draft.values["offerType"] = OFFER_TYPES[offer]
+    names = PRICES.get(offer, {})
+    price: dict[str, Any] = {}
+    for name in PRICES["RENT"]:
+        if text := texts.get(name):
+            amount = _amount(draft, name, text, currency)
+            if amount and name in names:
+                price[names[name]] = amount
+            elif amount:
+                draft.set_aside(name, text, "" if offer else "is no price without an offer_type")
+    says = PRICE_UNITS.get(offer, {}).get(unit)
+    if price and says:
+        price |= says
+    elif unit and says is None:
+        draft.set_aside("price_unit", texts["price_unit"])
+    if price:
+        draft.values["prices.rent" if offer == "RENT" else "prices.buy"] = price
+
+
+def _amount(draft: Draft, name: str, text: str, currency: str) -> int | float | None:
+    try:
+        return number(_PRICE, text, currency=currency)
+    except Unreadable as error:
+        draft.refuse(name, text, error)
+        return None

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from crm_sync.text import quoted
 from properties.feeds.idx.codes import CATEGORIES, OFFER_TYPES, PRICE_UNITS
-from properties.feeds.idx.columns import COLUMNS
+from properties.feeds.idx.idx_columns import COLUMNS
 from properties.feeds.records import NotAFeed
 
 VERSION = "IDX3.01"
@@ -46,7 +46,7 @@ class Layout:
     has_agencies: bool = False
 
     def fault(self, cells: list[str]) -> str | None:
-        """Say why a line is none of this file: it has another count of columns, or moved ones."""
+        """Return why a line does not fit its file: another count of columns, or moved ones."""
         is_ended = self.is_ended and not cells[-1].strip()
         count = len(cells) - is_ended
         if count > WIDTH:
@@ -86,7 +86,6 @@ def lines(file: BinaryIO, name: str) -> Iterator[Numbered]:
 
 
 def _physical_lines(file: BinaryIO, name: str) -> Iterator[Numbered]:
-    """Yield the lines that are not blank, with their numbers."""
     number = 0
     while line := file.readline(MAX_LINE + 1):
         number += 1
@@ -192,7 +191,7 @@ _MARKS: tuple[tuple[int, Callable[[str], object]], ...] = (
 
 
 def _moved(cells: list[str], number: int, looks: Callable[[str], object]) -> str | None:
-    """Say that the value of a column stands in its neighbour; None where it does not."""
+    """Return that the value of a column stands in its neighbour; None where it does not."""
     before, own, after = cells[number - 1 : number + 2]
     if not (before or after) or (own and looks(own.strip())):
         return None

@@ -39,7 +39,7 @@ def name(rule: str, agency: str, three: list[str], *, has_agencies: bool) -> tup
 
 
 def takes_agency(rule: str, *, has_agencies: bool) -> bool:
-    """Tell whether the agency is a part of the names."""
+    """Return whether the agency is a part of the names."""
     return rule == AGENCY or (rule == AUTO and has_agencies)
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from properties.feeds.idx import layout, naming
+from properties.feeds.idx.idx_record import IdxRecordReader
 from properties.feeds.idx.layout import VERSION, WIDTH
-from properties.feeds.idx.mapping import BadFlags, mapping
-from properties.feeds.idx.record import IdxRecordReader
+from properties.feeds.idx.sender_flags import BadFlags, mapping
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 
@@ -54,7 +54,6 @@ def _check_version(path: Path) -> None:
 
 
 def _told(item: Record | Refusal) -> Record | Refusal:
-    """Say of a record that something of it was removed."""
     if isinstance(item, Refusal):
         return item
     return replace(item, leftover={**item.leftover, "(cleaned)": _CLEANED})

@@ -94,7 +94,6 @@ def _steps(path: str) -> Steps:
 
 
 def _at(holder: Any, steps: Steps) -> Any:
-    """Return what stands at a path; None where nothing does."""
     for step in steps:
         if isinstance(step, int):
             holder = holder[step] if isinstance(holder, list) and step < len(holder) else None
@@ -111,7 +110,6 @@ def _take(document: Any, steps: Steps) -> Steps:
 
 
 def _source(steps: Steps) -> str:
-    """Return where in the feed the value of a path stands."""
     path = ""
     for step in steps:
         path += f"[{step}]" if isinstance(step, int) else f".{step}"

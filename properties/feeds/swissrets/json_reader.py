@@ -12,8 +12,8 @@ from properties.feeds import limits
 from properties.feeds.limits import BITS, written
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
-from properties.feeds.swissrets.record import SwissretsRecordReader
 from properties.feeds.swissrets.survey import Survey
+from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
 
 CHUNK = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
@@ -63,7 +63,7 @@ def _survey(path: Path) -> Survey:
 
 
 def _is_empty_feed(path: Path) -> bool:
-    """Tell whether a file without a record is a feed: it has an empty list, or a generator."""
+    """Return whether a file without a record is a feed: it has an empty list, or a generator."""
     names = set()
     with path.open("rb") as file:
         for place, event, value in ijson.parse(file):

@@ -44,7 +44,7 @@ class Survey:
         return projects.pop() or None if len(projects) == 1 else None
 
     def is_repeated(self, reference: Any) -> bool:
-        """Tell whether several properties of the file have this reference."""
+        """Return whether several properties of the file have this reference."""
         return self.references[str(reference).strip()] > 1
 
     def warnings(self) -> Iterator[FileWarning]:

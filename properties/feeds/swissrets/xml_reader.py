@@ -12,8 +12,8 @@ from xml.parsers.expat import ExpatError, ParserCreate
 from properties.feeds import limits
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
-from properties.feeds.swissrets.record import SwissretsRecordReader
 from properties.feeds.swissrets.survey import Survey
+from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
 
 # Elements that are lists of their children; `attachments` is an object of lists.
 LISTS = frozenset(

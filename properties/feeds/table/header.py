@@ -12,9 +12,9 @@ from difflib import get_close_matches
 from properties import catalog
 from properties.feeds.profile import Profile
 from properties.feeds.records import FileWarning, Heading, NotAFeed
-from properties.feeds.table.cells import REFERENCE, CellError, Formatted, says_nothing
-from properties.feeds.table.columns import COLUMNS, MAX_COLUMNS, Column, column, localized
-from properties.feeds.table.mapping import meaning, normalised, propose
+from properties.feeds.table.synonyms import meaning, normalised, propose
+from properties.feeds.table.table_cells import REFERENCE, CellError, Formatted, says_nothing
+from properties.feeds.table.table_columns import COLUMNS, MAX_COLUMNS, Column, column, localized
 
 SEARCHED = 20  # rows, the first ones that are not empty, in which a header is looked for
 _LONGEST = 200  # characters of a name
@@ -67,7 +67,7 @@ class Header:
         return next((at for at, one in enumerate(names) if one == name), None)
 
     def fault(self) -> str:
-        """Say why nothing can be read below it; empty where something can."""
+        """Return why nothing can be read below it; empty where something can."""
         if any(found and found.name == REFERENCE for found in self.columns):
             return ""
         may_be = [title for title, name in self.proposed.items() if name == REFERENCE]
@@ -147,7 +147,6 @@ class _Mapping:
         return self._exact.get(title, self._alike.get(normalised(title)))
 
     def column(self, title: str) -> Column | None:
-        """Return the column that a title is read as."""
         said = self.says(title)
         return column(title if said is None else said)
 
@@ -178,7 +177,6 @@ def _title(cell: object) -> str:
 
 
 def _set_aside(title: str, proposal: str | None) -> str:
-    """Return the warning about a column that nobody knows, with what it may be."""
     field = catalog.find(title)
     if field is not None and field.read_only:
         return f'the column "{title}" is set aside: it is read-only, the platform sets it'

@@ -21,10 +21,10 @@ from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import FileWarning, Item, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.swissrets.xml_reader import DECLARES
 from properties.feeds.table import header
-from properties.feeds.table.cells import GUARDED_IN_XLSX, CellError, Formatted
-from properties.feeds.table.columns import MAX_COLUMNS
 from properties.feeds.table.header import Row
-from properties.feeds.table.rows import Table
+from properties.feeds.table.table_cells import GUARDED_IN_XLSX, CellError, Formatted
+from properties.feeds.table.table_columns import MAX_COLUMNS
+from properties.feeds.table.table_row import Table
 
 MAX_SHEET = 2 * 1024**3  # bytes, unpacked; it is read row by row
 MAX_STRINGS = 64 * 1024**2  # the table of shared texts, which openpyxl holds in memory

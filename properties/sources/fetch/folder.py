@@ -11,8 +11,8 @@ from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import BinaryIO, TypeAlias
 
-from properties.feeds.entry import the_feed
-from properties.sources.fetch.wanted import (
+from properties.feeds.unpack import the_feed
+from properties.sources.fetch.transfer import (
     Fetched,
     FileVersion,
     Place,

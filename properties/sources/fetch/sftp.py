@@ -15,15 +15,17 @@ import paramiko
 from paramiko.ssh_exception import IncompatiblePeer
 
 from crm_sync.platform import broken, outside
-from properties.sources.fetch.remote import FolderListing, in_time, path_of
-from properties.sources.fetch.wanted import (
+from properties.sources.fetch.transfer import (
     SILENCE,
     Fetched,
     FileVersion,
+    FolderListing,
     Place,
     Sink,
     failed,
+    in_time,
     look_again,
+    path_of,
     rejected,
     settled,
     wait_for_upload,
@@ -143,7 +145,6 @@ def _private_key(text: str) -> paramiko.PKey:
 
 @contextmanager
 def _told(place: Place) -> Iterator[None]:
-    """Say what failed in words."""
     host = place.address.host
     try:
         yield

@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from properties import catalog
-from properties.feeds import NotAFeed, Profile, Record, Refusal, Truncated, limits, lines
+from properties.feeds import NotAFeed, Profile, Record, Refusal, Truncated, limits
 from properties.feeds.coerce import coerce
 from properties.feeds.formats import read_feed
 from properties.feeds.isolation import open_feed
 from properties.feeds.records import FileWarning
+from properties.feeds.spool import Line
 from properties.feeds.swissrets import vocabulary
-from properties.imports.version import digest
+from properties.imports.feed_digest import digest
+from tests.properties.feeds.tables import table
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -110,7 +112,7 @@ def test_both_formats_lead_to_one_document(feed):
     from_xml = feed(xml(element("<author>Pat</author>")))
     from_json = feed({"properties": [one(author="Pat")]})
     assert from_xml[0].document == from_json[0].document
-    assert digest(lines.of(from_xml[0])) == digest(lines.of(from_json[0]))
+    assert digest(Line.of(from_xml[0])) == digest(Line.of(from_json[0]))
 
 
 # --- the tables
@@ -126,21 +128,7 @@ def test_every_derived_value_is_one_that_the_catalog_knows():
     assert {c for _, c in vocabulary.CONDITIONS} < set(catalog.FIELDS["conditions"].enum)
 
 
-@pytest.mark.parametrize(
-    ("path", "raw", "fitted"),
-    [
-        ("heatingType", "heatpump-air-and-water", "HEATPUMP_AIR_AND_WATER"),
-        ("swissReferences.minergieCertification", "Minergie-P-Eco", "MINERGIE_P_ECO"),
-        ("heatingType", "unknown", None),
-        ("characteristics.hasRamp", "does-not-apply", "DOES_NOT_APPLY"),
-        ("characteristics.hasRamp", "unknown", "UNKNOWN"),
-        ("numberOfRooms", "4.50", 4.5),
-        ("numberOfRooms", 4.0, 4),
-        ("title", "  a\n   b ", "a b"),
-        ("objectReferenceId", 77, "77"),
-        ("propertyCategories", ["loft", "loft", "unknown"], ["LOFT"]),
-    ],
-)
+@table
 def test_a_value_gets_the_type_of_its_field(path, raw, fitted):
     assert coerce(path, raw) == (fitted, None)
 
@@ -257,20 +245,7 @@ def test_the_object_reference_stands_in_for_a_missing_reference(feed):
 
 
 @pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        ({"id": None}, "id is missing"),
-        ({"referenceId": ""}, "referenceId is missing"),
-        ({"type": " "}, "type is missing"),
-        ({"availability": {}}, "availability.state is missing"),
-        ({"localizations": []}, "localizations is missing"),
-        ({"localizations": [{"title": "x"}]}, "localizations[0].languageCode is missing"),
-        ({"localizations": [{"languageCode": "de"}]}, "localizations[0].title is missing"),
-        (
-            {"referenceId": ".."},
-            'referenceId: The reference cannot be "..": that is a step in a path',
-        ),
-    ],
+    *rows("swissrets", "a_bad_record_is_refused_with_its_reason_and_the_others_are_taken")
 )
 def test_a_bad_record_is_refused_with_its_reason_and_the_others_are_taken(feed, fields, reason):
     good = one(id="2", referenceId="R-2")
@@ -590,7 +565,7 @@ def test_an_encoding_that_does_not_exist_is_no_feed(feed):
 
 def test_a_digest_depends_on_the_content_and_not_on_its_place_or_order():
     def known(document, position="record 1", **leftover):
-        return digest(lines.of(Record("R-1", document, leftover, position)))
+        return digest(Line.of(Record("R-1", document, leftover, position)))
 
     expected = known({"a": 1, "b": {"c": 2, "d": "ä"}}, id="1", x="2")
     assert known({"b": {"d": "ä", "c": 2}, "a": 1}, "record 2", x="2", id="1") == expected

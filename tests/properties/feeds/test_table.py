@@ -13,8 +13,8 @@ from properties.feeds import NotAFeed, Refusal, Truncated
 from properties.feeds.formats import read_feed
 from properties.feeds.profile import Profile
 from properties.feeds.table import xlsx_reader
-from properties.feeds.table.cells import EMPTY
-from properties.feeds.table.columns import COLUMNS
+from properties.feeds.table.table_cells import EMPTY
+from properties.feeds.table.table_columns import COLUMNS
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "properties.csv"
 REF = "objectReferenceId"
