@@ -170,9 +170,7 @@ def test_the_encodings_that_senders_use_are_told_apart(feed, raw, title):
 # --- refusals
 
 
-@pytest.mark.parametrize(
-    *rows("idx", "a_bad_line_is_refused_with_its_reasons_and_the_others_are_taken")
-)
+@table
 def test_a_bad_line_is_refused_with_its_reasons_and_the_others_are_taken(feed, texts, reasons):
     first, bad = feed(line(ref_object="R-0"), "", line(**texts))
     assert isinstance(first, Record)

@@ -61,9 +61,7 @@ def test_with_as_many_lines_of_either_count_that_of_the_field_list_counts(feed):
     assert references(feed(spoiled, line())) == [[TOO_MANY], "R-1"]
 
 
-@pytest.mark.parametrize(
-    *rows("idx_layout", "moved_columns_are_seen_by_their_values_where_every_line_has_one_more")
-)
+@table
 def test_moved_columns_are_seen_by_their_values_where_every_line_has_one_more(feed, texts, reason):
     assert references(feed(line(object_title="Wohnung #12", **texts))) == [[reason]]
 
@@ -154,9 +152,7 @@ def test_the_agency_is_a_part_of_the_names_where_a_file_has_several(feed):
     assert references(feed(*objects(*one))) == ["P~A~1", "P~A~2", "P~A~3"]
 
 
-@pytest.mark.parametrize(
-    *rows("idx_layout", "a_sender_or_the_names_that_are_known_may_say_what_names_its_objects")
-)
+@table
 def test_a_sender_or_the_names_that_are_known_may_say_what_names_its_objects(feed, rule, found):
     keys = [("P", "A", "1", "MH"), ("P", "B", "1", "MH"), ("P", "C", "", "MH"), ("", "", "2", "MH")]
     named = references(feed(*objects(*keys), reference=rule))

@@ -241,9 +241,7 @@ def test_the_flags_of_a_sender_say_what_a_column_means(read, flags, texts, path,
     assert (value(record, f"characteristics.{path}"), record.leftover) == (found, {})
 
 
-@pytest.mark.parametrize(
-    *rows("idx_values", "any_column_may_set_a_field_and_a_word_may_be_another_type")
-)
+@table
 def test_any_column_may_set_a_field_and_a_word_may_be_another_type(read, flags, texts, path, found):
     record = read(texts, flags=flags)
     assert isinstance(record, Record)

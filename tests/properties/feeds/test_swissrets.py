@@ -244,9 +244,7 @@ def test_the_object_reference_stands_in_for_a_missing_reference(feed):
 # --- refusals
 
 
-@pytest.mark.parametrize(
-    *rows("swissrets", "a_bad_record_is_refused_with_its_reason_and_the_others_are_taken")
-)
+@table
 def test_a_bad_record_is_refused_with_its_reason_and_the_others_are_taken(feed, fields, reason):
     good = one(id="2", referenceId="R-2")
     results = feed({"properties": [one(**fields), good]})

@@ -86,9 +86,7 @@ def test_point_and_comma_have_one_rule(before, behind):
     assert reading(".") == reading(",")
 
 
-@pytest.mark.parametrize(
-    *rows("table_numbers", "a_number_in_a_text_column_keeps_the_zeros_that_excel_shows")
-)
+@table
 def test_a_number_in_a_text_column_keeps_the_zeros_that_excel_shows(number, form, text):
     assert Formatted(number, form).text == text
 
