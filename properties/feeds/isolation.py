@@ -1,4 +1,4 @@
-"""Read a feed in a process of its own, which ends with whoever asked for it.
+"""Read a feed in a process of its own, which ends with the process that started it.
 
 A parser holds the whole interpreter for as long as it works, and what it builds is built before
 anyone can look at it. So files of strangers are read where only the reader can freeze or burst.
@@ -22,7 +22,7 @@ from properties.feeds.spool import Line
 _END = b'["end",'
 _ROOT = Path(__file__).parents[2]
 _WHY: dict[str, type[NotAFeed]] = {error.__name__: error for error in (NotAFeed, Truncated)}
-# How a parser ends that got no memory and did not look.
+# How a parser ends that got no memory and did not check for that.
 _BURST = frozenset({-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS})
 
 
@@ -89,7 +89,7 @@ def _process(path: Path, profile: Profile) -> Iterator[subprocess.Popen[bytes]]:
     )
     with process:
         try:
-            with suppress(BrokenPipeError):  # it ended at once: how, its output says
+            with suppress(BrokenPipeError):  # it ended at once, and its output shows why
                 _hand_over(process, profile)
             yield process
         finally:

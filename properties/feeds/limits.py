@@ -18,6 +18,7 @@ MAX_REASONS = 100  # why one record is refused; the others are counted
 NAME = f"has a name of more than {MAX_NAME} characters"
 DEPTH = f"is nested deeper than {MAX_DEPTH} levels"
 ENDS_EARLY = "it ends too early"
+DECLARES = "it declares entities or points outside, which no feed needs"
 RECORD = f"is larger than {MAX_RECORD:,} characters, with the path of each value"
 
 

@@ -1,4 +1,4 @@
-"""How one sender writes its feeds, where the formats leave it open."""
+"""How one sender writes its feeds, where the formats allow a choice."""
 
 import json
 from dataclasses import asdict, dataclass, field, fields
@@ -42,7 +42,7 @@ class Profile:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the profile of a line; a name that is none of ours is left out."""
+        """Return the profile of a line; unknown names are ignored."""
         known = {one.name for one in fields(cls)}
         return cls(**{name: value for name, value in json.loads(text).items() if name in known})
 

@@ -13,7 +13,7 @@ from typing import IO, Literal, Self
 from properties.feeds.overlay import Part
 from properties.feeds.records import FileWarning, Heading, Item, Record, Refusal
 
-# What every record has, and nobody misses on the platform: kept, but not listed as set aside.
+# Members of every record that nobody misses on the platform: stored, but not listed.
 OF_THE_RECORD = frozenset({"id", "created", "modified"})
 _PLAIN = json.JSONEncoder(separators=(",", ":"))
 _READ = json.JSONDecoder()
@@ -85,7 +85,7 @@ EVERY = 1_000  # lines from one place that is noted to the next
 class Spool:
     """Holds what was read in a file, one item a line.
 
-    What was read and found good is what is imported, even when the feed is replaced meanwhile; and
+    What was read is imported, even if the feed is replaced in the meantime, and
     nothing is read twice. It is about as large as the feed.
 
     Attributes:

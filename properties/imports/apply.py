@@ -1,4 +1,4 @@
-"""Applies the records of a feed: a property is created, changed, or left as it is."""
+"""Applies the records of a feed: a property is created, changed, or not touched."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -219,7 +219,7 @@ class Taking:
     def _unseen_faults(
         self, row: Property, changed: list[str], changes: Leaves, before: Leaves
     ) -> list[FieldFault]:
-        """Return which fields have values that whoever released the preview has not seen."""
+        """Return the fields whose values are newer than the preview that a person released."""
         found = [self._unseen[row.pk, path] for path in changed if (row.pk, path) in self._unseen]
         return [
             FieldFault(
@@ -232,11 +232,11 @@ class Taking:
         ]
 
     def _new_memory(self, item: _Item) -> dict[str, Any]:
-        """Return the same for a new property: the same columns whatever was said."""
+        """Return the same for a new property, always with the same columns."""
         return self._memory(item, {}) or {"leftover": {}}
 
     def _memory(self, item: _Item, known: dict[str, Any]) -> dict[str, Any]:
-        """Return the columns that keep what a record said besides, and the last full feed.
+        """Return the columns for values without a field, and for the last full feed.
 
         Args:
             known: what feeds have said besides so far; a table adds to it.
@@ -268,7 +268,7 @@ def _changes(row: Property, record: Record) -> tuple[Leaves, list[str]]:
     asked, fed, here = record.changes(row.desired), row.fed, leaves(row.desired)
     if not record.parts:
         if (state := missing.state_before(row)) is not None:
-            if asked.get(missing.STATE) == fed.get(missing.STATE):  # it says nothing new
+            if asked.get(missing.STATE) == fed.get(missing.STATE):  # it is not new
                 asked = {**asked, missing.STATE: state}
             fed = {path: value for path, value in fed.items() if path != missing.STATE}
         asked = {p: v for p, v in asked.items() if p not in fed or not equal(p, v, fed[p])}

@@ -1,4 +1,4 @@
-"""A person says which column of a foreign table is which; her sender keeps it."""
+"""A person assigns the columns of a foreign table; the sender remembers it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,11 +17,11 @@ LONGEST = 80  # characters of the name of a sender
 
 @dataclass(frozen=True)
 class TableMapping:
-    """What a person said.
+    """What a person chose.
 
     Attributes:
         columns: name in the file to our column; "" sets it aside.
-        sender: the name of a new sender; not asked where the import has one.
+        sender: the name of a new sender; not needed if the import has one.
         sheet, header_row: as `Profile` has them.
     """
 
@@ -32,7 +32,7 @@ class TableMapping:
 
 
 class Unusable(Exception):
-    """What a person said cannot be kept; `faults` say why."""
+    """The choice cannot be stored; `faults` are the reasons."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))
@@ -40,7 +40,7 @@ class Unusable(Exception):
 
 
 def correct(row: Import, answer: TableMapping, *, now: datetime) -> Sender:
-    """Keep how a table is read with its sender, and look at the file again.
+    """Store how a table is read with its sender, and make a new preview.
 
     Raises:
         Unusable: a column is none of ours or there twice, there is no name for the sender, or the
@@ -78,7 +78,7 @@ def _faults(row: Import, answer: TableMapping) -> Iterator[str]:
 
 
 def _sender(row: Import, answer: TableMapping) -> Sender:
-    """Return the sender with what was said; a new one where the import has none."""
+    """Return the sender with the choice; a new one if the import has none."""
     sender = row.sender
     if sender is None:
         sender, _ = Sender.objects.get_or_create(workspace=row.workspace, name=answer.sender)

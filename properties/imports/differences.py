@@ -8,10 +8,10 @@ from typing import Any
 
 from properties.members import differing
 
-RECORDS = 100  # whose differences are kept
+RECORDS = 100  # whose differences are stored
 MOST = 200  # differences of one record
 LENGTH = 160  # characters of a value
-BEFORE = 40  # characters of a long text that stand before its first difference
+BEFORE = 40  # characters of a long text before its first difference
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def import_feed(
         batch_size: how many records are handled between two yields at most.
         seen_at: when the preview began that a person has released. A record that would replace
             what somebody else changed since then is refused, with both values.
-        keep: what was read stays beside the file for the next call, until `kept.forget`.
+        keep: what was read is stored beside the file for the next call, until `kept.forget`.
 
     Raises:
         NotAFeed: it is no feed or breaks off; nothing was written.

@@ -28,7 +28,7 @@ VERSION = 3
 def digest(line: Line) -> str:
     """Return the SHA-256 of all that a record leads to, whatever its place in the file.
 
-    The change detection of an import: SwissRETS itself says not to trust `modified`.
+    The change detection of an import: SwissRETS itself warns not to trust `modified`.
     """
     return hashlib.sha256(b"%d %b" % (VERSION, line.body)).hexdigest()
 
@@ -78,7 +78,7 @@ def unchanged_since(workspace: Workspace, path: Path, sender: Sender | None) -> 
 
 
 def forget(workspace: Workspace, feed: Feed) -> None:
-    """Note that the properties of a sender may from now on stand at no whole feed."""
+    """Note that an import has begun, so that no whole feed is the last one any more."""
     _rows(workspace, feed).delete()
 
 

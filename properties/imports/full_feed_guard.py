@@ -144,7 +144,7 @@ class FullFeedGuard:
         """
         if not any(naming.JOINT in name for name in names):
             return Reference.OBJECT
-        # AUTO goes on with the names that came by feeds: some hold the agency, and some objects
+        # AUTO goes on with the names from feeds: some hold the agency, and some objects
         # have only their own. What was read from the platform it may name otherwise.
         is_padded = any(name.startswith(2 * naming.JOINT) for name in names)
         is_auto = self._reference() == Reference.AUTO
@@ -171,7 +171,7 @@ class FullFeedGuard:
         return found
 
     def _unfed(self, references: Sequence[str]) -> set[str]:
-        """Return which references have a property here that came by no feed, or by none lately."""
+        """Return which references have a property here that no feed brought last."""
         rows = Property.objects.filter(workspace=self._workspace, fed_by=None)
         names: set[str | None] = set()
         for start in range(0, len(references), BATCH):

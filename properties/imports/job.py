@@ -79,7 +79,7 @@ class SliceLimits:
 
 
 class GivenUp(Exception):
-    """The import of this file cannot go on; the message says why."""
+    """The import of this file cannot go on; the message is the reason."""
 
 
 class _Cancelled(Exception):
@@ -93,7 +93,7 @@ class _Cancelled(Exception):
 def ready() -> QuerySet[Import]:
     """Return the imports that may be worked on: of the released ones, the first of each workspace.
 
-    Two files may hold the same property; then the one that was released later must come later.
+    Two files may hold the same property. Then the one that was released later is imported later.
     """
     earlier = Import.objects.filter(
         Q(released_at__lt=OuterRef("released_at"))
@@ -186,7 +186,7 @@ class _Slice:
         except (NotAFeed, GivenUp) as error:
             row, reason = self.row, str(error)
             asks = row.state == State.PREVIEWING and "heading" in row.preview
-            if asks and isinstance(error, NotAFeed):  # a person may say which column is which
+            if asks and isinstance(error, NotAFeed):  # a person may assign the columns
                 return self._ask(total=0, preview=row.preview, problem=self._worded(reason))
             return self._fail(reason)
         except LeaseLost:
@@ -273,7 +273,7 @@ class _Slice:
         return self._end(_ending(columns[self.column]), **columns)
 
     def _reading(self, report: ImportReport) -> None:
-        """Keep the lease while the file is read; it can be cancelled, and a person sees how far."""
+        """Keep the lease while the file is read; it can be cancelled, and its progress is shown."""
         if report.heading:
             self.row.preview["heading"] = as_stored(report.heading)
         if self._is_time():
@@ -309,7 +309,7 @@ class _Slice:
             raise self._lost(columns)
 
     def _wanted(self) -> dict[str, Any]:
-        """Return how the row has to stand for work on it to go on."""
+        """Return the conditions on the row under which work on it may go on."""
         state = self.row.state
         return {"state": state} | ({"cancel_asked": False} if state in Import.OPEN else {})
 
@@ -322,7 +322,7 @@ class _Slice:
         now = self.clock()
         # It is due, because its file has to be removed.
         ending = {"state": state, "ended_at": now, "due_at": now, **columns}
-        with durability.durable():  # the file is removed next, and the mail told
+        with durability.durable():  # the file is removed next, and the mail is sent
             if not self.claim.finish_if(ending, state=self.row.state):
                 raise LeaseLost
         _let_mail_go(self.row, now)

@@ -1,4 +1,4 @@
-"""What was read of a feed: a command keeps it while it runs, a worker until the import has ended.
+"""What was read of a feed: stored while a command runs, or until the import of an upload ends.
 
 An upload is read once. What was read lies beside it, so each slice goes on where the last one
 stopped. Where a worker does not find it (on another machine, after the death of the one that read)
@@ -67,7 +67,7 @@ class FeedSpool:
         self.reading = reading
         if self._upload is not None:
             self._file.flush()
-            os.fsync(self._file.fileno())  # a power cut leaves all of it, or no note
+            os.fsync(self._file.fileno())  # after a power cut there is all of it, or no note
             spool = {"name": Path(self._file.name).name, "size": self._file.seek(0, os.SEEK_END)}
             spool |= {"count": self.spool.count, "places": self.spool.places}
             said = {"read_as": self._read_as, "spool": spool, "reading": asdict(reading)}
@@ -82,7 +82,7 @@ def opened(upload: Path | None, *, read_as: str) -> Iterator[FeedSpool]:
     """Open what was read of an upload, or an empty spool to read it into.
 
     Args:
-        upload: None keeps it in a file of TMPDIR that has no name and goes by itself.
+        upload: None uses a file in TMPDIR that has no name and disappears by itself.
         read_as: how it is read; what was read otherwise is read again.
     """
     if upload is None:
@@ -106,7 +106,7 @@ def opened(upload: Path | None, *, read_as: str) -> Iterator[FeedSpool]:
 
 
 def forget(upload: Path) -> None:
-    """Remove what was read of an upload, also what a worker that died has left of it."""
+    """Remove what was read of an upload, also after the death of a worker."""
     for path in upload.parent.glob(f"{upload.name}.*"):
         path.unlink(missing_ok=True)
 

@@ -13,7 +13,7 @@ from properties.models import Change, Property, Sender
 
 STATE = "availabilityState"
 EXEMPT = "REFERENCE"  # shown for what was sold; no feed of offers holds it
-LISTED = "ACTIVE"  # of what comes back and had no state before
+LISTED = "ACTIVE"  # for a property that returns and had no state before
 
 
 def state_of(sender: Sender | None) -> str:

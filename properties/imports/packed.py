@@ -34,7 +34,7 @@ def unpacked(path: Path) -> Iterator[tuple[Path, str]]:
 def unpack_in_place(path: Path) -> str:
     """Put the feed of a file that is packed into its place; return what was beside it in words.
 
-    A worker that dies leaves either of them.
+    If the worker dies, the path holds one of the two files.
 
     Raises:
         NotAFeed: as `unpacked` does.

@@ -44,7 +44,7 @@ def profile_for(workspace: Workspace, path: Path, sender: Sender | None) -> Prof
 def _names(workspace: Workspace, sender: Sender | None) -> Iterable[str]:
     """Return the names that the feeds of a sender gave its properties.
 
-    Where it brought none yet, they may have come without a sender, so those names count.
+    If it brought none yet, the names from feeds without a sender count.
     """
     fed = Property.objects.filter(workspace=workspace, object_reference_id__isnull=False)
     names = fed.values_list("object_reference_id", flat=True)

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass
 class Excerpt(Generic[T]):
-    """Counts all items, and keeps the first ones."""
+    """Counts all items, and stores the first ones."""
 
     limit: int = KEPT
     count: int = 0

@@ -1,4 +1,4 @@
-"""Feeds that are fetched: where from, when, what came, and who is told.
+"""Feeds that are fetched: where from, when, what was found, and who gets a mail.
 
 address       which addresses a source may have
 fetch/        one module for each protocol: a file comes whole, or not at all

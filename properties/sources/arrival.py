@@ -16,10 +16,10 @@ from properties.sources.fetch.transfer import Fetched, FileVersion, Place, Sink
 
 @dataclass(frozen=True)
 class Arrived:
-    """A feed that came, in a file of our own.
+    """A feed that was fetched, in a file of our own.
 
     Attributes:
-        size: bytes that came, perhaps packed.
+        size: bytes that were fetched, perhaps packed.
         digest: of the feed as it is read.
     """
 
@@ -31,7 +31,7 @@ class Arrived:
 
 
 class SourceFiles:
-    """The files of one fetch; what is left of earlier ones of the same source goes first."""
+    """The files of one fetch; those of earlier fetches of the same source are removed first."""
 
     def __init__(self, key: int) -> None:
         self._folder = Path(settings.DATA_DIR) / "sources"

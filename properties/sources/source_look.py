@@ -1,4 +1,4 @@
-"""A worker fetches a source: what is new becomes an import, and each look is a row of the history.
+"""A worker fetches a source: a new file becomes an import, and each fetch a row of the history.
 
 The first import of a source waits for a person; later ones are released by themselves, unless the
 guard of full feeds refuses them. It takes as long as the file needs, and its lease is renewed
@@ -34,14 +34,14 @@ from properties.sources.fetch.transfer import Fetched, FileVersion, Place, Still
 from properties.sources.source_times import next_fetch
 
 QUEUE = "sources"
-SOONEST = timedelta(minutes=1)  # until a source that did not answer is asked again
+SOONEST = timedelta(minutes=1)  # until a source that did not answer is tried again
 LONGEST_WAIT = timedelta(days=8)  # a schedule has at most a week
 KNOWN = (Import.State.RUNNING, Import.State.DONE, Import.State.PARTLY)
 WELL = (Import.State.DONE, Import.State.UNCHANGED, *Import.OPEN)
 
 
 class LookOutcome(StrEnum):
-    """What came of a look at a source."""
+    """The result of one fetch of a source."""
 
     UNCHANGED = "unchanged"
     NEW = "new"
@@ -52,7 +52,7 @@ class LookOutcome(StrEnum):
 
 
 def work(claims: Sequence[Claim[Source]], turn: Turn) -> list[LookOutcome]:
-    """Look at some sources; the `work` of the queue.
+    """Fetch some sources; the `work` of the queue.
 
     Raises:
         LeaseLost: another worker holds the row now; nothing was written.
@@ -74,7 +74,7 @@ SOURCES = RowQueue(
 
 
 class _Look:
-    """One look at a source; every write is fenced by the lease."""
+    """One fetch of a source; every write is fenced by the lease."""
 
     def __init__(self, claim: Claim[Source]) -> None:
         self.claim, self.row = claim, claim.row
@@ -137,14 +137,14 @@ class _Look:
         return left
 
     def _is_same(self, arrived: Arrived) -> bool:
-        """Return whether what came is what came last, and was taken if a person asks."""
+        """Return whether a file is the last one, and that was imported if a person requested it."""
         row = self.row
         if row.insists or (arrived.digest, self.read_as) != (row.digest, row.read_as):
             return False
         last = Import.objects.filter(source=row).order_by("-pk").first()
         return not row.is_asked or (last is not None and last.state in WELL)
 
-    # --- what came of it ---
+    # --- its result ---
     def _unchanged(self, arrived: Arrived | None) -> LookOutcome:
         came = _came(arrived) if arrived else {}
         stamp = _remembered(arrived.fetched) if arrived else {}
@@ -200,7 +200,7 @@ class _Look:
         return told
 
     def _end(self, outcome: str, fetch: dict[str, Any], columns: dict[str, Any]) -> None:
-        """Write the look into the history, and give the row back."""
+        """Write the fetch into the history, and give the row back."""
         now, row = timezone.now(), self.row
         columns = {"due_at": self._next(now), "fetched_at": now, **columns}
         if row.is_asked:
@@ -248,17 +248,17 @@ def _remembered(fetched: Fetched) -> dict[str, Any]:
     return columns | ({"host_key": fetched.host_key} if fetched.host_key else {})
 
 
-BESIDE = 100  # names of files that came with a feed
-LOOKS = 100  # looks of a source that found nothing new, and as many of the others
+BESIDE = 100  # names of files beside a feed
+LOOKS = 100  # fetches of a source that found nothing new, and as many of the others
 
 
 def _add_look(
     source: Source, outcome: str, *, is_alarm: bool, now: datetime, **columns: Any
 ) -> Fetch:
-    """Write a look, and remove the oldest of its kind.
+    """Write a fetch, and remove the oldest of its kind.
 
     Args:
-        is_alarm: a mail tells it at once; that of an import goes when the import has ended.
+        is_alarm: it is mailed at once; an import is mailed when it has ended.
     """
     is_told = is_alarm and bool(source.mail_to) and mails_are_sent()
     new = Fetch.objects.create(

@@ -1,4 +1,4 @@
-"""The mail about a source: the report of an import, or why something did not come."""
+"""The mail about a source: the report of an import, or why nothing was fetched."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -47,7 +47,7 @@ class MailOutcome(StrEnum):
 
 
 def work(claims: Sequence[Claim[Fetch]], turn: Turn) -> list[MailOutcome]:
-    """Send the mail of each look that is due; the `work` of the queue.
+    """Send the mail of each fetch that is due; the `work` of the queue.
 
     Raises:
         LeaseLost: another worker holds the row now.
@@ -86,7 +86,7 @@ def _send(claim: Claim[Fetch]) -> MailOutcome:
 
 
 def written(row: Fetch, to: Sequence[str]) -> EmailMessage:
-    """Return the mail about a look."""
+    """Return the mail about a fetch."""
     source, done = row.source, row.imported
     what = _STATES[State(done.state)] if done and done.state in _STATES else ""
     what = what or _ALARMS.get(Fetch.Outcome(row.outcome), "is being imported")

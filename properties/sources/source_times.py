@@ -1,22 +1,22 @@
-"""Pure: when a source is fetched next, and when a person must look at it."""
+"""Pure: when a source is fetched next, and when a person must be warned about it."""
 
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from properties.models import Source
 
-TRIES = 3  # looks in a row that fail before somebody is told; what is refused is told at once
+TRIES = 3  # failures in a row before somebody gets a mail; a refusal is mailed at once
 
 
 def is_away(row: Source, now: datetime) -> bool:
-    """Return whether nothing new has come for longer than the source expects."""
+    """Return whether a source has had nothing new for longer than expected."""
     if not row.expect_hours or not row.is_enabled:
         return False
     return now - _since(row) > timedelta(hours=row.expect_hours)
 
 
 def away_text(row: Source, now: datetime) -> str:
-    """Return since when nothing new has come."""
+    """Return a sentence about how long there was nothing new."""
     hours = (now - _since(row)) // timedelta(hours=1)
     return f"nothing new for {hours} hours; expected is something within {row.expect_hours}"
 

@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-# object_category: propertyType, where the type below says nothing better.
+# object_category: propertyType, unless the type below is more exact.
 PROPERTY_TYPES = {
     "APPT": "APARTMENT",
     "HOUSE": "HOUSE",
@@ -40,7 +40,7 @@ PRICES = {
     "SALE": {"selling_price": "price"},
 }
 
-# price_unit: what it says of the price, by offer_type.
+# price_unit: what it means for the price, by offer_type.
 PRICE_UNITS = {
     "RENT": {
         "MONTHLY": {"interval": "MONTH", "referring": "ALL"},

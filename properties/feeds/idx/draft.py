@@ -1,4 +1,4 @@
-"""What one line of IDX says so far: values by path, what is set aside and why; offer and prices."""
+"""What was read of one line of IDX: values by path, texts set aside and why; offer and prices."""
 
 from typing import Any
 
@@ -20,13 +20,13 @@ class Draft:
         self.warnings: list[str] = []
 
     def set_aside(self, name: str, text: str, why: str = "") -> None:
-        """Keep a text under the name of its column; `why` says what is wrong with it."""
+        """Store a text under the name of its column; `why` is a warning."""
         self.leftover[name] = text
         if why:
             self.warnings.append(f"{name}: {why}")
 
     def refuse(self, name: str, text: str, error: Unreadable) -> None:
-        """Keep a text that is no value of its column; words that say "none" are no mistake."""
+        """Set aside a text that is no value of its column; words for "none" bring no warning."""
         is_harmless = not str(error) or idx_text.says_nothing(text)
         self.set_aside(name, text, "" if is_harmless else str(error))
 
@@ -36,9 +36,9 @@ _OFFER_OF_UNIT = {unit: offer for offer, units in PRICE_UNITS.items() for unit i
 
 
 def set_offer(texts: Texts, draft: Draft) -> None:
-    """Set offer and prices; keep what has no place in what the object is offered for.
+    """Set offer and prices; set aside the prices of the other kind of offer.
 
-    Without an amount the price is on request, which the platform says by leaving it out. Where
+    Without an amount the price is on request: the platform then has no price. Where
     offer_type is blank, as of plots, the unit of the price tells it.
     """
     word, unit = texts.get("offer_type", "").upper(), texts.get("price_unit", "").upper()

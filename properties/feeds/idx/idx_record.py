@@ -32,7 +32,7 @@ Said = tuple[Way, str]
 
 
 class IdxRecordReader:
-    """The records of one file: knows which references came before."""
+    """Converts the records of one file; remembers the references of earlier ones."""
 
     def __init__(self, layout: Layout, profile: Profile, mapping: Mapping) -> None:
         self._layout = layout
@@ -140,7 +140,7 @@ class IdxRecordReader:
 
     def _document(self, said: list[Said], texts: Texts, key: str) -> tuple[Draft, dict[str, Any]]:
         draft = Draft()
-        # What stands in a feed is published: IDX has no column for it.
+        # A property in a feed is published: IDX has no column for this.
         draft.values |= {"objectReferenceId": key, "availabilityState": "ACTIVE"}
         for column, text in said:
             if column.read is As.KEPT:
@@ -156,9 +156,9 @@ class IdxRecordReader:
         return draft, document
 
     def _is_meaningless(self, column: Way, text: str, texts: Texts) -> bool:
-        """Return whether a flag says no of what an object of its category never has.
+        """Return whether a flag denies something that no object of its category has.
 
-        A column that the sender gave another field means what the sender says, and so does a
+        A column that the sender assigned to another field always counts, and so does a
         category of its own.
         """
         category = texts.get("object_category", "").upper()
@@ -168,7 +168,7 @@ class IdxRecordReader:
         return category not in self._mapping.words and idx_text.is_no(text)
 
     def _put(self, draft: Draft, column: Way, text: str) -> None:
-        """Put what a column says where it belongs; what that leaves out is kept as well."""
+        """Set the fields of a column; a text that is not wholly expressed is also set aside."""
         read, paths = column.read, column.paths
         try:
             value = self._value(read, paths[0], text)
@@ -185,7 +185,7 @@ class IdxRecordReader:
             draft.set_aside(column.name, text)
 
     def _value(self, read: As, path: str, text: str) -> Any:
-        """Return the value of a column, one for each of its paths, or None if it says nothing.
+        """Return the value of a column, one for each of its paths, or None if it is empty.
 
         Raises:
             Unreadable: it says something else.
@@ -208,7 +208,7 @@ class IdxRecordReader:
         return {As.LABEL: "MINERGIE", As.YES_NO: says == "APPLIES"}.get(read, says)
 
     def _classify(self, texts: Texts, draft: Draft) -> None:
-        """Set what kind of object it is; keep a type that nobody knows."""
+        """Set type and category of the object; set an unknown type aside."""
         category, kind = texts.get("object_category", "").upper(), texts.get("object_type", "")
         word = self._mapping.words.get(category, "")
         number = int(kind) if kind.isdecimal() and len(kind) < 4 else -1

@@ -1,6 +1,6 @@
 """How the lines of an IDX file are cut into columns: decided for the file, never by one line.
 
-A `#` in a text moves every later column by one, and no line says so by itself. So a first pass over
+A `#` in a text moves every later column by one, and one line cannot show that. So a first pass over
 the file counts the columns of all lines; a line of another count than its file's is refused.
 """
 
@@ -62,7 +62,7 @@ class Layout:
 
 
 def lines(file: BinaryIO, name: str) -> Iterator[Numbered]:
-    """Yield each record as it stands in a file, with the number of its first line.
+    """Yield the bytes of each record, with the number of its first line.
 
     A line that does not begin as a record goes on with a record that lacks columns: that is a line
     break in a text. NotAFeed for a record longer than MAX_LINE.
@@ -138,7 +138,7 @@ class _Agencies:
         self.are_several = False
 
     def meet(self, record: bytes) -> None:
-        """Look at the agency of one more record; of a line with moved columns nothing counts."""
+        """Count the agency of one more record, unless its columns are moved."""
         if self.are_several:
             return
         cells = (
@@ -191,7 +191,7 @@ _MARKS: tuple[tuple[int, Callable[[str], object]], ...] = (
 
 
 def _moved(cells: list[str], number: int, looks: Callable[[str], object]) -> str | None:
-    """Return that the value of a column stands in its neighbour; None where it does not."""
+    """Return a message if the value of a column is in its neighbour, else None."""
     before, own, after = cells[number - 1 : number + 2]
     if not (before or after) or (own and looks(own.strip())):
         return None

@@ -11,7 +11,7 @@ from properties.feeds.idx.sender_flags import BadFlags, mapping
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 
-# What no text holds and no database keeps; tab and line breaks are text.
+# Characters that no database can store; tab and line breaks are text.
 _CONTROL = bytes({*range(0x20), 0x7F} - set(b"\t\r\n"))
 _CLEANED = "characters that no database can keep were removed"
 

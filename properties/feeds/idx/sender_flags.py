@@ -37,7 +37,7 @@ class Way(NamedTuple):
 
 
 class BadFlags(ValueError):
-    """The flags of a sender name something that is not there; says what."""
+    """The flags of a sender name something that does not exist; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)

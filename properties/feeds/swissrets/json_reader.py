@@ -17,7 +17,7 @@ from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
 
 CHUNK = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
-# What the parser says of a broken file, and what a person can do with.
+# A word in the parser's message, and what a person can understand.
 _MISTAKES = {
     "premature": limits.ENDS_EARLY,
     "incomplete": limits.ENDS_EARLY,
@@ -48,7 +48,7 @@ def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
 
 
 def _survey(path: Path) -> Survey:
-    """Return what the whole file says; where it breaks, the reading ends at the same place."""
+    """Return the survey of a file; if it breaks off, the reading reports that."""
     survey = Survey(checks_units=False)
     try:
         for reference in _items(path, "properties.item.referenceId"):

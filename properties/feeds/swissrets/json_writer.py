@@ -1,4 +1,4 @@
-"""Write documents as SwissRETS JSON 3.x, by the tables that read it, and say what it cannot say."""
+"""Write documents as SwissRETS JSON 3.x by the tables that read it; report what is not written."""
 
 import copy
 import json
@@ -20,17 +20,17 @@ _LABELS = {one: one.title().replace("_", "-") for one in values.MINERGIE_LABELS}
 
 # A unit belongs to a project with units of its own, which we do not know: it would be refused.
 _UNSAYABLE = frozenset({"parentRealtyReferenceId"})
-VERSION = "0.1.0"  # of our software, which the format asks for
+VERSION = "0.1.0"  # of our software; the format requires one
 _NO_PLACE = "SwissRETS has no place for this"
 _OTHERWISE = "SwissRETS would read this back as another value"
 _STRICT = Profile(lenient=False)  # a file of ours holds nothing that must be set aside
-WHOLE = ""  # the path that stands for a property which cannot be written at all
+WHOLE = ""  # the path that means the whole property, if it cannot be written at all
 
 
 def write_json(path: Path, documents: Iterable[Document], *, now: datetime) -> Iterator[Written]:
-    """Write a SwissRETS file; yields after each document what could not be said of it.
+    """Write a SwissRETS file; yields after each document what could not be written of it.
 
-    A property that SwissRETS would not take is left out: its only complaint is at WHOLE.
+    A property that SwissRETS would not take is left out: its only entry is at WHOLE.
     """
     with path.open("w", encoding="utf-8") as file:
         generator = {"name": "crm-sync", "version": VERSION}
@@ -63,7 +63,7 @@ def to_swissrets(document: Document) -> Document:
         known = catalog.find(path)
         if known is not None and known.source is not NameSource.INFERRED:
             _put(record, path, _spelled(path, flag))
-    # Required, and may have an empty text: read back it says nothing but the title.
+    # Required, and may have an empty text, which is read back as no text.
     said = {"languageCode": USUAL.language, "title": document.get("title", "")}
     texts = record.setdefault("localizations", [said])
     for text in texts if isinstance(texts, list) else []:
@@ -121,7 +121,7 @@ def _pop(rest: Document, path: str) -> Any:
 
 
 def _put(record: Document, path: str, value: Any) -> None:
-    """Set a value, into the object that may stand there already; None sets nothing."""
+    """Set a value, merging with an object that is already there; None sets nothing."""
     if value is None:
         return
     *parents, name = path.split(".")

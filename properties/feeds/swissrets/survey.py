@@ -48,7 +48,7 @@ class Survey:
         return self.references[str(reference).strip()] > 1
 
     def warnings(self) -> Iterator[FileWarning]:
-        """Yield what is told of the file: each reference that several units have."""
+        """Yield a warning for each reference that several units have."""
         repeated = [unit for unit, projects in self.units.items() if len(projects) > 1]
         for unit in repeated[:MOST]:
             several = len(set(self.units[unit])) > 1

@@ -1,4 +1,4 @@
-"""Bring one SwissRETS record to the platform's names, or say why it is refused.
+"""Convert one SwissRETS record to the platform's names, or refuse it with the reasons.
 
 What a table of `vocabulary` moves is taken out of the record; what is left at the end has no home
 in the property model.
@@ -25,7 +25,7 @@ from properties.feeds.swissrets.survey import Survey
 
 @dataclass
 class SwissretsRecordReader:
-    """The records of one file: knows which ids and references came before.
+    """Converts the records of one file; remembers the ids and references of earlier ones.
 
     `survey` is what was found in the whole file before; `profile` says what becomes of bad values.
     """
@@ -124,7 +124,7 @@ class SwissretsRecordReader:
         return []
 
     def _repeated_id(self, record_id: Any) -> list[str]:
-        """Tell an id that an earlier record has: the schemas allow it, so it refuses nothing."""
+        """Return a warning about the id of an earlier record, which the schemas allow."""
         if str(record_id) in self._seen["id"]:
             return [f'id "{record_id}" is that of an earlier record, too']
         self._seen["id"].add(str(record_id))
@@ -154,7 +154,7 @@ class SwissretsRecordReader:
 def _missing(raw: dict[str, Any]) -> Iterator[str]:
     """Yield what the schemas require of a record and it has not.
 
-    A reference may be an empty text: then that of another standard stands in for it.
+    A reference may be an empty text: then that of another standard replaces it.
     """
     for path in vocabulary.REQUIRED:
         value: Any = raw
@@ -195,7 +195,7 @@ _CHARACTERISTICS = _way("characteristics", "characteristics")
 
 
 def _move(raw: dict[str, Any], way: _Way, document: dict[str, Any], zone: tzinfo) -> None:
-    """Move one value to where it belongs; what has no place, or comes second, stays behind."""
+    """Move one value to its place; if that does not exist or is taken, it stays in the record."""
     holders, name, target, parent, member = way
     holder: Any = raw
     for segment in holders:
@@ -237,7 +237,7 @@ def _move_links(raw: dict[str, Any], document: dict[str, Any]) -> None:
 
 
 def _take_links(target: str, items: list[Any], links: dict[Any, Any]) -> list[Any]:
-    """Add the links that have something to say, each address once; returns what is dropped.
+    """Add the links that are not empty, each address once; return those that are dropped.
 
     Args:
         links: those of all languages so far, by their address.
@@ -256,9 +256,9 @@ def _take_links(target: str, items: list[Any], links: dict[Any, Any]) -> list[An
 
 
 def _drop_empty_texts(document: dict[str, Any]) -> None:
-    """Drop the localizations where none of them says more than its language.
+    """Drop the localizations if none of them has more than its language.
 
-    The schema asks for one, so what has no text is written with an empty one.
+    The schema requires one, so a property without texts is written with an empty one.
     """
     texts = document.get("localizations")
     if isinstance(texts, list) and all(
@@ -268,7 +268,7 @@ def _drop_empty_texts(document: dict[str, Any]) -> None:
 
 
 def _derive(document: dict[str, Any]) -> None:
-    """Fill what SwissRETS says in other words: title, property type, furniture, conditions."""
+    """Derive title, property type, furniture and conditions from other values."""
     texts = document.get("localizations")
     first = texts[0] if isinstance(texts, list) and texts else None
     if isinstance(first, dict) and first.get("title"):

@@ -53,7 +53,6 @@ RENAMED = {
 
 CHUNK = 64 * 1024
 MAX_TOKEN = 1024 * 1024  # bytes of one tag or comment: expat reads it again with each chunk
-DECLARES = "it declares entities or points outside, which no feed needs"
 _PROPERTY = ["export", "properties", "property"]
 _PROJECT = ["export", "projects", "project"]
 _REFERENCE = [*_PROPERTY, "referenceId"]
@@ -81,7 +80,7 @@ def read_xml(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
 
 
 def _survey(path: Path) -> Survey:
-    """Return what the whole file says; where it breaks, the reading ends at the same place."""
+    """Return the survey of a file; if it breaks off, the reading reports that."""
     survey = Survey()
     try:
         for _, tag, value in _XmlFile(path, _PROJECT, _REFERENCE).elements():
@@ -211,7 +210,7 @@ class _XmlFile:
             self._ready.append((self._line, element.tag, value))
 
     def _declared(self, *_: Any) -> None:
-        raise _Broken(DECLARES)
+        raise _Broken(limits.DECLARES)
 
     def _refusal(self, reason: str) -> NotAFeed:
         what = f"the record in line {self._line}" if self._kept else "the file"

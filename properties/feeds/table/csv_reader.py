@@ -83,7 +83,7 @@ _SEPARATOR = re.compile(r'"?sep=([,;\t])"?[,;\t]*\r*\n?')  # what Excel obeys in
 _LINE_END = re.compile(r"\r*\n|\r")
 
 
-# What the parser says of a broken file, and what a person can do with.
+# A word in the parser's message, and what a person can understand.
 _MISTAKES = {
     "new-line": "a line end (CR) in a cell without quotes",
     "unexpected end": "its last cell has no closing quote",

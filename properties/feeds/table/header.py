@@ -1,4 +1,4 @@
-"""Where the header of a table stands, and what each of its columns is read as.
+"""Where the header of a table is, and what each of its columns is read as.
 
 Our own names are read as they are. Other names are read as the profile of the sender says. What is
 left is set aside with a warning; what it may mean is only proposed.
@@ -34,7 +34,7 @@ class Header:
         titles: the names in the file, each one once; a column without one has its number.
         columns: what each is read as; None where it is set aside.
         proposed: title to the column that it may mean.
-        chosen: whether a profile says what one of them is.
+        chosen: the titles that a profile assigns.
     """
 
     row: int
@@ -136,14 +136,14 @@ def read(row: Row, profile: Profile, file_name: str) -> Header:
 
 
 class _Mapping:
-    """What a sender says of its columns, whatever their case, accents and marks."""
+    """The columns that a sender assigned, whatever their case, accents and marks."""
 
     def __init__(self, columns: Mapping[str, str]) -> None:
         self._exact = columns
         self._alike = {normalised(name): to for name, to in columns.items()}
 
     def says(self, title: str) -> str | None:
-        """Return our column, "" to set it aside, None where nothing is said."""
+        """Return our column, "" to set it aside, None if nothing is assigned."""
         return self._exact.get(title, self._alike.get(normalised(title)))
 
     def column(self, title: str) -> Column | None:

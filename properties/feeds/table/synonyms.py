@@ -40,7 +40,7 @@ _LANGUAGES = {
     **dict.fromkeys(("it", "italienisch", "italien", "italiano", "italian"), "it"),
     **dict.fromkeys(("en", "englisch", "anglais", "inglese", "english"), "en"),
 }
-_LONGEST = 120  # characters of a name that is worth a look
+_LONGEST = 120  # characters of a name that are compared
 
 
 def propose(titles: Iterable[str], language: str, taken: Iterable[str] = ()) -> dict[str, str]:
@@ -48,7 +48,7 @@ def propose(titles: Iterable[str], language: str, taken: Iterable[str] = ()) -> 
 
     Args:
         titles: the names in a header that are none of ours.
-        language: two letters, of texts whose header does not say it.
+        language: two letters, of texts whose header does not name it.
         taken: columns that other headers are read as.
     """
     found = {title: column for title in titles if (column := meaning(title, language))}

@@ -23,7 +23,7 @@ from properties.catalog.numbers import (
     whole,
 )
 
-EMPTY = "<empty>"  # clears the field; a cell that is empty says nothing
+EMPTY = "<empty>"  # clears the field; an empty cell changes nothing
 JOINT = "|"  # between the values of a list of enum values
 REFERENCE = "objectReferenceId"
 MIDNIGHT = time()
@@ -79,7 +79,7 @@ class Formatted:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the format says no more than the number, such as `General` or `0.00`."""
+        """Whether the format adds nothing to the number, such as `General` or `0.00`."""
         return not self.is_percentage and not _of_digits(self.format)
 
 
@@ -95,7 +95,7 @@ def from_percentage(number: Number) -> Number:
 
 
 def _filled(form: str, digits: str) -> str:
-    """Return digits in a format, from the right; those that are left stand at the first zero."""
+    """Return digits in a format, from the right; further digits are put at the first zero."""
     tokens = [
         ("0", "") if t[3] == "0" else ("", t[1] or t[2] or t[3]) for t in _TOKEN.finditer(form)
     ]
@@ -113,7 +113,7 @@ def _filled(form: str, digits: str) -> str:
 def guard(text: str, guarded: re.Pattern[str]) -> str:
     """Put an apostrophe before what would be taken for a formula, or for the mark that clears.
 
-    Where that is within the text, one stands before the whole text as well: so a text of somebody
+    Where that is within the text, one is put before the whole text as well: so a text of somebody
     else that only looks like it is read as it is.
     """
     if not guarded.match(text):
@@ -139,14 +139,14 @@ def says_nothing(content: object) -> bool:
 
 
 def read(field: Field, content: object, zone: tzinfo, currency: str = FRANCS) -> Any:
-    """Return the value that a cell with something in it stands for.
+    """Return the value of a cell that is not empty.
 
-    A text that is no value of an enum or too long comes back as it is: the catalog refuses it with
-    its own words.
+    A text that is no value of an enum or too long is returned unchanged: the catalog refuses it
+    with its own words.
 
     Args:
         zone: that of a time without an offset; Excel knows no offsets.
-        currency: that of the row, which may stand beside an amount.
+        currency: that of the row, which an amount may repeat.
 
     Raises:
         Unreadable: it can be no value of the field.
@@ -167,7 +167,7 @@ def read(field: Field, content: object, zone: tzinfo, currency: str = FRANCS) ->
 def say(field: Field, value: Any, zone: tzinfo) -> str | int | float | bool:
     """Return what a cell holds for a valid value of its field; the inverse of `read`.
 
-    A time is in the given zone, and says by its offset in which one.
+    A time is in the given zone, with its offset.
     """
     if field.kind is Kind.DATETIME:
         return instants.local(value, zone)
@@ -179,7 +179,7 @@ def say(field: Field, value: Any, zone: tzinfo) -> str | int | float | bool:
 
 
 def in_csv(content: object) -> object:
-    """Return what stands in CSV for what a cell holds: a text, or nothing."""
+    """Return the content of a cell as CSV has it: a text, or nothing."""
     match content:
         case bool():
             return str(content).lower()

@@ -146,7 +146,7 @@ class _Row:
             self._bad.append(column)
 
     def drop_orphans(self) -> None:
-        """Set aside what cannot stand without a bad value: a longitude without its latitude."""
+        """Set aside what needs a bad value: a longitude without its latitude."""
         for bad in self._bad:
             parent = bad.field.parent
             for title, column, value in [g for g in self.good if g[1].field.parent == parent]:
@@ -156,7 +156,7 @@ class _Row:
 
 
 def _streets_with_number(header: Header) -> dict[str, Column]:
-    """Return the titles of streets whose number stands behind them, with the column of that.
+    """Return the titles of streets that include their number, with the column for the number.
 
     So it is in a table of others that has no column for the number; our own name means the street.
     """
@@ -187,7 +187,7 @@ def _named(title: str, column: Column) -> str:
 
 
 def _kept(content: object) -> Any:
-    """Return what a cell says, as JSON can hold it."""
+    """Return the content of a cell as JSON can hold it."""
     match content:
         case Formatted():
             return _kept(content.number)

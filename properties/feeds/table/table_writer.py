@@ -1,4 +1,4 @@
-"""Write documents as a table that `columns` reads back unchanged, and say what it cannot say.
+"""Write documents as a table that is read back unchanged, and report what it cannot express.
 
 Pure: whoever has the documents passes them one after the other.
 """
@@ -23,8 +23,8 @@ from properties.feeds.table.table_columns import COLUMNS, TEXTS, column, holds, 
 from properties.feeds.table.xlsx_reader import ERRORS, MAX_ROWS
 
 Document = dict[str, Any]
-Unsaid = list[tuple[str, str]]  # path and reason of what a format cannot say
-Written = tuple[str, Unsaid]  # the reference of a document, and what could not be said of it
+Unsaid = list[tuple[str, str]]  # path and reason of what a format cannot express
+Written = tuple[str, Unsaid]  # the reference of a document, and what could not be written of it
 
 MAX_TEXT_XLSX = 32_767  # characters in a cell (Excel specifications and limits)
 _BEYOND_XML = re.compile(
@@ -41,7 +41,7 @@ class ColumnNames:
     _languages: dict[str, None] = field(default_factory=dict)
 
     def need(self, document: Document) -> None:
-        """Note what a document has something to say for."""
+        """Note the columns that a document needs."""
         for name in values(document)[0]:
             self._used.add(name)
             if name.startswith(f"{LOCALIZATIONS}."):
@@ -55,9 +55,9 @@ class ColumnNames:
 
 
 def values(document: Document) -> tuple[dict[str, Any], Unsaid]:
-    """Return the valid values of a document by column, and what no column can say.
+    """Return the valid values of a document by column, and what no column can express.
 
-    What the platform would refuse is left out: it came from there, in words newer than ours (A50),
+    What the platform would refuse is left out: it was read there, in words newer than ours (A50),
     and would be refused when it is read back.
     """
     found: dict[str, Any] = {}
@@ -151,7 +151,7 @@ class _Rows:
 def write_csv(
     path: Path, documents: Iterable[Document], names: list[str], zone: tzinfo = UTC
 ) -> Iterator[Written]:
-    """Write a CSV file; yields after each document what could not be said of it.
+    """Write a CSV file; yields after each document what could not be written of it.
 
     Args:
         zone: in which times are written, each with its offset.
@@ -169,9 +169,10 @@ def write_csv(
 def write_xlsx(
     path: Path, documents: Iterable[Document], names: list[str], zone: tzinfo = UTC
 ) -> Iterator[Written]:
-    """Write an Excel workbook; yields after each document what could not be said of it.
+    """Write an Excel workbook; yields after each document what could not be written of it.
 
-    The file grows with the documents, and what it holds never changes: it may be sent meanwhile.
+    The file grows with the documents, and what is written never changes. So it can be sent at the
+    same time.
 
     Args:
         zone: in which times are written, each with its offset.
@@ -238,7 +239,7 @@ def as_csv() -> bytes:
 
 
 def as_xlsx() -> bytes:
-    """Return a workbook: a sheet to fill in, and one that says what all columns hold."""
+    """Return a workbook: a sheet to fill in, and one that describes all columns."""
     from openpyxl import Workbook  # noqa: PLC0415 - slow to load, as in xlsx_reader
 
     book = Workbook(write_only=True)

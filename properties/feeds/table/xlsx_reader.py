@@ -16,10 +16,9 @@ from zipfile import BadZipFile, ZipFile
 
 from defusedxml.common import DefusedXmlException
 
-from properties.feeds.limits import BITS, written
+from properties.feeds.limits import BITS, DECLARES, written
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import FileWarning, Item, NotAFeed, Record, Refusal, Truncated
-from properties.feeds.swissrets.xml_reader import DECLARES
 from properties.feeds.table import header
 from properties.feeds.table.header import Row
 from properties.feeds.table.table_cells import GUARDED_IN_XLSX, CellError, Formatted
@@ -31,7 +30,7 @@ MAX_STRINGS = 64 * 1024**2  # the table of shared texts, which openpyxl holds in
 MAX_OTHER = 16 * 1024**2  # each of the other parts, and what a sheet has from one row to the next
 MAX_PARTS = 1_000
 MAX_ROWS = 1_048_576  # the rows of a sheet (Excel specifications and limits)
-HEADER_WITHIN = 1_000  # rows; below them nobody looks for a header
+HEADER_WITHIN = 1_000  # rows; a header below them is not found
 MAX_PEEKED = 20  # sheets in which a header is searched
 _NAMED = 10  # sheets that a warning names
 
@@ -233,7 +232,7 @@ def _named(sheets: Sequence[Any]) -> str:
 
 
 def _content(sheet: Any, cell: dict[str, Any]) -> object:
-    """Return what a cell holds; a number with its format where that says more."""
+    """Return what a cell holds; a number with its format if that matters."""
     value = cell["value"]
     if isinstance(value, str):
         if value in ERRORS:

@@ -28,7 +28,7 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """Write the file of a place into the sink; None, and nothing written, where it is unchanged.
 
     Args:
-        known: what the server said of the file that was fetched last; see `FileVersion`.
+        known: the version of the file that was fetched last, by its server; see `FileVersion`.
 
     Raises:
         RejectedError: a person must change something first: the address, the password, a setting.

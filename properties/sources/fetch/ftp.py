@@ -38,7 +38,7 @@ from properties.sources.fetch.transfer import (
 BLOCK = 64 * 1024  # bytes
 BYTES = "latin-1"
 ANSWER = 1000  # lines
-SECOND_LOOK = 2.0  # seconds until the size is asked again of a server that tells no time
+SECOND_LOOK = 2.0  # seconds until the size is read again, if a server gives no time
 _NO_LOGIN = ("430", "530", "332", "532")
 
 
@@ -55,7 +55,7 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
         if isinstance(server, ftplib.FTP_TLS):
             server.prot_p()
         path, beside = path_of(place.address, partial(_names, server, sink))
-        # A list of names comes as text, and in that mode many servers tell no size.
+        # A list of names is sent as text, and in that mode many servers give no size.
         server.voidcmd("TYPE I")
         stamp, name = _stamp(server, path), shown(path.rpartition("/")[2])
         if known.tells and stamp == known:
@@ -174,7 +174,7 @@ def _stamp(server: ftplib.FTP, path: str) -> FileVersion:
 
 
 def _modified(server: ftplib.FTP, path: str) -> str:
-    """Return when the file was changed in seconds since 1970; "" where the server cannot say."""
+    """Return when the file was changed in seconds since 1970; "" if the server does not know it."""
     try:
         answer = server.sendcmd(f"MDTM {_sent(path)}")
     except ftplib.error_perm:

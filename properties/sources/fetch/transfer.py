@@ -34,7 +34,7 @@ class Place:
     """Where a file is, and what it takes to get it.
 
     Attributes:
-        secret: a password, or for SFTP a private key; of a web address what `sign_in` says.
+        secret: a password, or for SFTP a private key; for a web address see `sign_in`.
         sign_in: PASSWORD, BEARER, HEADER or SIGNED: see `web_server`.
         header: the name of the header for HEADER.
         host_key: the key of an SFTP server as it was seen first, "" as long as it was not.
@@ -54,7 +54,7 @@ class Place:
 
 @dataclass(frozen=True)
 class FileVersion:
-    """What a server says of one version of a file; empty where nothing is known.
+    """How a server describes one version of a file; empty if nothing is known.
 
     Attributes:
         etag: of a web server.
@@ -74,7 +74,7 @@ class FileVersion:
 
 @dataclass(frozen=True)
 class Fetched:
-    """What came with a file.
+    """What is known of a file that was fetched.
 
     Attributes:
         name: what it is called there.
@@ -115,7 +115,7 @@ class Sink:
         return self._file.write(data)
 
     def expect(self, size: int | None) -> None:
-        """Refuse a file that says beforehand that it is too large."""
+        """Refuse a file whose announced size is too large."""
         if size is not None and size > self.limit:
             text = f"the file is larger than {filesizeformat(self.limit)}, the most that is taken"
             raise rejected(text)
@@ -147,7 +147,7 @@ def wait_for_upload(name: str, modified: float, now: float) -> None:
 
 
 def look_again(name: str, before: FileVersion, after: FileVersion) -> None:
-    """Postpone a file whose second look shows another one than the first.
+    """Postpone a file that changed while it was read.
 
     Raises:
         StillUploaded: it does.
@@ -198,7 +198,7 @@ def in_time(sink: Sink) -> Iterator[float]:
 
 
 class FolderListing:
-    """The names in a folder as they come one by one: a list of a server may have no end."""
+    """The names in a folder, added one by one: a list of a server may have no end."""
 
     def __init__(self, sink: Sink) -> None:
         self.found: list[str] = []
