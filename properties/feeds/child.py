@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-from properties.feeds.formats import read_feed
 from properties.feeds.limits import MAX_MEMORY, MAX_SECONDS
 from properties.feeds.profile import Profile
+from properties.feeds.recognition import read_feed
 from properties.feeds.records import NotAFeed
 from properties.feeds.spool import Line
 

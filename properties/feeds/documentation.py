@@ -12,7 +12,7 @@ from pathlib import Path
 from properties import catalog
 from properties.catalog import NameSource
 from properties.feeds import limits
-from properties.feeds.idx import codes, idx_columns, layout
+from properties.feeds.idx import codes, idx_columns, line_layout
 from properties.feeds.idx.idx_columns import As
 from properties.feeds.overlay import LOCALIZATIONS
 from properties.feeds.swissrets import vocabulary, xml_reader
@@ -108,7 +108,7 @@ _LIMITS = (
     ("SwissRETS", "a name", f"{limits.MAX_NAME} characters", "the file"),
     ("SwissRETS", "the depth of a record", f"{limits.MAX_DEPTH} levels", "the file"),
     ("SwissRETS XML", "a tag or comment", f"{xml_reader.MAX_TOKEN:,} bytes", "the file"),
-    ("IDX", "a line", f"{layout.MAX_LINE:,} bytes", "the file"),
+    ("IDX", "a line", f"{line_layout.MAX_LINE:,} bytes", "the file"),
     ("CSV", "a row", f"{csv_reader.MAX_ROW:,} characters", "the file"),
     ("CSV, Excel", "columns", f"{table_columns.MAX_COLUMNS}", "the file"),
     ("Excel", "rows", f"{xlsx_reader.MAX_ROWS:,}", "what is behind them"),

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from properties.feeds.formats import reader_of
 from properties.feeds.limits import MAX_SECONDS
 from properties.feeds.profile import USUAL, Profile
+from properties.feeds.recognition import reader_of
 from properties.feeds.records import Item, NotAFeed, Truncated
 from properties.feeds.spool import Line
 

@@ -12,8 +12,8 @@ class Profile:
 
     Attributes:
         language: two letters, of texts in a format that has no place for their language (IDX).
-        reference: what names a property in IDX: a rule of `idx.naming`. In SwissRETS "AUTO" takes
-            the id where a reference is repeated, else it is refused.
+        reference: what names a property in IDX: a rule of `idx.object_reference`. In SwissRETS
+            "AUTO" takes the id where a reference is repeated, else it is refused.
         flags: IDX column to the path of the field that it sets; "" sets it aside.
         sheet: the sheet of a workbook; "" takes the first one with a header.
         header_row: the row with the names of the columns, from 1; 0 finds it.

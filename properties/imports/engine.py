@@ -15,12 +15,12 @@ from django.db import transaction
 
 from crm_sync.models import Workspace
 from properties.feeds import OF_THE_FILE, Heading, NotAFeed, Profile, open_lines
-from properties.imports import feed_digest, full_feed_guard, kept, missing
-from properties.imports.apply import Taking
+from properties.imports import feed_digest, feed_reading, full_feed_guard, missing_properties
 from properties.imports.feed_digest import Feed
+from properties.imports.feed_reading import FeedReading, FeedSpool
 from properties.imports.full_feed_guard import Comparison
-from properties.imports.kept import FeedReading, FeedSpool
 from properties.imports.profiles import profile_for
+from properties.imports.record_import import RecordImport
 from properties.imports.report import ImportReport
 from properties.models import Sender
 
@@ -71,7 +71,8 @@ def import_feed(
         batch_size: how many records are handled between two yields at most.
         seen_at: when the preview began that a person has released. A record that would replace
             what somebody else changed since then is refused, with both values.
-        keep: what was read is stored beside the file for the next call, until `kept.forget`.
+        keep: what was read is stored beside the file for the next call, until
+            `feed_reading.forget`.
 
     Raises:
         NotAFeed: it is no feed or breaks off; nothing was written.
@@ -79,7 +80,7 @@ def import_feed(
     """
     report = ImportReport(warnings=[beside] if beside else [])
     how = profile or profile_for(workspace, path, sender)
-    with kept.opened(path if keep else None, read_as=_key(how, sender)) as store:
+    with feed_reading.opened(path if keep else None, read_as=_key(how, sender)) as store:
         reading = store.reading or (yield from _read(path, how, sender, store, report))
         feed, comparison = reading.feed, reading.comparison
         if feed and (comparison is None or not skip or comparison.dry_run != dry_run):
@@ -94,7 +95,7 @@ def import_feed(
         if feed and not dry_run:
             feed_digest.forget(workspace, feed)
         fed_by = feed.fed_by if feed else None
-        taking = Taking(
+        taking = RecordImport(
             workspace,
             fed_by,
             report,
@@ -168,10 +169,10 @@ def _tell(
     if comparison is None:
         return
     report.missing = comparison.missing
-    report.missing_state = missing.state_of(sender)
+    report.missing_state = missing_properties.state_of(sender)
     if report.missing_state:
         for batch in _batches(report.missing):
-            report.exempt += missing.exempt(workspace, batch)
+            report.exempt += missing_properties.exempt(workspace, batch)
     if comparison.moved:
         report.warnings.append(comparison.moved)
 
@@ -186,7 +187,7 @@ def _settle(
             rows = full_feed_guard.brought(workspace, comparison.beside)
             rows = rows.filter(object_reference_id__in=batch)
             if report.missing_state:
-                missing.set_state(rows, report.missing_state, now=now)
+                missing_properties.set_state(rows, report.missing_state, now=now)
             rows.update(fed_by=None)
         yield report
 

@@ -1,10 +1,10 @@
 """A worker imports an upload in slices, with progress, and can be cancelled at any record.
 
-The first slice reads the file to its end, however long that takes, and what was read is kept until
-the import ends (`properties.imports.kept`). Each slice then works for at least five seconds. The
-progress is written every half second, and the next slice continues there, in any worker. If a
-worker dies, the records of that half second are imported again. This changes nothing (I1): they
-then count as unchanged.
+The first slice reads the file to its end, however long that takes, and what was read is stored
+until the import ends (`properties.imports.feed_reading`). Each slice then works for at least five
+seconds. The progress is written every half second, and the next slice continues there, in any
+worker. If a worker dies, the records of that half second are imported again. This changes nothing
+(I1): they then count as unchanged.
 """
 
 import logging
@@ -30,9 +30,9 @@ from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim, LeaseLost
 from crm_sync.work.queues import RowQueue, Turn
 from properties.feeds import NotAFeed, Profile, ReaderEnded
-from properties.imports import feed_digest, kept
+from properties.imports import feed_digest, feed_reading
 from properties.imports.engine import CHUNK, import_feed
-from properties.imports.packed import unpack_in_place
+from properties.imports.packed_file import unpack_in_place
 from properties.imports.profiles import profile_for
 from properties.imports.report import (
     ImportReport,
@@ -202,7 +202,7 @@ class _Slice:
     def _run(self) -> State | SliceOutcome:
         row = self.row
         if row.state not in Import.OPEN:
-            kept.forget(row.path)
+            feed_reading.forget(row.path)
             row.path.unlink(missing_ok=True)
             self._leave(due_at=None)
             return SliceOutcome.FILE_REMOVED

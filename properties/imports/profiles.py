@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from crm_sync.models import Workspace
 from properties.feeds import FULL_FEEDS, IDX, Profile, full_feed_format
-from properties.feeds.idx import naming
+from properties.feeds.idx import object_reference
 from properties.models import Property, Sender
 
 
@@ -36,9 +36,9 @@ def profile_for(workspace: Workspace, path: Path, sender: Sender | None) -> Prof
         NotAFeed: it is in no format of ours.
     """
     profile = profile_of(sender)
-    if profile.reference != naming.AUTO or full_feed_format(path) != IDX:
+    if profile.reference != object_reference.AUTO or full_feed_format(path) != IDX:
         return profile
-    return replace(profile, reference=naming.rule_of(_names(workspace, sender)))
+    return replace(profile, reference=object_reference.rule_of(_names(workspace, sender)))
 
 
 def _names(workspace: Workspace, sender: Sender | None) -> Iterable[str]:

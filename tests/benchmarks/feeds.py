@@ -23,7 +23,7 @@ GROWTH = 1.5  # times the work for a record that a record of the smallest file t
 READ = r"""
 import json, re, sys, time
 from pathlib import Path
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 began = time.process_time()
 taken = sum(1 for item in read_feed(Path(sys.argv[1])) if hasattr(item, "document"))
 seconds = time.process_time() - began

@@ -129,7 +129,7 @@ MUTANTS = (
     Mutant(
         "a chunk of an import puts back what a colleague has just saved (I4)",
         "properties/imports",
-        "Taking._revise_as_read",
+        "RecordImport._revise_as_read",
         "edit(A, B, origin=C, now=D, revision=E)",
         "edit(A, B, origin=C, now=D)",
         (f"{JOB}::test_what_a_colleague_changes_after_a_chunk_was_read_stays",),
@@ -993,7 +993,7 @@ MUTANTS = (
     ),
     Mutant(
         "each slice of an import reads the whole file again",
-        "properties/imports/kept.py",
+        "properties/imports/feed_reading.py",
         "_found",
         'said["read_as"] != read_as',
         "True",

@@ -14,7 +14,7 @@ from openpyxl import load_workbook
 from properties import catalog, merge
 from properties.domain.editing import edit
 from properties.feeds import NotAFeed, Record, documentation
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 from properties.feeds.swissrets import vocabulary
 from properties.feeds.swissrets.json_writer import WHOLE, write_json
 from properties.feeds.table.table_writer import ColumnNames, write_csv, write_xlsx

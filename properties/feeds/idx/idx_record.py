@@ -9,7 +9,7 @@ from properties.catalog.numbers import Unreadable, number
 from properties.feeds import limits
 from properties.feeds.coerce import coerce
 from properties.feeds.contacts import odd_contacts, street
-from properties.feeds.idx import idx_text, naming
+from properties.feeds.idx import idx_text, object_reference
 from properties.feeds.idx.codes import (
     CATEGORIES,
     OFFER_TYPES,
@@ -18,7 +18,7 @@ from properties.feeds.idx.codes import (
 from properties.feeds.idx.draft import Draft, Texts, set_offer
 from properties.feeds.idx.idx_columns import COLUMNS, As
 from properties.feeds.idx.language import Languages
-from properties.feeds.idx.layout import VERSION, Layout, reference
+from properties.feeds.idx.line_layout import VERSION, Layout, reference
 from properties.feeds.idx.sender_flags import Mapping, Way, is_type, mapping
 from properties.feeds.overlay import nested
 from properties.feeds.profile import Profile
@@ -80,8 +80,8 @@ class IdxRecordReader:
             return None
         is_offer = not head[4] or head[4].upper() in OFFER_TYPES
         three = [reference(cell) for cell in head[_FIRST : _FIRST + 3]]
-        has_agencies = self._layout.has_agencies
-        if not is_offer or naming.takes_agency(self._profile.reference, has_agencies=has_agencies):
+        rule, has_agencies = self._profile.reference, self._layout.has_agencies
+        if not is_offer or object_reference.takes_agency(rule, has_agencies=has_agencies):
             return None
         return self._name("", three)[1] or None
 
@@ -97,7 +97,7 @@ class IdxRecordReader:
 
     def _name(self, agency: str, three: list[str]) -> tuple[str, str]:
         rule, has_agencies = self._profile.reference, self._layout.has_agencies
-        return naming.name(rule, reference(agency), three, has_agencies=has_agencies)
+        return object_reference.name(rule, reference(agency), three, has_agencies=has_agencies)
 
     def _is_category(self, word: str) -> bool:
         return word in PROPERTY_TYPES or word in self._mapping.words

@@ -19,7 +19,7 @@ from properties.feeds.contacts import odd_contacts
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Record, Refusal
 from properties.feeds.swissrets import vocabulary
-from properties.feeds.swissrets.aside import Aside, faulty_values, language_variants, located
+from properties.feeds.swissrets.bad_values import Aside, faulty_values, language_variants, located
 from properties.feeds.swissrets.survey import Survey
 
 

@@ -107,22 +107,15 @@ def _first(path: str, faults: list[catalog.FieldFault]) -> str:
     return faults[0].message if faults[0].path == path else faults[0].sentence
 
 
+@dataclass
 class _Rows:
     """The rows of a table with given columns."""
 
-    def __init__(
-        self,
-        names: list[str],
-        guarded: re.Pattern[str],
-        limit: int,
-        zone: tzinfo,
-        reserved: frozenset[str] = frozenset(),
-    ) -> None:
-        self._names = names
-        self._guarded = guarded
-        self._limit = limit
-        self._zone = zone
-        self._reserved = reserved
+    _names: list[str]
+    _guarded: re.Pattern[str]
+    _limit: int
+    _zone: tzinfo
+    _reserved: frozenset[str] = frozenset()
 
     def row(self, document: Document) -> tuple[list[Any], Unsaid]:
         found, unsaid = values(document)

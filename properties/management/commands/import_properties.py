@@ -20,7 +20,7 @@ from crm_sync.models import Workspace
 from properties.feeds import NotAFeed
 from properties.imports.engine import FullFeedError, import_feed
 from properties.imports.feed_digest import unchanged_since
-from properties.imports.packed import unpacked
+from properties.imports.packed_file import unpacked
 from properties.imports.report import ImportReport
 from properties.models import Sender
 

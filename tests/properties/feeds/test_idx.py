@@ -7,9 +7,9 @@ import pytest
 
 from properties import catalog
 from properties.feeds import NotAFeed, Profile, Record, Refusal, Truncated
-from properties.feeds.formats import read_feed
 from properties.feeds.idx import codes
 from properties.feeds.idx.idx_columns import COLUMNS, As
+from properties.feeds.recognition import read_feed
 from tests.properties.feeds.idx_lines import line, raw_of
 from tests.properties.feeds.tables import table
 

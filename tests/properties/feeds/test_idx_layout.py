@@ -3,9 +3,9 @@
 import pytest
 
 from properties.feeds import NotAFeed, Profile, Refusal
-from properties.feeds.formats import read_feed
-from properties.feeds.idx import naming
+from properties.feeds.idx import object_reference
 from properties.feeds.idx.idx_columns import COLUMNS
+from properties.feeds.recognition import read_feed
 from tests.properties.feeds.idx_lines import line, raw_of
 from tests.properties.feeds.tables import table
 
@@ -162,7 +162,7 @@ def test_a_sender_or_the_names_that_are_known_may_say_what_names_its_objects(fee
 
 @table
 def test_the_names_that_are_known_say_which_rule_gave_them(names, rule):
-    assert naming.rule_of(names) == rule
+    assert object_reference.rule_of(names) == rule
 
 
 def test_a_line_with_moved_columns_has_no_say_in_what_names_the_others(feed):

@@ -3,7 +3,7 @@
 import pytest
 
 from properties.feeds import NotAFeed, Profile, Record, Refusal
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 from properties.feeds.records import FileWarning
 from tests.properties.feeds.idx_lines import line, raw_of
 from tests.properties.feeds.tables import table

@@ -8,8 +8,8 @@ import pytest
 from properties import catalog
 from properties.feeds import NotAFeed, Profile, Record, Refusal, Truncated, limits
 from properties.feeds.coerce import coerce
-from properties.feeds.formats import read_feed
 from properties.feeds.isolation import open_feed
+from properties.feeds.recognition import read_feed
 from properties.feeds.records import FileWarning
 from properties.feeds.spool import Line
 from properties.feeds.swissrets import vocabulary

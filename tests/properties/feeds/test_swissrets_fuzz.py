@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from properties import catalog
 from properties.feeds import NotAFeed, Profile, Record, Refusal
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 from properties.feeds.records import Item
 from properties.feeds.spool import Line
 from tests.properties.feeds.test_swissrets import one

@@ -10,8 +10,8 @@ from openpyxl import Workbook
 
 from properties import catalog
 from properties.feeds import NotAFeed, Refusal, Truncated
-from properties.feeds.formats import read_feed
 from properties.feeds.profile import Profile
+from properties.feeds.recognition import read_feed
 from properties.feeds.table import xlsx_reader
 from properties.feeds.table.table_cells import EMPTY
 from properties.feeds.table.table_columns import COLUMNS

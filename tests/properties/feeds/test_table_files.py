@@ -9,9 +9,9 @@ import pytest
 from openpyxl import Workbook
 
 from properties.feeds import NotAFeed, Record, Refusal
-from properties.feeds.formats import read_feed, reader_of
 from properties.feeds.isolation import open_feed
 from properties.feeds.profile import USUAL, Profile
+from properties.feeds.recognition import read_feed, reader_of
 from properties.feeds.records import FileWarning, Heading
 from tests.properties.feeds.tables import table
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook, load_workbook
 
 from properties.feeds import NotAFeed, Record
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 from properties.feeds.spool import Line
 from properties.feeds.table.table_cells import FORMULA
 from properties.feeds.table.table_writer import ColumnNames, write_csv, write_xlsx

@@ -9,8 +9,8 @@ from openpyxl import Workbook
 
 from properties.catalog import FIELDS
 from properties.catalog.numbers import Unreadable, number, say_number
-from properties.feeds.formats import read_feed
 from properties.feeds.profile import Profile
+from properties.feeds.recognition import read_feed
 from properties.feeds.table.table_cells import Formatted
 from tests.properties.feeds.tables import table
 

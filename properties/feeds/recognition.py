@@ -4,7 +4,7 @@ import codecs
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from properties.feeds.idx.layout import HEADER
+from properties.feeds.idx.line_layout import HEADER
 from properties.feeds.idx.reader import read_idx
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed

@@ -14,11 +14,12 @@ from properties.catalog import FieldFault, equal
 from properties.domain.difference import short
 from properties.domain.editing import Invalid, Outdated, edit, faults
 from properties.feeds import Line, Record, Refusal
-from properties.imports import bulk_create, missing
+from properties.imports import bulk_create
 from properties.imports.bulk_create import NewProperty
 from properties.imports.differences import differences
 from properties.imports.feed_digest import digest
 from properties.imports.lookalikes import Lookalikes
+from properties.imports.missing_properties import STATE, state_before
 from properties.imports.report import ImportReport
 from properties.merge import Leaves, leaves
 from properties.models import Change, Property
@@ -36,7 +37,7 @@ class _Item:
         return self.record.changes({})
 
 
-class Taking:
+class RecordImport:
     """Applies records, some at a time, and reports the outcome of each.
 
     Args:
@@ -267,10 +268,10 @@ def _changes(row: Property, record: Record) -> tuple[Leaves, list[str]]:
     """Return what is new in the record since the last import, and which of it differs here."""
     asked, fed, here = record.changes(row.desired), row.fed, leaves(row.desired)
     if not record.parts:
-        if (state := missing.state_before(row)) is not None:
-            if asked.get(missing.STATE) == fed.get(missing.STATE):  # it is not new
-                asked = {**asked, missing.STATE: state}
-            fed = {path: value for path, value in fed.items() if path != missing.STATE}
+        if (state := state_before(row)) is not None:
+            if asked.get(STATE) == fed.get(STATE):  # it is not new
+                asked = {**asked, STATE: state}
+            fed = {path: value for path, value in fed.items() if path != STATE}
         asked = {p: v for p, v in asked.items() if p not in fed or not equal(p, v, fed[p])}
     return asked, sorted(p for p, v in asked.items() if not equal(p, v, here.get(p)))
 
