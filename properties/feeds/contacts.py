@@ -23,6 +23,17 @@ _FIELDS = [
     for field in catalog.FIELDS.values()
     if field.name in _LOOKS and "[]" not in field.path and not field.read_only
 ]
+MAX_STREET = 255  # characters
+_NUMBER_LAST = re.compile(r",?\s+(\d{1,4}\s?[a-zA-Z]?(?:\s?[-/+]\s?\d{1,4}\s?[a-zA-Z]?)?)$")
+_NUMBER_FIRST = re.compile(
+    r"(\d{1,4}[a-zA-Z]?(?:[-/]\d{1,4})?),?\s+((?:rue|route|rte|avenue|av\.|chemin|ch\.|boulevard"
+    r"|bd|place|quai|ruelle|allée|impasse|passage|sentier|square)\s.*)",
+    re.IGNORECASE,
+)
+# Before a number that is none of a house.
+_NO_STREET = re.compile(
+    r"\b(postfach|case postale|casella|parzelle|parz\.?|nr\.?|no\.?|gb)\W*$", re.I
+)
 
 
 def odd_contacts(document: dict[str, Any]) -> Iterator[str]:
@@ -35,19 +46,6 @@ def odd_contacts(document: dict[str, Any]) -> Iterator[str]:
         if isinstance(value, str) and value not in told and not looks.fullmatch(value):
             told.add(value)
             yield f"{path}: {quoted(value)} is no {what}; it is imported all the same"
-
-
-MAX_STREET = 255  # characters
-_NUMBER_LAST = re.compile(r",?\s+(\d{1,4}\s?[a-zA-Z]?(?:\s?[-/+]\s?\d{1,4}\s?[a-zA-Z]?)?)$")
-_NUMBER_FIRST = re.compile(
-    r"(\d{1,4}[a-zA-Z]?(?:[-/]\d{1,4})?),?\s+((?:rue|route|rte|avenue|av\.|chemin|ch\.|boulevard"
-    r"|bd|place|quai|ruelle|allée|impasse|passage|sentier|square)\s.*)",
-    re.IGNORECASE,
-)
-# Before a number that is none of a house.
-_NO_STREET = re.compile(
-    r"\b(postfach|case postale|casella|parzelle|parz\.?|nr\.?|no\.?|gb)\W*$", re.I
-)
 
 
 def street(text: str) -> tuple[str, str]:

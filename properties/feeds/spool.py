@@ -22,6 +22,8 @@ _CANONICAL = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
 
 Kind = Literal["record", "refusal", "warning", "heading"]
 OF_THE_FILE = frozenset({"warning", "heading"})  # they are no record and refuse none
+CHARACTERS = 8 * 1024 * 1024  # of the lines of one chunk, or a single line that is longer
+EVERY = 1_000  # lines from one place that is noted to the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,6 @@ class Line:
         head, _, body = text.rstrip(b"\n").partition(b"\t")  # JSON holds a tab in its escapes only
         kind, reference, position, aside, warnings = _READ.decode(head.decode("ascii"))
         return cls(kind, reference, position, aside, body, tuple(warnings))
-
-
-CHARACTERS = 8 * 1024 * 1024  # of the lines of one chunk, or a single line that is longer
-EVERY = 1_000  # lines from one place that is noted to the next
 
 
 class Spool:

@@ -20,6 +20,14 @@ IDX = "data/unload.txt"
 _FEEDS = frozenset({".txt", ".csv", ".tsv", ".xml", ".json", ".xlsx", ".idx", ".zip", ".gz"})
 _HIDDEN = re.compile(r"(^|/)(\.|__MACOSX/)")
 NAMED = 5  # of the files that could be the feed
+MOST_FILES = 50_000  # in a ZIP
+MOST_NAMES = 16 * 1024**2  # bytes of the list of files of a ZIP
+RATIO = 200  # times what it was packed to; a feed packs to a tenth
+SMALL = 1024**2  # bytes to which the ratio does not apply
+BLOCK = 1024 * 1024  # bytes
+_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_WORKBOOK = "[Content_Types].xml"  # an Excel file is a ZIP, too
+_END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 
 
 def the_feed(names: Collection[str]) -> str:
@@ -41,16 +49,6 @@ def _only(found: list[str]) -> str:
         more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
         raise ValueError(f"holds several feeds: {', '.join(found[:NAMED])}{more}")
     return found[0]
-
-
-MOST_FILES = 50_000  # in a ZIP
-MOST_NAMES = 16 * 1024**2  # bytes of the list of files of a ZIP
-RATIO = 200  # times what it was packed to; a feed packs to a tenth
-SMALL = 1024**2  # bytes to which the ratio does not apply
-BLOCK = 1024 * 1024  # bytes
-_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
-_WORKBOOK = "[Content_Types].xml"  # an Excel file is a ZIP, too
-_END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 
 
 class NotUnpacked(Exception):

@@ -26,6 +26,7 @@ _ROWS = {
     "sqlite": ("value->>{}", "value->{}", "json_each(%s)"),
     "postgresql": ("value->>{}", "value->{}", "jsonb_array_elements(%s::jsonb) AS item(value)"),
 }
+ENOUGH = 1_000  # rows; with more, a bad plan is slow
 
 
 @dataclass(frozen=True)
@@ -121,9 +122,6 @@ def _field(row: models.Model, name: str) -> Any:
 
 def _quoted(row: models.Model, name: str) -> str:
     return connection.ops.quote_name(str(_field(row, name).column))
-
-
-ENOUGH = 1_000  # rows; with more, a bad plan is slow
 
 
 def analyze(made: int) -> None:

@@ -15,6 +15,13 @@ KEPT = 200  # references of one outcome
 KEPT_REFUSED = 1_000
 
 T = TypeVar("T")
+Summary = dict[str, Any]
+OUTCOMES = ("new", "changed", "unchanged", "refused")
+COUNTED = (*OUTCOMES, "aside", "warned")
+OF_A_PREVIEW = ("heading", "profile", "seen_at", "beside")
+FIELDS = 20  # names for one record
+DIFFERENCES = 2_000  # old and new values in all; a record after them has only their number
+REASONS, LENGTH = 8, 240  # reasons for one record, characters of a text that came from the file
 
 
 @dataclass
@@ -78,16 +85,6 @@ class ImportReport:
     def handled(self) -> int:
         """How many records have an outcome."""
         return self.accepted + self.refused.count
-
-
-Summary = dict[str, Any]
-
-OUTCOMES = ("new", "changed", "unchanged", "refused")
-COUNTED = (*OUTCOMES, "aside", "warned")
-OF_A_PREVIEW = ("heading", "profile", "seen_at", "beside")
-FIELDS = 20  # names for one record
-DIFFERENCES = 2_000  # old and new values in all; a record after them has only their number
-REASONS, LENGTH = 8, 240  # reasons for one record, characters of a text that came from the file
 
 
 def added(summary: Summary, report: ImportReport) -> Summary:

@@ -38,6 +38,8 @@ SOONEST = timedelta(minutes=1)  # until a source that did not answer is tried ag
 LONGEST_WAIT = timedelta(days=8)  # a schedule has at most a week
 KNOWN = (Import.State.RUNNING, Import.State.DONE, Import.State.PARTLY)
 WELL = (Import.State.DONE, Import.State.UNCHANGED, *Import.OPEN)
+BESIDE = 100  # names of files beside a feed
+LOOKS = 100  # fetches of a source that found nothing new, and as many of the others
 
 
 class LookOutcome(StrEnum):
@@ -246,10 +248,6 @@ def _remembered(fetched: Fetched) -> dict[str, Any]:
         "size": fetched.stamp.size,
     }
     return columns | ({"host_key": fetched.host_key} if fetched.host_key else {})
-
-
-BESIDE = 100  # names of files beside a feed
-LOOKS = 100  # fetches of a source that found nothing new, and as many of the others
 
 
 def _add_look(

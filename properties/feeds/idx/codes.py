@@ -15,20 +15,6 @@ PROPERTY_TYPES = {
     "GARDEN": "AGRICULTURAL",
     "SECONDARY": "STORAGE",
 }
-
-
-def _categories() -> dict[str, dict[int, str]]:
-    found: dict[str, dict[int, str]] = {category: {} for category in PROPERTY_TYPES}
-    table = Path(__file__).with_name("idx_categories.csv")
-    with table.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            found[row["object_category"]][int(row["object_type"])] = row["category"]
-    return found
-
-
-# object_category and object_type: the SwissRETS category that means the same.
-CATEGORIES = _categories()
-
 # offer_type: offerType, and which price each price column is.
 OFFER_TYPES = {"RENT": "RENT", "SALE": "BUY"}
 PRICES = {
@@ -39,7 +25,6 @@ PRICES = {
     },
     "SALE": {"selling_price": "price"},
 }
-
 # price_unit: what it means for the price, by offer_type.
 PRICE_UNITS = {
     "RENT": {
@@ -51,7 +36,6 @@ PRICE_UNITS = {
     },
     "SALE": {"SELL": {"referring": "ALL"}, "SELLM2": {"referring": "M2"}},
 }
-
 # How people write that there is no value, in small letters and without points around.
 NO_VALUE = frozenset(
     {
@@ -69,7 +53,6 @@ NO_VALUE = frozenset(
         *("on request", "by request", "price on request"),
     }
 )
-
 # Countries and currencies that people write in words, in small letters.
 COUNTRIES = {
     **dict.fromkeys(("schweiz", "suisse", "svizzera", "switzerland", "che"), "CH"),
@@ -80,3 +63,16 @@ COUNTRIES = {
     "liechtenstein": "LI",
 }
 CURRENCIES = dict.fromkeys(("fr.", "fr", "sfr.", "sfr", "franken"), "CHF") | {"€": "EUR"}
+
+
+def _categories() -> dict[str, dict[int, str]]:
+    found: dict[str, dict[int, str]] = {category: {} for category in PROPERTY_TYPES}
+    table = Path(__file__).with_name("idx_categories.csv")
+    with table.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            found[row["object_category"]][int(row["object_type"])] = row["category"]
+    return found
+
+
+# object_category and object_type: the SwissRETS category that means the same.
+CATEGORIES = _categories()

@@ -9,6 +9,8 @@ from properties.feeds.idx import idx_text
 from properties.feeds.idx.codes import OFFER_TYPES, PRICE_UNITS, PRICES
 
 Texts = dict[str, str]  # what is not blank in a line, by column name
+_PRICE = catalog.FIELDS["prices.buy.price"]
+_OFFER_OF_UNIT = {unit: offer for offer, units in PRICE_UNITS.items() for unit in units}
 
 
 class Draft:
@@ -29,10 +31,6 @@ class Draft:
         """Set aside a text that is no value of its column; words for "none" bring no warning."""
         is_harmless = not str(error) or idx_text.says_nothing(text)
         self.set_aside(name, text, "" if is_harmless else str(error))
-
-
-_PRICE = catalog.FIELDS["prices.buy.price"]
-_OFFER_OF_UNIT = {unit: offer for offer, units in PRICE_UNITS.items() for unit in units}
 
 
 def set_offer(texts: Texts, draft: Draft) -> None:

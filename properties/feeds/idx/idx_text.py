@@ -7,6 +7,27 @@ from properties.catalog import reading
 from properties.catalog.numbers import Unreadable
 from properties.feeds.idx.codes import COUNTRIES, CURRENCIES, NO_VALUE
 
+_HEADINGS = tuple(f"h{level}" for level in range(1, 7))
+# Only tags of HTML: "< 100 m2 >" is a text. What is between them stays.
+_TAG = re.compile(
+    r"<(/?)(br|p|div|li|ul|ol|tr|table|td|th|tbody|h[1-6]|b|i|u|em|strong|small|big|span|font"
+    r"|center|sup|sub|a|img)\b[^<>]*>",
+    re.IGNORECASE,
+)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+_BREAKS = frozenset({"br", "p", "div", "li", "ul", "ol", "tr", "table", *_HEADINGS})
+# A line holds no line break, so programs write one as they would in their source.
+_WRITTEN_BREAK = re.compile(r"(?:\\r)?\\n")
+_EMPTY_LINES = re.compile(r"\n{3,}")
+_SALUTATION = re.compile(
+    r"^(?:herrn?|frau|hr\.|fr\.|monsieur|madame|mme|mr\.?|mrs\.?|ms\.?)\s+(?=\S)", re.IGNORECASE
+)
+# What is not a name: with a digit or a mark in it, or of a company.
+_NO_NAME = re.compile(
+    r".*[\d.,;:/@&()].*|AG|GmbH|SA|Sàrl|Sagl|Team|Verkauf|Vermietung", re.I | re.DOTALL
+)
+_MAX_NAME = 255
+
 
 def day(text: str) -> str:
     """Return a date in ISO form.
@@ -50,19 +71,6 @@ def says_nothing(text: str) -> bool:
 
 # --- texts
 
-_HEADINGS = tuple(f"h{level}" for level in range(1, 7))
-# Only tags of HTML: "< 100 m2 >" is a text. What is between them stays.
-_TAG = re.compile(
-    r"<(/?)(br|p|div|li|ul|ol|tr|table|td|th|tbody|h[1-6]|b|i|u|em|strong|small|big|span|font"
-    r"|center|sup|sub|a|img)\b[^<>]*>",
-    re.IGNORECASE,
-)
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
-_BREAKS = frozenset({"br", "p", "div", "li", "ul", "ol", "tr", "table", *_HEADINGS})
-# A line holds no line break, so programs write one as they would in their source.
-_WRITTEN_BREAK = re.compile(r"(?:\\r)?\\n")
-_EMPTY_LINES = re.compile(r"\n{3,}")
-
 
 def plain(text: str) -> str:
     """Return a text without HTML: tags that end a line are line breaks, entities characters."""
@@ -101,15 +109,6 @@ def _of_tag(tag: re.Match[str]) -> str:
 
 
 # --- names and addresses
-
-_SALUTATION = re.compile(
-    r"^(?:herrn?|frau|hr\.|fr\.|monsieur|madame|mme|mr\.?|mrs\.?|ms\.?)\s+(?=\S)", re.IGNORECASE
-)
-# What is not a name: with a digit or a mark in it, or of a company.
-_NO_NAME = re.compile(
-    r".*[\d.,;:/@&()].*|AG|GmbH|SA|Sàrl|Sagl|Team|Verkauf|Vermietung", re.I | re.DOTALL
-)
-_MAX_NAME = 255
 
 
 def person(text: str) -> tuple[str, str]:

@@ -24,6 +24,17 @@ SHORT = 200  # bytes that show whether it is UTF-16 without a mark: ...
 MOST, FEW = 0.6, 0.2  # ... of every second one most are zeros, and of the others few
 # Of what cannot be printed: layout, and what some programs write into names (see `header.plain`).
 _LAYOUT = "\t\r\n\f\v\u00a0\u2007\u202f\u200b\u200c\u200d\u2060\ufeff\u00ad"
+DELIMITERS = ",;\t"
+MAX_ROW = 1024 * 1024  # characters; a row goes on over line ends between quotes
+_SEPARATOR = re.compile(r'"?sep=([,;\t])"?[,;\t]*\r*\n?')  # what Excel obeys in a first line
+_LINE_END = re.compile(r"\r*\n|\r")
+# A word in the parser's message, and what a person can understand.
+_MISTAKES = {
+    "new-line": "a line end (CR) in a cell without quotes",
+    "unexpected end": "its last cell has no closing quote",
+    "expected after": "text follows the closing quote of a cell",
+    "field larger": f"a cell has more than {limits.MAX_TEXT:,} characters",
+}
 
 
 def encoding_of(path: Path) -> str:
@@ -75,21 +86,6 @@ def _marked(head: bytes) -> str:
 def _zeros(some: bytes) -> float:
     """Return the share of zeros: the names in a header are ASCII, nearly all of them."""
     return some.count(0) / len(some) if some else 0.0
-
-
-DELIMITERS = ",;\t"
-MAX_ROW = 1024 * 1024  # characters; a row goes on over line ends between quotes
-_SEPARATOR = re.compile(r'"?sep=([,;\t])"?[,;\t]*\r*\n?')  # what Excel obeys in a first line
-_LINE_END = re.compile(r"\r*\n|\r")
-
-
-# A word in the parser's message, and what a person can understand.
-_MISTAKES = {
-    "new-line": "a line end (CR) in a cell without quotes",
-    "unexpected end": "its last cell has no closing quote",
-    "expected after": "text follows the closing quote of a cell",
-    "field larger": f"a cell has more than {limits.MAX_TEXT:,} characters",
-}
 
 
 def is_like_csv(text: str) -> bool:

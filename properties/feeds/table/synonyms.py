@@ -18,6 +18,16 @@ from properties.feeds.table.table_columns import COLUMNS, localized
 LANGUAGE = "LANGUAGE"
 
 _TABLE = Path(__file__).with_suffix(".txt")
+_UNITS = frozenset({"m", "m2", "m3", "qm", "mq", "cbm", "kg", "chf", "eur", "usd", "fr", "sfr"})
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "œ": "oe", "æ": "ae"})
+_WORD = re.compile(r"[a-z0-9]+")
+_LANGUAGES = {
+    **dict.fromkeys(("de", "deutsch", "allemand", "tedesco", "german"), "de"),
+    **dict.fromkeys(("fr", "franzoesisch", "francais", "francese", "french"), "fr"),
+    **dict.fromkeys(("it", "italienisch", "italien", "italiano", "italian"), "it"),
+    **dict.fromkeys(("en", "englisch", "anglais", "inglese", "english"), "en"),
+}
+_LONGEST = 120  # characters of a name that are compared
 
 
 def _names() -> dict[str, tuple[str, ...]]:
@@ -29,18 +39,6 @@ def _names() -> dict[str, tuple[str, ...]]:
 
 
 NAMES = _names()
-
-
-_UNITS = frozenset({"m", "m2", "m3", "qm", "mq", "cbm", "kg", "chf", "eur", "usd", "fr", "sfr"})
-_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "œ": "oe", "æ": "ae"})
-_WORD = re.compile(r"[a-z0-9]+")
-_LANGUAGES = {
-    **dict.fromkeys(("de", "deutsch", "allemand", "tedesco", "german"), "de"),
-    **dict.fromkeys(("fr", "franzoesisch", "francais", "francese", "french"), "fr"),
-    **dict.fromkeys(("it", "italienisch", "italien", "italiano", "italian"), "it"),
-    **dict.fromkeys(("en", "englisch", "anglais", "inglese", "english"), "en"),
-}
-_LONGEST = 120  # characters of a name that are compared
 
 
 def propose(titles: Iterable[str], language: str, taken: Iterable[str] = ()) -> dict[str, str]:

@@ -31,6 +31,13 @@ _BEYOND_XML = re.compile(
     r"[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)"
 )  # and what would be read as the escape of one
 _NEWER = "The catalog does not know this field"
+LANGUAGE_OF_TEXTS = "de"
+# Besides the columns that others have names for: those whose cells are words of the platform.
+_WORDS = (
+    *("offerType", "propertyType", "propertyCategories", "availabilityState"),
+    *("prices.rent.interval", "heatingType", "characteristics.hasBalcony"),
+    *("characteristics.hasElevator", "characteristics.hasParking"),
+)
 
 
 @dataclass
@@ -207,15 +214,6 @@ def _typed(sheet: Any, content: Any) -> Any:
     # So it stays a text also where somebody edits it, or saves the sheet in another format.
     cell.quotePrefix = kind == "s"
     return cell
-
-
-LANGUAGE_OF_TEXTS = "de"
-# Besides the columns that others have names for: those whose cells are words of the platform.
-_WORDS = (
-    *("offerType", "propertyType", "propertyCategories", "availabilityState"),
-    *("prices.rent.interval", "heatingType", "characteristics.hasBalcony"),
-    *("characteristics.hasElevator", "characteristics.hasParking"),
-)
 
 
 def usual() -> list[str]:

@@ -20,6 +20,9 @@ SILENCE = 20.0  # seconds without a byte, after which a server is given up
 RACE = 120.0  # seconds; a file that was changed so shortly before may change again unseen
 UPLOADING = 60.0  # seconds; one that was changed so shortly before may still be uploaded
 AHEAD = 3600.0  # seconds by which the clock of a server may be before ours
+MOST = 100_000  # names in a folder
+LONGEST = 100 * MOST  # characters of all of them
+_OF_LATIN_1 = {0xDC00 + byte: byte for byte in range(0x80, 0x100)}
 
 
 class StillUploaded(TransientError):
@@ -174,11 +177,6 @@ def rejected(text: str) -> RejectedError:
 def failed(text: str) -> TransientError:
     """Return the error for what may succeed the next time."""
     return TransientError(text, unclear=False)
-
-
-MOST = 100_000  # names in a folder
-LONGEST = 100 * MOST  # characters of all of them
-_OF_LATIN_1 = {0xDC00 + byte: byte for byte in range(0x80, 0x100)}
 
 
 @contextmanager

@@ -32,6 +32,8 @@ _SHOWN = {
 }
 _NOTHING = frozenset({404, 410})
 _LATER = frozenset({408, 425, 429})
+KEY, TIME, SIGNATURE = "X-Key", "X-Timestamp", "X-Signature"
+METHOD = "GET"
 
 
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
@@ -87,10 +89,6 @@ def _check(answer: ResponseStream, place: Place) -> None:
     if status >= 500 or status in _LATER:
         raise failed(f"{host} answers {status}")
     raise rejected(f"{host} answers {status}, and no file")
-
-
-KEY, TIME, SIGNATURE = "X-Key", "X-Timestamp", "X-Signature"
-METHOD = "GET"
 
 
 def headers(place: Place, target: str, now: float) -> Mapping[str, str]:
