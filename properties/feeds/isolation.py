@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, cast
 
 from properties.feeds.limits import MAX_SECONDS
 from properties.feeds.profile import USUAL, Profile
@@ -89,14 +90,9 @@ def _process(path: Path, profile: Profile) -> Iterator[subprocess.Popen[bytes]]:
     )
     with process:
         try:
-            with suppress(BrokenPipeError):  # it ended at once, and its output shows why
-                _hand_over(process, profile)
+            # If it ended at once, its output shows why.
+            with suppress(BrokenPipeError), cast("IO[bytes]", process.stdin) as file:
+                file.write(profile.to_json().encode("ascii"))
             yield process
         finally:
             process.kill()
-
-
-def _hand_over(process: subprocess.Popen[bytes], profile: Profile) -> None:
-    if process.stdin is not None:
-        with process.stdin as file:
-            file.write(profile.to_json().encode("ascii"))

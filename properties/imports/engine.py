@@ -80,11 +80,15 @@ def import_feed(
     """
     report = ImportReport(warnings=[beside] if beside else [])
     how = profile or profile_for(workspace, path, sender)
-    with feed_reading.opened(path if keep else None, read_as=_key(how, sender)) as store:
+    read_as = f"{feed_digest.VERSION} {sender.pk if sender else ''} {how.to_json()}"
+    with feed_reading.opened(path if keep else None, read_as=read_as) as store:
         reading = store.reading or (yield from _read(path, how, sender, store, report))
         feed, comparison = reading.feed, reading.comparison
         if feed and (comparison is None or not skip or comparison.dry_run != dry_run):
-            comparison = _compare(workspace, feed, store, dry_run=dry_run)
+            references = (one.reference for lines in store.spool.chunks(CHUNK) for one in lines)
+            comparison = full_feed_guard.compared(
+                workspace, feed.fed_by, references, dry_run=dry_run
+            )
             store.keep(replace(reading, comparison=comparison))
         _tell(report, store, comparison, workspace, sender)
         if comparison is not None and (dry_run or not skip):
@@ -138,21 +142,11 @@ def _is_still(feed: Feed, path: Path, sender: Sender | None) -> bool:
         return False
 
 
-def _key(profile: Profile, sender: Sender | None) -> str:
-    """Return what decides how a file is read, and whose feed it is."""
-    return f"{feed_digest.VERSION} {sender.pk if sender else ''} {profile.to_json()}"
-
-
 def _first_references(store: FeedSpool, count: int) -> Iterator[str]:
     """Yield the references of the records among the first lines of a feed."""
     for line in islice(chain.from_iterable(store.spool.chunks(CHUNK)), count):
         if line.kind == "record" and line.reference is not None:
             yield line.reference
-
-
-def _compare(workspace: Workspace, feed: Feed, store: FeedSpool, *, dry_run: bool) -> Comparison:
-    references = (line.reference for lines in store.spool.chunks(CHUNK) for line in lines)
-    return full_feed_guard.compared(workspace, feed.fed_by, references, dry_run=dry_run)
 
 
 def _tell(

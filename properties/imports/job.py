@@ -270,7 +270,9 @@ class _Slice:
         columns = self._progress() | {"problem": self._worded(self.report.stopped)}
         if self.row.state == State.PREVIEWING:
             return self._ask(**columns)
-        return self._end(_ending(columns[self.column]), **columns)
+        summary = columns[self.column]
+        not_all = State.PARTLY if accepted(summary) else State.FAILED
+        return self._end(not_all if count(summary, "refused") else State.DONE, **columns)
 
     def _reading(self, report: ImportReport) -> None:
         """Keep the lease while the file is read; it can be cancelled, and its progress is shown."""
@@ -347,12 +349,6 @@ class _Slice:
         """Return a reason with the name of the file as people know it, fit for the database."""
         text: str = clean(reason.replace(self.row.stored_as, self.row.name))[0]
         return text[:1000]
-
-
-def _ending(summary: Summary) -> State:
-    if not count(summary, "refused"):
-        return State.DONE
-    return State.PARTLY if accepted(summary) else State.FAILED
 
 
 def _steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]:

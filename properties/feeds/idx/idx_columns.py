@@ -32,7 +32,6 @@ class As(StrEnum):
     COUNT = "whole number"
     YEAR = "year"
     FLOOR = "number, 0 is the ground floor"
-    AMOUNT = "amount"
     DATE = "date"
     FLAG = "flag"
     LABEL = "flag: the label MINERGIE"

@@ -147,7 +147,8 @@ class IdxRecordReader:
                 draft.leftover[column.name] = text
             elif column.read is not As.RULE and not self._is_meaningless(column, text, texts):
                 self._put(draft, column, text)
-        _name_the_video(draft)
+        if "videoLinks" in draft.values and (title := draft.leftover.pop("movie_title", "")):
+            draft.values["videoLinks"] = [{**draft.values["videoLinks"][0], "title": title}]
         self._classify(texts, draft)
         set_offer(texts, draft)
         document = nested((path, (), value) for path, value in draft.values.items())
@@ -258,9 +259,3 @@ _FORMS: dict[As, Callable[[str], Any]] = {
     As.COUNTRY: idx_text.country,
     As.CURRENCY: idx_text.currency,
 }
-
-
-def _name_the_video(draft: Draft) -> None:
-    """Give the address of a film its title, which has a column of its own."""
-    if "videoLinks" in draft.values and (title := draft.leftover.pop("movie_title", "")):
-        draft.values["videoLinks"] = [{**draft.values["videoLinks"][0], "title": title}]

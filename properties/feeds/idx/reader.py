@@ -39,7 +39,9 @@ def read_idx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
                 yield Refusal(f"line {number}", reader.name_of(cells), [fault])
                 continue
             item = reader.take(cells[:WIDTH], f"line {number}")
-            yield _told(item) if len(kept) != len(raw) else item
+            if len(kept) != len(raw) and isinstance(item, Record):
+                item = replace(item, leftover={**item.leftover, "(cleaned)": _CLEANED})
+            yield item
     yield from reader.languages.warnings(profile.language)
 
 
@@ -51,9 +53,3 @@ def _check_version(path: Path) -> None:
             if version != VERSION:
                 raise NotAFeed(f"{path.name}: {version[:20]} is not {VERSION}")
             return
-
-
-def _told(item: Record | Refusal) -> Record | Refusal:
-    if isinstance(item, Refusal):
-        return item
-    return replace(item, leftover={**item.leftover, "(cleaned)": _CLEANED})

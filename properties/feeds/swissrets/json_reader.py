@@ -34,9 +34,9 @@ def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     number = 0
     try:
         for number, raw in enumerate(_items(path, "properties.item"), start=1):
+            limits.check_record(raw, f"{path.name}: record {number}")
             twice: list[str] = []
-            record = _plain(raw, f"{path.name}: record {number}", twice)
-            yield records.take(record, f"record {number}", twice)
+            yield records.take(_converted(raw, twice), f"record {number}", twice)
         if not number and not _is_empty_feed(path):
             raise NotAFeed(f'{path.name}: JSON, but no SwissRETS: it has no "properties"')
     except ijson.JSONError as error:
@@ -114,13 +114,8 @@ def _items(path: Path, prefix: str) -> Iterator[Any]:
                 raise NotAFeed(f"{path.name}: a record {limits.RECORD}")
 
 
-def _plain(raw: Any, what: str, twice: list[str]) -> Any:
-    """Return a record with numbers as the catalog has them, and note the names that are twice."""
-    limits.check_record(raw, what)
-    return _converted(raw, twice)
-
-
 def _converted(value: Any, twice: list[str]) -> Any:
+    """Return a value with numbers as the catalog has them; add the names that are there twice."""
     if isinstance(value, str):
         return value
     if isinstance(value, _Object):

@@ -162,7 +162,8 @@ class _XmlFile:
                 try:
                     self._parser.Parse(chunk, not chunk)
                 except ExpatError as error:
-                    failure = _Broken(_mistake(error))
+                    what = limits.ENDS_EARLY if error.code == _NO_ELEMENT else "the mistake is"
+                    failure = _Broken(f"{what} at line {error.lineno}, column {error.offset + 1}")
                 except (LookupError, ValueError):
                     failure = _Broken("its encoding is not known")
                 except _Broken as error:
@@ -215,8 +216,3 @@ class _XmlFile:
     def _refusal(self, reason: str) -> NotAFeed:
         what = f"the record in line {self._line}" if self._kept else "the file"
         return NotAFeed(f"{self._path.name}: {what} {reason}")
-
-
-def _mistake(error: ExpatError) -> str:
-    where = f"line {error.lineno}, column {error.offset + 1}"
-    return f"{limits.ENDS_EARLY if error.code == _NO_ELEMENT else 'the mistake is'} at {where}"

@@ -106,20 +106,14 @@ def read_csv(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
                 yield item
                 number += isinstance(item, Record | Refusal)
     except csv.Error as error:
-        broken = f"{path.name}: broken CSV after {number} records: {_mistake(error)}"
+        mistakes = (text for word, text in _MISTAKES.items() if word in str(error).lower())
+        mistake = next(mistakes, "its quotes are not in order")
+        broken = f"{path.name}: broken CSV after {number} records: {mistake}"
         raise (Truncated if number else NotAFeed)(broken) from error
     except UnicodeDecodeError as error:
-        broken = f"{path.name}: no text after {number} records: {_bad_byte(error)}"
+        bad = f"the byte {error.object[error.start]:02X} is no character: save the file as UTF-8"
+        broken = f"{path.name}: no text after {number} records: {bad}"
         raise (Truncated if number else NotAFeed)(broken) from error
-
-
-def _mistake(error: csv.Error) -> str:
-    texts = (text for word, text in _MISTAKES.items() if word in str(error).lower())
-    return next(texts, "its quotes are not in order")
-
-
-def _bad_byte(error: UnicodeDecodeError) -> str:
-    return f"the byte {error.object[error.start]:02X} is no character: save the file as UTF-8"
 
 
 @dataclass(frozen=True, slots=True)

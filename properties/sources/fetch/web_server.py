@@ -39,7 +39,9 @@ METHOD = "GET"
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`."""
     url = place.address.text
-    options = RequestOptions(_conditions(known), place.inside, may_be_plain=True, silence=SILENCE)
+    conditions = {"If-None-Match": known.etag, "If-Modified-Since": known.modified}
+    conditions = {name: value for name, value in conditions.items() if value}
+    options = RequestOptions(conditions, place.inside, may_be_plain=True, silence=SILENCE)
     shown = headers(place, outside.target(url, options), time.time())
     options = replace(options, private=shown)
     with outside.get(url, options, deadline=sink.check()) as answer:
@@ -71,11 +73,6 @@ def _wait_for_upload(headers: Mapping[str, str], name: str) -> None:
     except (KeyError, ValueError, OverflowError):
         return
     wait_for_upload(name, modified, now)
-
-
-def _conditions(known: FileVersion) -> Mapping[str, str]:
-    asked = {"If-None-Match": known.etag, "If-Modified-Since": known.modified}
-    return {name: value for name, value in asked.items() if value}
 
 
 def _check(answer: ResponseStream, place: Place) -> None:
