@@ -12,6 +12,7 @@ from properties.feeds import limits
 from properties.feeds.limits import BITS, written
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
+from properties.feeds.swissrets.precheck import JSON, is_plain
 from properties.feeds.swissrets.survey import Survey
 from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
 
@@ -28,7 +29,7 @@ _MISTAKES = {
 
 def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
-    survey = _survey(path)
+    survey = Survey(checks_units=False) if is_plain(path, JSON) else _survey(path)
     yield from survey.warnings()
     records = SwissretsRecordReader(survey, profile)
     number = 0

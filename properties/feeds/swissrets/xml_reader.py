@@ -12,6 +12,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 from properties.feeds import limits
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
+from properties.feeds.swissrets.precheck import XML, is_plain
 from properties.feeds.swissrets.survey import Survey
 from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
 
@@ -62,7 +63,7 @@ _NO_ELEMENT = 3  # expat: XML_ERROR_NO_ELEMENTS, where the file ends within an e
 
 def read_xml(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
-    survey = _survey(path)
+    survey = Survey() if is_plain(path, XML) else _survey(path)
     yield from survey.warnings()
     records = SwissretsRecordReader(survey, profile)
     file = _XmlFile(path, _PROPERTY)
