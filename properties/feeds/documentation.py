@@ -106,7 +106,7 @@ _LIMITS = (
     ("any", "the process that reads", f"{limits.MAX_MEMORY:,} bytes of data", "the file"),
     ("SwissRETS", "a record", f"{limits.MAX_RECORD:,} characters (see below)", "the file"),
     ("SwissRETS", "a name", f"{limits.MAX_NAME} characters", "the file"),
-    ("SwissRETS", "the depth of a record", f"{limits.MAX_DEPTH} levels", "the file"),
+    ("SwissRETS", "what is open at a time", f"{limits.MAX_DEPTH} levels", "the file"),
     ("SwissRETS XML", "a tag or comment", f"{xml_reader.MAX_TOKEN:,} bytes", "the file"),
     ("IDX", "a line", f"{line_layout.MAX_LINE:,} bytes", "the file"),
     ("CSV", "a row", f"{csv_reader.MAX_ROW:,} characters", "the file"),

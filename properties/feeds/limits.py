@@ -49,27 +49,33 @@ def check_record(raw: Any, what: str) -> None:
         what: the file and the record, for the message.
     """
     try:
-        if _weight(raw) > MAX_RECORD:
+        if isinstance(raw, dict | list) and _weight(raw) > MAX_RECORD:
             raise TooLong(RECORD)
     except TooLong as error:
         raise NotAFeed(f"{what} {error}") from None
 
 
-def _weight(value: Any, path: int = 0, depth: int = 3) -> int:
-    """Return the weight of a value; by default that of a record, which lies in a list of a root."""
-    weight = path + VALUE
-    if isinstance(value, str):
-        return weight + len(value)
-    if isinstance(value, dict | list) and depth > MAX_DEPTH:
+def _weight(holder: Any, path: int = 0, depth: int = 3) -> int:
+    """Return the weight of an object or list; by default of a record, in a list of the root.
+
+    What it holds is weighed in the loop, and not by a call for each: this runs for every value.
+    """
+    if depth > MAX_DEPTH:
         raise TooLong(DEPTH)
-    if isinstance(value, dict):
-        for name, member in value.items():
-            if len(name) > MAX_NAME:
+    weight = path + VALUE
+    is_object = isinstance(holder, dict)
+    for member in holder:
+        way, value = path + 1, member
+        if is_object:
+            way, value = way + len(member), holder[member]
+            if len(member) > MAX_NAME:
                 raise TooLong(NAME)
-            weight += _weight(member, path + len(name) + 1, depth + 1)
-    elif isinstance(value, list):
-        for item in value:
-            weight += _weight(item, path + 1, depth + 1)
+        if isinstance(value, str):
+            weight += way + VALUE + len(value)
+        elif isinstance(value, dict | list):
+            weight += _weight(value, way, depth + 1)
+        else:
+            weight += way + VALUE
     return weight
 
 

@@ -1,6 +1,11 @@
-"""Read SwissRETS JSON 3.x as a stream: one record in memory at a time."""
+"""Read SwissRETS JSON 3.x as a stream: one record in memory at a time.
+
+`ijson.items` would be shorter, but with the weight of a record, its numbers and the names that are
+twice it takes longer than to build a record of the events of the parser.
+"""
 
 import math
+from collections import Counter, deque
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +23,9 @@ from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
 
 CHUNK = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
+_CONTAINERS: dict[str, type[Any]] = {"start_map": dict, "start_array": list}
+_ENDS = frozenset({"end_map", "end_array"})
+Built = tuple[Any, list[str]]  # an item, and the names that one object of it has twice
 # A word in the parser's message, and what a person can understand.
 _MISTAKES = {
     "premature": limits.ENDS_EARLY,
@@ -25,108 +33,223 @@ _MISTAKES = {
     "overflow": "it holds a number that is too large",
     "utf": "it holds a character that is not UTF-8",
 }
+_MEMBER = 2  # a member of a property, counted from the list of properties
 
 
 def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
     survey = Survey(checks_units=False) if is_plain(path, JSON) else _survey(path)
     yield from survey.warnings()
-    records = SwissretsRecordReader(survey, profile)
+    intake = SwissretsRecordReader(survey, profile)
+    builder = _Builder(path.name, "properties", "record")
     number = 0
     try:
-        for number, raw in enumerate(_items(path, "properties.item"), start=1):
-            limits.check_record(raw, f"{path.name}: record {number}")
-            twice: list[str] = []
-            yield records.take(_converted(raw, twice), f"record {number}", twice)
-        if not number and not _is_empty_feed(path):
-            raise NotAFeed(f'{path.name}: JSON, but no SwissRETS: it has no "properties"')
+        for number, (raw, twice) in enumerate(_items(path, builder), start=1):
+            yield intake.take(raw, f"record {number}", twice)
     except ijson.JSONError as error:
         said = str(error).lower()
         mistakes = (text for word, text in _MISTAKES.items() if word in said)
         mistake = next(mistakes, "it holds what JSON does not know")
         broken = f"{path.name}: broken JSON after record {number}: {mistake}"
         raise (Truncated if number else NotAFeed)(broken) from error
+    names = builder.outline
+    if not builder.is_there and ("properties" in names or "generator" not in names):
+        raise NotAFeed(f'{path.name}: JSON, but no SwissRETS: it has no "properties"')
 
 
 def _survey(path: Path) -> Survey:
     """Return the survey of a file; if it breaks off, the reading reports that."""
-    survey = Survey(checks_units=False)
+    survey = Survey()
+    surveyor = _Surveyor(path.name, "projects", "project")
     try:
-        for reference in _items(path, "properties.item.referenceId"):
-            survey.add_reference(reference)
-        for projects in _items(path, "projects"):
-            survey.checks_units = isinstance(projects, list)
-            for project in projects if isinstance(projects, list) else []:
-                survey.add_project(project)
+        for project, _ in _items(path, surveyor):
+            survey.add_project(project)
     except ijson.JSONError:
         pass
+    except NotAFeed:
+        if surveyor.is_building:
+            raise
+    survey.references.update(surveyor.references)
+    survey.checks_units = surveyor.is_there
     return survey
 
 
-def _is_empty_feed(path: Path) -> bool:
-    """Return whether a file without a record is a feed: it has an empty list, or a generator."""
-    names = set()
-    with path.open("rb") as file:
-        for place, event, value in ijson.parse(file):
-            if (place, event) == ("properties", "start_array"):
-                return True
-            if (place, event) == ("", "map_key"):
-                names.add(value)
-    return "generator" in names and "properties" not in names
-
-
-class _Object(dict[str, Any]):
-    """An object that remembers which names it has twice."""
-
-    twice: tuple[str, ...] = ()
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        if name in self:
-            self.twice += (name,)
-        super().__setitem__(name, value)
-
-
-def _items(path: Path, prefix: str) -> Iterator[Any]:
-    """Yield all that is at a place of a file; JSONError behind the items before it."""
-    ready = ijson.sendable_list()
-    # Numbers come as Decimals: as floats, one that is too large would break the file.
-    parser = ijson.items_coro(ready, prefix, map_type=_Object)
-    silence = 0
+def _items(path: Path, builder: "_Builder") -> Iterator[Built]:
+    """Yield what a builder builds of a file; JSONError behind the items before it."""
+    parser = ijson.basic_parse_coro(builder)  # as floats, one that is too large breaks the file
     with path.open("rb") as file:
         if file.read(len(_BOM)) != _BOM:
             file.seek(0)
         chunk = b"-"
         while chunk:
             chunk = file.read(CHUNK)
-            silence += len(chunk)
-            failure = None
-            try:
-                parser.send(chunk) if chunk else parser.close()
-            except ijson.JSONError as error:
-                failure = error
-            except UnicodeDecodeError as error:  # half a character that the library lets through
-                failure = ijson.JSONError(str(error))
-            silence = 0 if ready else silence
-            yield from ready
-            ready.clear()
+            failure = _feed(parser, chunk)
+            yield from builder.taken()
             if failure is not None:
                 raise failure
-            if prefix == "properties.item" and silence > limits.MAX_BYTES:
-                raise NotAFeed(f"{path.name}: a record {limits.RECORD}")
+            builder.watch(len(chunk))
 
 
-def _converted(value: Any, twice: list[str]) -> Any:
-    """Return a value with numbers as the catalog has them; add the names that are there twice."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, _Object):
-        twice += value.twice
-        return {name: _converted(member, twice) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_converted(item, twice) for item in value]
-    if isinstance(value, Decimal):
-        number = float(value)
-        return number if math.isfinite(number) else str(value)
-    if isinstance(value, int) and value.bit_length() >= BITS:  # no float holds it
-        return written(value)
-    return value
+def _feed(parser: Any, chunk: bytes) -> ijson.JSONError | None:
+    """Give the parser a piece of the file, or its end; return what is wrong with it."""
+    try:
+        if chunk:
+            parser.send(chunk)
+        else:
+            parser.close()
+    except ijson.JSONError as error:
+        return error
+    except UnicodeDecodeError as error:  # half a character that the library lets through
+        return ijson.JSONError(str(error))
+    return None
+
+
+def _number(value: int | Decimal) -> int | float | str:
+    """Return a number as the catalog has it; as a text where no float holds it."""
+    if isinstance(value, int):
+        return value if value.bit_length() < BITS else written(value)
+    number = float(value)
+    return number if math.isfinite(number) else str(value)
+
+
+class _Builder:
+    """The target of the parser: builds the items of one top-level list, within bounds.
+
+    What is built is weighed while it grows, with its path: no longer path is made of it later.
+    """
+
+    def __init__(self, file_name: str, wanted: str, what: str) -> None:
+        self._file_name = file_name
+        self._wanted = wanted
+        self._what = what
+        self.is_there = False  # the list, empty or not
+        self._depth = 0
+        self._name = ""
+        self._in_root = self._in_list = False
+        # Of the item under way: what holds the next value, how long the path to that is, and the
+        # same of all that is open around it.
+        self._holder: Any = None
+        self._path = 0
+        self._open: list[tuple[Any, int]] = []
+        self._weight = 0
+        self._number = 0
+        self._silence = 0
+        self._ready: deque[Built] = deque()
+        self._twice: list[str] = []
+        self.outline: set[str] = set()  # the names of the root
+
+    @property
+    def is_building(self) -> bool:
+        """Whether an item is under way."""
+        return bool(self._open)
+
+    def send(self, event: tuple[str, Any]) -> None:
+        """Take an event: a name, a value, or the beginning or end of an object or list."""
+        kind, value = event
+        self._silence = 0
+        if kind == "map_key":
+            if len(value) > limits.MAX_NAME:
+                raise self._refusal(limits.NAME)
+            self._name = value
+            if self._depth == 1 and self._in_root:
+                self.outline.add(value)
+        elif kind in _ENDS:
+            self._end()
+        elif kind in _CONTAINERS:
+            self._start(kind, _CONTAINERS[kind]())
+        elif self._in_list:
+            value = _number(value) if kind == "number" else value
+            self._put(value, len(value) if isinstance(value, str) else 0)
+
+    def watch(self, size: int) -> None:
+        """Count the bytes that led to nothing, before one giant text fills the memory."""
+        self._silence += size
+        if self._silence > limits.MAX_RECORD:
+            raise self._refusal(limits.RECORD)
+
+    def taken(self) -> Iterator[Built]:
+        """Yield the items that are ready, and forget them."""
+        while self._ready:
+            yield self._ready.popleft()
+
+    def _start(self, kind: str, container: Any) -> None:
+        if self._depth >= limits.MAX_DEPTH:
+            raise self._refusal(limits.DEPTH)
+        if self._in_list:
+            path = self._put(container, 0)
+            self._open.append((self._holder, self._path))
+            self._holder, self._path = container, path
+        elif self._depth == 0:
+            self._in_root = kind == "start_map"
+        elif self._depth == 1 and self._in_root and kind == "start_array":
+            self._in_list = self._name == self._wanted
+            self.is_there = self.is_there or self._in_list
+        self._depth += 1
+
+    def _end(self) -> None:
+        self._depth -= 1
+        if self._open:
+            item = self._holder
+            self._holder, self._path = self._open.pop()
+            if not self._open:
+                self._ready.append((item, self._twice))
+        else:
+            self._in_list = False
+
+    def _put(self, value: Any, size: int) -> int:
+        """Put a value where it belongs; returns how long the path to it is."""
+        path = self._path + 1
+        if not self._open:
+            self._number += 1
+            self._weight = 0
+            self._twice = []
+            if not isinstance(value, dict | list):  # no record, but the reader says so
+                self._ready.append((value, []))
+        elif isinstance(self._holder, dict):
+            if self._name in self._holder:
+                self._twice.append(self._name)
+            self._holder[self._name] = value
+            path += len(self._name)
+        else:
+            self._holder.append(value)
+        self._weight += path + size + limits.VALUE
+        if self._weight > limits.MAX_RECORD:
+            raise self._refusal(limits.RECORD)
+        return path
+
+    def _refusal(self, reason: str) -> NotAFeed:
+        what = f"{self._what} {self._number}" if self._open else "the file"
+        return NotAFeed(f"{self._file_name}: {what} {reason}")
+
+
+class _Surveyor(_Builder):
+    """Builds the projects, and of the properties takes nothing but their references."""
+
+    def __init__(self, file_name: str, wanted: str, what: str) -> None:
+        super().__init__(file_name, wanted, what)
+        self.references: Counter[str] = Counter()
+        self._level = 0  # how deep in the properties; 1 is their list
+
+    def send(self, event: tuple[str, Any]) -> None:
+        """Take an event, and pass on what is no property."""
+        kind, value = event
+        if self._level == 0:
+            is_list = kind == "start_array" and self._depth == 1 and self._in_root
+            if is_list and self._name == "properties":
+                self._level = 1
+            else:
+                super().send(event)
+            return
+        self._silence = 0
+        if kind in _CONTAINERS:
+            self._level += 1
+        elif kind in _ENDS:
+            self._level -= 1
+        elif self._level == _MEMBER:
+            self._note(kind, value)
+
+    def _note(self, kind: str, value: Any) -> None:
+        if kind == "map_key":
+            self._name = value
+        elif self._name == "referenceId" and value is not None:
+            self.references[str(value).strip()] += 1

@@ -440,7 +440,7 @@ DECLARES = "it declares entities or points outside, which no feed needs"
         ),
         (
             b'{"x":' + b"[" * 5000 + b"]" * 5000 + b"}",
-            'feed: JSON, but no SwissRETS: it has no "properties"',
+            "feed: the file is nested deeper than 40 levels",
         ),
         (
             b"<export><!--" + b"x" * 3_000_000,
