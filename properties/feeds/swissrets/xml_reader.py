@@ -103,12 +103,12 @@ class _Element:
 
     def __init__(self, tag: str, attributes: dict[str, str]) -> None:
         self.tag, self.attributes = tag, attributes
-        self.text = ""
+        self.texts: list[str] = []
         self.children: list[tuple[str, Any]] = []
 
     def value(self) -> Any:
         """Return it as SwissRETS JSON would have it; values stay texts."""
-        tag, text = self.tag, self.text.strip()
+        tag, text = self.tag, "".join(self.texts).strip()
         if tag in LISTS:
             return [content for _, content in self.children]
         text_name = TEXTS.get(tag)
@@ -198,7 +198,7 @@ class _XmlFile:
 
     def _text(self, text: str) -> None:
         if self._kept and not self._kept[-1].children:
-            self._kept[-1].text += text
+            self._kept[-1].texts.append(text)
 
     def _end(self, _: str) -> None:
         self._open.pop()
