@@ -250,7 +250,7 @@ class _Slice:
 
     def _go_on(self) -> State | SliceOutcome:
         worked = False
-        for report in _steps(self.row, self.clock(), self.limits.batch_size):
+        for report in steps(self.row, self.clock(), self.limits.batch_size):
             if report.total is None:
                 self._reading(report)
                 if queues.ending.is_set():  # the next worker reads it from its beginning
@@ -351,7 +351,7 @@ class _Slice:
         return text[:1000]
 
 
-def _steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]:
+def steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]:
     """Import the rest of the file, and yield the report as it grows."""
     dry_run = row.state == State.PREVIEWING
     seen = row.preview.get("profile")
