@@ -271,8 +271,8 @@ class _Slice:
         if self.row.state == State.PREVIEWING:
             return self._ask(**columns)
         summary = columns[self.column]
-        not_all = State.PARTLY if accepted(summary) else State.FAILED
-        return self._end(not_all if count(summary, "refused") else State.DONE, **columns)
+        with_refusals = State.PARTLY if accepted(summary) else State.FAILED
+        return self._end(with_refusals if count(summary, "refused") else State.DONE, **columns)
 
     def _reading(self, report: ImportReport) -> None:
         """Keep the lease while the file is read; it can be cancelled, and its progress is shown."""
