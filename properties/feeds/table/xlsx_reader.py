@@ -106,7 +106,7 @@ class _Archive(ZipFile):
             return piece
 
         if _is_sheet(part):
-            opened.read = watched  # type: ignore[method-assign, assignment]
+            opened.read = watched  # type: ignore[method-assign]
         return opened
 
 
@@ -174,7 +174,7 @@ class _Workbook:
                 best = rank, sheet, rows
             if rank[0]:
                 break
-        return best[1:]  # type: ignore[index, return-value]  # at least one sheet is visible
+        return best[1:]  # type: ignore[index]  # at least one sheet is visible
 
     def _first_rows(self, sheet: Any, profile: Profile) -> list[Row]:
         """Return the first rows that are not empty, with one cell more than a header may have."""
