@@ -17,13 +17,13 @@ class PropertiesConfig(AppConfig):
         from properties.imports import job  # noqa: PLC0415
         from properties.plugged import doctor, free_text, integrity, recovery, retention  # noqa: PLC0415
         from properties.push import outgoing, queue  # noqa: PLC0415
-        from properties.sources import mail, worker  # noqa: PLC0415
+        from properties.sources import source_look, source_mail  # noqa: PLC0415
 
         register(
             AppHooks(
                 app=self.label,
                 queues=[
-                    *(job.IMPORTS, queue.PROPERTIES, worker.SOURCES, mail.MAILS),
+                    *(job.IMPORTS, queue.PROPERTIES, source_look.SOURCES, source_mail.MAILS),
                     *(recurring.PULL, recurring.SAMPLE, recurring.SWEEP),
                 ],
                 message_kinds=outgoing.KINDS,

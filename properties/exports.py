@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from properties.feeds.swissrets.writer import WHOLE, write_json
-from properties.feeds.table.writer import (
+from properties.feeds.swissrets.json_writer import WHOLE, write_json
+from properties.feeds.table.table_writer import (
     ColumnNames,
     Document,
     Unsaid,

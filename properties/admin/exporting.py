@@ -15,7 +15,7 @@ from crm_sync.admin.ui.base import action
 from crm_sync.admin.ui.scope import note
 from crm_sync.models import Workspace
 from properties.exports import ExportReport, written
-from properties.feeds.table.writer import Written
+from properties.feeds.table.table_writer import Written
 from properties.models import Property
 
 TYPES = {

@@ -36,10 +36,10 @@ from crm_sync.security.access import within
 from properties.admin.exporting import TYPES
 from properties.admin.import_columns import answer_of
 from properties.admin.import_page import badge_of, import_page, progress
-from properties.feeds.table.cells import GUARDED_IN_CSV, guard
-from properties.feeds.table.template import as_csv, as_xlsx
-from properties.imports import mapping, upload
-from properties.imports.summary import OUTCOMES, count
+from properties.feeds.table.table_cells import GUARDED_IN_CSV, guard
+from properties.feeds.table.table_writer import as_csv, as_xlsx
+from properties.imports import column_choice, upload
+from properties.imports.report import OUTCOMES, count
 from properties.imports.upload_limit import was_too_large
 from properties.models import Import, Sender
 
@@ -237,8 +237,8 @@ class ImportAdmin(ReadOnlyAdmin):
         if not self._may_map(request):
             raise PermissionDenied
         try:
-            sender = mapping.correct(row, answer_of(row, request.POST), now=timezone.now())
-        except mapping.Unusable as error:
+            sender = column_choice.correct(row, answer_of(row, request.POST), now=timezone.now())
+        except column_choice.Unusable as error:
             for fault in error.faults:
                 messages.error(request, fault)
         else:

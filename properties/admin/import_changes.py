@@ -4,7 +4,7 @@ from typing import Any
 
 from properties.admin.words import worded
 from properties.catalog import find, label, leaf_of
-from properties.imports.summary import Summary, count
+from properties.imports.report import Summary, count
 
 ON_A_PAGE = 200  # differences; a page has one record at least
 FOLDED = 20  # a record with more of them is folded

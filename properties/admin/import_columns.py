@@ -5,8 +5,8 @@ from typing import Any
 from django.http import QueryDict
 
 from properties.catalog import label
-from properties.feeds.table.columns import COLUMNS, localized
-from properties.imports.mapping import TableMapping
+from properties.feeds.table.table_columns import COLUMNS, localized
+from properties.imports.column_choice import TableMapping
 from properties.models import Import
 
 LANGUAGES = ("de", "fr", "it", "en")

@@ -17,8 +17,8 @@ from crm_sync.hooks import Person
 from crm_sync.models import Workspace
 from crm_sync.security.access import within
 from properties.catalog.values import AVAILABILITY_STATES
-from properties.feeds.idx.mapping import BadFlags, mapping
-from properties.imports.missing import EXEMPT
+from properties.feeds.idx.sender_flags import BadFlags, mapping
+from properties.imports.missing_properties import EXEMPT
 from properties.models import Sender
 
 HELP = {

@@ -11,7 +11,7 @@ from crm_sync.hooks import NEWEST, Attention, Person
 from crm_sync.security.access import within
 from properties.models import Import, Source
 from properties.models.import_ import ImportState
-from properties.sources import alarms
+from properties.sources import source_times
 
 FAILS, NOT_IMPORTED = "Does not come", "Not imported"
 WAITS, AWAY = "Waits for a person", "Stays away"
@@ -37,13 +37,13 @@ def with_last_import(sources: QuerySet[Source]) -> QuerySet[Any]:
 
 def standing(row: Any, now: datetime) -> Standing:
     """Return how a source stands; it has its last import with it."""
-    is_away = alarms.is_away(row, now)
+    is_away = source_times.is_away(row, now)
     first = "The first feed: look at it, and import it"
     found: list[tuple[bool, Standing]] = [
-        (row.attempts >= alarms.TRIES, (FAILS, "danger", row.problem)),
+        (row.attempts >= source_times.TRIES, (FAILS, "danger", row.problem)),
         (row.last_state == ImportState.FAILED, (NOT_IMPORTED, "danger", row.last_problem)),
         (row.last_state == ImportState.PREVIEWED, (WAITS, "warning", first)),
-        (is_away, (AWAY, "warning", alarms.away_text(row, now) if is_away else "")),
+        (is_away, (AWAY, "warning", source_times.away_text(row, now) if is_away else "")),
         (not row.is_enabled, ("Off", "muted", "")),
         (row.fetched_at is None, ("Not fetched yet", "info", "")),
         (bool(row.problem), ("Tried again", "warning", row.problem)),

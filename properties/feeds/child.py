@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-from properties.feeds import lines
-from properties.feeds.formats import read_feed
 from properties.feeds.limits import MAX_MEMORY, MAX_SECONDS
 from properties.feeds.profile import Profile
+from properties.feeds.recognition import read_feed
 from properties.feeds.records import NotAFeed
+from properties.feeds.spool import Line
 
 
 def main(path: Path, profile: Profile, output: BinaryIO) -> None:
@@ -49,12 +49,12 @@ def _write_items(path: Path, profile: Profile, output: BinaryIO) -> None:
     """Write all items; each may take MAX_SECONDS of the processor, and the kernel counts them."""
     _limit(resource.RLIMIT_CPU, MAX_SECONDS)
     for item in read_feed(path, profile):
-        output.write(lines.of(item).text)
+        output.write(Line.of(item).text)
         _limit(resource.RLIMIT_CPU, int(time.process_time()) + MAX_SECONDS)
 
 
 def _limit(kind: int, value: int) -> None:
-    """Set a limit of this process, as far as those allow who started it."""
+    """Set a limit of this process, within the limits that it was started with."""
     _, hard = resource.getrlimit(kind)
     resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 

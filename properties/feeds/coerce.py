@@ -1,4 +1,4 @@
-"""Give a value of a feed the type that the catalog asks for.
+"""Convert a value of a feed to the type of its field in the catalog.
 
 What does not fit its type is left as it is, and the catalog refuses it with a message that a
 person understands; what has no field at all comes back as the rest.
@@ -55,7 +55,7 @@ def constant(word: Any) -> str:
 
 
 def flatten(prefix: str, rest: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what is left of a record as (path, value); empty values say nothing and go."""
+    """Yield what is left of a record as (path, value); empty values are dropped."""
     if isinstance(rest, dict):
         for name, member in rest.items():
             joint = "" if name.startswith("[") or not prefix else "."
@@ -104,7 +104,7 @@ def coerce_item(path: str, item: Any, zone: tzinfo = UTC) -> Fitted:
 
 
 def _scalar(field: catalog.Field, value: Any, zone: tzinfo) -> Any:
-    """Fit a single value; None where it says nothing."""
+    """Fit a single value; None if it is empty."""
     if isinstance(value, str):
         limits.check(field.path, value)
         value = value.strip()
@@ -118,9 +118,9 @@ def _scalar(field: catalog.Field, value: Any, zone: tzinfo) -> Any:
 
 
 def _word(field: catalog.Field, word: Any) -> Any:
-    """Return a word as a constant of its field, None where it says that nobody knows.
+    """Return a word as a constant of its field, None for UNKNOWN.
 
-    A word that the field has not is left as it came, so that people find it in their feed.
+    A word that the field does not have is not changed, so that people find it in their feed.
     """
     said = constant(word)
     if said not in field.enum and field.is_characteristic:
@@ -135,7 +135,7 @@ def _word(field: catalog.Field, word: Any) -> Any:
 def _in_one_line(text: Any) -> Any:
     """Return a text with one blank for each run of blanks that breaks the line.
 
-    In time that grows with the text: one pattern for the whole would try each blank of a run anew.
+    In time that grows with the text: one pattern for the whole would try each blank of it again.
     """
     if not isinstance(text, str):
         return _text(text)
@@ -145,7 +145,7 @@ def _in_one_line(text: Any) -> Any:
 
 
 def _text(value: Any) -> Any:
-    """Return a number as text: ids and postal codes come as either (A7)."""
+    """Return a number as text: ids and postal codes can be either (A7)."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return str(value) if is_number else value
 
@@ -160,7 +160,7 @@ def _number(field: catalog.Field, value: Any) -> Any:
 
 
 def _read(read: Callable[[str], Any], value: Any) -> Any:
-    """Return what a text says; one that is no value stays, for the catalog to refuse."""
+    """Return the value of a text; if it has none, the text itself, for the catalog to refuse."""
     try:
         return read(value) if isinstance(value, str) else value
     except Unreadable:
@@ -176,7 +176,6 @@ _BY_KIND: dict[catalog.Kind, Callable[[Any], Any]] = {
 
 
 def _form(field: catalog.Field) -> Callable[[Any], Any] | None:
-    """Return what brings a value to the type of a field; None where it stays as it is."""
     if field.kind is catalog.Kind.ENUM:
         return partial(_word, field)
     if field.kind in {catalog.Kind.INTEGER, catalog.Kind.DECIMAL}:

@@ -1,6 +1,6 @@
 """The tables of docs/feeds.md, written from the tables that the readers use.
 
-`python -m properties.feeds.documentation docs/feeds.md` writes them anew; a test compares.
+`python -m properties.feeds.documentation docs/feeds.md` writes them again; a test compares.
 """
 
 import itertools
@@ -12,26 +12,24 @@ from pathlib import Path
 from properties import catalog
 from properties.catalog import NameSource
 from properties.feeds import limits
-from properties.feeds.idx import codes, columns, layout
-from properties.feeds.idx.columns import As
+from properties.feeds.idx import codes, idx_columns, line_layout
+from properties.feeds.idx.idx_columns import As
 from properties.feeds.overlay import LOCALIZATIONS
 from properties.feeds.swissrets import vocabulary, xml_reader
-from properties.feeds.table import columns as table_columns
-from properties.feeds.table import csv_reader, workbook
-from properties.feeds.table.columns import COLUMNS, TEXTS, holds
+from properties.feeds.table import csv_reader, table_columns, xlsx_reader
+from properties.feeds.table.table_columns import COLUMNS, TEXTS, holds
 
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def filled(text: str) -> str:
-    """Return a page with its tables written anew."""
+    """Return a page with its tables written again."""
     return _BLOCK.sub(
         lambda block: block[1] + "\n".join(TABLES[block[2]]()) + "\n" + block[3], text
     )
 
 
 def _columns() -> Iterator[str]:
-    """Yield the columns of CSV and Excel."""
     yield from ("| columns | hold |", "|---|---|")
     three = next(c.field for c in COLUMNS.values() if c.field.is_characteristic)
     shown = [(p, c.field) for p, c in COLUMNS.items() if not c.field.is_characteristic]
@@ -45,28 +43,24 @@ def _columns() -> Iterator[str]:
 
 
 def _characteristics() -> Iterator[str]:
-    """Yield the names of all amenities."""
     names = [c.field.name for c in COLUMNS.values() if c.field.is_characteristic]
     yield ", ".join(f"`{name}`" for name in names)
 
 
 def _idx() -> Iterator[str]:
-    """Yield the columns of IDX that become a field."""
     yield from ("| column | read as | field |", "|---|---|---|")
-    for column in columns.COLUMNS:
+    for column in idx_columns.COLUMNS:
         if column.path:
             paths = ", ".join(f"`{path}`" for path in column.path.split(", "))
             yield f"| {column.number} `{column.name}` | {column.read} | {paths} |"
 
 
 def _idx_kept() -> Iterator[str]:
-    """Yield the names of the columns of IDX that are kept without a field."""
-    kept = [c for c in columns.COLUMNS if c.read is As.KEPT]
+    kept = [c for c in idx_columns.COLUMNS if c.read is As.KEPT]
     yield ", ".join(f"`{column.name}`" for column in kept)
 
 
 def _idx_categories() -> Iterator[str]:
-    """Yield what the categories of IDX lead to."""
     yield from ("| object_category | propertyType | object_type: propertyCategories |",)
     yield "|---|---|---|"
     for category, kind in codes.PROPERTY_TYPES.items():
@@ -75,7 +69,6 @@ def _idx_categories() -> Iterator[str]:
 
 
 def _idx_units() -> Iterator[str]:
-    """Yield what the units of prices say."""
     yield from ("| offer_type | offerType | price_unit | says |", "|---|---|---|---|")
     for offer, units in codes.PRICE_UNITS.items():
         for unit, says in units.items():
@@ -84,15 +77,14 @@ def _idx_units() -> Iterator[str]:
 
 
 def _idx_flags() -> Iterator[str]:
-    """Yield in which categories the no of a flag counts."""
     yield from ("| a no in | counts for |", "|---|---|")
     order = list(codes.PROPERTY_TYPES)
-    for name, found in codes.FLAG_CATEGORIES.items():
-        yield f"| `{name}` | {', '.join(sorted(found, key=order.index))} |"
+    for one in idx_columns.COLUMNS:
+        if found := one.no_counts_for:
+            yield f"| `{one.name}` | {', '.join(sorted(found, key=order.index))} |"
 
 
 def _swissrets() -> Iterator[str]:
-    """Yield what of SwissRETS leads where."""
     yield from ("| SwissRETS JSON 3.x | field |", "|---|---|")
     for source, target in vocabulary.MOVED:
         yield f"| `{source}` | `{target}` |"
@@ -116,27 +108,19 @@ _LIMITS = (
     ("SwissRETS", "a name", f"{limits.MAX_NAME} characters", "the file"),
     ("SwissRETS", "what is open at a time", f"{limits.MAX_DEPTH} levels", "the file"),
     ("SwissRETS XML", "a tag or comment", f"{xml_reader.MAX_TOKEN:,} bytes", "the file"),
-    ("IDX", "a line", f"{layout.MAX_LINE:,} bytes", "the file"),
+    ("IDX", "a line", f"{line_layout.MAX_LINE:,} bytes", "the file"),
     ("CSV", "a row", f"{csv_reader.MAX_ROW:,} characters", "the file"),
     ("CSV, Excel", "columns", f"{table_columns.MAX_COLUMNS}", "the file"),
-    ("Excel", "rows, shared texts", f"{workbook.MAX_ROWS:,}", "the file"),
-    ("Excel", "a row, a shared text", f"{workbook.MAX_ROW:,} bytes", "the file"),
-    (
-        "Excel",
-        "elements of a row, or beside rows",
-        f"{workbook.MAX_ELEMENTS:,}",
-        "the file",
-    ),
-    ("Excel", "a tag or comment", f"{workbook.MAX_TOKEN:,} bytes", "the file"),
-    ("Excel", "a sheet, unpacked", f"{workbook.MAX_SHEET:,} bytes", "the file"),
-    ("Excel", "all shared texts, unpacked", f"{workbook.MAX_STRINGS:,} bytes", "the file"),
-    ("Excel", "another part, or beside rows", f"{workbook.MAX_OTHER:,} bytes", "the file"),
-    ("Excel", "parts", f"{workbook.MAX_PARTS:,}", "the file"),
+    ("Excel", "rows", f"{xlsx_reader.MAX_ROWS:,}", "what is behind them"),
+    ("Excel", "a row", f"{xlsx_reader.MAX_OTHER:,} bytes", "the file"),
+    ("Excel", "a sheet, unpacked", f"{xlsx_reader.MAX_SHEET:,} bytes", "the file"),
+    ("Excel", "all shared texts, unpacked", f"{xlsx_reader.MAX_STRINGS:,} bytes", "the file"),
+    ("Excel", "another part", f"{xlsx_reader.MAX_OTHER:,} bytes", "the file"),
+    ("Excel", "parts", f"{xlsx_reader.MAX_PARTS:,}", "the file"),
 )
 
 
 def _limits() -> Iterator[str]:
-    """Yield how much of a file may be one thing, and what is refused beyond it."""
     yield from ("| format | what | at most | refused beyond it |", "|---|---|---|---|")
     for row in _LIMITS:
         yield f"| {' | '.join(row)} |"

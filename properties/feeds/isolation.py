@@ -1,4 +1,4 @@
-"""Read a feed in a process of its own, which ends with whoever asked for it.
+"""Read a feed in a process of its own, which ends with the process that started it.
 
 A parser holds the whole interpreter for as long as it works, and what it builds is built before
 anyone can look at it. So files of strangers are read where only the reader can freeze or burst.
@@ -12,18 +12,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, cast
 
-from properties.feeds import lines
-from properties.feeds.formats import reader_of
 from properties.feeds.limits import MAX_SECONDS
-from properties.feeds.lines import Line
 from properties.feeds.profile import USUAL, Profile
+from properties.feeds.recognition import reader_of
 from properties.feeds.records import Item, NotAFeed, Truncated
+from properties.feeds.spool import Line
 
 _END = b'["end",'
 _ROOT = Path(__file__).parents[2]
 _WHY: dict[str, type[NotAFeed]] = {error.__name__: error for error in (NotAFeed, Truncated)}
-# How a parser ends that got no memory and did not look.
+# How a parser ends that got no memory and did not check for that.
 _BURST = frozenset({-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS})
 
 
@@ -61,14 +61,13 @@ def _lines(path: Path, profile: Profile) -> Iterator[Line]:
             if line.startswith(_END):
                 _, kind, problem = json.loads(line)
                 break
-            yield lines.read(line)
+            yield Line.read(line)
         code = process.wait()
     if kind != "whole":
         raise _error(path.name, kind, problem, code)
 
 
 def _error(name: str, kind: str, problem: str, code: int) -> Exception:
-    """Return why there are no more records."""
     if kind in _WHY:
         return _WHY[kind](problem)
     if code == -signal.SIGXCPU:
@@ -91,14 +90,9 @@ def _process(path: Path, profile: Profile) -> Iterator[subprocess.Popen[bytes]]:
     )
     with process:
         try:
-            with suppress(BrokenPipeError):  # it ended at once: how, its output says
-                _hand_over(process, profile)
+            # If it ended at once, its output shows why.
+            with suppress(BrokenPipeError), cast("IO[bytes]", process.stdin) as file:
+                file.write(profile.to_json().encode("ascii"))
             yield process
         finally:
             process.kill()
-
-
-def _hand_over(process: subprocess.Popen[bytes], profile: Profile) -> None:
-    if process.stdin is not None:
-        with process.stdin as file:
-            file.write(profile.to_json().encode("ascii"))

@@ -1,4 +1,4 @@
-"""Lay what single cells of a table say over what is known of a property.
+"""Lay single cells of a table over what is known of a property.
 
 An address or a list of localizations travels as one leaf. A table that has a column for the street
 and none for the town must not take the town away, so its cells are laid over what stands there.
@@ -45,7 +45,7 @@ def nested(parts: Iterable[Part]) -> Document:
 
 
 def _put(base: Any, way: tuple[str, ...], value: Any) -> Any:
-    """Return an object with one member set or taken out; None when nothing is left of it."""
+    """Return an object with one member set or taken out; None if it becomes empty."""
     if not way:
         return value
     members = dict(base) if isinstance(base, dict) else {}
@@ -70,7 +70,6 @@ def _localized(base: Any, language: str, name: str, value: Any) -> Any:
 
 
 def _item(items: list[Any], language: str) -> dict[str, Any]:
-    """Return the item of a language, a new one at the end where there is none."""
     for item in items:
         if isinstance(item, dict) and item.get("languageCode") == language:
             return item

@@ -1,4 +1,4 @@
-"""How one sender writes its feeds, where the formats leave it open."""
+"""How one sender writes its feeds, where the formats allow a choice."""
 
 import json
 from dataclasses import asdict, dataclass, field, fields
@@ -12,8 +12,8 @@ class Profile:
 
     Attributes:
         language: two letters, of texts in a format that has no place for their language (IDX).
-        reference: what names a property in IDX: a rule of `idx.naming`. In SwissRETS "AUTO" takes
-            the id where a reference is repeated, else it is refused.
+        reference: what names a property in IDX: a rule of `idx.object_reference`. In SwissRETS
+            "AUTO" takes the id where a reference is repeated, else it is refused.
         flags: IDX column to the path of the field that it sets; "" sets it aside.
         sheet: the sheet of a workbook; "" takes the first one with a header.
         header_row: the row with the names of the columns, from 1; 0 finds it.
@@ -42,7 +42,7 @@ class Profile:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the profile of a line; a name that is none of ours is left out."""
+        """Return the profile of a line; unknown names are ignored."""
         known = {one.name for one in fields(cls)}
         return cls(**{name: value for name, value in json.loads(text).items() if name in known})
 

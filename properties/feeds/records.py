@@ -31,7 +31,7 @@ class Record:
     warnings: tuple[str, ...] = ()
 
     def changes(self, known: Document) -> Leaves:
-        """Return what the record asks for, leaf by leaf, of a property that is known so far.
+        """Return what the record changes, leaf by leaf, in a property with this document.
 
         The cells of a table are laid over what is known; None clears a leaf.
         """

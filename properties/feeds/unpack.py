@@ -5,17 +5,21 @@ Nothing is unpacked under a name that a sender chose.
 
 import gzip
 import os
+import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, cast
 
 from crm_sync.text import quoted
-from properties.feeds.entry import the_feed
 
+IDX = "data/unload.txt"
+_FEEDS = frozenset({".txt", ".csv", ".tsv", ".xml", ".json", ".xlsx", ".idx", ".zip", ".gz"})
+_HIDDEN = re.compile(r"(^|/)(\.|__MACOSX/)")
+NAMED = 5  # of the files that could be the feed
 MOST_FILES = 50_000  # in a ZIP
 MOST_NAMES = 16 * 1024**2  # bytes of the list of files of a ZIP
 RATIO = 200  # times what it was packed to; a feed packs to a tenth
@@ -24,6 +28,27 @@ BLOCK = 1024 * 1024  # bytes
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _WORKBOOK = "[Content_Types].xml"  # an Excel file is a ZIP, too
 _END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
+
+
+def the_feed(names: Collection[str]) -> str:
+    """Return the name of the feed among the names of files, with slashes between folders.
+
+    Raises:
+        ValueError: there is none, or several could be it.
+    """
+    shown = sorted(name for name in names if not _HIDDEN.search(name))
+    if found := [name for name in shown if f"/{name.lower()}".endswith(f"/{IDX}")]:
+        return _only(found)
+    return _only([name for name in shown if PurePosixPath(name).suffix.lower() in _FEEDS])
+
+
+def _only(found: list[str]) -> str:
+    if not found:
+        raise ValueError(f"holds neither {IDX} nor another feed")
+    if len(found) > 1:
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        raise ValueError(f"holds several feeds: {', '.join(found[:NAMED])}{more}")
+    return found[0]
 
 
 class NotUnpacked(Exception):
@@ -74,7 +99,7 @@ def unpack(path: Path, name: str, into: BinaryIO, *, limit: int) -> Unpacked:
 
 
 def is_packed(path: Path) -> bool:
-    """Tell whether a file is packed: a gzip file, or a ZIP that is no workbook.
+    """Return whether a file is packed: a gzip file, or a ZIP that is no workbook.
 
     Raises:
         NotUnpacked: it is a broken ZIP.

@@ -26,6 +26,7 @@ _ROWS = {
     "sqlite": ("value->>{}", "value->{}", "json_each(%s)"),
     "postgresql": ("value->>{}", "value->{}", "jsonb_array_elements(%s::jsonb) AS item(value)"),
 }
+ENOUGH = 1_000  # rows; with more, a bad plan is slow
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,6 @@ def create_all(
 
 
 def _document(new: NewProperty) -> merge.Document:
-    """Return the leaves that say something, the reference among them, put together."""
     whole = {**new.wanted, REFERENCE: new.reference}
     return merge.document({path: v for path, v in whole.items() if not is_empty(path, v)})
 
@@ -122,3 +122,18 @@ def _field(row: models.Model, name: str) -> Any:
 
 def _quoted(row: models.Model, name: str) -> str:
     return connection.ops.quote_name(str(_field(row, name).column))
+
+
+def analyze(made: int) -> None:
+    """Analyze the tables that have no statistics yet, if an import has made enough rows.
+
+    A table that somebody else analyzes or vacuums at this moment is left out.
+    """
+    if connection.vendor != "postgresql" or made < ENOUGH:
+        return
+    with connection.cursor() as cursor:
+        for model in (Property, Change):
+            table = connection.ops.quote_name(model._meta.db_table)
+            cursor.execute("SELECT reltuples FROM pg_class WHERE oid = %s::regclass", [table])
+            if cursor.fetchone()[0] < ENOUGH:
+                cursor.execute(f"ANALYZE (SKIP_LOCKED) {table}")

@@ -8,10 +8,10 @@ from typing import Any
 
 from properties.members import differing
 
-RECORDS = 100  # whose differences are kept
+RECORDS = 100  # whose differences are stored
 MOST = 200  # differences of one record
 LENGTH = 160  # characters of a value
-BEFORE = 40  # characters of a long text that stand before its first difference
+BEFORE = 40  # characters of a long text before its first difference
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,6 @@ def _text(value: Any) -> str:
 
 
 def _same(one: str, other: str) -> int:
-    """Return how many characters both begin with."""
     pairs = zip(one, other, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 

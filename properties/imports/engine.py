@@ -15,12 +15,12 @@ from django.db import transaction
 
 from crm_sync.models import Workspace
 from properties.feeds import OF_THE_FILE, Heading, NotAFeed, Profile, open_lines
-from properties.imports import full_feed_guard, kept, last_feed, missing, version
-from properties.imports.apply import Taking
+from properties.imports import feed_digest, feed_reading, full_feed_guard, missing_properties
+from properties.imports.feed_digest import Feed
+from properties.imports.feed_reading import FeedReading, FeedSpool
 from properties.imports.full_feed_guard import Comparison
-from properties.imports.kept import FeedReading, FeedSpool
-from properties.imports.last_feed import Feed
 from properties.imports.profiles import profile_for
+from properties.imports.record_import import RecordImport
 from properties.imports.report import ImportReport
 from properties.models import Sender
 
@@ -63,7 +63,7 @@ def import_feed(
         sender: whose way of writing the file follows; None takes what most senders mean.
         profile: what a person has seen a preview with, where the sender was changed since.
         force: import a full feed although it is empty or lacks more than `FEED_MISSING_SHARE` of
-            the last one; not one that would name its properties anew. A dry run goes on without
+            the last one; not one that would rename its properties. A dry run goes on without
             it and says so in `stopped`.
         skip: how many records of the file were handled before; the report leaves them out.
         refused: how many of them were refused.
@@ -71,7 +71,8 @@ def import_feed(
         batch_size: how many records are handled between two yields at most.
         seen_at: when the preview began that a person has released. A record that would replace
             what somebody else changed since then is refused, with both values.
-        keep: what was read stays beside the file for the next call, until `kept.forget`.
+        keep: what was read is stored beside the file for the next call, until
+            `feed_reading.forget`.
 
     Raises:
         NotAFeed: it is no feed or breaks off; nothing was written.
@@ -79,11 +80,15 @@ def import_feed(
     """
     report = ImportReport(warnings=[beside] if beside else [])
     how = profile or profile_for(workspace, path, sender)
-    with kept.opened(path if keep else None, read_as=_key(how, sender)) as store:
+    read_as = f"{feed_digest.VERSION} {sender.pk if sender else ''} {how.to_json()}"
+    with feed_reading.opened(path if keep else None, read_as=read_as) as store:
         reading = store.reading or (yield from _read(path, how, sender, store, report))
         feed, comparison = reading.feed, reading.comparison
         if feed and (comparison is None or not skip or comparison.dry_run != dry_run):
-            comparison = _compare(workspace, feed, store, dry_run=dry_run)
+            references = (one.reference for lines in store.spool.chunks(CHUNK) for one in lines)
+            comparison = full_feed_guard.compared(
+                workspace, feed.fed_by, references, dry_run=dry_run
+            )
             store.keep(replace(reading, comparison=comparison))
         _tell(report, store, comparison, workspace, sender)
         if comparison is not None and (dry_run or not skip):
@@ -92,9 +97,9 @@ def import_feed(
         if report.stopped and not dry_run:
             raise FullFeedError(path, report)
         if feed and not dry_run:
-            last_feed.forget(workspace, feed)
+            feed_digest.forget(workspace, feed)
         fed_by = feed.fed_by if feed else None
-        taking = Taking(
+        taking = RecordImport(
             workspace,
             fed_by,
             report,
@@ -108,14 +113,13 @@ def import_feed(
     if comparison is not None and not dry_run:
         yield from _settle(comparison, workspace, report, now=now)
     if feed and feed.digest and not dry_run and not refused + report.refused.count:
-        last_feed.remember(workspace, feed, now=now)
+        feed_digest.remember(workspace, feed, now=now)
     yield report  # an empty feed has one too
 
 
 def _read(
     path: Path, profile: Profile, sender: Sender | None, store: FeedSpool, report: ImportReport
 ) -> Generator[ImportReport, None, FeedReading]:
-    """Read the file to its end and put it into the spool."""
     feed = Feed.of(path, sender)
     for line in open_lines(path, profile):
         if line.kind not in OF_THE_FILE:
@@ -131,16 +135,11 @@ def _read(
 
 
 def _is_still(feed: Feed, path: Path, sender: Sender | None) -> bool:
-    """Tell whether the file was not replaced while it was read."""
+    """Return whether the file was not replaced while it was read."""
     try:
         return Feed.of(path, sender) == feed
     except NotAFeed:
         return False
-
-
-def _key(profile: Profile, sender: Sender | None) -> str:
-    """Return what decides how a file is read, and whose feed it is."""
-    return f"{version.VERSION} {sender.pk if sender else ''} {profile.to_json()}"
 
 
 def _first_references(store: FeedSpool, count: int) -> Iterator[str]:
@@ -148,12 +147,6 @@ def _first_references(store: FeedSpool, count: int) -> Iterator[str]:
     for line in islice(chain.from_iterable(store.spool.chunks(CHUNK)), count):
         if line.kind == "record" and line.reference is not None:
             yield line.reference
-
-
-def _compare(workspace: Workspace, feed: Feed, store: FeedSpool, *, dry_run: bool) -> Comparison:
-    """Compare a feed that was read to its end with the last one."""
-    references = (line.reference for lines in store.spool.chunks(CHUNK) for line in lines)
-    return full_feed_guard.compared(workspace, feed.fed_by, references, dry_run=dry_run)
 
 
 def _tell(
@@ -170,10 +163,10 @@ def _tell(
     if comparison is None:
         return
     report.missing = comparison.missing
-    report.missing_state = missing.state_of(sender)
+    report.missing_state = missing_properties.state_of(sender)
     if report.missing_state:
         for batch in _batches(report.missing):
-            report.exempt += missing.exempt(workspace, batch)
+            report.exempt += missing_properties.exempt(workspace, batch)
     if comparison.moved:
         report.warnings.append(comparison.moved)
 
@@ -188,7 +181,7 @@ def _settle(
             rows = full_feed_guard.brought(workspace, comparison.beside)
             rows = rows.filter(object_reference_id__in=batch)
             if report.missing_state:
-                missing.set_state(rows, report.missing_state, now=now)
+                missing_properties.set_state(rows, report.missing_state, now=now)
             rows.update(fed_by=None)
         yield report
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from crm_sync.models import Workspace
-from properties.feeds.idx import naming
+from properties.feeds.idx import object_reference
 from properties.imports.report import Excerpt
 from properties.models import Property, Sender
 from properties.models.sender import Reference
@@ -75,7 +75,6 @@ class FullFeedGuard:
     """
 
     def __init__(self, workspace: Workspace, feed: str) -> None:
-        """Read with one query what the last feeds held."""
         self._feed = feed
         self._workspace = workspace
         rows = Property.objects.filter(workspace=workspace, fed_by__isnull=False)
@@ -120,7 +119,7 @@ class FullFeedGuard:
         )
 
     def renamed(self) -> str:
-        """Return why the feed, read to its end, may not be imported: it names its properties anew.
+        """Return why the feed, read to its end, may not be imported: it renames its properties.
 
         An object of IDX has several references. With another choice of them each known property
         would be there a second time, so nothing but the right choice imports the feed.
@@ -142,11 +141,11 @@ class FullFeedGuard:
         Args:
             names: what properties are called here that the feed would call otherwise.
         """
-        if not any(naming.JOINT in name for name in names):
+        if not any(object_reference.JOINT in name for name in names):
             return Reference.OBJECT
-        # AUTO goes on with the names that came by feeds: some hold the agency, and some objects
+        # AUTO goes on with the names from feeds: some hold the agency, and some objects
         # have only their own. What was read from the platform it may name otherwise.
-        is_padded = any(name.startswith(2 * naming.JOINT) for name in names)
+        is_padded = any(name.startswith(2 * object_reference.JOINT) for name in names)
         is_auto = self._reference() == Reference.AUTO
         return Reference.TRIPLE if is_padded or is_auto else Reference.AUTO
 
@@ -161,9 +160,9 @@ class FullFeedGuard:
     def _other_names(self) -> dict[str, str]:
         """Return known references to those that this feed has for the same objects."""
         left = {str(old) for stock in self._left.values() for old in stock}
-        short = {one: new for new in self._new for one in naming.shorter(new)}
+        short = {one: new for new in self._new for one in object_reference.shorter(new)}
         found = {old: short[old] for old in left & short.keys()}
-        pairs = ((old, one) for old in left for one in naming.shorter(old))
+        pairs = ((old, one) for old in left for one in object_reference.shorter(old))
         found |= {old: one for old, one in pairs if one in self._new}
         if short:
             others = self._unfed([*short, *short.values()])
@@ -171,7 +170,7 @@ class FullFeedGuard:
         return found
 
     def _unfed(self, references: Sequence[str]) -> set[str]:
-        """Return which references have a property here that came by no feed, or by none lately."""
+        """Return which references have a property here that no feed brought last."""
         rows = Property.objects.filter(workspace=self._workspace, fed_by=None)
         names: set[str | None] = set()
         for start in range(0, len(references), BATCH):
@@ -181,7 +180,7 @@ class FullFeedGuard:
         return {str(name) for name in names}
 
     def moved(self) -> str:
-        """Say which properties another sender had brought last; "" where none."""
+        """Return which properties another sender had brought last; "" where none."""
         if not self._moved.count:
             return ""
         more = self._moved.count - NAMED

@@ -1,10 +1,10 @@
 """A worker imports an upload in slices, with progress, and can be cancelled at any record.
 
-The first slice reads the file to its end, however long that takes, and what was read is kept until
-the import ends (`properties.imports.kept`). Each slice then works for at least five seconds. The
-progress is written every half second, and the next slice continues there, in any worker. If a
-worker dies, the records of that half second are imported again. This changes nothing (I1): they
-then count as unchanged.
+The first slice reads the file to its end, however long that takes, and what was read is stored
+until the import ends (`properties.imports.feed_reading`). Each slice then works for at least five
+seconds. The progress is written every half second, and the next slice continues there, in any
+worker. If a worker dies, the records of that half second are imported again. This changes nothing
+(I1): they then count as unchanged.
 """
 
 import logging
@@ -22,22 +22,29 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from crm_sync import durability, permits
+from crm_sync.mail import mails_are_sent
 from crm_sync.models import due
 from crm_sync.text import clean
 from crm_sync.work import leases, queues
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim, LeaseLost
 from crm_sync.work.queues import RowQueue, Turn
-from properties.feeds import NotAFeed, ReaderEnded
-from properties.imports import fetched, kept, last_feed
-from properties.imports.engine import CHUNK
-from properties.imports.packed import unpack_in_place
+from properties.feeds import NotAFeed, Profile, ReaderEnded
+from properties.imports import feed_digest, feed_reading
+from properties.imports.engine import CHUNK, import_feed
+from properties.imports.packed_file import unpack_in_place
 from properties.imports.profiles import profile_for
-from properties.imports.report import ImportReport
-from properties.imports.steps import steps
-from properties.imports.summary import Summary, accepted, added, as_stored, count, handled
+from properties.imports.report import (
+    ImportReport,
+    Summary,
+    accepted,
+    added,
+    as_stored,
+    count,
+    handled,
+)
 from properties.imports.upload import QUEUE
-from properties.models import Import
+from properties.models import Fetch, Import
 from properties.models.import_ import ImportState as State
 
 log = logging.getLogger(__name__)
@@ -72,7 +79,7 @@ class SliceLimits:
 
 
 class GivenUp(Exception):
-    """The import of this file cannot go on; the message says why."""
+    """The import of this file cannot go on; the message is the reason."""
 
 
 class _Cancelled(Exception):
@@ -86,7 +93,7 @@ class _Cancelled(Exception):
 def ready() -> QuerySet[Import]:
     """Return the imports that may be worked on: of the released ones, the first of each workspace.
 
-    Two files may hold the same property; then the one that was released later must come later.
+    Two files may hold the same property. Then the one that was released later is imported later.
     """
     earlier = Import.objects.filter(
         Q(released_at__lt=OuterRef("released_at"))
@@ -172,7 +179,6 @@ class _Slice:
         self.before: Summary = getattr(self.row, self.column)
 
     def run(self) -> State | SliceOutcome:
-        """Do what the state asks for, and write the ending whatever it is."""
         try:
             return self._run()
         except _Cancelled as asked:
@@ -180,7 +186,7 @@ class _Slice:
         except (NotAFeed, GivenUp) as error:
             row, reason = self.row, str(error)
             asks = row.state == State.PREVIEWING and "heading" in row.preview
-            if asks and isinstance(error, NotAFeed):  # a person may say which column is which
+            if asks and isinstance(error, NotAFeed):  # a person may assign the columns
                 return self._ask(total=0, preview=row.preview, problem=self._worded(reason))
             return self._fail(reason)
         except LeaseLost:
@@ -196,7 +202,7 @@ class _Slice:
     def _run(self) -> State | SliceOutcome:
         row = self.row
         if row.state not in Import.OPEN:
-            kept.forget(row.path)
+            feed_reading.forget(row.path)
             row.path.unlink(missing_ok=True)
             self._leave(due_at=None)
             return SliceOutcome.FILE_REMOVED
@@ -213,10 +219,9 @@ class _Slice:
         return self._go_on()
 
     def _ask(self, **columns: Any) -> State:
-        """Leave a preview to a person."""
         now = self.clock()
         self._leave(state=State.PREVIEWED, due_at=now + KEPT, attempts=0, **columns)
-        fetched.let_mail_go(self.row, now)
+        _let_mail_go(self.row, now)
         return State.PREVIEWED
 
     def _count_death(self) -> None:
@@ -235,7 +240,7 @@ class _Slice:
         """
         row = self.row
         beside = unpack_in_place(row.path) or row.preview.get("beside", "")
-        since = last_feed.unchanged_since(row.workspace, row.path, row.sender)
+        since = feed_digest.unchanged_since(row.workspace, row.path, row.sender)
         if since and not row.force:
             return f"{SAME} {since:%Y-%m-%d %H:%M} UTC"
         profile = asdict(profile_for(row.workspace, row.path, row.sender))
@@ -265,23 +270,23 @@ class _Slice:
         columns = self._progress() | {"problem": self._worded(self.report.stopped)}
         if self.row.state == State.PREVIEWING:
             return self._ask(**columns)
-        return self._end(_ending(columns[self.column]), **columns)
+        summary = columns[self.column]
+        with_refusals = State.PARTLY if accepted(summary) else State.FAILED
+        return self._end(with_refusals if count(summary, "refused") else State.DONE, **columns)
 
     def _reading(self, report: ImportReport) -> None:
-        """Keep the lease while the file is read; it can be cancelled, and a person sees how far."""
+        """Keep the lease while the file is read; it can be cancelled, and its progress is shown."""
         if report.heading:
             self.row.preview["heading"] = as_stored(report.heading)
         if self._is_time():
             self._write(**({"done": report.read} if self.row.total is None else {}))
 
     def _goes_on(self, **columns: Any) -> SliceOutcome:
-        """Give the row back, and ring for whoever goes on with it."""
         self._leave(due_at=self.clock(), **columns)
         doorbell.ring(QUEUE, self.row.workspace_id)
         return SliceOutcome.GOES_ON
 
     def _progress(self) -> dict[str, Any]:
-        """Return the columns with the progress."""
         summary = added(self.before, self.report)
         return {self.column: summary, "done": handled(summary)}
 
@@ -302,12 +307,11 @@ class _Slice:
             setattr(self.row, name, value)
 
     def _leave(self, **columns: Any) -> None:
-        """Give the row back."""
         if not self.claim.finish_if(columns, **self._wanted()):
             raise self._lost(columns)
 
     def _wanted(self) -> dict[str, Any]:
-        """Return how the row has to stand for work on it to go on."""
+        """Return the conditions on the row under which work on it may go on."""
         state = self.row.state
         return {"state": state} | ({"cancel_asked": False} if state in Import.OPEN else {})
 
@@ -320,10 +324,10 @@ class _Slice:
         now = self.clock()
         # It is due, because its file has to be removed.
         ending = {"state": state, "ended_at": now, "due_at": now, **columns}
-        with durability.durable():  # the file is removed next, and the mail told
+        with durability.durable():  # the file is removed next, and the mail is sent
             if not self.claim.finish_if(ending, state=self.row.state):
                 raise LeaseLost
-        fetched.let_mail_go(self.row, now)
+        _let_mail_go(self.row, now)
         return state
 
     def _fail(self, reason: str) -> State:
@@ -347,7 +351,31 @@ class _Slice:
         return text[:1000]
 
 
-def _ending(summary: Summary) -> State:
-    if not count(summary, "refused"):
-        return State.DONE
-    return State.PARTLY if accepted(summary) else State.FAILED
+def steps(row: Import, now: datetime, batch_size: int) -> Iterator[ImportReport]:
+    """Import the rest of the file, and yield the report as it grows."""
+    dry_run = row.state == State.PREVIEWING
+    seen = row.preview.get("profile")
+    is_released_by_a_person = not dry_run and row.released_by_id is not None
+    at = row.preview.get("seen_at") if is_released_by_a_person else None
+    return import_feed(
+        row.workspace,
+        row.path,
+        sender=row.sender,
+        profile=Profile(**seen) if seen else None,  # what a person saw is what is imported
+        now=now,
+        dry_run=dry_run,
+        force=row.force,
+        skip=0 if row.total is None else row.done,  # until then it counts what was read
+        refused=count(row.report, "refused"),
+        beside=row.preview.get("beside", ""),
+        batch_size=batch_size,
+        seen_at=datetime.fromisoformat(at) if at else None,
+        keep=True,
+    )
+
+
+def _let_mail_go(row: Import, now: datetime) -> None:
+    """Make the mail about an import due that has ended or waits, if somebody wants one."""
+    if mails_are_sent():
+        told = Fetch.objects.filter(imported=row.pk, source__mail_to__gt="")
+        told.update(due_at=now, attempts=0)

@@ -22,7 +22,7 @@ def folded(reference: str) -> str:
 
 
 class Lookalikes:
-    """The references of a workspace, and those that an import adds; read when one is asked for.
+    """The references of a workspace, read when they are first needed, and those of an import.
 
     Args:
         earlier: the references of the records that a dry run has handled before. It has created
@@ -35,7 +35,7 @@ class Lookalikes:
         self._known: dict[str, str] | None = None
 
     def other(self, reference: str) -> str | None:
-        """Return the reference that a new one looks like; None where it may be a new property."""
+        """Return the reference that resembles a new one; None if it may be a new property."""
         if self._known is None:
             rows = Property.objects.filter(workspace=self._workspace)
             names = rows.exclude(object_reference_id=None)

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from crm_sync.models import Workspace
 from properties.feeds import FULL_FEEDS, IDX, Profile, full_feed_format
-from properties.feeds.idx import naming
+from properties.feeds.idx import object_reference
 from properties.models import Property, Sender
 
 
@@ -36,15 +36,15 @@ def profile_for(workspace: Workspace, path: Path, sender: Sender | None) -> Prof
         NotAFeed: it is in no format of ours.
     """
     profile = profile_of(sender)
-    if profile.reference != naming.AUTO or full_feed_format(path) != IDX:
+    if profile.reference != object_reference.AUTO or full_feed_format(path) != IDX:
         return profile
-    return replace(profile, reference=naming.rule_of(_names(workspace, sender)))
+    return replace(profile, reference=object_reference.rule_of(_names(workspace, sender)))
 
 
 def _names(workspace: Workspace, sender: Sender | None) -> Iterable[str]:
     """Return the names that the feeds of a sender gave its properties.
 
-    Where it brought none yet, they may have come without a sender, so those names count.
+    If it brought none yet, the names from feeds without a sender count.
     """
     fed = Property.objects.filter(workspace=workspace, object_reference_id__isnull=False)
     names = fed.values_list("object_reference_id", flat=True)

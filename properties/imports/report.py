@@ -1,8 +1,13 @@
-"""What an import did, or would do: exact counts, and the first records of each outcome."""
+"""What an import did, or would do: exact counts and the first records of each outcome.
+
+`ImportReport` grows while an import runs. A summary is the same as it is stored: exact counts, cut
+lists, bounded texts.
+"""
 
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from crm_sync.text import clean
 from properties.feeds import Heading, Refusal
 from properties.imports.differences import RECORDS, Differences
 
@@ -10,11 +15,18 @@ KEPT = 200  # references of one outcome
 KEPT_REFUSED = 1_000
 
 T = TypeVar("T")
+Summary = dict[str, Any]
+OUTCOMES = ("new", "changed", "unchanged", "refused")
+COUNTED = (*OUTCOMES, "aside", "warned")
+OF_A_PREVIEW = ("heading", "profile", "seen_at", "beside")
+FIELDS = 20  # names for one record
+DIFFERENCES = 2_000  # old and new values in all; a record after them has only their number
+REASONS, LENGTH = 8, 240  # reasons for one record, characters of a text that came from the file
 
 
 @dataclass
 class Excerpt(Generic[T]):
-    """Counts all items, and keeps the first ones."""
+    """Counts all items, and stores the first ones."""
 
     limit: int = KEPT
     count: int = 0
@@ -73,3 +85,96 @@ class ImportReport:
     def handled(self) -> int:
         """How many records have an outcome."""
         return self.accepted + self.refused.count
+
+
+def added(summary: Summary, report: ImportReport) -> Summary:
+    """Return a summary with the counts and lists of a report added.
+
+    Returns:
+        "counts": outcome to number; "new", "missing" and "exempt": references; "missing_state":
+        what is missing gets, "" where it stays as it is; "changed" and "aside":
+        [reference, fields]; "warned": [reference, texts]; "warnings": texts about the file;
+        "heading": [sheet, row, [name, read as, may be] …] of a foreign table; "profile": how it
+        was read, "seen_at": when, and "beside": what was packed with it, set by who looked at it;
+        "differences": [reference, [path, name, old, new] …, how many];
+        "refused": [position, reference, reasons]; the lists are cut at KEPT and KEPT_REFUSED.
+    """
+    counts = {name: count(summary, name) + getattr(report, name).count for name in COUNTED}
+    refused = [
+        [one.position, one.reference, [_text(reason) for reason in one.reasons[:REASONS]]]
+        for one in report.refused.first
+    ]
+    fresh = {
+        "new": report.new.first,
+        "changed": [[reference, _names(fields)] for reference, fields in report.changed.first],
+        "differences": _differences(summary.get("differences", []), report.differences.first),
+        "aside": [[reference, _names(names)] for reference, names in report.aside.first],
+        "warned": [
+            [reference, [_text(text) for text in texts[:REASONS]]]
+            for reference, texts in report.warned.first
+        ],
+        "refused": refused,
+    }
+    limits = {"refused": KEPT_REFUSED, "differences": RECORDS}
+    lists = {
+        name: (summary.get(name, []) + items)[: limits.get(name, KEPT)]
+        for name, items in fresh.items()
+    }
+    # Known once the file was read to its end, and the same each time.
+    is_read = report.total is not None
+    for name in ("missing", "exempt"):
+        found = getattr(report, name)
+        # What was settled before a worker died is missing no longer.
+        is_all = is_read and len(found) >= count(summary, name)
+        counts[name] = len(found) if is_all else count(summary, name)
+        lists[name] = found[:KEPT] if is_all else summary.get(name, [])
+    lists["warnings"] = [_text(text) for text in report.warnings[:KEPT]] or summary.get(
+        "warnings", []
+    )
+    if report.heading:
+        lists["heading"] = as_stored(report.heading)
+    lists |= {name: summary[name] for name in OF_A_PREVIEW if name in summary}
+    state = report.missing_state or summary.get("missing_state", "")
+    whole: Summary = clean({"counts": counts, **lists, "missing_state": state})[0]
+    return whole
+
+
+def as_stored(heading: Heading) -> list[Any]:
+    """Return a heading as a summary holds it."""
+    return [heading.sheet, heading.row, [list(one) for one in heading.columns]]
+
+
+def count(summary: Summary, name: str) -> int:
+    """Return one exact count."""
+    return int(summary.get("counts", {}).get(name, 0))
+
+
+def accepted(summary: Summary) -> int:
+    """Return how many records were accepted, or would be."""
+    return count(summary, "new") + count(summary, "changed") + count(summary, "unchanged")
+
+
+def handled(summary: Summary) -> int:
+    """Return how many records have an outcome."""
+    return sum(count(summary, name) for name in OUTCOMES)
+
+
+def _differences(before: list[Any], found: list[Differences]) -> list[Any]:
+    """Return those of more records, as far as there is room for them."""
+    room = DIFFERENCES - sum(len(kept) for _, kept, _ in before)
+    added = []
+    for one in found:
+        first = [[_text(d.path), _text(d.name), d.old, d.new] for d in one.first[: max(0, room)]]
+        added.append([one.reference, first, one.count])
+        room -= len(first)
+    return added
+
+
+def _names(names: list[str]) -> list[str]:
+    found = [_text(name) for name in sorted(names)]
+    more = len(found) - FIELDS
+    return found if more <= 0 else [*found[:FIELDS], f"and {more} more"]
+
+
+def _text(text: str) -> str:
+    return text if len(text) <= LENGTH else f"{text[: LENGTH - 1]}…"

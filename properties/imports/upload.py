@@ -24,7 +24,7 @@ QUEUE = "imports"
 def receive(
     new: Import, upload: "File[bytes]", *, actor: AbstractBaseUser, now: datetime
 ) -> Import:
-    """Keep the file, and queue the import for a look at it.
+    """Store the file, and queue its preview.
 
     Args:
         new: with its workspace and `force`, not saved yet.

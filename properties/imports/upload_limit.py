@@ -16,9 +16,9 @@ _MARK = "upload_was_too_large"
 def known_people_only(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Take a body that is larger than a callback may be from whoever is logged in, else 413.
+    """Accept a body that is larger than a callback only from a person who is logged in, else 413.
 
-    Django reads a form, and spools its files, before a view asks who sends them. What is smaller
+    Django reads a form, and spools its files, before a view checks who sends them. What is smaller
     stays in memory.
     """
 
@@ -37,20 +37,20 @@ def known_people_only(
 
 
 class UploadLimit(FileUploadHandler):
-    """First of the handlers, for every request: Django reads a body before a view is asked."""
+    """First of the handlers, for every request: Django reads a body before it calls a view."""
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
-        """Hand a chunk on, or leave the file out of the request and read on to its end."""
+        """Pass a chunk on, or drop the file from the request and read on to its end."""
         if start + len(raw_data) > settings.IMPORT_FILE_LIMIT:
             setattr(self.request, _MARK, True)
             raise SkipFile
         return raw_data
 
     def file_complete(self, file_size: int) -> Any:
-        """Leave the file to the handlers behind this one."""
+        """Do nothing: the handlers behind this one store the file."""
         return None
 
 
 def was_too_large(request: HttpRequest) -> bool:
-    """Tell whether a file of this request was thrown away for its size."""
+    """Return whether a file of this request was thrown away for its size."""
     return bool(getattr(request, _MARK, False))

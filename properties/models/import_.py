@@ -61,7 +61,7 @@ class Import(DueModel):
     state = models.CharField(max_length=10, choices=State, default=State.PREVIEWING)
     total = models.PositiveIntegerField(null=True, blank=True, help_text="Records in the file")
     done = models.PositiveIntegerField(default=0, help_text="Records looked at or imported")
-    # Bounded, see `properties.imports.summary`: what would be done, and what was done.
+    # Bounded, see `properties.imports.report`: what would be done, and what was done.
     preview = models.JSONField(default=dict, blank=True)
     report = models.JSONField(default=dict, blank=True)
     problem = models.TextField(blank=True, default="")

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from crm_sync.expiry import Part, deletion, older
 from properties.models import DriftCheck, Import
-from properties.sources.worker import KNOWN
+from properties.sources.source_look import KNOWN
 
 DRIFT_DAYS = 90
 

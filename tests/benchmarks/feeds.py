@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from properties.feeds.idx.columns import COLUMNS
-from properties.feeds.swissrets.record import SwissretsRecordReader
-from properties.feeds.table.writer import ColumnNames, write_csv, write_xlsx
+from properties.feeds.idx.idx_columns import COLUMNS
+from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
+from properties.feeds.table.table_writer import ColumnNames, write_csv, write_xlsx
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.imports import ROOT, record
 
@@ -23,7 +23,7 @@ GROWTH = 1.5  # times the work for a record that a record of the smallest file t
 READ = r"""
 import json, re, sys, time
 from pathlib import Path
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 began = time.process_time()
 taken = sum(1 for item in read_feed(Path(sys.argv[1])) if hasattr(item, "document"))
 seconds = time.process_time() - began

@@ -129,7 +129,7 @@ MUTANTS = (
     Mutant(
         "a chunk of an import puts back what a colleague has just saved (I4)",
         "properties/imports",
-        "Taking._revise_as_read",
+        "RecordImport._revise_as_read",
         "edit(A, B, origin=C, now=D, revision=E)",
         "edit(A, B, origin=C, now=D)",
         (f"{JOB}::test_what_a_colleague_changes_after_a_chunk_was_read_stays",),
@@ -993,7 +993,7 @@ MUTANTS = (
     ),
     Mutant(
         "each slice of an import reads the whole file again",
-        "properties/imports/kept.py",
+        "properties/imports/feed_reading.py",
         "_found",
         'said["read_as"] != read_as',
         "True",
@@ -1002,7 +1002,7 @@ MUTANTS = (
     ),
     Mutant(
         "a record that an older version of the rules took is skipped under a newer one",
-        "properties/imports/version.py",
+        "properties/imports/feed_digest.py",
         "digest",
         "(VERSION, line.body)",
         "(0, line.body)",
@@ -1020,7 +1020,7 @@ MUTANTS = (
     ),
     Mutant(
         "an amount in francs is taken for one in the currency of its row",
-        "properties/feeds/table/rows.py",
+        "properties/feeds/table/table_row.py",
         "Table._currency_of",
         "code if A else FRANCS",
         "FRANCS",

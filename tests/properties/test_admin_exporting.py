@@ -18,7 +18,7 @@ from crm_sync.models import Workspace
 from properties.admin import exporting
 from properties.domain.editing import create
 from properties.feeds import open_feed
-from properties.feeds.table.writer import write_xlsx
+from properties.feeds.table.table_writer import write_xlsx
 from properties.models import Property
 
 LIST = "/admin/properties/property/"

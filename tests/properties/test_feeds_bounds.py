@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from properties.feeds import Profile, Refusal
-from properties.feeds.formats import read_feed
-from properties.feeds.idx.columns import COLUMNS
-from properties.feeds.table.columns import COLUMNS as TABLE
-from properties.feeds.table.columns import localized
+from properties.feeds.idx.idx_columns import COLUMNS
+from properties.feeds.recognition import read_feed
+from properties.feeds.table.table_columns import COLUMNS as TABLE
+from properties.feeds.table.table_columns import localized
 from tests.properties.feeds.test_swissrets import element, one, xml
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ import json, resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_CPU, ({SECONDS}, {SECONDS}))
 from properties.feeds import NotAFeed, Record
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 found = []
 try:
     for one in read_feed(Path(sys.argv[1])):

@@ -14,10 +14,10 @@ from openpyxl import load_workbook
 from properties import catalog, merge
 from properties.domain.editing import edit
 from properties.feeds import NotAFeed, Record, documentation
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 from properties.feeds.swissrets import vocabulary
-from properties.feeds.swissrets.writer import WHOLE, write_json
-from properties.feeds.table.writer import ColumnNames, write_csv, write_xlsx
+from properties.feeds.swissrets.json_writer import WHOLE, write_json
+from properties.feeds.table.table_writer import ColumnNames, write_csv, write_xlsx
 from properties.models import Property
 from tests.properties import documents
 from tests.properties.test_commands import run
@@ -357,7 +357,7 @@ def test_what_cannot_be_exported_says_why_and_writes_nothing(
 def test_an_export_that_fails_leaves_the_older_file_alone(stock, capsys, tmp_path, monkeypatch):
     path = tmp_path / "all.xlsx"
     path.write_text("older")
-    monkeypatch.setattr("properties.feeds.table.writer.MAX_ROWS", 3)
+    monkeypatch.setattr("properties.feeds.table.table_writer.MAX_ROWS", 3)
     code, _, error = run(capsys, "export_properties", "main", path)
     assert (code, error) == (
         1,

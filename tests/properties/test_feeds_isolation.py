@@ -12,7 +12,7 @@ import pytest
 from openpyxl import Workbook
 
 from properties.feeds import NotAFeed, ReaderEnded, Truncated, open_feed
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 from tests.properties.test_full_feed_guard import as_json
 
 ROOT = Path(__file__).parents[2]

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from properties.feeds import Record, Refusal, lines, spool
-from properties.feeds.spool import Spool
+from properties.feeds import Record, Refusal, spool
+from properties.feeds.spool import Line, Spool
 
 
 def record(number, text="x"):
@@ -17,7 +17,7 @@ def record(number, text="x"):
 def test_what_was_put_on_it_comes_back_in_its_order(count, sizes):
     one = Spool(io.BytesIO())
     for number in range(count):
-        one.put(lines.of(record(number)))
+        one.put(Line.of(record(number)))
     for _ in range(2):
         chunks = list(one.chunks(3))
         assert [len(chunk) for chunk in chunks] == sizes
@@ -31,7 +31,7 @@ def test_it_goes_on_behind_those_that_were_handled(monkeypatch, skip):
     file = io.BytesIO()
     one = Spool(file)
     for number in range(10):
-        one.put(lines.of(record(number)))
+        one.put(Line.of(record(number)))
     again = Spool(file, count=one.count, places=one.places)
     for each in (one, again):
         found = [line.reference for chunk in each.chunks(3, skip=skip) for line in chunk]
@@ -43,15 +43,15 @@ def test_a_chunk_of_long_lines_holds_fewer(monkeypatch):
     texts = ["x" * size for size in (2_000, 2_000, 2_000, 9_000, 10, 10, 10)]
     one = Spool(io.BytesIO())
     for number, text in enumerate(texts):
-        one.put(lines.of(record(number, text)))
+        one.put(Line.of(record(number, text)))
     assert [len(chunk) for chunk in one.chunks(100)] == [2, 1, 1, 3]
 
 
 def test_a_line_tells_its_item_without_its_body_being_read():
     cells = (("address", ("street",), "Tab\t1\n"), ("title", (), None))
     item = Record("R\t1", {"title": "ä\n"}, {"id": "1", "pool": 2, "b": ""}, "row 7", cells)
-    line = lines.read(lines.of(item).text)
+    line = Line.read(Line.of(item).text)
     assert (line.kind, line.reference, line.position) == ("record", "R\t1", "row 7")
     assert (line.aside, line.item()) == (["b", "pool"], item)
     refusal = Refusal("line 3", None, ["no\treference", "no\ncategory"])
-    assert lines.read(lines.of(refusal).text).item() == refusal
+    assert Line.read(Line.of(refusal).text).item() == refusal

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from properties.feeds.idx.columns import COLUMNS
+from properties.feeds.idx.idx_columns import COLUMNS
 from properties.models import Change, Property
 from tests.properties.test_commands import run
 

@@ -14,7 +14,7 @@ from properties.admin.import_changes import ON_A_PAGE, sentence
 from properties.domain.editing import create
 from properties.imports import job
 from properties.imports.differences import LENGTH, MOST, RECORDS, differences, shortened
-from properties.imports.summary import DIFFERENCES
+from properties.imports.report import DIFFERENCES
 from properties.models import Property
 from tests.crm_sync.admin_pages import queries_of
 from tests.properties.test_full_feed_guard import as_json

@@ -21,7 +21,7 @@ from crm_sync.work import leases, queues, turn
 from properties.domain.editing import create, edit
 from properties.feeds import USUAL, Refusal
 from properties.imports import job
-from properties.imports import summary as imports_summary
+from properties.imports import report as imports_report
 from properties.imports import upload as imports_upload
 from properties.imports.engine import import_feed
 from properties.imports.report import Excerpt, ImportReport
@@ -154,7 +154,7 @@ def test_texts_that_no_database_keeps_do_no_harm(main, admin_user, drain):
 def test_a_summary_holds_no_text_that_a_database_cannot_keep():
     refused = [Refusal("line 1\x00", "A\ud8001", ["not \x00this"])]
     report = ImportReport(new=Excerpt(1, 1, ["A\x001"]), refused=Excerpt(1, 1, refused))
-    summary = imports_summary.added({}, report)
+    summary = imports_report.added({}, report)
     assert (summary["new"], summary["refused"]) == (["A1"], [["line 1", "A1", ["not this"]]])
 
 

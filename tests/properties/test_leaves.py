@@ -14,8 +14,8 @@ from properties.catalog import FIELDS, MERGED, Kind, misplaced
 from properties.domain.editing import Invalid, create, edit
 from properties.domain.undo import undo
 from properties.feeds import Record, open_feed
-from properties.feeds.table.columns import COLUMNS
-from properties.imports.apply import _check
+from properties.feeds.table.table_columns import COLUMNS
+from properties.imports.record_import import _check
 from properties.models import Change, Property
 from tests.sizes import times
 

@@ -13,9 +13,9 @@ from openpyxl import Workbook
 from properties.catalog import FIELDS, Kind, misplaced, reading, validate
 from properties.catalog.validation import PATTERNS
 from properties.feeds import NotAFeed, Profile, Record, Refusal
-from properties.feeds.formats import read_feed
-from properties.feeds.idx.columns import COLUMNS, As
-from properties.feeds.table.columns import COLUMNS as TABLE
+from properties.feeds.idx.idx_columns import COLUMNS, As
+from properties.feeds.recognition import read_feed
+from properties.feeds.table.table_columns import COLUMNS as TABLE
 from tests.properties.feeds.idx_lines import line
 from tests.properties.form_page import errors, make, opened, save
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from properties.catalog import FIELDS, validate
 from properties.catalog.numbers import Unreadable
 from properties.feeds import Profile, Record
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 from properties.forms import values
 from tests.properties.feeds.idx_lines import line
 

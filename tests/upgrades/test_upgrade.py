@@ -13,7 +13,7 @@ from django_celery_beat.models import PeriodicTask
 from crm_sync.inbox.failure_groups import worded
 from crm_sync.models import ReceivedEvent
 from orders.models import Placement, StatusChange
-from properties.feeds.swissrets import writer
+from properties.feeds.swissrets import json_writer
 from properties.models import DriftCheck, Property, Recurring, Walk
 from sandbox.state.workspace import Workspace as PlatformState
 from tests.roles import addresses, lists_and_forms
@@ -149,4 +149,4 @@ def test_a_migration_that_was_released_is_never_edited(release, vendor):
 
 def test_the_newest_release_is_the_version_that_each_place_names():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert (writer.VERSION, releases()[0]) == (version, version)
+    assert (json_writer.VERSION, releases()[0]) == (version, version)

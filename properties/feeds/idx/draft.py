@@ -1,11 +1,16 @@
-"""What one line of IDX says so far: values by path, what is set aside, and what of that is bad."""
+"""What was read of one line of IDX: values by path, texts set aside and why; offer and prices."""
 
 from typing import Any
 
-from properties.catalog.numbers import Unreadable
-from properties.feeds.idx import values
+from crm_sync.text import quoted
+from properties import catalog
+from properties.catalog.numbers import FRANCS, Unreadable, number
+from properties.feeds.idx import idx_text
+from properties.feeds.idx.codes import OFFER_TYPES, PRICE_UNITS, PRICES
 
 Texts = dict[str, str]  # what is not blank in a line, by column name
+_PRICE = catalog.FIELDS["prices.buy.price"]
+_OFFER_OF_UNIT = {unit: offer for offer, units in PRICE_UNITS.items() for unit in units}
 
 
 class Draft:
@@ -17,12 +22,51 @@ class Draft:
         self.warnings: list[str] = []
 
     def set_aside(self, name: str, text: str, why: str = "") -> None:
-        """Keep a text under the name of its column; `why` says what is wrong with it."""
+        """Store a text under the name of its column; `why` is a warning."""
         self.leftover[name] = text
         if why:
             self.warnings.append(f"{name}: {why}")
 
     def refuse(self, name: str, text: str, error: Unreadable) -> None:
-        """Keep a text that is no value of its column; words that say "none" are no mistake."""
-        is_harmless = not str(error) or values.says_nothing(text)
+        """Set aside a text that is no value of its column; words for "none" bring no warning."""
+        is_harmless = not str(error) or idx_text.says_nothing(text)
         self.set_aside(name, text, "" if is_harmless else str(error))
+
+
+def set_offer(texts: Texts, draft: Draft) -> None:
+    """Set offer and prices; set aside the prices of the other kind of offer.
+
+    Without an amount the price is on request: the platform then has no price. Where
+    offer_type is blank, as of plots, the unit of the price tells it.
+    """
+    word, unit = texts.get("offer_type", "").upper(), texts.get("price_unit", "").upper()
+    if word and word not in OFFER_TYPES:
+        draft.set_aside("offer_type", texts["offer_type"], f"{quoted(word)} is no offer")
+    currency = draft.values.get("prices.currency", FRANCS)
+    offer = word if word in OFFER_TYPES else _OFFER_OF_UNIT.get(unit, "")
+    if offer:
+        draft.values["offerType"] = OFFER_TYPES[offer]
+    names = PRICES.get(offer, {})
+    price: dict[str, Any] = {}
+    for name in PRICES["RENT"]:
+        if text := texts.get(name):
+            amount = _amount(draft, name, text, currency)
+            if amount and name in names:
+                price[names[name]] = amount
+            elif amount:
+                draft.set_aside(name, text, "" if offer else "is no price without an offer_type")
+    says = PRICE_UNITS.get(offer, {}).get(unit)
+    if price and says:
+        price |= says
+    elif unit and says is None:
+        draft.set_aside("price_unit", texts["price_unit"])
+    if price:
+        draft.values["prices.rent" if offer == "RENT" else "prices.buy"] = price
+
+
+def _amount(draft: Draft, name: str, text: str, currency: str) -> int | float | None:
+    try:
+        return number(_PRICE, text, currency=currency)
+    except Unreadable as error:
+        draft.refuse(name, text, error)
+        return None

@@ -38,7 +38,7 @@ class Languages:
         self._cantons: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
     def meet(self, text: str, canton: str) -> None:
-        """Look at the texts of one more record: their words decide.
+        """Count the texts of one more record: their words decide.
 
         Where they have none that is known, the canton of the object does; a text that says nothing
         in a canton of several languages is not counted.

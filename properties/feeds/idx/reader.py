@@ -4,57 +4,52 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from properties.feeds.idx import layout, naming
-from properties.feeds.idx.layout import VERSION, WIDTH
-from properties.feeds.idx.mapping import BadFlags, mapping
-from properties.feeds.idx.record import IdxRecordReader
+from properties.feeds.idx import line_layout, object_reference
+from properties.feeds.idx.idx_record import IdxRecordReader
+from properties.feeds.idx.line_layout import VERSION, WIDTH
+from properties.feeds.idx.sender_flags import BadFlags, mapping
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 
-# What no text holds and no database keeps; tab and line breaks are text.
+# Characters that no database can store; tab and line breaks are text.
 _CONTROL = bytes({*range(0x20), 0x7F} - set(b"\t\r\n"))
 _CLEANED = "characters that no database can keep were removed"
 
 
 def read_idx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
-    """Yield the records of a file, which is read twice: see `layout`.
+    """Yield the records of a file, which is read twice: see `line_layout`.
 
     Raises:
         NotAFeed: it is another version, has an endless line, or its sender's flags name what is
             not there. Truncated: it breaks off after records.
     """
     _check_version(path)
-    found = layout.survey(path, with_agencies=profile.reference == naming.AUTO)
+    found = line_layout.survey(path, with_agencies=profile.reference == object_reference.AUTO)
     try:
         reader = IdxRecordReader(found, profile, mapping(profile.flags))
     except BadFlags as error:
         raise NotAFeed(f"{path.name}: the flags of its sender are wrong: {error}") from error
     with path.open("rb") as file:
-        for number, raw in layout.lines(file, path.name):
+        for number, raw in line_layout.lines(file, path.name):
             kept = raw.translate(None, _CONTROL)
-            cells = layout.split(layout.decode(kept).rstrip("\r\n"))
+            cells = line_layout.split(line_layout.decode(kept).rstrip("\r\n"))
             if fault := found.fault(cells):
                 if len(cells) < WIDTH + found.is_ended and not raw.endswith(b"\n"):
                     raise Truncated(f"{path.name}: breaks off in line {number}")
                 yield Refusal(f"line {number}", reader.name_of(cells), [fault])
                 continue
             item = reader.take(cells[:WIDTH], f"line {number}")
-            yield _told(item) if len(kept) != len(raw) else item
+            if len(kept) != len(raw) and isinstance(item, Record):
+                item = replace(item, leftover={**item.leftover, "(cleaned)": _CLEANED})
+            yield item
     yield from reader.languages.warnings(profile.language)
 
 
 def _check_version(path: Path) -> None:
     """Raise NotAFeed for a file that does not begin with the version that is read."""
     with path.open("rb") as file:
-        for _, raw in layout.lines(file, path.name):
-            version = layout.decode(raw).split("#", 1)[0].strip()
+        for _, raw in line_layout.lines(file, path.name):
+            version = line_layout.decode(raw).split("#", 1)[0].strip()
             if version != VERSION:
                 raise NotAFeed(f"{path.name}: {version[:20]} is not {VERSION}")
             return
-
-
-def _told(item: Record | Refusal) -> Record | Refusal:
-    """Say of a record that something of it was removed."""
-    if isinstance(item, Refusal):
-        return item
-    return replace(item, leftover={**item.leftover, "(cleaned)": _CLEANED})

@@ -1,4 +1,8 @@
-"""Read SwissRETS JSON 3.x as a stream: one record in memory at a time."""
+"""Read SwissRETS JSON 3.x as a stream: one record in memory at a time.
+
+`ijson.items` would be shorter, but with the weight of a record, its numbers and the names that are
+twice it takes longer than to build a record of the events of the parser.
+"""
 
 import math
 from collections import Counter, deque
@@ -9,19 +13,26 @@ from typing import Any
 
 import ijson
 
-from properties.feeds import damage, limits
+from properties.feeds import limits
 from properties.feeds.limits import BITS, written
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
 from properties.feeds.swissrets.precheck import JSON, is_plain
-from properties.feeds.swissrets.record import SwissretsRecordReader
 from properties.feeds.swissrets.survey import Survey
+from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
 
 CHUNK = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
 _CONTAINERS: dict[str, type[Any]] = {"start_map": dict, "start_array": list}
 _ENDS = frozenset({"end_map", "end_array"})
 Built = tuple[Any, list[str]]  # an item, and the names that one object of it has twice
+# A word in the parser's message, and what a person can understand.
+_MISTAKES = {
+    "premature": limits.ENDS_EARLY,
+    "incomplete": limits.ENDS_EARLY,
+    "overflow": "it holds a number that is too large",
+    "utf": "it holds a character that is not UTF-8",
+}
 _MEMBER = 2  # a member of a property, counted from the list of properties
 
 
@@ -36,7 +47,10 @@ def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
         for number, (raw, twice) in enumerate(_items(path, builder), start=1):
             yield intake.take(raw, f"record {number}", twice)
     except ijson.JSONError as error:
-        broken = f"{path.name}: broken JSON after record {number}: {damage.of_json(error)}"
+        said = str(error).lower()
+        mistakes = (text for word, text in _MISTAKES.items() if word in said)
+        mistake = next(mistakes, "it holds what JSON does not know")
+        broken = f"{path.name}: broken JSON after record {number}: {mistake}"
         raise (Truncated if number else NotAFeed)(broken) from error
     names = builder.outline
     if not builder.is_there and ("properties" in names or "generator" not in names):
@@ -44,10 +58,7 @@ def read_json(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
 
 
 def _survey(path: Path) -> Survey:
-    """Return what the whole file says.
-
-    Where the file breaks, the survey ends: the reading comes to the same place, and says so.
-    """
+    """Return the survey of a file; if it breaks off, the reading reports that."""
     survey = Survey()
     surveyor = _Surveyor(path.name, "projects", "project")
     try:
@@ -133,7 +144,7 @@ class _Builder:
         return bool(self._open)
 
     def send(self, event: tuple[str, Any]) -> None:
-        """Take an event: a name, a value, or the begin or end of an object or list."""
+        """Take an event: a name, a value, or the beginning or end of an object or list."""
         kind, value = event
         self._silence = 0
         if kind == "map_key":

@@ -1,7 +1,8 @@
-"""Pure but for the file: whether its records can be read without a survey, told from its bytes.
+"""Whether the records of a file can be read without a survey, by a search in its bytes.
 
 Most files repeat no reference and name no project. To parse each twice would nearly double the cost
-of a nightly feed; to look for a few words costs a hundredth of that. In doubt there is a survey.
+of a nightly feed, and a search for a few words costs a hundredth of that. In doubt there is a
+survey.
 """
 
 import re
@@ -9,16 +10,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 BLOCK = 1024 * 1024  # bytes
-OVERLAP = 1024  # bytes at the end of a block that are looked at with the next one
+OVERLAP = 1024  # bytes at the end of a block that are searched with the next one
 
 
 class Signs(NamedTuple):
-    """How a format writes what the survey is for.
+    """How a format writes references and projects.
 
     Attributes:
         name: how a reference begins.
         reference: the same with its value, as far as its bytes are the value itself.
-        doubts: what calls for a survey wherever it stands.
+        doubts: what requires a survey wherever it occurs.
     """
 
     name: re.Pattern[bytes]
@@ -41,7 +42,7 @@ XML = Signs(
 
 
 def is_plain(path: Path, signs: Signs) -> bool:
-    """Tell whether a file certainly names no project and repeats no reference."""
+    """Return whether a file certainly names no project and repeats no reference."""
     seen: set[bytes] = set()
     with path.open("rb") as file:
         block = file.read(BLOCK)
@@ -57,7 +58,7 @@ def is_plain(path: Path, signs: Signs) -> bool:
 
 
 def _are_new(block: bytes, end: int, signs: Signs, seen: set[bytes]) -> bool:
-    """Add the references that begin before `end`; False where one is there or cannot be told."""
+    """Add the references that begin before `end`; False if one repeats or cannot be read."""
     for name in signs.name.finditer(block):
         if name.start() >= end:
             return True

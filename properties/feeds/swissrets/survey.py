@@ -24,6 +24,11 @@ class Survey:
     references: Counter[str] = field(default_factory=Counter)
     checks_units: bool = True
 
+    def add_reference(self, reference: Any) -> None:
+        """Count a property by its reference."""
+        if isinstance(reference, str | int):
+            self.references[str(reference).strip()] += 1
+
     def add_project(self, project: Any) -> None:
         """Note the units of a project; both formats, in the shape of JSON."""
         if not isinstance(project, dict):
@@ -39,11 +44,11 @@ class Survey:
         return projects.pop() or None if len(projects) == 1 else None
 
     def is_repeated(self, reference: Any) -> bool:
-        """Tell whether several properties of the file have this reference."""
+        """Return whether several properties of the file have this reference."""
         return self.references[str(reference).strip()] > 1
 
     def warnings(self) -> Iterator[FileWarning]:
-        """Yield what is told of the file: each reference that several units have."""
+        """Yield a warning for each reference that several units have."""
         repeated = [unit for unit, projects in self.units.items() if len(projects) > 1]
         for unit in repeated[:MOST]:
             several = len(set(self.units[unit])) > 1

@@ -41,14 +41,14 @@ MOVED = (
     ("characteristics.numberOfApartements", "numberOfApartments"),
 )
 
-# The numbers of SwissRETS `characteristics` stand at top level, under the same name.
+# The numbers of SwissRETS `characteristics` are top-level fields of the same name.
 NUMBERS = frozenset(
     name
     for name, row in catalog.TOP_LEVEL.items()
     if row.kind in {catalog.Kind.DECIMAL, catalog.Kind.INTEGER}
 )
 
-# Flags that say what `conditions` says: both are filled. OpenImmo's words, IS24's values.
+# Flags that mean the same as `conditions`: both are filled. OpenImmo's words, IS24's values.
 CONDITIONS = (
     ("isFirstOccupancy", "FIRST_TIME_USE"),
     ("isLikeNew", "MINT_CONDITION"),
@@ -62,10 +62,10 @@ CONDITIONS = (
     ("isDemolitionProperty", "RIPE_FOR_DEMOLITION"),
 )
 
-# Links that stand in each localization's attachments, and at top level with the platform.
+# Links: in SwissRETS in the attachments of each localization, on the platform at top level.
 LINKS = (("virtualTourLinks", "virtualTourLinks"), ("youTubeLinks", "videoLinks"))
 
-# `propertyType` by the main category; what stands nowhere is OTHER.
+# `propertyType` by the main category; of any other it is OTHER.
 PROPERTY_TYPES = {
     "APARTMENT": """APARTMENT ATTIC_FLAT FURNISHED_FLAT GRANNY_FLAT LOFT MAISONETTE ONE_ROOM_FLAT
         ROOF_FLAT STEPPED_FLAT""",
@@ -91,5 +91,5 @@ PROPERTY_TYPE_OF = {
     category: kind for kind, names in PROPERTY_TYPES.items() for category in names.split()
 }
 
-# What the schemas ask of every record, besides localizations with language and title.
+# What the schemas require of every record, besides localizations with language and title.
 REQUIRED = ("id", "referenceId", "type", "availability.state")

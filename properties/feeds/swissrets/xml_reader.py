@@ -1,23 +1,20 @@
 """Read SwissRETS XML 2.x as a stream, in the shape of SwissRETS JSON 3.x.
 
-The tables say how the two differ. Entities are forbidden, depth and size of a record are bounded,
-and an element is forgotten as soon as its record is read.
+The tables say how the two differ. expat builds nothing by itself, so what is kept of a file is one
+record. Entities are forbidden, and depth and size of a record are bounded.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element, ParseError, TreeBuilder
+from xml.parsers.expat import ExpatError, ParserCreate
 
-from defusedxml.ElementTree import DefusedXMLParser
-
-from properties.feeds import damage, limits
+from properties.feeds import limits
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Truncated
 from properties.feeds.swissrets.precheck import XML, is_plain
-from properties.feeds.swissrets.record import SwissretsRecordReader
 from properties.feeds.swissrets.survey import Survey
+from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
 
 # Elements that are lists of their children; `attachments` is an object of lists.
 LISTS = frozenset(
@@ -56,81 +53,44 @@ RENAMED = {
 }
 
 CHUNK = 64 * 1024
-MAX_TOKEN = 1024 * 1024  # bytes without a single element or text: a giant tag or comment
-PROPERTY = ("export", "properties", "property")
-PROJECT = ("export", "projects", "project")
-_ROOT_CHILD = 2  # elements are open there
-REFERENCE = (*PROPERTY, "referenceId")
+MAX_TOKEN = 1024 * 1024  # bytes of one tag or comment: expat reads it again with each chunk
+_PROPERTY = ["export", "properties", "property"]
+_PROJECT = ["export", "projects", "project"]
+_REFERENCE = [*_PROPERTY, "referenceId"]
 _AROUND = frozenset({"created", "generator", "projects"})  # what a feed of no property may hold
+_NO_ELEMENT = 3  # expat: XML_ERROR_NO_ELEMENTS, where the file ends within an element
 
 
 def read_xml(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the properties of a file; NotAFeed, or Truncated after records, where it breaks."""
     survey = Survey() if is_plain(path, XML) else _survey(path)
     yield from survey.warnings()
-    intake = SwissretsRecordReader(survey, profile)
-    collector = _Collector(path.name, PROPERTY)
+    records = SwissretsRecordReader(survey, profile)
+    file = _XmlFile(path, _PROPERTY)
     number = 0
     try:
-        for line, element in _elements(path, collector):
+        for line, _, raw in file.elements():
             number += 1
-            yield intake.take(to_json(element), f"line {line}")
+            limits.check_record(raw, f"{path.name}: the record in line {line}")
+            yield records.take(raw, f"line {line}")
     except _Broken as error:
         broken = f"{path.name}: broken XML after {number} records: {error}"
         raise (Truncated if number else NotAFeed)(broken) from error
-    if "properties" not in collector.outline and not collector.outline <= _AROUND:
+    if "properties" not in file.outline and not file.outline <= _AROUND:
         raise NotAFeed(f"{path.name}: XML, but no SwissRETS: it has no <properties>")
 
 
-def to_json(element: Element) -> Any:
-    """Return an element as SwissRETS JSON would have it; values stay texts."""
-    if element.tag in LISTS:
-        return [to_json(child) for child in element]
-    text = (element.text or "").strip()
-    text_name = TEXTS.get(element.tag)
-    if not len(element) and not element.attrib and not text_name:
-        return text
-    value: dict[str, Any] = {}
-    for name, content in element.attrib.items():
-        value[RENAMED.get((element.tag, name), name)] = content
-    for child in element:
-        _add(value, RENAMED.get((element.tag, child.tag), child.tag), child, element.tag)
-    if text:
-        value[text_name or "text"] = text
-    return value
-
-
-def _add(value: dict[str, Any], name: str, child: Element, holder: str) -> None:
-    """Add a child; attachments are lists, and so becomes what stands there more than once."""
-    content = to_json(child)
-    if holder == "attachments":
-        value.setdefault(name, []).append(content)
-    elif name not in value:
-        value[name] = content
-    elif isinstance(value[name], list):
-        value[name].append(content)
-    else:
-        value[name] = [value[name], content]
-
-
 def _survey(path: Path) -> Survey:
-    """Return what the whole file says.
-
-    Where the file breaks, the survey ends: the reading comes to the same place, and says so.
-    """
+    """Return the survey of a file; if it breaks off, the reading reports that."""
     survey = Survey()
-    collector = _Surveyor(path.name, PROJECT, REFERENCE)
     try:
-        for _, element in _elements(path, collector):
-            if element.tag == REFERENCE[-1]:
-                survey.references[(element.text or "").strip()] += 1
+        for _, tag, value in _XmlFile(path, _PROJECT, _REFERENCE).elements():
+            if tag == _REFERENCE[-1]:
+                survey.add_reference(value)
             else:
-                survey.add_project(to_json(element))
+                survey.add_project(value)
     except _Broken:
         pass
-    except NotAFeed:
-        if collector.is_in(PROJECT):
-            raise
     return survey
 
 
@@ -138,152 +98,122 @@ class _Broken(Exception):
     """The file is no well-formed XML, or holds what no feed needs."""
 
 
-def _elements(path: Path, collector: "_Collector") -> Iterator[tuple[int, Element]]:
-    """Yield the elements that a collector wants, each with the line where it begins."""
-    parser = DefusedXMLParser(target=collector)
-    collector.line = lambda: parser.parser.CurrentLineNumber
-    with path.open("rb") as file:
-        chunk = b"-"
-        while chunk:
-            chunk = file.read(CHUNK)
-            failure = _feed(parser, chunk)
-            yield from collector.taken()
-            if failure is not None:
-                raise failure
-            collector.watch(len(chunk))
+class _Element:
+    """An element that is read: its own text ends at its first child."""
+
+    def __init__(self, tag: str, attributes: dict[str, str]) -> None:
+        self.tag, self.attributes = tag, attributes
+        self.texts: list[str] = []
+        self.children: list[tuple[str, Any]] = []
+
+    def value(self) -> Any:
+        """Return it as SwissRETS JSON would have it; values stay texts."""
+        tag, text = self.tag, "".join(self.texts).strip()
+        if tag in LISTS:
+            return [content for _, content in self.children]
+        text_name = TEXTS.get(tag)
+        if not (self.children or self.attributes or text_name):
+            return text
+        value: dict[str, Any] = {}
+        for name, content in self.attributes.items():
+            value[RENAMED.get((tag, name), name)] = content
+        for child, content in self.children:
+            name = RENAMED.get((tag, child), child)
+            if tag == "attachments":
+                value.setdefault(name, []).append(content)
+            elif name not in value:
+                value[name] = content
+            elif isinstance(value[name], list):
+                value[name].append(content)
+            else:
+                value[name] = [value[name], content]
+        if text:
+            value[text_name or "text"] = text
+        return value
 
 
-def _feed(parser: Any, chunk: bytes) -> _Broken | None:
-    """Give the parser a piece of the file, or its end; return what is wrong with it."""
-    try:
-        if chunk:
-            parser.feed(chunk)
-        else:
-            parser.close()
-    except (ParseError, ValueError, LookupError) as error:  # the latter two: unknown encodings
-        return _Broken(damage.of_xml(error))
-    return None
+class _XmlFile:
+    """One reading of a file, which hands out the elements at some paths of tags."""
 
-
-class _Collector:
-    """The target of the parser: keeps one element of interest at a time, within bounds."""
-
-    def __init__(self, file_name: str, *wanted: tuple[str, ...]) -> None:
-        self._file_name = file_name
-        self._wanted = {len(path): path for path in wanted}
+    def __init__(self, path: Path, *wanted: list[str]) -> None:
         self.outline: set[str] = set()  # the elements of the root
-        self._depth = 0  # of the element that is built
+        self._path = path
+        self._wanted = {len(one): one for one in wanted}
         self._open: list[str] = []
-        self._builder: TreeBuilder | None = None
-        self._began = 0
-        self._paths: list[int] = []  # in the record: how long the path to each open element is
-        self._weight = 0
-        self._silence = 0
-        self._ready: deque[tuple[int, Element]] = deque()
-        self.line: Callable[[], int] = int
+        self._kept: list[_Element] = []  # the wanted element, and what is open in it
+        self._line = self._begin = 0  # where that begins
+        self._ready: list[tuple[int, str, Any]] = []
+        self._parser: Any = ParserCreate(namespace_separator="}")
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._start
+        self._parser.CharacterDataHandler = self._text
+        self._parser.EndElementHandler = self._end
+        for kind in ("EntityDecl", "ExternalEntityRef", "SkippedEntity"):
+            setattr(self._parser, f"{kind}Handler", self._declared)
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Begin an element; names of namespaces are no part of its name."""
-        name = tag.rpartition("}")[2]
-        self._open.append(name)
-        self._silence = 0
-        if len(self._open) == 1 and name != "export":
-            raise NotAFeed(f"{self._file_name}: XML, but no SwissRETS: it begins with <{name}>")
-        if len(self._open) > limits.MAX_DEPTH:
+    def elements(self) -> Iterator[tuple[int, str, Any]]:
+        """Yield the line, tag and value of each wanted element, also of those before a mistake."""
+        size = 0
+        failure: _Broken | None = None
+        chunk = b"-"
+        with self._path.open("rb") as file:
+            while chunk and failure is None:
+                chunk = file.read(CHUNK)
+                size += len(chunk)
+                try:
+                    self._parser.Parse(chunk, not chunk)
+                except ExpatError as error:
+                    what = limits.ENDS_EARLY if error.code == _NO_ELEMENT else "the mistake is"
+                    failure = _Broken(f"{what} at line {error.lineno}, column {error.offset + 1}")
+                except (LookupError, ValueError):
+                    failure = _Broken("its encoding is not known")
+                except _Broken as error:
+                    failure = error
+                yield from self._ready
+                self._ready.clear()
+                if self._kept and size - self._begin > limits.MAX_BYTES:
+                    raise self._refusal(limits.RECORD)
+                if size - self._parser.CurrentByteIndex > MAX_TOKEN:
+                    name = self._path.name
+                    raise NotAFeed(f"{name}: a tag or comment is larger than {MAX_TOKEN:,} bytes")
+        if failure is not None:
+            raise failure
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        tag = tag.rpartition("}")[2]
+        self._open.append(tag)
+        depth = len(self._open)
+        if depth == 1 and tag != "export":
+            raise NotAFeed(f"{self._path.name}: XML, but no SwissRETS: it begins with <{tag}>")
+        if depth > limits.MAX_DEPTH:
             raise self._refusal(limits.DEPTH)
-        if len(self._open) == _ROOT_CHILD:
-            self.outline.add(name)
-        if self._builder is None and self.is_in(self._wanted.get(len(self._open))):
-            self._builder, self._began, self._weight = TreeBuilder(), self.line(), 0
-            self._depth = len(self._open)
-        if self._builder is not None:
-            self._weigh(name, attributes)
-            self._builder.start(name, attributes)
+        if depth == 2:
+            self.outline.add(tag)
+        if not self._kept:
+            if self._open != self._wanted.get(depth):
+                return
+            self._line, self._begin = self._parser.CurrentLineNumber, self._parser.CurrentByteIndex
+        named = {f"{{{key}" if "}" in key else key: text for key, text in attributes.items()}
+        self._kept.append(_Element(tag, named))
 
-    def data(self, text: str) -> None:
-        """Take a piece of text."""
-        self._silence = 0
-        if self._builder is not None:
-            self._add(len(text))
-            self._builder.data(text)
+    def _text(self, text: str) -> None:
+        if self._kept and not self._kept[-1].children:
+            self._kept[-1].texts.append(text)
 
-    def end(self, tag: str) -> None:
-        """End an element; the one that was wanted is ready."""
-        if self._builder is not None:
-            element = self._builder.end(tag.rpartition("}")[2])
-            self._paths.pop()
-            if len(self._open) == self._depth:
-                self._ready.append((self._began, element))
-                self._builder = None
+    def _end(self, _: str) -> None:
         self._open.pop()
+        if not self._kept:
+            return
+        element = self._kept.pop()
+        value = element.value()
+        if self._kept:
+            self._kept[-1].children.append((element.tag, value))
+        else:
+            self._ready.append((self._line, element.tag, value))
 
-    def is_in(self, path: tuple[str, ...] | None) -> bool:
-        """Tell whether an element at a path of tags is open."""
-        return path is not None and tuple(self._open[: len(path)]) == path
-
-    def close(self) -> None:
-        """End the document: what was wanted has been handed out."""
-
-    def watch(self, size: int) -> None:
-        """Count the bytes that led to nothing, before one giant token fills the memory."""
-        self._silence += size
-        if self._silence > MAX_TOKEN:
-            raise NotAFeed(
-                f"{self._file_name}: a tag or comment is larger than {MAX_TOKEN:,} bytes"
-            )
-
-    def taken(self) -> Iterator[tuple[int, Element]]:
-        """Yield the elements that are ready, and forget them."""
-        while self._ready:
-            yield self._ready.popleft()
-
-    def _weigh(self, name: str, attributes: dict[str, str]) -> None:
-        """Count an element and its attributes, each with its path."""
-        if max(map(len, (name, *attributes))) > limits.MAX_NAME:
-            raise self._refusal(limits.NAME)
-        path = (self._paths[-1] if self._paths else 0) + len(name) + 1
-        self._paths.append(path)
-        self._add(path + limits.VALUE)
-        for key, value in attributes.items():
-            self._add(path + len(key) + 1 + len(value) + limits.VALUE)
-
-    def _add(self, size: int) -> None:
-        self._weight += size
-        if self._weight > limits.MAX_RECORD:
-            raise self._refusal(limits.RECORD)
+    def _declared(self, *_: Any) -> None:
+        raise _Broken(limits.DECLARES)
 
     def _refusal(self, reason: str) -> NotAFeed:
-        what = "the file" if self._builder is None else f"the record in line {self._began}"
-        return NotAFeed(f"{self._file_name}: {what} {reason}")
-
-
-class _Surveyor(_Collector):
-    """Passes over all in a property but its reference: a file is surveyed before it is read."""
-
-    def __init__(self, file_name: str, *wanted: tuple[str, ...]) -> None:
-        super().__init__(file_name, *wanted)
-        self._over = 0  # elements open that are passed over
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Begin an element."""
-        if self._over or (self._is_property() and not tag.endswith(REFERENCE[-1])):
-            self._over += 1
-            self._silence = 0
-        else:
-            super().start(tag, attributes)
-
-    def data(self, text: str) -> None:
-        """Take a piece of text."""
-        self._silence = 0
-        if self._builder is not None:
-            super().data(text)
-
-    def end(self, tag: str) -> None:
-        """End an element."""
-        if self._over:
-            self._over -= 1
-        else:
-            super().end(tag)
-
-    def _is_property(self) -> bool:
-        return len(self._open) == len(PROPERTY) and self._open[1] == PROPERTY[1]
+        what = f"the record in line {self._line}" if self._kept else "the file"
+        return NotAFeed(f"{self._path.name}: {what} {reason}")

@@ -1,5 +1,6 @@
 """Read a table from CSV as a stream: `,`, `;` or tab between the cells."""
 
+import codecs
 import csv
 import re
 from collections.abc import Iterator
@@ -9,23 +10,86 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, TextIO
 
-from properties.feeds import damage
+from properties.feeds import limits
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import Item, NotAFeed, Record, Refusal, Truncated
 from properties.feeds.table import header
-from properties.feeds.table.cells import GUARDED_IN_CSV
-from properties.feeds.table.columns import column
-from properties.feeds.table.encoding import SAMPLE, encoding_of
-from properties.feeds.table.rows import Table
+from properties.feeds.table.table_cells import GUARDED_IN_CSV
+from properties.feeds.table.table_columns import column
+from properties.feeds.table.table_row import Table
 
+SAMPLE = 64 * 1024
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+SHORT = 200  # bytes that show whether it is UTF-16 without a mark: ...
+MOST, FEW = 0.6, 0.2  # ... of every second one most are zeros, and of the others few
+# Of what cannot be printed: layout, and what some programs write into names (see `header.plain`).
+_LAYOUT = "\t\r\n\f\v\u00a0\u2007\u202f\u200b\u200c\u200d\u2060\ufeff\u00ad"
 DELIMITERS = ",;\t"
 MAX_ROW = 1024 * 1024  # characters; a row goes on over line ends between quotes
 _SEPARATOR = re.compile(r'"?sep=([,;\t])"?[,;\t]*\r*\n?')  # what Excel obeys in a first line
 _LINE_END = re.compile(r"\r*\n|\r")
+# A word in the parser's message, and what a person can understand.
+_MISTAKES = {
+    "new-line": "a line end (CR) in a cell without quotes",
+    "unexpected end": "its last cell has no closing quote",
+    "expected after": "text follows the closing quote of a cell",
+    "field larger": f"a cell has more than {limits.MAX_TEXT:,} characters",
+}
+
+
+def encoding_of(path: Path) -> str:
+    """Return the encoding of a file: UTF-8 where all of it is, else what Excel writes in Europe.
+
+    Raises:
+        NotAFeed: it begins as UTF-8 and then is not: read as Windows-1252, every umlaut were wrong.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    beyond_ascii = False
+    with path.open("rb") as file:
+        head = file.read(SAMPLE)
+        if marked := _marked(head):
+            return marked
+        file.seek(0)
+        done = 0
+        while chunk := file.read(SAMPLE):
+            try:
+                decoder.decode(chunk)
+            except UnicodeDecodeError as error:
+                read = error.object[: error.start]
+                if beyond_ascii or not bytes(read).isascii():
+                    where = f"at byte {done + error.start:,}"
+                    raise NotAFeed(f"{path.name}: begins as UTF-8, but is none {where}") from error
+                return "cp1252"
+            beyond_ascii = beyond_ascii or not chunk.isascii()
+            done += len(chunk)
+    return "utf-8"
+
+
+def text_of(head: bytes) -> str | None:
+    """Return the text that a file begins with, without blanks before it; None where it is none."""
+    text = head.decode(_marked(head) or "utf-8", errors="replace").lstrip("\ufeff \t\r\n")
+    line = text.replace("\r", "\n").partition("\n")[0]
+    return text if all(c.isprintable() or c in _LAYOUT for c in line) else None
+
+
+def _marked(head: bytes) -> str:
+    if head.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if head.startswith(_UTF16):
+        return "utf-16"
+    odd, even = (_zeros(head[start:SHORT:2]) for start in (1, 0))
+    if odd > MOST and even < FEW:
+        return "utf-16-le"
+    return "utf-16-be" if even > MOST and odd < FEW else ""
+
+
+def _zeros(some: bytes) -> float:
+    """Return the share of zeros: the names in a header are ASCII, nearly all of them."""
+    return some.count(0) / len(some) if some else 0.0
 
 
 def is_like_csv(text: str) -> bool:
-    """Say whether a file that begins so may be a table."""
+    """Return whether a file that begins so may be a table."""
     name = header.plain(text.replace("\r", "\n").partition("\n")[0].strip(' "'))
     return any(delimiter in text for delimiter in DELIMITERS) or column(name) is not None
 
@@ -42,10 +106,13 @@ def read_csv(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
                 yield item
                 number += isinstance(item, Record | Refusal)
     except csv.Error as error:
-        broken = f"{path.name}: broken CSV after {number} records: {damage.of_csv(error)}"
+        mistakes = (text for word, text in _MISTAKES.items() if word in str(error).lower())
+        mistake = next(mistakes, "its quotes are not in order")
+        broken = f"{path.name}: broken CSV after {number} records: {mistake}"
         raise (Truncated if number else NotAFeed)(broken) from error
     except UnicodeDecodeError as error:
-        broken = f"{path.name}: no text after {number} records: {damage.of_encoding(error)}"
+        bad = f"the byte {error.object[error.start]:02X} is no character: save the file as UTF-8"
+        broken = f"{path.name}: no text after {number} records: {bad}"
         raise (Truncated if number else NotAFeed)(broken) from error
 
 
@@ -96,14 +163,13 @@ def _first_rows(sample: str, newline: str, delimiter: str, wanted: int) -> list[
 
 
 def _items(lines: "_Lines", start: _Start, profile: Profile) -> Iterator[Item]:
-    """Yield what is above the records, and the records."""
     rows = csv.reader(lines, delimiter=start.delimiter, strict=True)
     cells, began = _header(rows, lines, start.line)
     found = header.read((start.line, cells), profile, lines.name)
     if heading := found.heading():
         yield heading
     yield from found.warnings()
-    table = Table(found, lines.name, GUARDED_IN_CSV, lenient=profile.lenient, zone=profile.tzinfo)
+    table = Table(found, lines.name, GUARDED_IN_CSV, profile)
     for row in rows:
         lines.start_row()
         position, began = f"line {began + 1}", rows.line_num
@@ -137,7 +203,7 @@ class _Lines:
         self._size = 0
 
     def start_row(self) -> None:
-        """Begin to count anew: a row has been read."""
+        """Start a new count: a row has been read."""
         self._size = 0
 
     def __iter__(self) -> Iterator[str]:

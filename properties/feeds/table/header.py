@@ -1,4 +1,4 @@
-"""Where the header of a table stands, and what each of its columns is read as.
+"""Where the header of a table is, and what each of its columns is read as.
 
 Our own names are read as they are. Other names are read as the profile of the sender says. What is
 left is set aside with a warning; what it may mean is only proposed.
@@ -12,10 +12,9 @@ from difflib import get_close_matches
 from properties import catalog
 from properties.feeds.profile import Profile
 from properties.feeds.records import FileWarning, Heading, NotAFeed
-from properties.feeds.table.cells import REFERENCE, CellError, says_nothing
-from properties.feeds.table.columns import COLUMNS, MAX_COLUMNS, Column, column, localized
-from properties.feeds.table.formatted import Formatted
-from properties.feeds.table.mapping import meaning, normalised, propose
+from properties.feeds.table.synonyms import meaning, normalised, propose
+from properties.feeds.table.table_cells import REFERENCE, CellError, Formatted, says_nothing
+from properties.feeds.table.table_columns import COLUMNS, MAX_COLUMNS, Column, column, localized
 
 SEARCHED = 20  # rows, the first ones that are not empty, in which a header is looked for
 _LONGEST = 200  # characters of a name
@@ -35,7 +34,7 @@ class Header:
         titles: the names in the file, each one once; a column without one has its number.
         columns: what each is read as; None where it is set aside.
         proposed: title to the column that it may mean.
-        chosen: whether a profile says what one of them is.
+        chosen: the titles that a profile assigns.
     """
 
     row: int
@@ -68,7 +67,7 @@ class Header:
         return next((at for at, one in enumerate(names) if one == name), None)
 
     def fault(self) -> str:
-        """Say why nothing can be read below it; empty where something can."""
+        """Return why nothing can be read below it; empty where something can."""
         if any(found and found.name == REFERENCE for found in self.columns):
             return ""
         may_be = [title for title, name in self.proposed.items() if name == REFERENCE]
@@ -137,18 +136,17 @@ def read(row: Row, profile: Profile, file_name: str) -> Header:
 
 
 class _Mapping:
-    """What a sender says of its columns, whatever their case, accents and marks."""
+    """The columns that a sender assigned, whatever their case, accents and marks."""
 
     def __init__(self, columns: Mapping[str, str]) -> None:
         self._exact = columns
         self._alike = {normalised(name): to for name, to in columns.items()}
 
     def says(self, title: str) -> str | None:
-        """Return our column, "" to set it aside, None where nothing is said."""
+        """Return our column, "" to set it aside, None if nothing is assigned."""
         return self._exact.get(title, self._alike.get(normalised(title)))
 
     def column(self, title: str) -> Column | None:
-        """Return the column that a title is read as."""
         said = self.says(title)
         return column(title if said is None else said)
 
@@ -179,7 +177,6 @@ def _title(cell: object) -> str:
 
 
 def _set_aside(title: str, proposal: str | None) -> str:
-    """Return the warning about a column that nobody knows, with what it may be."""
     field = catalog.find(title)
     if field is not None and field.read_only:
         return f'the column "{title}" is set aside: it is read-only, the platform sets it'

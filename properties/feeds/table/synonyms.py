@@ -1,122 +1,93 @@
-"""How senders call our columns in German, French, Italian and English.
+"""Which of our columns a foreign header may mean, in four languages: a person confirms it.
 
-A name stands here once. `LANGUAGE` is the language of the texts. Columns whose cells are words of
-the platform, such as `heatingType`, have no names here: a foreign table has other words in them.
+Names are compared without case, accents, punctuation and units. Nothing is guessed if two headers
+would mean one column. Columns whose cells are words of the platform, such as `heatingType`, have no
+names in `synonyms.txt`: a foreign table has other words in them. `LANGUAGE` there is the language
+of the texts.
 """
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from properties.feeds.table.table_columns import COLUMNS, localized
 
 LANGUAGE = "LANGUAGE"
 
-_TABLE = """
-objectReferenceId: Objektnummer, Objekt-Nr, Objekt Nr., Objektreferenz, Referenz, Referenznummer,
-    Referenz-Nr., Ref., Ref.-Nr., Objekt-ID, Immobilien-Nr., Liegenschaftsnummer, Référence,
-    Numéro de référence, No de référence, Réf. objet, Référence objet, Numéro d'objet, No objet,
-    Riferimento, Numero di riferimento, N. riferimento, Rif., Codice immobile, Codice oggetto,
-    Reference, Reference number, Reference no., Reference ID, Object number, Object ID, Property ID,
-    Property reference, Listing ID, Objektnr_extern, Objektnummer extern, Immo-Nr, ImmoNr,
-    Immobiliennummer
-displayReferenceId: Anzeigenummer, Inseratenummer, Numéro d'annonce, Numero annuncio,
-    Display reference
-projectReferenceId: Projektnummer, Projekt-Nr., Numéro de projet, Numero progetto, Project number
-houseReferenceId: Hausnummer intern, Gebäudenummer, Numéro d'immeuble, Numero edificio,
-    Building number
-title: Titel, Überschrift, Objekttitel, Bezeichnung, Titre, Titre de l'annonce, Désignation, Titolo,
-    Titolo annuncio, Denominazione, Title, Headline
-localizations.LANGUAGE.description: Beschreibung, Objektbeschreibung, Beschrieb, Description,
-    Descriptif, Description de l'objet, Descrizione, Descrizione immobile, Property description
-localizations.LANGUAGE.location: Lage, Lagebeschreibung, Situation, Description de la situation,
-    Posizione, Ubicazione, Location description
-localizations.LANGUAGE.equipment: Ausstattung, Ausbau, Équipement, Aménagement, Dotazione,
-    Equipaggiamento, Equipment
-localizations.LANGUAGE.excerpt: Kurzbeschreibung, Kurztext, Description courte, Résumé,
-    Descrizione breve, Short description
-address.street: Strasse, Straße, Str., Rue, Via, Street, Street name, Strasse und Hausnummer,
-    Strasse Hausnummer, Strasse und Nummer, Strasse und Nr., Strasse Nr., Adresse, Rue et numéro,
-    Rue et no, Rue et n°, Rue no, Via e numero, Via e numero civico, Indirizzo, Street and number,
-    Street and house number, Street address, Address
-address.streetNumber: Hausnummer, Haus-Nr., Hausnr., Strassennummer, Numéro de rue, No de rue,
-    Numero civico, N. civico, House number, House no., Street number
-address.streetAddition: Adresszusatz, Complément d'adresse, Complemento indirizzo,
-    Address addition, Address line 2
-address.postalCode: PLZ, Postleitzahl, NPA, Code postal, CAP, NAP, Codice postale,
-    Codice di avviamento postale, Zip, ZIP code, Postal code, Postcode
-address.locality: Ort, Ortschaft, Wohnort, Stadt, Lieu, Localité, Ville, Località, Città, Luogo,
-    City, Town, Locality
-address.region: Kanton, Region, Bundesland, Canton, Région, Cantone, Regione, State, Province
-address.countryCode: Land, Ländercode, Pays, Code pays, Paese, Nazione, Codice paese, Country,
-    Country code
-address.geo.latitude: Breitengrad, Geografische Breite, Latitude, Latitudine, Lat
-address.geo.longitude: Längengrad, Geografische Länge, Longitude, Longitudine, Lon, Lng, Long
-swissReferences.egid: EGID
-swissReferences.ewid: EWID
-swissReferences.egrid: EGRID
-prices.currency: Währung, Monnaie, Devise, Valuta, Moneta, Currency
-prices.buy.price: Preis, Prix, Prezzo, Price, Kaufpreis, Verkaufspreis, Prix de vente,
-    Prix d'achat, Prezzo di vendita, Prezzo d'acquisto, Purchase price, Sale price,
-    Selling price, Buying price
-prices.rent.gross: Bruttomiete, Miete brutto, Mietzins brutto, Bruttomietzins, Warmmiete,
-    Gesamtmiete, Loyer brut, Loyer charges comprises, Loyer CC, Pigione lorda, Affitto lordo,
-    Canone lordo, Gross rent, Rent gross, Rent including charges
-prices.rent.net: Nettomiete, Miete netto, Mietzins netto, Nettomietzins, Kaltmiete, Loyer net,
-    Loyer hors charges, Loyer HC, Pigione netta, Affitto netto, Canone netto, Net rent, Rent net,
-    Rent excluding charges
-prices.rent.extra: Nebenkosten, NK, Nebenkosten akonto, HK/NK, Charges, Frais accessoires,
-    Acompte de charges, Spese accessorie, Spese, Acconto spese, Additional costs, Ancillary costs,
-    Utilities, Service charges
-heatingCosts: Heizkosten, Frais de chauffage, Spese di riscaldamento, Heating costs
-prices.deposit.amount: Kaution, Mietkaution, Depot, Garantie de loyer, Caution, Dépôt de garantie,
-    Cauzione, Deposito, Deposit
-numberOfRooms: Zimmer, Anzahl Zimmer, Zimmerzahl, Räume, Zi., Pièces, Nombre de pièces,
-    Nb de pièces, Nbre de pièces, Locali, Numero di locali, Vani, Rooms, Number of rooms,
-    No. of rooms
-numberOfBedrooms: Schlafzimmer, Anzahl Schlafzimmer, Chambres à coucher, Chambres,
-    Nombre de chambres, Camere da letto, Camere, Numero di camere, Bedrooms, Number of bedrooms
-numberOfBathrooms: Badezimmer, Bäder, Anzahl Badezimmer, Salles de bain, Salles de bains,
-    Nombre de salles de bains, Bagni, Numero di bagni, Bathrooms, Number of bathrooms
-numberOfToilets: Toiletten, WC, Anzahl WC, Toilettes, Nombre de WC, Gabinetti, Toilets
-numberOfFloors: Anzahl Stockwerke, Geschosse, Anzahl Etagen, Nombre d'étages, Numero di piani,
-    Floors, Number of floors
-numberOfApartments: Anzahl Wohnungen, Nombre d'appartements, Numero di appartamenti,
-    Number of apartments
-floor: Etage, Stock, Stockwerk, Geschoss, Étage, Piano, Floor
-areaBwf: Wohnfläche, Wohnfl., WF, Fläche, Surface, Superficie, Surface habitable,
-    Surface d'habitation, Superficie abitabile, Superficie abitativa, Living area, Living space
-areaNwf: Nettowohnfläche, Surface habitable nette, Superficie abitabile netta, Net living area
-areaUsable: Nutzfläche, Nutzfl., Surface utile, Superficie utile, Usable area, Floor space
-areaPropertyLand: Grundstückfläche, Grundstücksfläche, Landfläche, Parzellenfläche,
-    Surface du terrain, Surface terrain, Surface de la parcelle, Superficie del terreno,
-    Superficie terreno, Plot area, Land area, Plot size
-areaBalcony: Balkonfläche, Surface du balcon, Superficie balcone, Balcony area
-areaTerrace: Terrassenfläche, Surface de la terrasse, Superficie terrazza, Terrace area
-areaGarden: Gartenfläche, Surface du jardin, Superficie giardino, Garden area
-areaCellar: Kellerfläche, Surface de la cave, Superficie cantina, Cellar area
-buildingVolume: Kubatur, Gebäudevolumen, Volumen, Volume, Cubage, Volume du bâtiment, Volumetria,
-    Cubatura, Building volume
-ceilingHeight: Raumhöhe, Deckenhöhe, Hauteur sous plafond, Altezza del soffitto, Ceiling height
-yearBuilt: Baujahr, Jahr der Erstellung, Année de construction, Construit en, Anno di costruzione,
-    Year built, Construction year, Year of construction
-yearLastRenovated: Renovationsjahr, Letzte Renovation, Jahr der Renovation, Année de rénovation,
-    Dernière rénovation, Anno di ristrutturazione, Anno di rinnovo, Year renovated,
-    Year of renovation, Last renovated
-availabilityStartAt: Verfügbar ab, Bezugstermin, Bezug ab, Frei ab, Disponible dès, Disponible le,
-    Libre dès, Date de disponibilité, Disponibile dal, Libero dal, Data disponibilità,
-    Available from, Availability date
-parcelNumbers: Parzelle, Parzellennummer, Parzellen-Nr., Parcelle, Numéro de parcelle, Particella,
-    Mappale, Numero particella, Parcel number
-isFurnished: Möbliert, Meublé, Ammobiliato, Arredato, Furnished
-seller.contactPerson.familyName: Nachname Kontakt, Kontaktperson, Ansprechpartner,
-    Personne de contact, Persona di contatto, Contact person
-seller.contactPerson.phone: Telefon Kontakt, Telefon, Téléphone, Telefono, Phone, Phone number
-seller.contactPerson.email: E-Mail Kontakt, E-Mail, Mail, Courriel, Adresse e-mail,
-    Posta elettronica, Email address
-"""
+_TABLE = Path(__file__).with_suffix(".txt")
+_UNITS = frozenset({"m", "m2", "m3", "qm", "mq", "cbm", "kg", "chf", "eur", "usd", "fr", "sfr"})
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "œ": "oe", "æ": "ae"})
+_WORD = re.compile(r"[a-z0-9]+")
+_LANGUAGES = {
+    **dict.fromkeys(("de", "deutsch", "allemand", "tedesco", "german"), "de"),
+    **dict.fromkeys(("fr", "franzoesisch", "francais", "francese", "french"), "fr"),
+    **dict.fromkeys(("it", "italienisch", "italien", "italiano", "italian"), "it"),
+    **dict.fromkeys(("en", "englisch", "anglais", "inglese", "english"), "en"),
+}
+_LONGEST = 120  # characters of a name that are compared
 
 
 def _names() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for line in _TABLE.replace("\n    ", " ").strip().splitlines():
+    for line in _TABLE.read_text("utf-8").replace("\n    ", " ").strip().splitlines():
         column, _, names = line.partition(": ")
         found[column] = tuple(name.strip() for name in names.split(","))
     return found
 
 
 NAMES = _names()
+
+
+def propose(titles: Iterable[str], language: str, taken: Iterable[str] = ()) -> dict[str, str]:
+    """Return title to our column, for the titles that mean one which no other title means.
+
+    Args:
+        titles: the names in a header that are none of ours.
+        language: two letters, of texts whose header does not name it.
+        taken: columns that other headers are read as.
+    """
+    found = {title: column for title in titles if (column := meaning(title, language))}
+    times = Counter([*found.values(), *taken])
+    return {title: column for title, column in found.items() if times[column] == 1}
+
+
+def meaning(title: str, language: str) -> str | None:
+    """Return the column that a name means by itself; None where it means none."""
+    *words, last = _all_words(title) or [""]
+    column = _by_text().get("".join(words)) if last in _LANGUAGES else None
+    if column:  # "Titel FR"
+        return column.replace(LANGUAGE, _LANGUAGES[last])
+    column = _by_name().get(normalised(title))
+    return column.replace(LANGUAGE, language) if column else None
+
+
+def normalised(title: str) -> str:
+    """Return a name without case, accents, marks and units: `Wohnfläche (m²)` is wohnflaeche."""
+    words = _all_words(title)
+    return "".join([word for word in words if word not in _UNITS] or words)
+
+
+def _all_words(title: str) -> list[str]:
+    text = unicodedata.normalize("NFC", title[:_LONGEST]).casefold().translate(_UMLAUTS)
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return _WORD.findall(plain)
+
+
+@cache
+def _by_name() -> dict[str, str]:
+    """Return our columns by what they are called; our own names win."""
+    languages = sorted(set(_LANGUAGES.values()))
+    own = [*COLUMNS, *(name for language in languages for name in localized(language))]
+    names = {normalised(name): column for column, names in NAMES.items() for name in names}
+    return names | {normalised(name): name for name in own}
+
+
+@cache
+def _by_text() -> dict[str, str]:
+    """Return the columns of texts by what they are called without their language."""
+    texts = {name: column for name, column in _by_name().items() if LANGUAGE in column}
+    titles = {name: column for name, column in _by_name().items() if column == "title"}
+    return texts | dict.fromkeys(titles, f"localizations.{LANGUAGE}.title")

@@ -22,7 +22,7 @@ class _Forwards:
 
 
 class _Writer(ExcelWriter):  # type: ignore[misc]  # openpyxl has no types
-    """Writes all parts but the rows of the sheet, which stand in the ZIP already."""
+    """Writes all parts but the rows of the sheet, which are in the ZIP already."""
 
     def write_worksheet(self, ws: Any) -> None:
         """Name the sheet in the table of contents."""

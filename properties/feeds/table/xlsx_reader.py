@@ -1,31 +1,38 @@
 """Read a table from a sheet of an Excel workbook as a stream, within bounds.
 
-openpyxl reads the rows, of parts that `workbook` counts before. It takes entities for an attack,
-since defusedxml is installed.
+openpyxl parses the sheet once, row by row; our archive bounds what it gets to read. It takes
+entities for an attack, since defusedxml is installed. It loads slowly, and few feeds are
+workbooks, so it is imported where it is needed.
 """
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
+from typing import IO, Any
+from zipfile import BadZipFile, ZipFile
 
-from properties.feeds import damage
-from properties.feeds.limits import BITS, written
+from defusedxml.common import DefusedXmlException
+
+from properties.feeds.limits import BITS, DECLARES, written
 from properties.feeds.profile import USUAL, Profile
 from properties.feeds.records import FileWarning, Item, NotAFeed, Record, Refusal, Truncated
-from properties.feeds.table import header, sheets
-from properties.feeds.table.cells import GUARDED_IN_XLSX, CellError
-from properties.feeds.table.columns import MAX_COLUMNS
-from properties.feeds.table.formatted import Formatted
+from properties.feeds.table import header
 from properties.feeds.table.header import Row
-from properties.feeds.table.rows import Table
-from properties.feeds.table.workbook import MAX_ROWS, Workbook
+from properties.feeds.table.table_cells import GUARDED_IN_XLSX, CellError, Formatted
+from properties.feeds.table.table_columns import MAX_COLUMNS
+from properties.feeds.table.table_row import Table
 
-HEADER_WITHIN = 1_000  # rows; below them nobody looks for a header
+MAX_SHEET = 2 * 1024**3  # bytes, unpacked; it is read row by row
+MAX_STRINGS = 64 * 1024**2  # the table of shared texts, which openpyxl holds in memory
+MAX_OTHER = 16 * 1024**2  # each of the other parts, and what a sheet has from one row to the next
+MAX_PARTS = 1_000
+MAX_ROWS = 1_048_576  # the rows of a sheet (Excel specifications and limits)
+HEADER_WITHIN = 1_000  # rows; a header below them is not found
+MAX_PEEKED = 20  # sheets in which a header is searched
+_NAMED = 10  # sheets that a warning names
 
 # What Excel shows for a formula that failed (ECMA-376 part 1, 18.17.3).
 ERRORS = frozenset({"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"})
@@ -45,101 +52,198 @@ def read_xlsx(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
     """Yield the rows of a file; NotAFeed, or Truncated after rows, where it breaks."""
     number = 0
     try:
-        for item in _rows(path, profile):
-            yield item
-            number += isinstance(item, Record | Refusal)
+        with path.open("rb") as file:
+            for item in _Workbook(file, path.name).items(profile):
+                yield item
+                number += isinstance(item, Record | Refusal)
     except _BROKEN as error:
-        broken = f"{path.name}: broken workbook after {number} records: {damage.of_workbook(error)}"
+        broken = f"{path.name}: broken workbook after {number} records: {_mistake(error)}"
         raise (Truncated if number else NotAFeed)(broken) from error
 
 
-def _rows(path: Path, profile: Profile) -> Iterator[Item]:
-    """Yield what is above the records, and the records; numbers are those that Excel shows."""
-    # It takes longer to load than all else that reads a feed, and few feeds are workbooks.
-    from openpyxl.reader.excel import ExcelReader  # noqa: PLC0415
+def _mistake(error: BaseException) -> str:
+    while error.__context__ is not None:  # openpyxl wraps the first cause
+        error = error.__context__
+    if isinstance(error, DefusedXmlException):
+        return DECLARES
+    return "a part of it is damaged: open it in Excel and save it again"
 
-    with path.open("rb") as file:
+
+class _Archive(ZipFile):
+    """The parts of a workbook, none of them larger than it may be.
+
+    zipfile unpacks no more of a part than its list announces. Of a sheet, `unread` counts the bytes
+    since its last row, so that no row is built that fills the memory.
+    """
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        super().__init__(file)
+        self._name = name
+        self.unread = 0
+        sizes = {part.filename: part.file_size for part in self.infolist()}
+        if "xl/workbook.xml" not in sizes:
+            raise NotAFeed(f"{name}: a zip file, but no Excel workbook")
+        if len(sizes) > MAX_PARTS:
+            raise NotAFeed(f"{name}: has more than {MAX_PARTS:,} parts")
+        for part, size in sizes.items():
+            limit = MAX_STRINGS if part == "xl/sharedStrings.xml" else MAX_OTHER
+            limit = MAX_SHEET if _is_sheet(part) else limit
+            if size > limit:
+                raise NotAFeed(f"{name}: {part} is larger than {limit:,} bytes unpacked")
+
+    def open(self, name: Any, *args: Any, **options: Any) -> IO[bytes]:
+        """Open a part for reading."""
+        opened = super().open(name, *args, **options)
+        part, read = getattr(name, "filename", name), opened.read
+        self.unread = 0
+
+        def watched(size: int = -1) -> bytes:
+            piece = read(size)
+            self.unread += len(piece)
+            if self.unread > MAX_OTHER:
+                what = f"one row of {part} is larger than {MAX_OTHER:,} bytes"
+                raise NotAFeed(f"{self._name}: {what}")
+            return piece
+
+        if _is_sheet(part):
+            opened.read = watched  # type: ignore[method-assign]
+        return opened
+
+
+def _is_sheet(part: str) -> bool:
+    return part.startswith("xl/worksheets/") and part.endswith(".xml")
+
+
+class _Workbook:
+    """A workbook whose sheets are read row by row."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        from openpyxl.reader.excel import ExcelReader  # noqa: PLC0415 - see the head
+
         # A formula is read as the value that Excel computed last; links to other files stay unread.
         reader = ExcelReader(file, read_only=True, data_only=True, keep_links=False)
-        book = reader.archive = Workbook(file, path.name)
+        self._name = name
+        self._archive = reader.archive = _Archive(file, name)
         reader.read()
-        all_sheets = reader.wb.worksheets
-        sheet, first = sheets.choose(all_sheets, profile, path.name, _first_rows)
-        index = header.find(first, profile, path.name)
+        self._book = reader.wb
+        self._uncomputed: list[str] = []  # the cells of formulas that have no value yet
+
+    def items(self, profile: Profile) -> Iterator[Item]:
+        """Yield what is above the records, and the records; numbers are those that Excel shows."""
+        sheet, first = self._choose(profile)
+        index = header.find(first, profile, self._name)
         if index is None:
-            raise NotAFeed(f"{path.name}: no sheet of it has a table")
-        found = header.read(first[index], profile, path.name)
+            raise NotAFeed(f"{self._name}: no sheet of it has a table")
+        found = header.read(first[index], profile, self._name)
         if heading := found.heading(sheet.title):
             yield heading
-        yield from sheets.warnings(all_sheets, sheet, profile)
+        others = [one for one in self._book.worksheets if one is not sheet]
+        if others and not profile.sheet:
+            yield FileWarning(f'the sheet "{sheet.title}" is read, and not: {_named(others)}')
         yield from found.warnings()
-        table = Table(
-            found, path.name, GUARDED_IN_XLSX, lenient=profile.lenient, zone=profile.tzinfo
-        )
-        for number, contents in _numbered(sheet, found.row + 1, MAX_ROWS):
-            if (taken := table.take(contents, f"row {number}")) is not None:
+        table = Table(found, self._name, GUARDED_IN_XLSX, profile)
+        for number, contents in self._rows(sheet):
+            if number > found.row and (taken := table.take(contents, f"row {number}")) is not None:
                 yield taken
-        yield from _uncomputed(*book.uncomputed(sheet._worksheet_path))
+        if count := len(self._uncomputed):
+            what = f"{count:,} formulas have" if count > 1 else "one formula has"
+            place = f", first in {self._uncomputed[0]}" if self._uncomputed[0] else ""
+            yield FileWarning(f"{what} no value yet{place}: open the file in Excel and save it")
+
+    def _choose(self, profile: Profile) -> tuple[Any, list[Row]]:
+        """Return the sheet to read, and its first rows: the profile's, else one with a header.
+
+        A cover sheet has no header, and a hidden sheet is read only if the profile names it.
+        """
+        sheets = self._book.worksheets
+        if profile.sheet:
+            wanted = profile.sheet.casefold()
+            chosen = [one for one in sheets if one.title.strip().casefold() == wanted]
+            if not chosen:
+                what = f'no sheet is called "{profile.sheet}"; there is: {_named(sheets)}'
+                raise NotAFeed(f"{self._name}: {what}")
+            return chosen[0], self._first_rows(chosen[0], profile)
+        visible = [one for one in sheets if one.sheet_state == "visible"]
+        if not visible:
+            raise NotAFeed(f"{self._name}: has no sheet that is shown: choose one for the sender")
+        best: tuple[tuple[bool, int], Any, list[Row]] | None = None
+        for sheet in visible[:MAX_PEEKED]:
+            rows = self._first_rows(sheet, profile)
+            rank = max((header.rank(cells, profile) for _, cells in rows), default=(False, 0))
+            if best is None or rank > best[0]:
+                best = rank, sheet, rows
+            if rank[0]:
+                break
+        return best[1:]  # type: ignore[index]  # at least one sheet is visible
+
+    def _first_rows(self, sheet: Any, profile: Profile) -> list[Row]:
+        """Return the first rows that are not empty, with one cell more than a header may have."""
+        rows: list[Row] = []
+        with suppress(*_BROKEN):  # it is reported when the rows are read
+            found = self._rows(sheet, HEADER_WITHIN, MAX_COLUMNS + 1)
+            rows.extend(islice(found, header.searched(profile)))
+        return rows
+
+    def _rows(self, sheet: Any, last: int = MAX_ROWS, width: int = MAX_COLUMNS) -> Iterator[Row]:
+        """Yield the rows that are not empty, with their numbers, and note open formulas."""
+        from openpyxl.worksheet._reader import (  # noqa: PLC0415 - see the head
+            FORMULA_TAG,
+            VALUE_TAG,
+            WorkSheetParser,
+        )
+
+        book = self._book
+        self._uncomputed = uncomputed = []
+
+        class Parser(WorkSheetParser):  # type: ignore[misc]  # openpyxl has no types
+            def parse_cell(self, element: Any) -> Any:
+                is_text = element.get("t") == "str"  # its value may be empty
+                if not is_text and element.find(FORMULA_TAG) is not None:
+                    uncomputed.extend([] if element.findtext(VALUE_TAG) else [element.get("r", "")])
+                return super().parse_cell(element)
+
+        with sheet._get_source() as source:
+            parser = Parser(
+                source,
+                sheet._shared_strings,
+                data_only=True,
+                epoch=book.epoch,
+                date_formats=book._date_formats,
+                timedelta_formats=book._timedelta_formats,
+            )
+            for number, cells in parser.parse():
+                self._archive.unread = 0
+                if number > last:
+                    break
+                contents: list[object] = [None] * width
+                is_empty = True
+                for cell in cells:
+                    if cell["value"] is not None and 0 < cell["column"] <= width:
+                        contents[cell["column"] - 1] = _content(sheet, cell)
+                        is_empty = False
+                if not is_empty:  # a million empty rows is no rarity in sheets with formats
+                    yield number, contents
 
 
-def _uncomputed(count: int, first: str) -> Iterator[FileWarning]:
-    """Yield what a program left for Excel to compute; their cells are empty until then."""
-    if count:
-        what = f"{count:,} formulas have" if count > 1 else "one formula has"
-        place = f", first in {first}" if first else ""
-        yield FileWarning(f"{what} no value yet{place}: open the file in Excel and save it")
+def _named(sheets: Sequence[Any]) -> str:
+    shown = [s.title + (" (hidden)" if s.sheet_state != "visible" else "") for s in sheets]
+    more = len(shown) - _NAMED
+    return ", ".join([*shown[:_NAMED], *([f"and {more} more"] if more > 0 else [])])
 
 
-def _first_rows(sheet: Any, profile: Profile) -> list[Row]:
-    """Return the first rows that are not empty, with one cell more than a header may have."""
-    rows: list[Row] = []
-    with suppress(*_BROKEN):  # who reads the rows says why
-        for row in islice(
-            _numbered(sheet, 1, HEADER_WITHIN, MAX_COLUMNS + 1), header.searched(profile)
-        ):
-            rows.append(row)
-    return rows
-
-
-def _numbered(sheet: Any, first: int, last: int, width: int = MAX_COLUMNS) -> Iterator[Row]:
-    """Yield the rows that are not empty, with their numbers.
-
-    Bounds for both, or a cell at XFD1048576 would make openpyxl fill up all before it.
-    """
-    from openpyxl.cell.read_only import EMPTY_CELL  # noqa: PLC0415 - see `_rows`
-
-    empty = [None] * width
-    for number, row in enumerate(sheet.iter_rows(first, last, 1, width), start=first):
-        contents = [None if cell is EMPTY_CELL else _content(cell) for cell in row]
-        if contents != empty:  # a million of them is no rarity in sheets that were formatted
-            yield number, contents
-
-
-def _content(cell: Any) -> Any:
-    """Return what a cell holds; a number with its format where that says more."""
-    value = cell.value
+def _content(sheet: Any, cell: dict[str, Any]) -> object:
+    """Return what a cell holds; a number with its format if that matters."""
+    value = cell["value"]
     if isinstance(value, str):
-        return _text(value)
+        if value in ERRORS:
+            return CellError(value)
+        return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value) if "_x" in value else value
     if isinstance(value, int) and value.bit_length() >= BITS:
         return written(value)
-    if isinstance(value, int | float) and cell.has_style and not isinstance(value, bool):
-        formatted = Formatted(value, _format(cell))
-        return value if formatted.is_plain else formatted
+    if isinstance(value, int | float) and cell["style_id"] and not isinstance(value, bool):
+        from openpyxl.cell.read_only import ReadOnlyCell  # noqa: PLC0415 - see the head
+
+        with suppress(IndexError):  # the list of formats may lack it
+            formatted = Formatted(value, str(ReadOnlyCell(sheet, **cell).number_format))
+            return value if formatted.is_plain else formatted
     return value
-
-
-def _format(cell: Any) -> str:
-    """Return the number format of a cell; the plain one where the list of formats lacks it."""
-    try:
-        return str(cell.number_format)
-    except IndexError:
-        return "General"
-
-
-def _text(value: Any) -> Any:
-    """Return a text with the characters put back that XML cannot hold; errors as what they are."""
-    if not isinstance(value, str):
-        return value
-    if value in ERRORS:
-        return CellError(value)
-    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value) if "_x" in value else value

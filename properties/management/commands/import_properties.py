@@ -19,8 +19,8 @@ from crm_sync.management.base import FAILED, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
 from properties.feeds import NotAFeed
 from properties.imports.engine import FullFeedError, import_feed
-from properties.imports.last_feed import unchanged_since
-from properties.imports.packed import unpacked
+from properties.imports.feed_digest import unchanged_since
+from properties.imports.packed_file import unpacked
 from properties.imports.report import ImportReport
 from properties.models import Sender
 

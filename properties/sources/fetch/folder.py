@@ -11,8 +11,8 @@ from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import BinaryIO, TypeAlias
 
-from properties.feeds.entry import the_feed
-from properties.sources.fetch.wanted import (
+from properties.feeds.unpack import the_feed
+from properties.sources.fetch.transfer import (
     Fetched,
     FileVersion,
     Place,
@@ -27,18 +27,18 @@ from properties.sources.fetch.wanted import (
 BLOCK = 1024 * 1024  # bytes
 MOST = 100_000  # files of a folder
 AHEAD = 4  # blocks that are read before they are taken
-INTERVAL = 0.5  # seconds between two looks at whether it is to end
+INTERVAL = 0.5  # seconds between two checks whether it has to end
 NO_FILE = "it is no file of bytes, but a pipe, a socket, a device or a link"
 
 Piece: TypeAlias = bytes | Fetched | Exception | None  # the last one is no bytes
-_reading: dict[str, threading.Thread] = {}  # by the path: one that hangs is not asked again
+_reading: dict[str, threading.Thread] = {}  # by the path: one that hangs is not tried again
 
 
 def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
     """See `fetch.fetch`.
 
-    It is read in a thread that can be left: a file system of the network may hang for ever, and
-    no signal ends what waits for it.
+    It is read in a thread that can be abandoned: a file system of the network may hang for ever,
+    and no signal ends what waits for it.
     """
     if (before := _reading.get(place.address.path)) and before.is_alive():
         raise failed("does not answer: an earlier attempt still waits for it")
@@ -86,7 +86,7 @@ def _put(
 
 
 def _pieces(place: Place, known: FileVersion, sink: Sink) -> Iterator[bytes | Fetched | None]:
-    """Yield the bytes of the file, then what came with it; None alone where it is unchanged."""
+    """Yield the bytes of the file, then its description; None alone if it is unchanged."""
     try:
         path, beside = _file(_allowed(place))
         with _opened(path) as file:

@@ -18,24 +18,27 @@ from crm_sync.platform import broken, outside
 from crm_sync.platform.sockets import timed, tls
 from crm_sync.platform.transport import ca_bundle
 from properties.sources.address import IMPLICIT_TLS
-from properties.sources.fetch.remote import FolderListing, in_time, path_of, shown
-from properties.sources.fetch.wanted import (
+from properties.sources.fetch.transfer import (
     SILENCE,
     Fetched,
     FileVersion,
+    FolderListing,
     Place,
     Sink,
     failed,
+    in_time,
     look_again,
+    path_of,
     rejected,
     settled,
+    shown,
     wait_for_upload,
 )
 
 BLOCK = 64 * 1024  # bytes
 BYTES = "latin-1"
 ANSWER = 1000  # lines
-SECOND_LOOK = 2.0  # seconds until the size is asked again of a server that tells no time
+SECOND_LOOK = 2.0  # seconds until the size is read again, if a server gives no time
 _NO_LOGIN = ("430", "530", "332", "532")
 
 
@@ -52,7 +55,7 @@ def fetch(place: Place, known: FileVersion, sink: Sink) -> Fetched | None:
         if isinstance(server, ftplib.FTP_TLS):
             server.prot_p()
         path, beside = path_of(place.address, partial(_names, server, sink))
-        # A list of names comes as text, and in that mode many servers tell no size.
+        # A list of names is sent as text, and in that mode many servers give no size.
         server.voidcmd("TYPE I")
         stamp, name = _stamp(server, path), shown(path.rpartition("/")[2])
         if known.tells and stamp == known:
@@ -74,19 +77,16 @@ class _Plain(ftplib.FTP):
     lines = 0  # of the answer that is being read
 
     def putline(self, line: str) -> None:
-        """Send a command."""
         self.lines = 0
         super().putline(line)
 
     def getline(self) -> str:
-        """Return a line of an answer."""
         self.lines += 1
         if self.lines > ANSWER:
             raise failed(f"an answer of {self.host} has more than {ANSWER:,} lines")
         return super().getline()
 
     def ntransfercmd(self, cmd: str, rest: Any = None) -> Any:
-        """Open a data connection."""
         control: Any = self.sock
         self.timeout = control.limit()
         connection, size = ftplib.FTP.ntransfercmd(self, cmd, rest)  # noqa: S321 - not that of FTP_TLS
@@ -97,7 +97,6 @@ class _Secure(_Plain, ftplib.FTP_TLS):
     """FTPS whose data connections go on in the session of the first, as many servers demand."""
 
     def ntransfercmd(self, cmd: str, rest: Any = None) -> Any:
-        """Open a data connection, and encrypt it."""
         connection, size = super().ntransfercmd(cmd, rest)
         session = self.sock.session if isinstance(self.sock, ssl.SSLSocket) else None
         secured = self.context.wrap_socket(connection, server_hostname=self.host, session=session)
@@ -127,7 +126,6 @@ def _connection(place: Place, end: float) -> ftplib.FTP:
 
 @contextmanager
 def _told(place: Place) -> Iterator[None]:
-    """Say what failed in words."""
     host = place.address.host
     try:
         yield
@@ -149,7 +147,6 @@ def _told(place: Place) -> Iterator[None]:
 
 
 def _sent(text: str) -> str:
-    """Return a text of ours as the connection sends it."""
     return text.encode("utf-8", "surrogateescape").decode(BYTES)
 
 
@@ -177,7 +174,7 @@ def _stamp(server: ftplib.FTP, path: str) -> FileVersion:
 
 
 def _modified(server: ftplib.FTP, path: str) -> str:
-    """Return when the file was changed in seconds since 1970; "" where the server cannot say."""
+    """Return when the file was changed in seconds since 1970; "" if the server does not know it."""
     try:
         answer = server.sendcmd(f"MDTM {_sent(path)}")
     except ftplib.error_perm:

@@ -15,15 +15,17 @@ import paramiko
 from paramiko.ssh_exception import IncompatiblePeer
 
 from crm_sync.platform import broken, outside
-from properties.sources.fetch.remote import FolderListing, in_time, path_of
-from properties.sources.fetch.wanted import (
+from properties.sources.fetch.transfer import (
     SILENCE,
     Fetched,
     FileVersion,
+    FolderListing,
     Place,
     Sink,
     failed,
+    in_time,
     look_again,
+    path_of,
     rejected,
     settled,
     wait_for_upload,
@@ -68,7 +70,7 @@ def _transport(place: Place, end: float) -> paramiko.Transport:
     connection = outside.connect(one.host, one.port, place.inside, timeout=SILENCE, end=end)
     transport = paramiko.Transport(connection)
     transport.banner_timeout = transport.auth_timeout = transport.channel_timeout = SILENCE
-    if place.host_key:  # a server has several keys: ask for the one that is known
+    if place.host_key:  # a server has several keys: request the one that is known
         options = transport.get_security_options()
         kind = place.host_key.partition(" ")[0]
         options.key_types = [k for k in options.key_types if _family(k) == _family(kind)]
@@ -124,7 +126,7 @@ def _stamp(found: paramiko.SFTPAttributes) -> FileVersion:
 
 def _names(client: paramiko.SFTPClient, sink: Sink, folder: str) -> list[str]:
     names = FolderListing(sink)
-    # One request at a time: the answers to several may come in another order.
+    # One request at a time: the answers to several may arrive in another order.
     for one in client.listdir_iter(folder or ".", read_aheads=1):
         names.add(one.filename)
     return names.found
@@ -143,7 +145,6 @@ def _private_key(text: str) -> paramiko.PKey:
 
 @contextmanager
 def _told(place: Place) -> Iterator[None]:
-    """Say what failed in words."""
     host = place.address.host
     try:
         yield

@@ -1,6 +1,6 @@
 """Lines of IDX for tests, from the texts of single columns."""
 
-from properties.feeds.idx.columns import COLUMNS
+from properties.feeds.idx.idx_columns import COLUMNS
 
 NUMBER = {column.name: column.number for column in COLUMNS}
 SMALLEST = {

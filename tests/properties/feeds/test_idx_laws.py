@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from properties.catalog import FIELDS, numbers
 from properties.feeds import NotAFeed, Record
-from properties.feeds.formats import read_feed
-from properties.feeds.idx import values
-from properties.feeds.idx.columns import COLUMNS, As
+from properties.feeds.idx import idx_text as values
+from properties.feeds.idx.idx_columns import COLUMNS, As
+from properties.feeds.recognition import read_feed
 from tests.properties.feeds.idx_lines import NUMBER, SMALLEST
 
 PIECES = (

@@ -3,10 +3,11 @@
 import pytest
 
 from properties.feeds import NotAFeed, Profile, Refusal
-from properties.feeds.formats import read_feed
-from properties.feeds.idx import naming
-from properties.feeds.idx.columns import COLUMNS
+from properties.feeds.idx import object_reference
+from properties.feeds.idx.idx_columns import COLUMNS
+from properties.feeds.recognition import read_feed
 from tests.properties.feeds.idx_lines import line, raw_of
+from tests.properties.feeds.tables import table
 
 TOO_MANY = "has 184 columns instead of 183: a # in a text, or behind all, ends one"
 
@@ -60,31 +61,7 @@ def test_with_as_many_lines_of_either_count_that_of_the_field_list_counts(feed):
     assert references(feed(spoiled, line())) == [[TOO_MANY], "R-1"]
 
 
-@pytest.mark.parametrize(
-    ("texts", "reason"),
-    [
-        (
-            {"currency": "CHF"},
-            "currency “CHF” stands in column 23 instead of 22: a # in a text ends a column"
-            " before it",
-        ),
-        (
-            {"price_unit": "MONTHLY"},
-            "price_unit “MONTHLY” stands in column 22 instead of 21: a # in a text ends a column"
-            " before it",
-        ),
-        (
-            {"agency_email": "a@b.example"},
-            "agency_email “a@b.example” stands in column 80 instead of 79: a # in a text ends a"
-            " column before it",
-        ),
-        (
-            {"last_modified": "01.02.2026 10:00:00"},
-            "last_modified “01.02.2026 10:00:00” stands in column 178 instead of 177: a # in a"
-            " text ends a column before it",
-        ),
-    ],
-)
+@table
 def test_moved_columns_are_seen_by_their_values_where_every_line_has_one_more(feed, texts, reason):
     assert references(feed(line(object_title="Wohnung #12", **texts))) == [[reason]]
 
@@ -175,16 +152,7 @@ def test_the_agency_is_a_part_of_the_names_where_a_file_has_several(feed):
     assert references(feed(*objects(*one))) == ["P~A~1", "P~A~2", "P~A~3"]
 
 
-@pytest.mark.parametrize(
-    ("rule", "found"),
-    [
-        ("OBJECT", ["1", ['ref_object "1" is a duplicate: an earlier record has it'], None, "2"]),
-        ("BY_OBJECT", ["1", ['ref_object "1" is a duplicate: an earlier record has it'], "P~C~"]),
-        ("TRIPLE", ["P~A~1", "P~B~1", "P~C~", "~~2"]),
-        ("THREE", ["P~A~1", "P~B~1", "P~C~", "2"]),
-        ("AGENCY", ["MH~P~A~1", "MH~P~B~1", "MH~P~C~", "MH~2"]),
-    ],
-)
+@table
 def test_a_sender_or_the_names_that_are_known_may_say_what_names_its_objects(feed, rule, found):
     keys = [("P", "A", "1", "MH"), ("P", "B", "1", "MH"), ("P", "C", "", "MH"), ("", "", "2", "MH")]
     named = references(feed(*objects(*keys), reference=rule))
@@ -192,21 +160,9 @@ def test_a_sender_or_the_names_that_are_known_may_say_what_names_its_objects(fee
     assert named[: len(expected)] == expected
 
 
-@pytest.mark.parametrize(
-    ("names", "rule"),
-    [
-        ([], "AUTO"),
-        (["1", "2", "P~C~"], "BY_OBJECT"),
-        (["1", "2", "3", "A~1"], "BY_OBJECT"),
-        (["P~A~1", "P~B~2"], "THREE"),
-        (["P~A~1", "2"], "THREE"),
-        (["P~C~", "P~D~"], "THREE"),
-        (["P~A~1", "~~2"], "TRIPLE"),
-        (["MH~P~A~1", "MH~2", "~~A~1"], "AGENCY"),
-    ],
-)
+@table
 def test_the_names_that_are_known_say_which_rule_gave_them(names, rule):
-    assert naming.rule_of(names) == rule
+    assert object_reference.rule_of(names) == rule
 
 
 def test_a_line_with_moved_columns_has_no_say_in_what_names_the_others(feed):

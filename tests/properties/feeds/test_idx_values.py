@@ -3,9 +3,10 @@
 import pytest
 
 from properties.feeds import NotAFeed, Profile, Record, Refusal
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 from properties.feeds.records import FileWarning
 from tests.properties.feeds.idx_lines import line, raw_of
+from tests.properties.feeds.tables import table
 
 
 @pytest.fixture
@@ -29,34 +30,7 @@ def value(record, path):
     return found
 
 
-@pytest.mark.parametrize(
-    ("column", "path", "text", "number"),
-    [
-        ("surface_living", "areaBwf", "112 m2", 112),
-        ("surface_living", "areaBwf", "ca. 112,5 m²", 112.5),
-        ("surface_property", "areaPropertyLand", "1'200", 1200),
-        ("surface_property", "areaPropertyLand", "1\u2019200\u00a0m2", 1200),
-        ("surface_property", "areaPropertyLand", "12 500", 12500),
-        ("surface_property", "areaPropertyLand", "1.250.000", 1250000),
-        ("surface_property", "areaPropertyLand", "1.250,5", 1250.5),
-        ("volume", "buildingVolume", "1250 m3.", 1250),
-        ("number_of_rooms", "numberOfRooms", "4,5", 4.5),
-        ("number_of_rooms", "numberOfRooms", "4½", 4.5),
-        ("number_of_rooms", "numberOfRooms", "4 1/2 Zimmer", 4.5),
-        ("number_of_rooms", "numberOfRooms", "3.500", 3.5),
-        ("number_of_rooms", "numberOfRooms", "½", 0.5),
-        ("ceiling_height", "ceilingHeight", "2.850 m", 2.85),
-        ("maximal_floor_loading", "floorLoad", "500 kg/m2", 500),
-        ("year_built", "yearBuilt", "ca. 1998", 1998),
-        ("floor", "floor", "EG", 0),
-        ("floor", "floor", "2. OG", 2),
-        ("floor", "floor", "2. UG", -2),
-        ("floor", "floor", "-1", -1),
-        ("selling_price", "prices.rent.gross", "CHF 1'200.-", 1200),
-        ("selling_price", "prices.rent.gross", "1'200.50 CHF", 1200.5),
-        ("rent_net", "prices.rent.net", "Fr. 900.--", 900),
-    ],
-)
+@table
 def test_a_number_is_read_as_people_write_it(read, column, path, text, number):
     record = read({column: text})
     assert (value(record, path), record.leftover, record.warnings) == (number, {}, ())
@@ -93,18 +67,7 @@ def test_a_bad_value_is_set_aside_with_its_reason_or_refuses_its_record(read, co
     assert refusal == Refusal("line 1", "R-1", [f"{column}: {why}"])
 
 
-@pytest.mark.parametrize(
-    ("column", "text"),
-    [
-        ("selling_price", "auf Anfrage"),
-        ("selling_price", "Prix sur demande"),
-        ("surface_living", "-"),
-        ("surface_living", "k.A."),
-        ("available_from", "sofort"),
-        ("available_from", "nach Vereinbarung"),
-        ("number_of_apartments", "7.5"),
-    ],
-)
+@table
 def test_words_for_no_value_are_set_aside_and_are_no_mistake(read, column, text):
     for lenient in (True, False):
         record = read({column: text}, lenient=lenient)
@@ -116,18 +79,7 @@ def test_a_date_is_read_as_programs_write_it(read, text):
     assert read({"available_from": text}).document["availabilityStartAt"] == "2026-10-01"
 
 
-@pytest.mark.parametrize(
-    ("text", "plain"),
-    [
-        ("Ruhig.<br>Hell.<BR />Gross.", "Ruhig.\nHell.\nGross."),
-        ("<p>Ruhig &amp; <b>hell</b></p><p>Gross</p>", "Ruhig & hell\n\nGross"),
-        ("<ul><li>Bad</li><li>K&uuml;che</li></ul>", "- Bad\n- Küche"),
-        ("80&nbsp;m&sup2;, &#8364; 5 &#x41;", "80 m², € 5 A"),
-        ("Fläche < 100 m2 und > 50; AT&T &region &amp;uuml;", None),
-        ("<Muster AG>", "<Muster AG>"),
-        ("Ruhig.\\nHell.\\r\\nGross.", "Ruhig.\nHell.\nGross."),
-    ],
-)
+@table
 def test_html_and_entities_become_text(read, text, plain):
     record = read({"object_description": text})
     expected = plain or "Fläche < 100 m2 und > 50; AT&T &region &uuml;"
@@ -156,36 +108,13 @@ def test_a_short_text_loses_its_html_too(read):
     assert record.document["houseReferenceId"] == "A&B"
 
 
-@pytest.mark.parametrize(
-    ("text", "street", "number"),
-    [
-        ("Seestrasse 12", "Seestrasse", "12"),
-        ("Seestrasse 12a", "Seestrasse", "12a"),
-        ("Rue du 31-Décembre 7", "Rue du 31-Décembre", "7"),
-        ("Seestrasse, 12-14", "Seestrasse", "12-14"),
-        ("12, rue du Port", "rue du Port", "12"),
-        ("Postfach 12", "Postfach 12", None),
-        ("Parzelle Nr. 345", "Parzelle Nr. 345", None),
-        ("Rue du 31-Décembre", "Rue du 31-Décembre", None),
-        ("12", "12", None),
-    ],
-)
+@table
 def test_the_number_of_a_house_has_a_field_of_its_own(read, text, street, number):
     address = read({"object_street": text}).document["address"]
     assert (address["street"], address.get("streetNumber")) == (street, number)
 
 
-@pytest.mark.parametrize(
-    ("text", "given", "family", "is_kept"),
-    [
-        ("Petra Muster", "Petra", "Muster", False),
-        ("Frau Petra Muster", "Petra", "Muster", True),
-        ("Herr Muster", None, "Muster", True),
-        ("Anna Maria von Muster", None, "Anna Maria von Muster", False),
-        ("Musterhaus AG", None, "Musterhaus AG", False),
-        ("Muster", None, "Muster", False),
-    ],
-)
+@table
 def test_a_name_of_two_words_is_a_given_and_a_family_name(read, text, given, family, is_kept):
     record = read({"agency_reference": text})
     person = record.document["seller"]["contactPerson"]
@@ -306,54 +235,13 @@ def test_texts_in_another_language_than_the_senders_are_told(tmp_path, lines, la
     assert [item.text for item in items if isinstance(item, FileWarning)] == warnings
 
 
-@pytest.mark.parametrize(
-    ("flags", "texts", "path", "found"),
-    [
-        (
-            {"gardenhouse": "characteristics.hasGarden"},
-            {"gardenhouse": "Y"},
-            "hasGarden",
-            "APPLIES",
-        ),
-        ({"N": ""}, {"elevator": "N"}, "hasElevator", None),
-        ({"N": ""}, {"elevator": "Y"}, "hasElevator", "APPLIES"),
-        ({"N": "DOES_NOT_APPLY"}, {"elevator": "N"}, "hasElevator", "DOES_NOT_APPLY"),
-    ],
-)
+@table
 def test_the_flags_of_a_sender_say_what_a_column_means(read, flags, texts, path, found):
     record = read({**texts, "balcony": "1"}, flags=flags)
     assert (value(record, f"characteristics.{path}"), record.leftover) == (found, {})
 
 
-@pytest.mark.parametrize(
-    ("flags", "texts", "path", "found"),
-    [
-        ({"sparefield_1": "isFurnished"}, {"sparefield_1": "1"}, "isFurnished", True),
-        ({"sparefield_1": "isFurnished"}, {"sparefield_1": "0"}, "isFurnished", False),
-        ({"sparefield_1": "areaGarden"}, {"sparefield_1": "80 m2"}, "areaGarden", 80),
-        (
-            {"sparefield_1": "numberOfBathrooms"},
-            {"sparefield_1": "2"},
-            "numberOfBathrooms",
-            2,
-        ),
-        (
-            {"url": "videoLinks"},
-            {"url": "http://a.example"},
-            "videoLinks.0.url",
-            "http://a.example",
-        ),
-        ({"GARDEN": "PLOT"}, {"object_category": "GARDEN"}, "propertyType", "PLOT"),
-        (
-            {"GARDEN": "BUILDING_LOT"},
-            {"object_category": "GARDEN"},
-            "propertyCategories.0",
-            "BUILDING_LOT",
-        ),
-        ({"BOAT": "PARKING"}, {"object_category": "BOAT"}, "propertyType", "PARKING"),
-        ({}, {"object_category": "GARDEN", "object_type": "0"}, "propertyType", "AGRICULTURAL"),
-    ],
-)
+@table
 def test_any_column_may_set_a_field_and_a_word_may_be_another_type(read, flags, texts, path, found):
     record = read(texts, flags=flags)
     assert isinstance(record, Record)
@@ -365,19 +253,7 @@ def test_a_column_may_be_set_aside(read):
     assert (record.leftover, "characteristics" in record.document) == ({"balcony": "Y"}, False)
 
 
-@pytest.mark.parametrize(
-    ("flags", "reason"),
-    [
-        (
-            {"garden": "areaGarden"},
-            "garden: areaGarden is no column with its field, nor a word of IDX",
-        ),
-        ({"url": "areaPond"}, "url: areaPond is no field that one column can set"),
-        ({"url": "parkingLots"}, "url: parkingLots is no field that one column can set"),
-        ({"version": ""}, "version has a rule of its own: it cannot set another field"),
-        ({"N": "Y"}, "N: Y is no column with its field, nor a word of IDX"),
-    ],
-)
+@table
 def test_flags_that_name_what_is_not_there_read_no_file(read, flags, reason):
     with pytest.raises(NotAFeed) as caught:
         read({}, flags=flags)

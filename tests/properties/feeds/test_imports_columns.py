@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync.models import Workspace
-from properties.imports.mapping import TableMapping, Unusable, correct
+from properties.imports.column_choice import TableMapping, Unusable, correct
 from properties.models import Import, Property, Sender
 from properties.models.import_ import ImportState as State
 from tests.properties.test_imports_admin import ADD, act, page_at, person

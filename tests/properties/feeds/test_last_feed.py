@@ -10,7 +10,7 @@ import time_machine
 from django.urls import reverse
 
 from properties.imports.engine import import_feed
-from properties.imports.last_feed import unchanged_since
+from properties.imports.feed_digest import unchanged_since
 from properties.models import Import, LastFeed, Property, Sender
 from tests.properties.test_commands import run
 from tests.properties.test_full_feed_guard import FORMATS, TEN

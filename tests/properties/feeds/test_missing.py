@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from crm_sync.work import leases
 from properties.domain.editing import edit
-from properties.imports import job, missing
+from properties.imports import job, missing_properties
 from properties.models import Change, Import, Property, Sender
 from tests.properties.test_commands import run
 from tests.properties.test_full_feed_guard import FORMATS, TEN
@@ -85,7 +85,7 @@ def test_one_that_somebody_exempts_at_this_very_moment_stays_so(agency, load):
     load(TEN)
     read_before = list(Property.objects.order_by("pk")[8:])
     set_by_hand("R-9", "REFERENCE")
-    missing.set_state(read_before, "PRIVATE", now=timezone.now())
+    missing_properties.set_state(read_before, "PRIVATE", now=timezone.now())
     assert (states()["R-8"], states()["R-9"]) == ("PRIVATE", "REFERENCE")
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crm_sync.models import Workspace
-from properties.feeds import USUAL, Profile, lines
+from properties.feeds import USUAL, Profile
 from properties.feeds.records import FileWarning, Record
+from properties.feeds.spool import Line
 from properties.imports.profiles import profile_of
 from properties.models import Import, Property, Sender
 from tests.properties.test_full_feed_guard import EXAMPLES
@@ -46,7 +47,7 @@ def test_a_name_that_no_profile_has_is_left_out():
 def test_warnings_are_the_same_after_they_were_a_line(text, warnings):
     record = Record("A1", {"title": "a"}, {"odd": "b"}, "line 2", warnings=tuple(warnings))
     for item in (FileWarning(text), record):
-        assert lines.read(lines.of(item).text).item() == item
+        assert Line.read(Line.of(item).text).item() == item
 
 
 def test_a_sender_without_settings_means_what_most_senders_mean(main):

@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from properties import catalog
-from properties.feeds import NotAFeed, Profile, Record, Refusal, lines
-from properties.feeds.formats import read_feed
+from properties.feeds import NotAFeed, Profile, Record, Refusal
+from properties.feeds.recognition import read_feed
 from properties.feeds.records import Item
+from properties.feeds.spool import Line
 from tests.properties.feeds.test_swissrets import one
 
 SAMPLES = sorted((Path(__file__).parent / "swissrets").glob("*"))
@@ -49,8 +50,8 @@ def outcome(tmp_path):
 def holds(item) -> None:
     """Check what is promised of each item: it can be stored, and the platform would take it."""
     assert isinstance(item, Item)
-    line = lines.of(item)
-    assert lines.of(lines.read(line.text).item()) == line
+    line = Line.of(item)
+    assert Line.of(Line.read(line.text).item()) == line
     if isinstance(item, Record):
         assert item.reference.strip()
         assert catalog.validate_document(item.document) == []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 from properties.feeds.swissrets.precheck import BLOCK, JSON, OVERLAP, XML, is_plain
 from tests.properties.feeds.test_swissrets import element, one, xml
 

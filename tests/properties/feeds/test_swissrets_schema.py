@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from properties.feeds import NotAFeed, Profile, Record, Refusal
-from properties.feeds.formats import read_feed
+from properties.feeds.recognition import read_feed
 from properties.feeds.records import FileWarning
 
 FILES = Path(__file__).parent / "swissrets"

@@ -9,10 +9,11 @@ import pytest
 from openpyxl import Workbook
 
 from properties.feeds import NotAFeed, Record, Refusal
-from properties.feeds.formats import read_feed, reader_of
 from properties.feeds.isolation import open_feed
 from properties.feeds.profile import USUAL, Profile
+from properties.feeds.recognition import read_feed, reader_of
 from properties.feeds.records import FileWarning, Heading
+from tests.properties.feeds.tables import table
 
 REF = "objectReferenceId"
 TWO = [{REF: "R-1", "title": "Zürich"}, {REF: "R-2", "title": "Genève"}]
@@ -224,16 +225,7 @@ def test_a_foreign_table_is_read_as_its_sender_says(read):
     assert record.leftover == {"Loyer brut": "900", "Ort": "Chur"}
 
 
-@pytest.mark.parametrize(
-    ("header", "cells", "address"),
-    [
-        ("Adresse", "Seestrasse 12a", {"street": "Seestrasse", "streetNumber": "12a"}),
-        ("Adresse", '"12, rue du Lac"', {"street": "rue du Lac", "streetNumber": "12"}),
-        ("Adresse", "Postfach 12", {"street": "Postfach 12"}),
-        ("Adresse,Nr", "Seestrasse 12,7", {"street": "Seestrasse 12", "streetNumber": "7"}),
-        ("address.street", "Seestrasse 12", {"street": "Seestrasse 12"}),
-    ],
-)
+@table
 def test_a_street_may_have_its_number_in_one_column(read, header, cells, address):
     profile = Profile(columns={"Adresse": "address.street", "Nr": "address.streetNumber"})
     (record,) = [

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook, load_workbook
 
-from properties.feeds import NotAFeed, Record, lines
-from properties.feeds.formats import read_feed
-from properties.feeds.table.cells import FORMULA
-from properties.feeds.table.writer import ColumnNames, write_csv, write_xlsx
+from properties.feeds import NotAFeed, Record
+from properties.feeds.recognition import read_feed
+from properties.feeds.spool import Line
+from properties.feeds.table.table_cells import FORMULA
+from properties.feeds.table.table_writer import ColumnNames, write_csv, write_xlsx
 
 REF = "objectReferenceId"
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
@@ -46,7 +47,7 @@ def test_no_table_of_characters_ends_in_anything_but_words(text, encoding, cut):
     content = f"{REF},title\nR-1,a\n{text}".encode(encoding, errors="replace")
     for one in (content, content[: len(content) - cut], text.encode(encoding, errors="replace")):
         for item in read(one):
-            assert lines.read(lines.of(item).text).item() == item
+            assert Line.read(Line.of(item).text).item() == item
 
 
 @given(st.binary(max_size=200), st.sampled_from([b"", f"{REF},title\n".encode(), b"sep=;\r"]))

@@ -1,47 +1,16 @@
 """What a foreign name may mean: the table of names, and the laws of a proposal."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from properties.feeds.table.columns import COLUMNS, column
-from properties.feeds.table.mapping import meaning, normalised, propose
-from properties.feeds.table.synonyms import LANGUAGE, NAMES
+from properties.feeds.table.synonyms import LANGUAGE, NAMES, meaning, normalised, propose
+from properties.feeds.table.table_columns import COLUMNS, column
+from tests.properties.feeds.tables import table
 
 EVERY = [(name, ours) for ours, names in NAMES.items() for name in names]
 
 
-@pytest.mark.parametrize(
-    ("name", "ours"),
-    [
-        ("Titel", "title"),
-        ("PLZ", "address.postalCode"),
-        ("Loyer brut", "prices.rent.gross"),
-        ("LOYER BRUT (CHF)", "prices.rent.gross"),
-        ("Superficie abitabile m²", "areaBwf"),
-        ("Wohnfläche in m2", None),
-        ("Wohnflaeche [m2]", "areaBwf"),
-        ("Baujahr:", "yearBuilt"),
-        ("Number of Rooms", "numberOfRooms"),
-        ("Beschreibung", "localizations.de.description"),
-        ("Description (FR)", "localizations.fr.description"),
-        ("Titel Französisch", "localizations.fr.title"),
-        ("object_reference_id", "objectReferenceId"),
-        ("PRICES.RENT.NET", "prices.rent.net"),
-        ("localizations.fr.title", "localizations.fr.title"),
-        ("objektnr_extern", "objectReferenceId"),
-        ("ImmoNr", "objectReferenceId"),
-        ("Prix", "prices.buy.price"),
-        ("Surface", "areaBwf"),
-        ("Strasse/Nr.", "address.street"),
-        ("Rue et n°", "address.street"),
-        ("Farbe", None),
-        ("Farbe FR", None),
-        ("Miete brutto (Fr.)", "prices.rent.gross"),
-        ("", None),
-        ("€", None),
-    ],
-)
+@table
 def test_a_name_means_a_column_or_nothing(name, ours):
     assert meaning(name, "de") == ours
 

@@ -9,9 +9,10 @@ from openpyxl import Workbook
 
 from properties.catalog import FIELDS
 from properties.catalog.numbers import Unreadable, number, say_number
-from properties.feeds.formats import read_feed
 from properties.feeds.profile import Profile
-from properties.feeds.table.formatted import Formatted
+from properties.feeds.recognition import read_feed
+from properties.feeds.table.table_cells import Formatted
+from tests.properties.feeds.tables import table
 
 STRICT = Profile(lenient=False)
 
@@ -19,36 +20,7 @@ STRICT = Profile(lenient=False)
 ANY = FIELDS["address.geo.elevation"]  # that of a valley below the sea, or of a mountain
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("1250", 1250),
-        ("4.5", 4.5),
-        ("4,5", 4.5),
-        ("12,50", 12.5),
-        ("1.2500", 1.25),
-        ("0.125", 0.125),
-        ("0,125", 0.125),
-        ("1234.125", 1234.125),
-        ("1234,125", 1234.125),
-        ("1.250.000", 1250000),
-        ("1,250,000", 1250000),
-        ("1.250,50", 1250.5),
-        ("1,250.50", 1250.5),
-        ("1.250.000,125", 1250000.125),
-        ("-1,250.5", -1250.5),
-        ("1'250", 1250),
-        ("1'250.500", 1250.5),
-        ("1\u2019250\u2019000", 1250000),
-        ("1\u202f250,500", 1250.5),
-        ("1 250 000", 1250000),
-        ("2'450.-", 2450),
-        ("1250.--", 1250),
-        ("1.250.\u2013", 1250),
-        ("1.125e-07", 1.125e-07),
-        (".5", 0.5),
-    ],
-)
+@table
 def test_a_text_is_one_number(text, value):
     assert number(ANY, text) == value
 
@@ -114,23 +86,7 @@ def test_point_and_comma_have_one_rule(before, behind):
     assert reading(".") == reading(",")
 
 
-@pytest.mark.parametrize(
-    ("number", "form", "text"),
-    [
-        (1067, "00000", "01067"),
-        (1067.0, "00000", "01067"),
-        (123456, "00000", "123456"),
-        (42, '"MH-"0000', "MH-0042"),
-        (442071234, "000 000 00 00", "044 207 12 34"),
-        (7, "[$-807]000", "007"),
-        (7, "0.00", "7"),
-        (7, "0", "7"),
-        (7, "General", "7"),
-        (7, "#,##0", "7"),
-        (7.5, "000", "7.5"),
-        (-7, "000", "-7"),
-    ],
-)
+@table
 def test_a_number_in_a_text_column_keeps_the_zeros_that_excel_shows(number, form, text):
     assert Formatted(number, form).text == text
 
@@ -150,16 +106,7 @@ def read_cell(tmp_path):
     return read
 
 
-@pytest.mark.parametrize(
-    ("column", "number", "form", "value"),
-    [
-        ("address.postalCode", 1067, "00000", {"address": {"postalCode": "01067"}}),
-        ("prices.buy.wirPercentage", 0.029, "0.0%", {"prices": {"buy": {"wirPercentage": 2.9}}}),
-        ("utilizationRatio", 0.6, "0%", {"utilizationRatio": 0.6}),
-        ("areaBwf", 85.5, "00.00", {"areaBwf": 85.5}),
-        ("isFurnished", 1, "00", {"isFurnished": True}),
-    ],
-)
+@table
 def test_a_number_of_excel_is_read_with_its_format(read_cell, column, number, form, value):
     record = read_cell(column, number, form)
     assert record.document == {"objectReferenceId": "R-1", **value}
@@ -186,20 +133,7 @@ def test_a_text_of_a_table_is_read_in_the_unit_of_its_column(tmp_path, column, t
     ]
 
 
-@pytest.mark.parametrize(
-    ("currency", "amount", "value"),
-    [
-        ("EUR", "EUR 450'000.-", 450000),
-        ("eur", "450000 €", 450000),
-        ("EUR", "450000", 450000),
-        ("", "CHF 450000", 450000),
-        ("Fr.", "CHF 450000", 450000),
-        ("<empty>", "450000 Fr.", 450000),
-        ("EUR", "CHF 450000", "“CHF 450000” is not a number in EUR"),
-        ("", "EUR 450000", "“EUR 450000” is not a number in CHF"),
-        ("CHF", "450000 €", "“450000 €” is not a number in CHF"),
-    ],
-)
+@table
 def test_an_amount_has_the_currency_of_its_row_or_is_told(tmp_path, currency, amount, value):
     path = tmp_path / "stock.csv"
     names = "objectReferenceId;prices.buy.price;prices.currency"

@@ -19,9 +19,9 @@ import pytest
 
 from crm_sync.models import Workspace
 from properties.domain.editing import edit
-from properties.imports import version
+from properties.imports import feed_digest
 from properties.imports.engine import import_feed
-from properties.imports.last_feed import unchanged_since
+from properties.imports.feed_digest import unchanged_since
 from properties.imports.report import ImportReport
 from properties.models import Property, Sender
 
@@ -30,8 +30,8 @@ KNOWN = FOLDER / "outcomes.json"
 FILES = ("swissrets.xml", "swissrets.json", "unload.txt", "properties.csv")
 NOW = datetime(2026, 5, 4, 6, tzinfo=UTC)
 ADVICE = (
-    "What becomes of these records has changed: count VERSION up in properties/imports/version.py,"
-    " then write the outcomes anew as the head of this file says."
+    "What becomes of these records has changed: count VERSION up in"
+    " properties/imports/feed_digest.py, then write the outcomes as the head of this file says."
 )
 EDITED = {"title": "Mine", "numberOfRooms": 9, "numberOfBathrooms": 7}  # by a person, in between
 TABLE_OVER = """title;objectReferenceId;areaBwf;localizations.de.title;localizations.fr.title
@@ -105,11 +105,13 @@ def outcomes(folder: Path) -> dict[str, Any]:
 def test_what_becomes_of_a_record_changes_only_with_a_new_version(tmp_path):
     known = json.loads(KNOWN.read_text()) if KNOWN.exists() else {"version": 0, "outcomes": {}}
     found = json.loads(json.dumps(outcomes(tmp_path)))
-    if os.environ.get("WRITE_OUTCOMES") and known["version"] < version.VERSION:
-        known = {"version": version.VERSION, "outcomes": found}
+    if os.environ.get("WRITE_OUTCOMES") and known["version"] < feed_digest.VERSION:
+        known = {"version": feed_digest.VERSION, "outcomes": found}
         KNOWN.write_text(json.dumps(known, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
     assert found == known["outcomes"], ADVICE
-    assert known["version"] == version.VERSION, "Write the outcomes as the head of this file says."
+    assert known["version"] == feed_digest.VERSION, (
+        "Write the outcomes as the head of this file says."
+    )
 
 
 @pytest.mark.django_db
@@ -124,7 +126,7 @@ def test_what_an_older_version_made_of_a_record_is_mended_by_the_same_feed(
     Property.objects.filter(pk=row.pk).update(**older, fed=row.fed | {"title": "the same"})
     assert unchanged_since(main, path, None) == NOW
     assert load(main, path)["changed"] == []
-    monkeypatch.setattr(version, "VERSION", version.VERSION + 1)
+    monkeypatch.setattr(feed_digest, "VERSION", feed_digest.VERSION + 1)
     assert unchanged_since(main, path, None) is None
     assert load(main, path)["changed"] == [[row.object_reference_id, ["title"]]]
     row.refresh_from_db()

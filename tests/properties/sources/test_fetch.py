@@ -23,7 +23,7 @@ import time_machine
 from crm_sync.platform.errors import RejectedError, TransientError
 from properties.sources.address import parsed
 from properties.sources.fetch import fetch, sftp
-from properties.sources.fetch.wanted import Fetched, FileVersion, Place, Sink, StillUploaded
+from properties.sources.fetch.transfer import Fetched, FileVersion, Place, Sink, StillUploaded
 from tests.crm_sync.sockets import OK, answering, free_port, saying, serving
 from tests.crm_sync.test_outside import certificate
 from tests.properties.sources.servers import (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from properties.sources.address import parsed
-from properties.sources.schedule import next_fetch
+from properties.sources.source_times import next_fetch
 
 ZURICH = ZoneInfo("Europe/Zurich")
 zones = st.sampled_from(["UTC", "Europe/Zurich", "America/St_Johns", "Pacific/Apia", "Asia/Tokyo"])

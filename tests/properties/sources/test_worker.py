@@ -18,7 +18,7 @@ from crm_sync.models import Workspace
 from crm_sync.work import leases, turn
 from properties.imports import upload
 from properties.models import Fetch, Import, Property, Sender, Source
-from properties.sources import worker
+from properties.sources import source_look
 from tests.crm_sync.sockets import free_port
 from tests.properties.sources.servers import (
     PASSWORD,
@@ -316,11 +316,11 @@ def test_a_server_that_goes_on_without_an_end_is_left_and_the_history_says_so(ag
 
 def test_a_worker_that_ends_gives_the_source_back_as_it_was(agency, folder, clock):
     row = source(agency, str(folder / "out.zip"))
-    worker.queues.ending.set()
+    source_look.queues.ending.set()
     try:
         assert turn.take(hooks.queue("sources"), agency.workspace_id, seconds=20.0).counts == {}
     finally:
-        worker.queues.ending.clear()
+        source_look.queues.ending.clear()
     assert (fresh(row).due_at, fresh(row).lease_token, history(row)) == (NOON, None, [])
 
 
@@ -329,7 +329,7 @@ def test_a_worker_that_has_lost_the_source_writes_nothing(agency, folder, clock)
     claim = leases.claim(Source.objects.all(), now=NOON)
     Source.objects.update(lease_token=None, lease_until=None, due_at=NOON)
     with pytest.raises(leases.LeaseLost):
-        worker.work([claim], None)
+        source_look.work([claim], None)
     assert (history(row), Import.objects.count(), fresh(row).digest) == ([], 0, "")
     assert left() == []
     assert list((Path(django_settings.DATA_DIR) / "imports").glob("*")) == []
@@ -480,7 +480,7 @@ def test_a_mail_that_does_not_go_is_tried_again(agency, folder, clock, settings)
 
 
 def test_the_history_keeps_the_last_looks_of_each_kind(agency, folder, clock, monkeypatch):
-    monkeypatch.setattr("properties.sources.history.KEPT", 3)
+    monkeypatch.setattr("properties.sources.source_look.LOOKS", 3)
     row = source(agency, str(folder / "nothing.zip"))
     look(row, clock)
     put(folder / "nothing.zip", b"IDX3.01#")

@@ -1,0 +1,100 @@
+"""Where the columns of one sender lead: the table of the format, and what its setting changes.
+
+Programs use the same column for different things, so a sender's `flags` may say
+
+COLUMN: path       the column sets this field: {"gardenhouse": "characteristics.hasGarden"}
+COLUMN: ""         the column is set aside
+N: ""              an N or 0 of a flag says nothing: the program writes it for what nobody asked
+GARDEN: PLOT       a word of object_category is this propertyType, or this propertyCategories
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from properties import catalog
+from properties.catalog import Field, Kind
+from properties.feeds.idx.idx_columns import COLUMNS, As, IdxColumn
+
+_NO = "N"
+_LINKS = frozenset({"videoLinks", "virtualTourLinks"})
+_TYPES = frozenset(catalog.FIELDS["propertyType"].enum)
+_CATEGORIES = frozenset(catalog.FIELDS["propertyCategories"].enum)
+_BY_UNIT = {"m": As.METRES, "m2": As.AREA, "m3": As.VOLUME, "kg": As.LOAD, "kg/m2": As.LOAD}
+_BY_KIND = {
+    Kind.BOOLEAN: As.YES_NO,
+    Kind.INTEGER: As.COUNT,
+    Kind.STRING: As.TEXT,
+    Kind.TEXT: As.LINES,
+}
+
+
+class Way(NamedTuple):
+    """A column, with each path that it sets."""
+
+    name: str
+    read: As
+    paths: tuple[str, ...]
+
+
+class BadFlags(ValueError):
+    """The flags of a sender name something that does not exist; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """The columns in their order, and which words mean something else.
+
+    Attributes:
+        no_counts: an N of a flag is DOES_NOT_APPLY.
+        words: object_category to propertyType or propertyCategories.
+        name_of: path to the name of the column that sets it.
+    """
+
+    columns: tuple[Way, ...]
+    no_counts: bool
+    words: dict[str, str]
+    name_of: dict[str, str]
+
+
+def mapping(flags: dict[str, str]) -> Mapping:
+    """Return the columns of a sender; BadFlags where its flags name what is not there."""
+    columns = {column.name: column for column in COLUMNS}
+    words = {}
+    for name, target in flags.items():
+        if name in columns and columns[name].read is As.RULE:
+            raise BadFlags(f"{name} has a rule of its own: it cannot set another field")
+        if name in columns:
+            columns[name] = _column(columns[name], target)
+        elif name.isupper() and target in _TYPES | _CATEGORIES:
+            words[name] = target
+        elif name != _NO or target not in {"", "DOES_NOT_APPLY"}:
+            raise BadFlags(f"{name}: {target} is no column with its field, nor a word of IDX")
+    found = tuple(Way(c.name, c.read, tuple(c.path.split(", "))) for c in columns.values())
+    names = {path: one.name for one in found for path in one.paths if path}
+    return Mapping(found, flags.get(_NO, "-") != "", words, names)
+
+
+def is_type(word: str) -> bool:
+    """Return whether a word is a propertyType, and not only a category."""
+    return word in _TYPES
+
+
+def _column(column: IdxColumn, path: str) -> IdxColumn:
+    if not path:
+        return column._replace(read=As.KEPT, path="")
+    found = catalog.find(path)
+    read = _reading(found) if found else None
+    if read is None or "[" in path:
+        raise BadFlags(f"{column.name}: {path} is no field that one column can set")
+    return column._replace(read=read, path=path)
+
+
+def _reading(found: Field) -> As | None:
+    """Return how a column is read that sets a field; None where it cannot."""
+    if found.path in _LINKS:
+        return As.LINK
+    if found.is_characteristic:
+        return As.FLAG
+    if found.kind is Kind.DECIMAL:
+        return _BY_UNIT.get(found.unit, As.ROOMS)
+    return _BY_KIND.get(found.kind)

@@ -1,0 +1,89 @@
+"""Recognise the format of a feed by its content, whatever the file is called."""
+
+import codecs
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from properties.feeds.idx.line_layout import HEADER
+from properties.feeds.idx.reader import read_idx
+from properties.feeds.profile import USUAL, Profile
+from properties.feeds.records import Item, NotAFeed
+from properties.feeds.swissrets.json_reader import read_json
+from properties.feeds.swissrets.xml_reader import read_xml
+from properties.feeds.table.csv_reader import is_like_csv, read_csv, text_of
+from properties.feeds.table.xlsx_reader import read_xlsx
+
+Reader = Callable[[Path, Profile], Iterator[Item]]
+
+IDX = "IDX"
+_FULL_FEEDS: dict[Reader, str] = {
+    read_xml: "SWISSRETS_XML",
+    read_json: "SWISSRETS_JSON",
+    read_idx: IDX,
+}
+FULL_FEEDS = tuple(_FULL_FEEDS.values())
+_HEAD = 4096
+_ZIP = b"PK\x03\x04"
+_OTHERS = {
+    b"\xd0\xcf\x11\xe0": "an old or locked Excel file: save it as .xlsx or CSV",  # OLE2
+    b"\x1f\x8b": "packed with gzip: unpack it first",  # one in another: the outer is unpacked
+    b"7z\xbc\xaf": "packed with 7-Zip: unpack it first",
+    b"Rar!": "packed with RAR: unpack it first",
+    b"%PDF": "a PDF: ask its sender for a feed",
+}
+
+
+def read_feed(path: Path, profile: Profile = USUAL) -> Iterator[Item]:
+    """Return what is in a file, read in this process.
+
+    Raises:
+        NotAFeed, Truncated: as `isolation.open_feed` does.
+    """
+    return reader_of(path)(path, profile)
+
+
+def full_feed_format(path: Path) -> str | None:
+    """Return the name of the format if the file is a full feed; None for a table of ours.
+
+    Raises NotAFeed as `open_feed` does at once.
+    """
+    return _FULL_FEEDS.get(reader_of(path))
+
+
+def reader_of(path: Path) -> Reader:
+    """Return the reader for a file; NotAFeed where there is none."""
+    head = _head(path)
+    if not head.removeprefix(codecs.BOM_UTF8).strip():
+        raise NotAFeed(f"{path.name}: the file is empty")
+    for begin, reason in _OTHERS.items():
+        if head.startswith(begin):
+            raise NotAFeed(f"{path.name}: {reason}")
+    reader = _reader(head)
+    if reader is None:
+        raise NotAFeed(f"{path.name}: neither SwissRETS (XML, JSON) nor IDX nor a table of ours")
+    return reader
+
+
+def _head(path: Path) -> bytes:
+    """Return the first bytes of a file; a pipe would give them only once."""
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise NotAFeed(f"{path.name}: is no file that can be read twice: save it as one first")
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError as error:
+        raise NotAFeed(f"{path.name}: cannot be read: {error.strerror}") from error
+
+
+def _reader(head: bytes) -> Reader | None:
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    text = text_of(head)
+    if start.startswith(b"<") or (text or "").startswith("<"):
+        return read_xml  # its parser knows UTF-16 by itself
+    if start.startswith((b"{", b"[")):
+        return read_json
+    if start.startswith((b"IDX", HEADER)):
+        return read_idx
+    if start.startswith(_ZIP):
+        return read_xlsx
+    return read_csv if text and is_like_csv(text) else None

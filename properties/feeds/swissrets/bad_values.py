@@ -1,0 +1,131 @@
+"""Take the bad values out of what was read of a record, so that the rest of it is imported."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from crm_sync.text import quoted
+from properties.catalog import FieldFault
+from properties.feeds.swissrets import vocabulary
+
+LONGEST = 300  # characters of a warning: a fault names the value, which may be long
+_STEP = re.compile(r"[^.\[\]]+")
+_LANGUAGE = re.compile(r"[a-z]{2}")
+_VARIANT = re.compile(r"([A-Za-z]{2})(?:[-_].*)?")
+
+Steps = tuple[str | int, ...]  # names of members, numbers of items
+Aside = dict[str, Any]  # what was set aside, by its path in the feed
+
+
+def faulty_values(
+    document: dict[str, Any], faults: Iterable[FieldFault]
+) -> tuple[Aside, list[str]]:
+    """Take each faulty value out of a document; returns them, and for each the reason.
+
+    What lacks a member goes as a whole: a position in degrees with one of two numbers is none.
+    """
+    aside: Aside = {}
+    words: defaultdict[str, list[Any]] = defaultdict(list)
+    warnings: list[str] = []
+    gone: set[Steps] = set()
+    for fault in reversed(list(faults)):  # from behind, so that no item of a list moves
+        steps = at = _steps(fault.path)
+        if any(steps[:end] in gone for end in range(1, len(steps) + 1)):
+            continue
+        while steps and _at(document, steps) is None:
+            steps = steps[:-1]
+        if not steps:
+            continue
+        name, value = _source(steps), _at(document, steps)
+        if isinstance(steps[-1], int) and not isinstance(value, dict):  # one word of several
+            name = _source(steps[:-1])
+            words[name].append(value)
+        else:
+            aside[name] = value
+        told = f"{name}: {fault.message}" if steps == at else located(fault)
+        warnings.append(told[:LONGEST])
+        gone.add(_take(document, steps))
+    return aside | {name: values[::-1] for name, values in words.items()}, warnings[::-1]
+
+
+def located(fault: FieldFault) -> str:
+    """Return a fault in words, under its place in the feed."""
+    return f"{_source(_steps(fault.path))}: {fault.message}"
+
+
+def language_variants(raw: dict[str, Any]) -> tuple[Aside, list[str]]:
+    """Bring the languages of the localizations to two small letters; returns what was not so.
+
+    `de-CH` is read as `de`. A text in a language that another one has already, or in none that is
+    known, is set aside.
+    """
+    texts = raw.get("localizations")
+    items = [one for one in texts if isinstance(one, dict)] if isinstance(texts, list) else []
+    exact = {one.get("languageCode") for one in items if _is_language(one.get("languageCode"))}
+    taken: set[Any] = set()
+    aside: Aside = {}
+    warnings = []
+    for index, item in enumerate(items):
+        said, path = item.get("languageCode"), f"localizations[{index}].languageCode"
+        variant = None if _is_language(said) else _VARIANT.fullmatch(str(said).strip())
+        code = variant[1].lower() if variant and variant[1].lower() not in exact else said
+        if _is_language(code) and code not in taken:
+            taken.add(code)
+            if code != said:
+                aside[path], item["languageCode"] = said, code
+                warnings.append(f"{path}: {quoted(said)} is read as {quoted(code)}")
+        else:
+            aside |= {f"localizations[{index}]": dict(item)}
+            item.clear()  # and keeps its place, so the numbers of the others stay
+            is_known = variant or _is_language(said)
+            why = "is the language of another text" if is_known else "is no language"
+            warnings.append(f"{path}: {quoted(said)} {why}, so its text is set aside"[:LONGEST])
+    return aside, warnings
+
+
+def _is_language(code: Any) -> bool:
+    return isinstance(code, str) and bool(_LANGUAGE.fullmatch(code))
+
+
+def _steps(path: str) -> Steps:
+    """Cut `prices.additionalOffers[0].type` into its names and numbers."""
+    return tuple(int(step) if step.isdecimal() else step for step in _STEP.findall(path))
+
+
+def _at(holder: Any, steps: Steps) -> Any:
+    for step in steps:
+        if isinstance(step, int):
+            holder = holder[step] if isinstance(holder, list) and step < len(holder) else None
+        else:
+            holder = holder.get(step) if isinstance(holder, dict) else None
+    return holder
+
+
+def _take(document: Any, steps: Steps) -> Steps:
+    """Take a value out, with all that would be empty without it; returns what went."""
+    holder = _at(document, steps[:-1])
+    holder.pop(steps[-1])
+    return steps if holder or len(steps) == 1 else _take(document, steps[:-1])
+
+
+def _source(steps: Steps) -> str:
+    path = ""
+    for step in steps:
+        path += f"[{step}]" if isinstance(step, int) else f".{step}"
+    path = path.removeprefix(".")
+    for target, source in _SOURCES:
+        if path == target or path.startswith((f"{target}.", f"{target}[")):
+            return source + path[len(target) :]
+    return path
+
+
+# The longest path first: `seller.inquiryEmail` is not found in `seller`.
+_SOURCES = sorted(
+    (
+        *((target, source) for source, target in vocabulary.MOVED),
+        *((target, f"localizations[].attachments.{source}") for source, target in vocabulary.LINKS),
+        *((name, f"characteristics.{name}") for name in vocabulary.NUMBERS),
+    ),
+    key=lambda pair: -len(pair[0]),
+)

@@ -1,0 +1,134 @@
+"""Write documents as SwissRETS JSON 3.x by the tables that read it; report what is not written."""
+
+import copy
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from properties import catalog, merge
+from properties.catalog import Kind, NameSource, values
+from properties.feeds.profile import USUAL, Profile
+from properties.feeds.records import Refusal
+from properties.feeds.swissrets import vocabulary
+from properties.feeds.swissrets.swissrets_record import SwissretsRecordReader
+from properties.feeds.table.table_writer import Document, Unsaid, Written
+
+# Names that are not the wire value in small letters with hyphens: Minergie-A, Minergie-Mqs-Bau.
+_LABELS = {one: one.title().replace("_", "-") for one in values.MINERGIE_LABELS}
+
+# A unit belongs to a project with units of its own, which we do not know: it would be refused.
+_UNSAYABLE = frozenset({"parentRealtyReferenceId"})
+VERSION = "0.1.0"  # of our software; the format requires one
+_NO_PLACE = "SwissRETS has no place for this"
+_OTHERWISE = "SwissRETS would read this back as another value"
+_STRICT = Profile(lenient=False)  # a file of ours holds nothing that must be set aside
+WHOLE = ""  # the path that means the whole property, if it cannot be written at all
+
+
+def write_json(path: Path, documents: Iterable[Document], *, now: datetime) -> Iterator[Written]:
+    """Write a SwissRETS file; yields after each document what could not be written of it.
+
+    A property that SwissRETS would not take is left out: its only entry is at WHOLE.
+    """
+    with path.open("w", encoding="utf-8") as file:
+        generator = {"name": "crm-sync", "version": VERSION}
+        head = {"created": f"{now:%Y-%m-%dT%H:%M:%SZ}", "generator": generator}
+        file.write(json.dumps(head)[:-1] + ', "properties": [')
+        separator = "\n"
+        for document in documents:
+            record = to_swissrets(document)
+            unsaid = _lost(document, record)
+            if not any(path == WHOLE for path, _ in unsaid):
+                file.write(separator + json.dumps(record, ensure_ascii=False))
+                separator = ",\n"
+            yield record["referenceId"], unsaid
+        file.write("\n]}\n")
+
+
+def to_swissrets(document: Document) -> Document:
+    """Return a document in the shape of SwissRETS JSON 3.x, as far as that has a place for it."""
+    rest = copy.deepcopy(document)
+    record: Document = {"id": document.get("objectReferenceId")}
+    for source, target in vocabulary.MOVED:
+        if target not in _UNSAYABLE:
+            _put(record, source, _spelled(target, _pop(rest, target)))
+    for name in sorted(vocabulary.NUMBERS & rest.keys()):
+        if catalog.FIELDS[name].source is not NameSource.INFERRED:
+            _put(record, f"characteristics.{name}", rest[name])
+    flags = rest.get("characteristics")
+    for name, flag in flags.items() if isinstance(flags, dict) else ():
+        path = f"characteristics.{name}"
+        known = catalog.find(path)
+        if known is not None and known.source is not NameSource.INFERRED:
+            _put(record, path, _spelled(path, flag))
+    # Required, and may have an empty text, which is read back as no text.
+    said = {"languageCode": USUAL.language, "title": document.get("title", "")}
+    texts = record.setdefault("localizations", [said])
+    for text in texts if isinstance(texts, list) else []:
+        text.setdefault("title", "")
+    if isinstance(texts, list) and texts and isinstance(texts[0], dict):
+        links = {source: rest[target] for source, target in vocabulary.LINKS if rest.get(target)}
+        _put(texts[0], "attachments", links or None)
+    return record
+
+
+def _lost(document: Document, record: Document) -> Unsaid:
+    """Read a record back, and return where that is not what was written."""
+    taken = SwissretsRecordReader(profile=_STRICT).take(copy.deepcopy(record), "")
+    if isinstance(taken, Refusal):
+        return [(WHOLE, reason) for reason in taken.reasons]
+    before, after = merge.leaves(document), merge.leaves(taken.document)
+    return [
+        (path, _NO_PLACE if after.get(path) is None else _OTHERWISE)
+        for path in sorted(before.keys() | after.keys())
+        if not catalog.equal(path, before.get(path), after.get(path))
+    ]
+
+
+def _spelled(path: str, value: Any) -> Any:
+    """Return a value with its constants in SwissRETS words, and without what nobody knows."""
+    known = catalog.find(path)
+    if known is None or value is None:
+        return None
+    if known.kind is Kind.ENUM and isinstance(value, str):
+        return _LABELS.get(value) or _word(value)
+    if known.kind is Kind.ENUM_LIST and isinstance(value, list):
+        return [_word(item) for item in value if isinstance(item, str)] or None
+    if known.kind is Kind.OBJECT_LIST and isinstance(value, list):
+        return [_spelled_members(f"{path}[]", item) for item in value] or None
+    return _spelled_members(path, value)
+
+
+def _spelled_members(path: str, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    members = {name: _spelled(f"{path}.{name}", member) for name, member in value.items()}
+    return {name: member for name, member in members.items() if member is not None} or None
+
+
+def _word(constant: str) -> str:
+    return constant.lower().replace("_", "-")
+
+
+def _pop(rest: Document, path: str) -> Any:
+    *parents, name = path.split(".")
+    holder: Any = rest
+    for parent in parents:
+        holder = holder.get(parent) if isinstance(holder, dict) else None
+    return holder.pop(name, None) if isinstance(holder, dict) else None
+
+
+def _put(record: Document, path: str, value: Any) -> None:
+    """Set a value, merging with an object that is already there; None sets nothing."""
+    if value is None:
+        return
+    *parents, name = path.split(".")
+    for parent in parents:
+        record = record.setdefault(parent, {})
+    known = record.get(name)
+    if isinstance(known, dict) and isinstance(value, dict):
+        known.update(value)
+    else:
+        record[name] = value

@@ -1,0 +1,285 @@
+"""Convert one SwissRETS record to the platform's names, or refuse it with the reasons.
+
+What a table of `vocabulary` moves is taken out of the record; what is left at the end has no home
+in the property model.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from typing import Any, NamedTuple
+
+from crm_sync.text import clean, holds_nothing_unstorable
+from properties import catalog
+from properties.catalog import FieldFault
+from properties.feeds import limits
+from properties.feeds.coerce import coerce, coerce_item, flatten
+from properties.feeds.contacts import odd_contacts
+from properties.feeds.profile import USUAL, Profile
+from properties.feeds.records import Record, Refusal
+from properties.feeds.swissrets import vocabulary
+from properties.feeds.swissrets.bad_values import Aside, faulty_values, language_variants, located
+from properties.feeds.swissrets.survey import Survey
+
+
+@dataclass
+class SwissretsRecordReader:
+    """Converts the records of one file; remembers the ids and references of earlier ones.
+
+    `survey` is what was found in the whole file before; `profile` says what becomes of bad values.
+    """
+
+    survey: Survey = field(default_factory=Survey)
+    profile: Profile = USUAL
+    _seen: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def take(self, raw: Any, position: str, twice: Iterable[str] = ()) -> Record | Refusal:
+        """Return one record of the file, or why it is refused; `raw` is used up.
+
+        Args:
+            twice: names that one object of it has twice, of which the last counts.
+
+        Refused: without what the schemas require, with a reference that came before, pointing to a
+        unit that is not there, with a text that is too long for any field, or under a reference
+        that the platform would refuse (§4.6, §7). Any other bad value is set aside and told, or
+        refuses its record where the profile says so.
+        """
+        if not isinstance(raw, dict):
+            return Refusal(position, None, ["the record is not an object"])
+        reference = raw.get("referenceId")
+        try:
+            return self._take(raw, position, twice)
+        except RecursionError:
+            return Refusal(position, None, ["the record is nested too deeply"])
+        except limits.TooLong as error:
+            return Refusal(
+                position, reference if isinstance(reference, str) else None, [str(error)]
+            )
+
+    def _take(self, raw: dict[str, Any], position: str, twice: Iterable[str]) -> Record | Refusal:
+        raw, cleaned = (raw, False) if holds_nothing_unstorable(raw) else clean(raw)
+        reasons = [*_missing(raw), *self._unit_faults(raw)]
+        reference, record_id = raw.get("referenceId"), raw.get("id")
+        document, aside, warnings, faults = self._read(raw)
+        reasons += self._identity_faults(document.get("objectReferenceId"))
+        reasons += [located(fault) for fault in faults]
+        doubled = [f'"{name}" is there twice in one object' for name in dict.fromkeys(twice)]
+        if self.profile.lenient:
+            warnings += [f"{text}: the last one counts" for text in doubled]
+        else:
+            reasons += doubled
+        if reasons:
+            known_as = None if reference is None else str(reference)
+            reasons = limits.first_reasons(list(dict.fromkeys(reasons)))
+            return Refusal(position, known_as, reasons)
+        warnings += [*self._repeated_id(record_id), *odd_contacts(document)]
+        leftover = dict(flatten("", raw)) | aside
+        if cleaned:
+            leftover["(cleaned)"] = "characters that no database can keep were removed"
+        told = tuple(limits.first_reasons(warnings))
+        return Record(document["objectReferenceId"], document, leftover, position, warnings=told)
+
+    def _read(
+        self, raw: dict[str, Any]
+    ) -> tuple[dict[str, Any], Aside, list[str], list[FieldFault]]:
+        """Move all that has a home into a document, and what is bad aside.
+
+        Returns the document, what was set aside and why, and the faults that refuse the record.
+        """
+        aside, warnings = language_variants(raw) if self.profile.lenient else ({}, [])
+        reference, record_id = raw.get("referenceId"), raw.get("id")
+        document = self._document(raw)
+        if self.survey.is_repeated(reference) and self.profile.reference == "AUTO":
+            document["objectReferenceId"] = coerce("objectReferenceId", record_id)[0]
+            aside["referenceId"] = reference
+            warnings.append(
+                f'referenceId "{reference}" names several properties: this is "{record_id}"'
+            )
+        faults = catalog.validate_document(document)
+        bad = [fault for fault in faults if fault.path != "objectReferenceId"]
+        while bad and self.profile.lenient:
+            more, reasons = faulty_values(document, bad)
+            if not more:  # nothing is there to be taken out, so these refuse the record
+                break
+            aside, warnings = aside | more, warnings + reasons
+            faults = catalog.validate_document(document)
+            bad = [fault for fault in faults if fault.path != "objectReferenceId"]
+        _derive(document)
+        _drop_empty_texts(document)
+        return document, aside, warnings, faults
+
+    def _unit_faults(self, raw: dict[str, Any]) -> list[str]:
+        unit = raw.get("unitReferenceId")
+        if not unit or not self.survey.checks_units or str(unit) in self.survey.units:
+            return []
+        return [f'unitReferenceId "{unit}" points to a unit that is not there']
+
+    def _identity_faults(self, reference: Any) -> list[str]:
+        if reference is None:
+            return ["referenceId is missing"]
+        if str(reference) in self._seen["referenceId"]:
+            return [f'referenceId "{reference}" is a duplicate: an earlier record has it']
+        self._seen["referenceId"].add(str(reference))
+        return []
+
+    def _repeated_id(self, record_id: Any) -> list[str]:
+        """Return a warning about the id of an earlier record, which the schemas allow."""
+        if str(record_id) in self._seen["id"]:
+            return [f'id "{record_id}" is that of an earlier record, too']
+        self._seen["id"].add(str(record_id))
+        return []
+
+    def _document(self, raw: dict[str, Any]) -> dict[str, Any]:
+        document: dict[str, Any] = {}
+        zone = self.profile.tzinfo
+        unit = raw.get("unitReferenceId")
+        project = self.survey.project_of(str(unit)) if unit else None
+        if project:
+            document["projectReferenceId"] = project
+        _move_links(raw, document)
+        for way in _MOVED:
+            _move(raw, way, document, zone)
+        features = raw.get("characteristics")
+        for name in list(features) if isinstance(features, dict) else []:
+            if name in _NUMBERS:
+                _move(raw, _NUMBERS[name], document, zone)
+        _move(raw, _CHARACTERISTICS, document, zone)
+        parent = document.get("parentRealtyReferenceId")
+        if parent is not None and parent == document.get("objectReferenceId"):
+            raw["unitReferenceId"] = document.pop("parentRealtyReferenceId")  # no own parent
+        return document
+
+
+def _missing(raw: dict[str, Any]) -> Iterator[str]:
+    """Yield what the schemas require of a record and it has not.
+
+    A reference may be an empty text: then that of another standard replaces it.
+    """
+    for path in vocabulary.REQUIRED:
+        value: Any = raw
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is None or (str(value).strip() == "" and path != "referenceId"):
+            yield f"{path} is missing"
+    texts = raw.get("localizations")
+    if not texts or not isinstance(texts, list):
+        yield "localizations is missing"
+        return
+    for index, text in enumerate(texts):
+        for name in ("languageCode", "title"):
+            value = text.get(name) if isinstance(text, dict) else None
+            if value is None or (value == "" and name == "languageCode"):
+                yield f"localizations[{index}].{name} is missing"
+
+
+class _Way(NamedTuple):
+    """From one path to another, each cut into its last segment and those before it."""
+
+    holders: tuple[str, ...]
+    name: str
+    target: str
+    parent: str
+    member: str
+
+
+def _way(source: str, target: str) -> _Way:
+    *holders, name = source.split(".")
+    parent, _, member = target.rpartition(".")
+    return _Way(tuple(holders), name, target, parent, member)
+
+
+_MOVED = tuple(_way(source, target) for source, target in vocabulary.MOVED)
+_NUMBERS = {name: _way(f"characteristics.{name}", name) for name in vocabulary.NUMBERS}
+_CHARACTERISTICS = _way("characteristics", "characteristics")
+
+
+def _move(raw: dict[str, Any], way: _Way, document: dict[str, Any], zone: tzinfo) -> None:
+    """Move one value to its place; if that does not exist or is taken, it stays in the record."""
+    holders, name, target, parent, member = way
+    holder: Any = raw
+    for segment in holders:
+        holder = holder.get(segment) if isinstance(holder, dict) else None
+    if not isinstance(holder, dict) or name not in holder:
+        return
+    value, rest = coerce(target, holder[name], zone)
+    place = document.get(parent, {}) if parent else document
+    known = place.get(member)
+    if known is not None and not (isinstance(known, dict) and isinstance(value, dict)):
+        return
+    if value is not None:
+        place[member] = {**known, **value} if known else value
+        if parent:
+            document[parent] = place
+    if rest is None:
+        del holder[name]
+    else:
+        holder[name] = rest
+
+
+def _move_links(raw: dict[str, Any], document: dict[str, Any]) -> None:
+    """Collect the tours and videos of all languages, each address once."""
+    texts = raw.get("localizations")
+    attachments = [
+        text["attachments"]
+        for text in (texts if isinstance(texts, list) else [])
+        if isinstance(text, dict) and isinstance(text.get("attachments"), dict)
+    ]
+    for source, target in vocabulary.LINKS:
+        links: dict[Any, Any] = {}
+        for holder in attachments:
+            items = holder.pop(source, None)
+            dropped = _take_links(target, items, links) if isinstance(items, list) else items
+            if dropped:
+                holder[source] = dropped
+        if links:
+            document[target] = list(links.values())
+
+
+def _take_links(target: str, items: list[Any], links: dict[Any, Any]) -> list[Any]:
+    """Add the links that are not empty, each address once; return those that are dropped.
+
+    Args:
+        links: those of all languages so far, by their address.
+    """
+    dropped = []
+    for item in items:
+        link, rest = coerce_item(target, item)
+        address = link.get("url") if isinstance(link, dict) else None
+        key = address if isinstance(address, str) else len(links)
+        if link and key not in links:
+            links[key] = link
+            dropped += [{"url": address, **rest}] if isinstance(rest, dict) else []
+        elif item and (not link or links[key] != link):
+            dropped.append(item)
+    return dropped
+
+
+def _drop_empty_texts(document: dict[str, Any]) -> None:
+    """Drop the localizations if none of them has more than its language.
+
+    The schema requires one, so a property without texts is written with an empty one.
+    """
+    texts = document.get("localizations")
+    if isinstance(texts, list) and all(
+        isinstance(text, dict) and text.keys() <= {"languageCode"} for text in texts
+    ):
+        del document["localizations"]
+
+
+def _derive(document: dict[str, Any]) -> None:
+    """Derive title, property type, furniture and conditions from other values."""
+    texts = document.get("localizations")
+    first = texts[0] if isinstance(texts, list) and texts else None
+    if isinstance(first, dict) and first.get("title"):
+        document["title"] = first["title"]
+    categories = document.get("propertyCategories")
+    if isinstance(categories, list) and categories:
+        document["propertyType"] = vocabulary.PROPERTY_TYPE_OF.get(categories[0], "OTHER")
+        if "FURNISHED_FLAT" in categories:
+            document["isFurnished"] = True
+    found = document.get("characteristics")
+    flags = found if isinstance(found, dict) else {}
+    applying = [c for flag, c in vocabulary.CONDITIONS if flags.get(flag) == "APPLIES"]
+    if applying:
+        document["conditions"] = list(dict.fromkeys(applying))

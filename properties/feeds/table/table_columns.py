@@ -1,0 +1,89 @@
+"""The columns of a table of properties in the platform's own names: which one is what.
+
+A column is named after the path of its field, such as `prices.rent.gross`; texts by language are
+`localizations.de.title`. Lists of enum values are joined by `|`, other lists and customFields are
+JSON. A table changes the fields that it has columns for, and no others; an empty cell says
+nothing, `<empty>` clears.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from properties import catalog
+from properties.catalog import Field, Kind
+from properties.feeds.overlay import LOCALIZATIONS, Part
+from properties.merge import MERGED
+
+MAX_COLUMNS = 500  # the catalog has about 220, and six for each language
+_LANGUAGE = re.compile(r"localizations\.([a-z]{2})\.(\w+)")
+_CONTAINERS = {Kind.OBJECT, Kind.MERGED}
+_HOLDS = {
+    Kind.STRING: "text",
+    Kind.TEXT: "long text",
+    Kind.INTEGER: "whole number",
+    Kind.DECIMAL: "number",
+    Kind.BOOLEAN: "true, false",
+    Kind.DATE: "2026-01-31",
+    Kind.DATETIME: "2026-01-31T09:00:00Z",
+    Kind.OBJECT_LIST: "list in JSON",
+    Kind.MAP: "object of texts in JSON",
+}
+_MANY = 12  # values that a cell can list and still be read
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name in the header, and where its value goes."""
+
+    name: str
+    field: Field
+    leaf: str
+    way: tuple[str, ...]
+
+    def part(self, value: Any) -> Part:
+        """Return a value with its place."""
+        return self.leaf, self.way, value
+
+
+def _fixed(field: Field) -> Column:
+    first, *rest = field.path.split(".")
+    if first in MERGED:
+        return Column(field.path, field, f"{first}.{rest[0]}", tuple(rest[1:]))
+    return Column(field.path, field, first, tuple(rest))
+
+
+COLUMNS = {
+    path: _fixed(field)
+    for path, field in catalog.FIELDS.items()
+    if "[]" not in path
+    and not field.read_only
+    and field.kind not in _CONTAINERS
+    and path != LOCALIZATIONS
+}
+TEXTS = tuple(f.name for f in catalog.children(LOCALIZATIONS) if f.name != "languageCode")
+
+
+def column(name: str) -> Column | None:
+    """Return the column of a name, or None where there is none."""
+    by_language = _LANGUAGE.fullmatch(name)
+    if by_language and by_language[2] in TEXTS:
+        field = catalog.FIELDS[f"{LOCALIZATIONS}[].{by_language[2]}"]
+        return Column(name, field, LOCALIZATIONS, by_language.groups())
+    return COLUMNS.get(name)
+
+
+def localized(language: str) -> list[str]:
+    """Return the names of the columns of a language."""
+    return [f"{LOCALIZATIONS}.{language}.{name}" for name in TEXTS]
+
+
+def holds(field: Field) -> str:
+    """Return what the cells of the column of a field hold."""
+    words = _HOLDS.get(field.kind, "one of " if field.kind is Kind.ENUM else "any of ")
+    if field.enum:
+        values = f"{len(field.enum)} values" if len(field.enum) > _MANY else ", ".join(field.enum)
+        words += values
+    if field.max_length:
+        words += f", at most {field.max_length} characters"
+    return f"{words} ({field.unit})" if field.unit else words

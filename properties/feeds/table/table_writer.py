@@ -1,0 +1,249 @@
+"""Write documents as a table that is read back unchanged, and report what it cannot express.
+
+Pure: whoever has the documents passes them one after the other.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+from properties import catalog, merge
+from properties.catalog import Kind
+from properties.catalog.validation import READ_ONLY_MESSAGE
+from properties.feeds import limits
+from properties.feeds.overlay import LOCALIZATIONS
+from properties.feeds.table import table_cells as cells
+from properties.feeds.table.synonyms import LANGUAGE, NAMES
+from properties.feeds.table.table_columns import COLUMNS, TEXTS, column, holds, localized
+from properties.feeds.table.xlsx_reader import ERRORS, MAX_ROWS
+
+Document = dict[str, Any]
+Unsaid = list[tuple[str, str]]  # path and reason of what a format cannot express
+Written = tuple[str, Unsaid]  # the reference of a document, and what could not be written of it
+
+MAX_TEXT_XLSX = 32_767  # characters in a cell (Excel specifications and limits)
+_BEYOND_XML = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)"
+)  # and what would be read as the escape of one
+_NEWER = "The catalog does not know this field"
+LANGUAGE_OF_TEXTS = "de"
+# Besides the columns that others have names for: those whose cells are words of the platform.
+_WORDS = (
+    *("offerType", "propertyType", "propertyCategories", "availabilityState"),
+    *("prices.rent.interval", "heatingType", "characteristics.hasBalcony"),
+    *("characteristics.hasElevator", "characteristics.hasParking"),
+)
+
+
+@dataclass
+class ColumnNames:
+    """The columns that some documents need, in the order of the catalog; references first."""
+
+    _used: set[str] = field(default_factory=lambda: {cells.REFERENCE})
+    _languages: dict[str, None] = field(default_factory=dict)
+
+    def need(self, document: Document) -> None:
+        """Note the columns that a document needs."""
+        for name in values(document)[0]:
+            self._used.add(name)
+            if name.startswith(f"{LOCALIZATIONS}."):
+                self._languages.setdefault(name.split(".")[1])
+
+    def ordered(self) -> list[str]:
+        """Return the names."""
+        texts = [name for language in self._languages for name in localized(language)]
+        known = [cells.REFERENCE, *(n for n in COLUMNS if n != cells.REFERENCE), *texts]
+        return [name for name in known if name in self._used]
+
+
+def values(document: Document) -> tuple[dict[str, Any], Unsaid]:
+    """Return the valid values of a document by column, and what no column can express.
+
+    What the platform would refuse is left out: it was read there, in words newer than ours (A50),
+    and would be refused when it is read back.
+    """
+    found: dict[str, Any] = {}
+    unsaid: Unsaid = []
+    for path, value in merge.leaves(document).items():
+        if path == LOCALIZATIONS:
+            _texts(value, found, unsaid)
+        else:
+            _spread(path, value, found, unsaid)
+    return found, unsaid
+
+
+def _spread(path: str, value: Any, found: dict[str, Any], unsaid: Unsaid) -> None:
+    known = catalog.find(path)
+    if catalog.is_empty(path, value):
+        return
+    if known is None:
+        unsaid.append((path, _NEWER))
+    elif known.kind in {Kind.OBJECT, Kind.MERGED} and isinstance(value, dict):
+        for name, member in value.items():
+            _spread(f"{path}.{name}", member, found, unsaid)
+    elif path in COLUMNS and not (faults := catalog.validate(path, value)):
+        found[path] = value
+    elif path in COLUMNS:
+        unsaid.append((path, _first(path, faults)))
+    else:
+        unsaid.append((path, READ_ONLY_MESSAGE if known.read_only else _NEWER))
+
+
+def _texts(value: Any, found: dict[str, Any], unsaid: Unsaid) -> None:
+    faults = catalog.validate(LOCALIZATIONS, value)
+    if faults:
+        unsaid.append((LOCALIZATIONS, _first(LOCALIZATIONS, faults)))
+        return
+    for item in value:
+        language = item["languageCode"]
+        for name, text in item.items():
+            path = f"{LOCALIZATIONS}.{language}.{name}"
+            if name in TEXTS and not catalog.is_empty(path, text):
+                found[path] = text
+            elif name != "languageCode" and text is not None and name not in TEXTS:
+                unsaid.append((f"{LOCALIZATIONS}[].{name}", _NEWER))
+
+
+def _first(path: str, faults: list[catalog.FieldFault]) -> str:
+    """Return the first fault in words, with its own path where that lies deeper."""
+    return faults[0].message if faults[0].path == path else faults[0].sentence
+
+
+@dataclass
+class _Rows:
+    """The rows of a table with given columns."""
+
+    _names: list[str]
+    _guarded: re.Pattern[str]
+    _limit: int
+    _zone: tzinfo
+    _reserved: frozenset[str] = frozenset()
+
+    def row(self, document: Document) -> tuple[list[Any], Unsaid]:
+        found, unsaid = values(document)
+        row = [self._cell(name, found.pop(name, None), unsaid) for name in self._names]
+        unsaid += [(name, "This was not there when the export began") for name in found]
+        return row, unsaid
+
+    def _cell(self, name: str, value: Any, unsaid: Unsaid) -> Any:
+        column_ = column(name)
+        if value is None or column_ is None:
+            return None
+        content = cells.say(column_.field, value, self._zone)
+        if isinstance(content, str):
+            content = cells.guard(content, self._guarded)
+            if cells.says_nothing(content):
+                unsaid.append((name, "This text holds only spaces"))
+            elif len(content) > self._limit:
+                unsaid.append((name, f"A cell has at most {self._limit:,} characters"))
+                return None
+            elif content in self._reserved:
+                unsaid.append((name, f"Excel takes {content} for an error"))
+                return None
+        return content
+
+
+def write_csv(
+    path: Path, documents: Iterable[Document], names: list[str], zone: tzinfo = UTC
+) -> Iterator[Written]:
+    """Write a CSV file; yields after each document what could not be written of it.
+
+    Args:
+        zone: in which times are written, each with its offset.
+    """
+    rows = _Rows(names, cells.GUARDED_IN_CSV, limits.MAX_TEXT, zone)
+    with path.open("w", encoding="utf-8-sig", newline="") as file:  # Excel knows UTF-8 by its BOM
+        writer = csv.writer(file)
+        writer.writerow(names)
+        for document in documents:
+            row, unsaid = rows.row(document)
+            writer.writerow([cells.in_csv(content) for content in row])
+            yield document[cells.REFERENCE], unsaid
+
+
+def write_xlsx(
+    path: Path, documents: Iterable[Document], names: list[str], zone: tzinfo = UTC
+) -> Iterator[Written]:
+    """Write an Excel workbook; yields after each document what could not be written of it.
+
+    The file grows with the documents, and what is written never changes. So it can be sent at the
+    same time.
+
+    Args:
+        zone: in which times are written, each with its offset.
+
+    Raises:
+        ValueError: more documents than a sheet has rows.
+    """
+    # Slow to load, as in xlsx_reader.
+    from properties.feeds.table.workbook_stream import WorkbookStream  # noqa: PLC0415
+
+    rows = _Rows(names, cells.GUARDED_IN_XLSX, MAX_TEXT_XLSX, zone, ERRORS)
+    with WorkbookStream(path, "properties") as stream:
+        stream.sheet.append(names)
+        for number, document in enumerate(documents, start=2):
+            if number > MAX_ROWS:
+                raise ValueError(f"an Excel sheet has {MAX_ROWS:,} rows: export as CSV")
+            row, unsaid = rows.row(document)
+            stream.sheet.append([_typed(stream.sheet, content) for content in row])
+            yield document[cells.REFERENCE], unsaid
+
+
+def _typed(sheet: Any, content: Any) -> Any:
+    """Return a cell that stays what it is: a text like a formula, a number with all its digits.
+
+    openpyxl would make the one a formula, and cut the other to 16 digits.
+    """
+    from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415 - slow to load, as in xlsx_reader
+
+    kind = "n"
+    if isinstance(content, str):
+        content = _BEYOND_XML.sub(lambda match: f"_x{ord(match[0]):04X}_", content)
+        if not cells.FORMULA.match(content):
+            return content
+        kind = "s"
+    elif content is None or isinstance(content, bool) or float(f"{content:.16g}") == content:
+        return content
+    cell = WriteOnlyCell(sheet, str(content))
+    cell.data_type = kind
+    # So it stays a text also where somebody edits it, or saves the sheet in another format.
+    cell.quotePrefix = kind == "s"
+    return cell
+
+
+def usual() -> list[str]:
+    """Return the columns that most tables have, references first."""
+    names = [name.replace(LANGUAGE, LANGUAGE_OF_TEXTS) for name in NAMES]
+    return [*names[:1], *_WORDS, *names[1:]]
+
+
+def as_csv() -> bytes:
+    """Return a CSV file with a header alone; Excel knows its encoding by the first bytes."""
+    out = StringIO()
+    csv.writer(out).writerow(usual())
+    return out.getvalue().encode("utf-8-sig")
+
+
+def as_xlsx() -> bytes:
+    """Return a workbook: a sheet to fill in, and one that describes all columns."""
+    from openpyxl import Workbook  # noqa: PLC0415 - slow to load, as in xlsx_reader
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("properties")
+    sheet.freeze_panes = "B2"
+    sheet.append(usual())
+    words = book.create_sheet("columns")
+    words.column_dimensions["A"].width, words.column_dimensions["B"].width = 45, 100
+    words.append(["column", "holds"])
+    texts = [name for name in usual() if name.startswith(LOCALIZATIONS)]
+    for name in [*COLUMNS, *texts]:
+        if found := column(name):
+            words.append([name, holds(found.field)])
+    content = BytesIO()
+    book.save(content)
+    return content.getvalue()

@@ -1,0 +1,91 @@
+"""A person assigns the columns of a foreign table; the sender remembers it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from crm_sync.work.doorbell import doorbell
+from properties.feeds.table.table_columns import column
+from properties.imports.upload import QUEUE
+from properties.models import Import, Sender
+
+LONGEST = 80  # characters of the name of a sender
+
+
+@dataclass(frozen=True)
+class TableMapping:
+    """What a person chose.
+
+    Attributes:
+        columns: name in the file to our column; "" sets it aside.
+        sender: the name of a new sender; not needed if the import has one.
+        sheet, header_row: as `Profile` has them.
+    """
+
+    columns: Mapping[str, str]
+    sender: str = ""
+    sheet: str = ""
+    header_row: int = 0
+
+
+class Unusable(Exception):
+    """The choice cannot be stored; `faults` are the reasons."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
+
+
+def correct(row: Import, answer: TableMapping, *, now: datetime) -> Sender:
+    """Store how a table is read with its sender, and make a new preview.
+
+    Raises:
+        Unusable: a column is none of ours or there twice, there is no name for the sender, or the
+            import does not wait for a person any more; nothing was changed.
+    """
+    if faults := list(_faults(row, answer)):
+        raise Unusable(faults)
+    with transaction.atomic():
+        sender = _sender(row, answer)
+        waiting = Import.objects.filter(pk=row.pk, state=Import.State.PREVIEWED)
+        looked_at = waiting.update(
+            sender=sender,
+            state=Import.State.PREVIEWING,
+            **{"preview": {}, "done": 0, "total": None, "problem": "", "attempts": 0},
+            due_at=now,
+        )
+        if not looked_at:
+            raise Unusable(["The import does not wait for a person any more."])
+        doorbell.ring(QUEUE, row.workspace_id)
+    return sender
+
+
+def _faults(row: Import, answer: TableMapping) -> Iterator[str]:
+    said = [ours for ours in answer.columns.values() if ours]
+    for ours in said:
+        if column(ours) is None:
+            yield f"“{ours[:LONGEST]}” is none of our columns."
+    for ours, times in Counter(said).items():
+        if times > 1:
+            yield f"“{ours}” is chosen for {times} columns of the file."
+    if row.sender_id is None and not answer.sender:
+        yield "Name the sender: what you say is kept with it."
+    if len(answer.sender) > LONGEST:
+        yield f"The name of the sender is longer than {LONGEST} characters."
+
+
+def _sender(row: Import, answer: TableMapping) -> Sender:
+    """Return the sender with the choice; a new one if the import has none."""
+    sender = row.sender
+    if sender is None:
+        sender, _ = Sender.objects.get_or_create(workspace=row.workspace, name=answer.sender)
+    before = Sender.objects.filter(pk=sender.pk, columns=sender.columns)
+    kept = {name: ours for name, ours in sender.columns.items() if name not in answer.columns}
+    kept |= {name: ours for name, ours in answer.columns.items() if name != ours}
+    written = before.update(columns=kept, sheet=answer.sheet, header_row=answer.header_row)
+    if not written:
+        raise Unusable(["Somebody else changed the sender at this moment: do it again."])
+    return sender

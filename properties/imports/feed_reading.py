@@ -1,0 +1,132 @@
+"""What was read of a feed: stored while a command runs, or until the import of an upload ends.
+
+An upload is read once. What was read lies beside it, so each slice goes on where the last one
+stopped. Where a worker does not find it (on another machine, after the death of the one that read)
+it reads the upload again. What is left behind goes then, at the latest with the upload.
+"""
+
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any, Self
+
+from properties.feeds import Heading, Spool
+from properties.imports.feed_digest import Feed
+from properties.imports.full_feed_guard import Comparison
+
+NOTE = "read"  # behind the name of the upload: what is known of it, once all of it was read
+
+
+@dataclass(frozen=True)
+class FeedReading:
+    """What is known of a file that was read to its end.
+
+    Attributes:
+        feed: None for a table, whose cells are edits each time.
+        comparison: with the last feed; None where that was not made yet.
+    """
+
+    feed: Feed | None
+    heading: Heading | None = None
+    warnings: list[str] = field(default_factory=list)
+    comparison: Comparison | None = None
+
+    @classmethod
+    def of(cls, said: dict[str, Any]) -> Self:
+        """Return what `asdict` made a document of."""
+        feed, heading, comparison = (said[one] for one in ("feed", "heading", "comparison"))
+        if heading is not None:
+            heading["columns"] = tuple(tuple(column) for column in heading["columns"])
+        return cls(
+            Feed(**feed) if feed else None,
+            Heading(**heading) if heading else None,
+            said["warnings"],
+            Comparison(**comparison) if comparison else None,
+        )
+
+
+class FeedSpool:
+    """A spool, and what is known of its feed once that was read to its end.
+
+    Args:
+        upload: beside which file it lies; None where it has no name.
+    """
+
+    def __init__(self, file: IO[bytes], upload: Path | None = None, read_as: str = "") -> None:
+        self.spool = Spool(file)
+        self.reading: FeedReading | None = None
+        self._file, self._upload, self._read_as = file, upload, read_as
+
+    def keep(self, reading: FeedReading) -> FeedReading:
+        """Note what is known of the feed; every line is in the spool."""
+        self.reading = reading
+        if self._upload is not None:
+            self._file.flush()
+            os.fsync(self._file.fileno())  # after a power cut there is all of it, or no note
+            spool = {"name": Path(self._file.name).name, "size": self._file.seek(0, os.SEEK_END)}
+            spool |= {"count": self.spool.count, "places": self.spool.places}
+            said = {"read_as": self._read_as, "spool": spool, "reading": asdict(reading)}
+            draft = _beside(self._upload, secrets.token_hex(4))
+            draft.write_text(json.dumps(said), "ascii")
+            draft.replace(_beside(self._upload, NOTE))
+        return reading
+
+
+@contextmanager
+def opened(upload: Path | None, *, read_as: str) -> Iterator[FeedSpool]:
+    """Open what was read of an upload, or an empty spool to read it into.
+
+    Args:
+        upload: None uses a file in TMPDIR that has no name and disappears by itself.
+        read_as: how it is read; what was read otherwise is read again.
+    """
+    if upload is None:
+        with tempfile.TemporaryFile("w+b") as nameless:
+            yield FeedSpool(nameless)
+        return
+    kept = _found(upload, read_as)
+    if kept is not None:
+        with kept._file:
+            yield kept
+        return
+    forget(upload)
+    path = _beside(upload, f"{secrets.token_hex(4)}.lines")
+    with path.open("x+b") as file:
+        kept = FeedSpool(file, upload, read_as)
+        try:
+            yield kept
+        finally:
+            if kept.reading is None:
+                path.unlink(missing_ok=True)
+
+
+def forget(upload: Path) -> None:
+    """Remove what was read of an upload, also after the death of a worker."""
+    for path in upload.parent.glob(f"{upload.name}.*"):
+        path.unlink(missing_ok=True)
+
+
+def _found(upload: Path, read_as: str) -> FeedSpool | None:
+    """Return what was read before, whole and in the same way; None where there is no such thing."""
+    try:
+        said = json.loads(_beside(upload, NOTE).read_text("ascii"))
+        spool, reading = said["spool"], FeedReading.of(said["reading"])
+        file = upload.with_name(spool["name"]).open("rb")
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    if said["read_as"] != read_as or os.fstat(file.fileno()).st_size != spool["size"]:
+        file.close()
+        return None
+    kept = FeedSpool(file, upload, read_as)
+    kept.spool = Spool(file, count=spool["count"], places=spool["places"])
+    kept.reading = reading
+    return kept
+
+
+def _beside(upload: Path, name: str) -> Path:
+    return upload.with_name(f"{upload.name}.{name}")

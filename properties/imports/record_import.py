@@ -1,0 +1,289 @@
+"""Applies the records of a feed: a property is created, changed, or not touched."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from crm_sync.models import Workspace
+from properties.catalog import FieldFault, equal
+from properties.domain.difference import short
+from properties.domain.editing import Invalid, Outdated, edit, faults
+from properties.feeds import Line, Record, Refusal
+from properties.imports import bulk_create
+from properties.imports.bulk_create import NewProperty
+from properties.imports.differences import differences
+from properties.imports.feed_digest import digest
+from properties.imports.lookalikes import Lookalikes
+from properties.imports.missing_properties import STATE, state_before
+from properties.imports.report import ImportReport
+from properties.merge import Leaves, leaves
+from properties.models import Change, Property
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A record, and the line of the spool that holds it."""
+
+    line: Line
+    record: Record
+
+    @cached_property
+    def alone(self) -> Leaves:
+        return self.record.changes({})
+
+
+class RecordImport:
+    """Applies records, some at a time, and reports the outcome of each.
+
+    Args:
+        feed: whose full feed it is, as `Property.fed_by` holds it; None for a table.
+        seen_at: when the preview began that a person has released; None where there was none.
+        earlier: the references of the records that earlier slices of a dry run have handled.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        feed: str | None,
+        report: ImportReport,
+        *,
+        now: datetime,
+        dry_run: bool,
+        seen_at: datetime | None = None,
+        earlier: Iterable[str] = (),
+    ) -> None:
+        self._workspace = workspace
+        self._feed = feed
+        self._report = report
+        self._now = now
+        self._dry_run = dry_run
+        self._seen_at = seen_at
+        self._unseen: dict[tuple[int, str], Change] = {}
+        self._lookalikes = Lookalikes(workspace, earlier)
+
+    def take(self, lines: list[Line]) -> Iterator[ImportReport]:
+        """Apply items of different references in their order; neighbouring new ones at once."""
+        stood = self._stood(lines)
+        same = self._same(lines, stood)
+        known = self._known(stood.keys() - same)
+        self._unseen = self._changed_since(known.values())
+        fresh: list[_Item] = []
+        for line in lines:
+            is_same = line.kind == "record" and line.reference in same
+            item = None if is_same else line.item()
+            if isinstance(item, Record) and item.reference not in known:
+                fresh.append(_Item(line, item))
+                continue
+            yield from self._take_fresh(fresh)
+            fresh = []
+            if isinstance(item, Record):
+                self._revise(known[item.reference], _Item(line, item))
+            elif isinstance(item, Refusal):
+                self._report.refused.add(item)
+            else:
+                self._report.unchanged.add(str(line.reference))
+                self._set_aside(line)
+            yield self._report
+        yield from self._take_fresh(fresh)
+
+    def _stood(self, lines: list[Line]) -> dict[str | None, tuple[str | None, str]]:
+        """Return, of the records whose property is there, which feed brought it and its digest."""
+        references = [line.reference for line in lines if line.kind == "record"]
+        columns = ("object_reference_id", "fed_by", "fed_digest")
+        rows = self._there(references).values_list(*columns) if references else ()
+        return {reference: (fed_by, known) for reference, fed_by, known in rows}
+
+    def _same(self, lines: list[Line], stood: Mapping[str | None, Any]) -> set[str | None]:
+        """Return the references of the records that are as they were in the last feed."""
+        if self._feed is None:
+            return set()
+        records = (line for line in lines if line.kind == "record" and line.reference in stood)
+        return {
+            one.reference for one in records if stood[one.reference] == (self._feed, digest(one))
+        }
+
+    def _known(self, references: Collection[str | None]) -> dict[str | None, Property]:
+        if not references:
+            return {}
+        rows = self._there(references).defer("observed", "inflight")
+        return {row.object_reference_id: row for row in rows}
+
+    def _there(self, references: Iterable[str | None]) -> QuerySet[Property]:
+        # By a subquery, so that PostgreSQL uses no statistics of this workspace. If it had no
+        # row when they were made, PostgreSQL expects one row and would read all of it each time.
+        here = Workspace.objects.filter(pk=self._workspace.pk).values("pk")[:1]
+        return Property.objects.filter(workspace=here, object_reference_id__in=[*references])
+
+    def _changed_since(self, rows: Iterable[Property]) -> dict[tuple[int, str], Change]:
+        """Return what others changed after the preview, by property and leaf."""
+        if self._seen_at is None:
+            return {}
+        keys = [row.pk for row in rows]
+        found = Change.objects.filter(real_estate_property__in=keys, at__gte=self._seen_at)
+        found = found.exclude(origin__in=(Change.Origin.FEED, Change.Origin.MISSING))
+        return {
+            (change.real_estate_property_id, part.path): part
+            for change in found.select_related("actor").order_by("revision", "pk")
+            for part in change.parts()
+        }
+
+    def _take_fresh(self, items: list[_Item]) -> Iterator[ImportReport]:
+        good = []
+        for one in items:
+            # Records without cells were validated when they were read.
+            reference, is_whole = one.record.reference, not one.record.parts
+            if other := self._lookalikes.other(reference):
+                self._refuse(one, [FieldFault("objectReferenceId", _alike(reference, other))])
+            elif found := [] if is_whole else bulk_create.faults(reference, one.alone):
+                self._refuse(one, found)
+            else:
+                good.append(one)
+        before = self._report.new.count
+        if good:
+            self._make(good)
+        if before < bulk_create.ENOUGH and not self._dry_run:
+            bulk_create.analyze(self._report.new.count)
+        for _ in items:
+            yield self._report
+
+    @property
+    def _rows(self) -> QuerySet[Property]:
+        return Property.objects.filter(workspace=self._workspace)
+
+    def _make(self, items: list[_Item]) -> None:
+        """Create the properties of new records at once; singly if another process creates one."""
+        try:
+            self._create(items)
+        except IntegrityError:
+            for one in items:
+                row = self._rows.filter(object_reference_id=one.record.reference).first()
+                if row is None:
+                    self._create([one])
+                else:
+                    self._unseen |= self._changed_since([row])
+                    self._revise(row, one)
+
+    def _create(self, items: list[_Item]) -> None:
+        if not self._dry_run:
+            arrived = [
+                NewProperty(one.record.reference, one.alone, self._new_memory(one)) for one in items
+            ]
+            origin = Change.Origin.FEED
+            bulk_create.create_all(self._workspace, arrived, origin=origin, now=self._now)
+        for one in items:
+            self._report.new.add(one.record.reference)
+            self._set_aside(one.line)
+
+    def _revise(self, row: Property, item: _Item) -> None:
+        """Apply a record to a property that exists, at the revision that it was compared with."""
+        while True:
+            try:
+                self._revise_as_read(row, item)
+            except Outdated:
+                self._unseen |= self._changed_since([row])
+            else:
+                return
+
+    def _revise_as_read(self, row: Property, item: _Item) -> None:
+        """Apply a record; raises `Outdated` with the row as it is now if somebody was faster."""
+        changes, changed = _changes(row, item.record)
+        before = leaves(row.desired)
+        memory = self._memory(item, row.leftover)
+        try:
+            if unseen := self._unseen_faults(row, changed, changes, before):
+                raise Invalid(unseen)
+            if self._dry_run:
+                _check({path: changes[path] for path in changed}, before)
+            elif changed or memory:
+                with transaction.atomic():
+                    by = Change.Origin.FEED
+                    edit(row, changes, origin=by, now=self._now, revision=row.revision)
+                    if memory:
+                        self._rows.filter(pk=row.pk).update(**memory)
+        except Invalid as error:
+            self._refuse(item, error.faults)
+            return
+        if changed:
+            self._report.changed.add((item.record.reference, changed))
+            if not self._report.differences.is_full:
+                found = differences(item.record.reference, changed, before, changes)
+                self._report.differences.add(found)
+        else:
+            self._report.unchanged.add(item.record.reference)
+        self._set_aside(item.line)
+
+    def _unseen_faults(
+        self, row: Property, changed: list[str], changes: Leaves, before: Leaves
+    ) -> list[FieldFault]:
+        """Return the fields whose values are newer than the preview that a person released."""
+        found = [self._unseen[row.pk, path] for path in changed if (row.pk, path) in self._unseen]
+        return [
+            FieldFault(
+                change.path,
+                f"{change.who or change.get_origin_display()} changed it after the preview:"
+                f" it is {short(before.get(change.path))} now, and the file says"
+                f" {short(changes[change.path])}. Import the file again to decide",
+            )
+            for change in found
+        ]
+
+    def _new_memory(self, item: _Item) -> dict[str, Any]:
+        """Return the same for a new property, always with the same columns."""
+        return self._memory(item, {}) or {"leftover": {}}
+
+    def _memory(self, item: _Item, known: dict[str, Any]) -> dict[str, Any]:
+        """Return the columns for values without a field, and for the last full feed.
+
+        Args:
+            known: what feeds have said besides so far; a table adds to it.
+        """
+        leftover = item.record.leftover
+        if self._feed is None:
+            whole = known | leftover
+            return {"leftover": whole} if whole != known else {}
+        return {
+            "fed": item.alone,
+            "leftover": leftover,
+            "fed_digest": digest(item.line),
+            "fed_by": self._feed,
+        }
+
+    def _refuse(self, item: _Item, faults: list[FieldFault]) -> None:
+        reasons = [fault.sentence for fault in faults]
+        self._report.refused.add(Refusal(item.line.position, item.line.reference, reasons))
+
+    def _set_aside(self, line: Line) -> None:
+        if line.warnings:
+            self._report.warned.add((str(line.reference), list(line.warnings)))
+        if line.aside:
+            self._report.aside.add((str(line.reference), line.aside))
+
+
+def _changes(row: Property, record: Record) -> tuple[Leaves, list[str]]:
+    """Return what is new in the record since the last import, and which of it differs here."""
+    asked, fed, here = record.changes(row.desired), row.fed, leaves(row.desired)
+    if not record.parts:
+        if (state := state_before(row)) is not None:
+            if asked.get(STATE) == fed.get(STATE):  # it is not new
+                asked = {**asked, STATE: state}
+            fed = {path: value for path, value in fed.items() if path != STATE}
+        asked = {p: v for p, v in asked.items() if p not in fed or not equal(p, v, fed[p])}
+    return asked, sorted(p for p, v in asked.items() if not equal(p, v, here.get(p)))
+
+
+def _check(changes: Leaves, before: Leaves) -> None:
+    """Raise what `edit` would: the cells of a table may be refused only with what they stand in."""
+    if found := faults(changes, before):
+        raise Invalid(found)
+
+
+def _alike(reference: str, other: str) -> str:
+    return (
+        f"“{reference}” looks like “{other}”: they differ only in case, or in what nobody sees, and"
+        " would be two properties. Correct it, or create the property here first"
+    )

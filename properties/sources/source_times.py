@@ -1,0 +1,45 @@
+"""Pure: when a source is fetched next, and when a person must be warned about it."""
+
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from properties.models import Source
+
+TRIES = 3  # failures in a row before somebody gets a mail; a refusal is mailed at once
+
+
+def is_away(row: Source, now: datetime) -> bool:
+    """Return whether a source has had nothing new for longer than expected."""
+    if not row.expect_hours or not row.is_enabled:
+        return False
+    return now - _since(row) > timedelta(hours=row.expect_hours)
+
+
+def away_text(row: Source, now: datetime) -> str:
+    """Return a sentence about how long there was nothing new."""
+    hours = (now - _since(row)) // timedelta(hours=1)
+    return f"nothing new for {hours} hours; expected is something within {row.expect_hours}"
+
+
+def _since(row: Source) -> datetime:
+    return max(row.changed_at or row.set_at, row.set_at)
+
+
+def next_fetch(
+    every_minutes: int | None, daily_at: time | None, *, now: datetime, zone: ZoneInfo
+) -> datetime:
+    """Return the first moment after `now` at which it is fetched.
+
+    What was missed while no worker ran is made up for by one fetch: only `now` counts.
+
+    Args:
+        every_minutes: between two fetches; None for once a day.
+        daily_at: by the clocks of the zone. On the day on which they leave out this time it is the
+            hour after, and where they show it twice the first counts.
+    """
+    if daily_at is None:
+        return now + timedelta(minutes=every_minutes or 60)
+    today = now.astimezone(zone).date()
+    days = (today + timedelta(days=ahead) for ahead in range(-1, 3))
+    found = (datetime.combine(day, daily_at, tzinfo=zone).astimezone(UTC) for day in days)
+    return next(at for at in found if at > now)
