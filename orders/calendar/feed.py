@@ -14,7 +14,7 @@ from crm_sync.links import absolute
 from orders.calendar.appointments import appointments
 from orders.calendar.ics import calendar
 from orders.models import CalendarFeed
-from orders.notices.choices import settings_of
+from orders.people.preferences import settings_of
 
 BACK, AHEAD = timedelta(days=30), timedelta(days=365)
 

@@ -23,7 +23,7 @@ from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
 from orders.materials import file_types
 from orders.materials.file_types import FILE_TYPES, LONGEST_BEGINNING, NotKept
-from orders.materials.partial import Busy, PartFile, Whole
+from orders.materials.part_file import Busy, PartFile, Whole
 from orders.models import MaterialFile
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from typing import Any
 from crm_sync.platform import references
 from crm_sync.platform.events import canonical_digest
 from crm_sync.text import plain
-from orders.mirror import lww, outgoing, timeline
+from orders.mirror import lww, status_messages, timeline_lines
 from orders.mirror.lww import LwwField, Stamp
 from orders.models import EPOCH, Assignment, Order, StatusChange
 
@@ -59,21 +59,21 @@ class OrderObservation:
             return
         if value == before:
             if lww_field.confirmed and not getattr(row, lww_field.confirmed):
-                timeline.confirm(row, fact, value, now=self.now)
+                timeline_lines.confirm(row, fact, value, now=self.now)
             return
         stamp = Stamp(self.as_of or self.now, self._digest(row, lww_field, value))
-        origin = timeline.Provenance(stamp, self.source)
-        line = timeline.line(
+        origin = timeline_lines.Provenance(stamp, self.source)
+        line = timeline_lines.line(
             row, fact, previous=before, new=value, origin=origin, is_listed=is_listed
         )
-        timeline.enter(line)
+        timeline_lines.enter(line)
         self._lines.append(line)
         if mark > EPOCH and (self.as_of is None or self.as_of < mark + LAG):
             self.contradicts = True
 
     def tell(self, workspace_id: int) -> None:
         """Tell other systems, last of all in the transaction, when the rows stand as they will."""
-        outgoing.tell(workspace_id, self._lines, now=self.now)
+        status_messages.tell(workspace_id, self._lines, now=self.now)
 
     def _digest(self, row: Order | Assignment, lww_field: LwwField, value: Any) -> str:
         seen = [row._meta.label, row.pk, lww_field.value, str(value), str(self.now)]

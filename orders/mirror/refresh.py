@@ -14,13 +14,13 @@ from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
-from orders.mirror import assignment
-from orders.mirror.detail import known, named_assignments, next_read, observe, observe_list
+from orders.mirror import assignment_detail
+from orders.mirror.order_detail import known, named_assignments, next_read, observe, observe_list
 from orders.mirror.updates import QUEUE
 from orders.models import Assignment, Order, StatusChange
 from orders.models.order import EPOCH
-from orders.reads.schedule import SOON
-from orders.statuses import ORDER_TERMINAL
+from orders.models.statuses import ORDER_TERMINAL
+from orders.reads.read_schedule import SOON
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,9 @@ def read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]:
     _name_after_event(before, before.order.platform_id)
     answer = client.get_assignment(before.platform_id)
     now = timezone.now()
-    contradicts = assignment.observe(before, answer, source=StatusChange.Source.READ, now=now)
+    contradicts = assignment_detail.observe(
+        before, answer, source=StatusChange.Source.READ, now=now
+    )
     return {"due_at": now + SOON if contradicts else None, "read_at": now}
 
 

@@ -17,7 +17,7 @@ from crm_sync.platform.events import PHOTOGRAPHER_BOOKED, Event
 from crm_sync.text import clean
 from crm_sync.work import fast_sql
 from crm_sync.work.fast_sql import RowUpdate
-from orders.mirror import lww, outgoing
+from orders.mirror import lww, status_messages
 from orders.mirror.lww import LwwField, Stamp, Write
 from orders.models import Assignment, Order, StatusChange
 from orders.reads import poller
@@ -151,7 +151,7 @@ class Rows:
         for model in (Assignment, Order):
             fast_sql.update_many(model, self._changes(model))
         fast_sql.insert_many(StatusChange, self._lines)
-        outgoing.tell(self.workspace_id, self._lines, now=self.now)
+        status_messages.tell(self.workspace_id, self._lines, now=self.now)
         for model, queue in ((Assignment, ASSIGNMENTS), (Order, QUEUE)):
             if keys := self._asked[model]:
                 asked = model._default_manager.filter(pk__in=keys)

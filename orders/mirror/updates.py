@@ -11,12 +11,11 @@ from typing import Any
 
 from crm_sync.hooks import Effect, Outcome
 from crm_sync.platform.events import Event
-from orders import statuses
-from orders.mirror import lww, rows, snapshot, timeline
+from orders.mirror import lww, rows, snapshot, timeline_lines
 from orders.mirror.lww import LwwField, Stamp, Write
 from orders.mirror.observation import key
 from orders.mirror.rows import Rows
-from orders.models import Assignment, Order, StatusChange
+from orders.models import Assignment, Order, StatusChange, statuses
 from orders.reads import poller
 from properties.models import Property
 
@@ -42,13 +41,15 @@ class EventContext:
 
     def enter(self, subject: Order | Assignment, fact: StatusChange.Fact, **what: Any) -> None:
         """Add a line to the timeline, with `what` of `timeline.line`."""
-        self.rows.enter(timeline.line(subject, fact, origin=self.origin, **what))
+        self.rows.enter(timeline_lines.line(subject, fact, origin=self.origin, **what))
 
     @property
-    def origin(self) -> timeline.Provenance:
+    def origin(self) -> timeline_lines.Provenance:
         """Where the lines that it adds to the timeline come from."""
         stamp = Stamp(self.event.at, self.event.digest)
-        return timeline.Provenance(stamp, StatusChange.Source.CALLBACK, self.received_event_id)
+        return timeline_lines.Provenance(
+            stamp, StatusChange.Source.CALLBACK, self.received_event_id
+        )
 
 
 def apply_order_status(context: EventContext) -> Effect:

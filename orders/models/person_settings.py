@@ -7,7 +7,7 @@ from django.db import models
 from django.utils import timezone
 
 from crm_sync.models.due import DueModel, no_half_lease
-from orders.news import News
+from orders.models.news import News
 
 OFF = models.Q(on_uncertain=False, on_action=False, on_cancelled=False, on_delivered=False)
 

@@ -9,12 +9,12 @@ from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
 from crm_sync.platform.responses import Answer
-from orders.mirror.detail import OrderSnapshot, next_read, observe
 from orders.mirror.observation import key
+from orders.mirror.order_detail import OrderSnapshot, next_read, observe
 from orders.mirror.updates import ask_for, tie_to_property
 from orders.models import Order, Placement, StatusChange
 from orders.models import PlacementState as State
-from orders.reads.schedule import SOON
+from orders.reads.read_schedule import SOON
 
 UNSETTLED = (State.SENDING, State.UNCERTAIN)
 ADVICE = (

@@ -23,9 +23,9 @@ from orders.models import (
     UserList,
 )
 from orders.models.person_settings import OFF
-from orders.notices import worker
+from orders.models.statuses import ORDER_TERMINAL
+from orders.people import mail_queue
 from orders.platform_users import user_list
-from orders.statuses import ORDER_TERMINAL
 
 Fact, State = StatusChange.Fact, Placement.State
 
@@ -207,8 +207,8 @@ def user_lists(workspace_id: int, now: datetime) -> CheckGroup:
 def mails(workspace_id: int, now: datetime) -> CheckGroup:
     """Who wants mail is due for it; people belong to no workspace, and count in the first one."""
     is_well = Q(problem="")
-    too_late = Q(due_at__gt=now + worker.LONGEST_WAIT + CLOCKS)
-    people: QuerySet[Any] = worker.people()
+    too_late = Q(due_at__gt=now + mail_queue.LONGEST_WAIT + CLOCKS)
+    people: QuerySet[Any] = mail_queue.people()
     return CheckGroup(
         "mails to people",
         people.filter(workspace_id=workspace_id),

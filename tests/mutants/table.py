@@ -764,7 +764,7 @@ MUTANTS = (
     ),
     Mutant(
         "one list that is refused costs all that was announced (I27)",
-        "orders/materials/lists.py",
+        "orders/materials/material_lists.py",
         "MaterialSetReading.take",
         "(NotFoundError, RejectedError)",
         "()",
@@ -772,7 +772,7 @@ MUTANTS = (
     ),
     Mutant(
         "what is delivered is not listed once more (I18)",
-        "orders/materials/expected.py",
+        "orders/materials/expectations.py",
         "delivered",
         "one.was_expected",
         "True",
@@ -1038,7 +1038,7 @@ MUTANTS = (
     ),
     Mutant(
         "the lock of a download goes while it is held (I27)",
-        "orders/materials/partial.py",
+        "orders/materials/part_file.py",
         "PartFile.remove",
         "(self.path, self._version)",
         "(self.path, self._version, self._lock)",
@@ -1301,7 +1301,7 @@ MUTANTS = (
     ),
     Mutant(
         "a namesake is the same person (S23)",
-        "orders/who_is_meant.py",
+        "orders/people/person_search.py",
         "PersonRecord.differs",
         "any(a and b and a.isdisjoint(b) for a, b in pairs)",
         "False",

@@ -10,7 +10,7 @@ from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
 from crm_sync.work import turn
 from orders.models import Assignment, Order, StatusChange
-from orders.statuses import (
+from orders.models.statuses import (
     ASSIGNMENT_TERMINAL,
     DOCUMENT_TRANSITIONS,
     ORDER_TRANSITIONS,

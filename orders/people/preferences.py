@@ -9,8 +9,8 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from orders.models import PersonSettings
+from orders.models.news import News
 from orders.models.person_settings import switch_of
-from orders.news import News
 
 OTHER_NAMES = ("Etc/", "SystemV/", "posix/", "right/")  # of zones that have a better one
 TRIES = 8  # while another form of the same person is saved

@@ -13,15 +13,14 @@ from crm_sync.platform.errors import TransientError
 from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.platform.responses import Answer
 from crm_sync.text import clean
-from orders import statuses
-from orders.mirror import lww, timeline
-from orders.mirror.assignment import move, observe_item
-from orders.mirror.forgotten import marks, without_contacts
+from orders.mirror import lww, timeline_lines
+from orders.mirror.assignment_detail import move, observe_item
+from orders.mirror.forgotten_people import marks, without_contacts
 from orders.mirror.observation import OrderObservation, key, word
 from orders.mirror.rows import ASSIGNMENTS
 from orders.mirror.updates import tie_to_property
-from orders.models import Assignment, Order, StatusChange
-from orders.reads import poller, schedule
+from orders.models import Assignment, Order, StatusChange, statuses
+from orders.reads import poller, read_schedule
 
 
 @dataclass(frozen=True)
@@ -87,10 +86,10 @@ def observe_list(
 
 def next_read(order: Order, *, contradicts: bool, now: datetime) -> datetime | None:
     """Say when an order, as it stands after `observe`, is read next; None after the last time."""
-    return schedule.next_read(
+    return read_schedule.next_read(
         order.status,
         since=order.placed_at or order.created_at,
-        status_at=lambda: timeline.reached_at(order),
+        status_at=lambda: timeline_lines.reached_at(order),
         contradicts=contradicts,
         now=now,
     )

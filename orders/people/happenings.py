@@ -9,10 +9,10 @@ from django.contrib.auth.models import User
 from django.db.models import Case, Count, Exists, Max, OuterRef, Q, QuerySet, Value, When
 
 from crm_sync.security.access import within
-from orders import lists
+from orders.mirror import agent_lists
 from orders.models import ChangeRequest, Order, Placement, StatusChange
-from orders.news import News
-from orders.statuses import ORDER_TERMINAL
+from orders.models.news import News
+from orders.models.statuses import ORDER_TERMINAL
 
 Rows: TypeAlias = Iterable[tuple[Any, ...]]  # kind, at, key, order, reference, title
 ORDER, PLACEMENT = "orders.order", "orders.placement"  # whose page shows it
@@ -102,12 +102,14 @@ def _lines(wanted: NewsFilter) -> QuerySet[StatusChange]:
     if not wanted.person.has_perm("orders.view_order"):
         return StatusChange.objects.none()
     # No join: it would look up the assignment of every line.
-    waiting = lists.waiting_assignments().filter(pk=OuterRef("assignment"))
+    waiting = agent_lists.waiting_assignments().filter(pk=OuterRef("assignment"))
     waits = Exists(waiting.exclude(order__status__in=ORDER_TERMINAL))
     told = Q(news__in=[*wanted.kinds]) & wanted.within("created_at")
     every = StatusChange.objects.filter(told & (~Q(news=News.ACTION) | Q(waits)))
     rows = within(wanted.person, every, "order__workspace")
-    return rows.filter(lists.mine(wanted.person, order="order__")) if wanted.only_mine else rows
+    return (
+        rows.filter(agent_lists.mine(wanted.person, order="order__")) if wanted.only_mine else rows
+    )
 
 
 def _changes(wanted: NewsFilter, limit: int) -> Rows:
@@ -146,7 +148,7 @@ def _unclear_requests(wanted: NewsFilter) -> QuerySet[ChangeRequest]:
     rows = within(wanted.person, every, "order__workspace")
     if not wanted.only_mine:
         return rows
-    return rows.filter(Q(asked_by=wanted.person) | lists.mine(wanted.person, order="order__"))
+    return rows.filter(Q(asked_by=wanted.person) | agent_lists.mine(wanted.person, order="order__"))
 
 
 def _requests(wanted: NewsFilter, limit: int) -> Rows:

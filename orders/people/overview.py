@@ -7,10 +7,10 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.db.models import Q
 
-from orders.news import News
-from orders.notices.choices import settings_of
-from orders.notices.happenings import Happening, NewsFilter, happenings, with_news
-from orders.notices.worker import OLDEST
+from orders.models.news import News
+from orders.people.happenings import Happening, NewsFilter, happenings, with_news
+from orders.people.mail_queue import OLDEST
+from orders.people.preferences import settings_of
 
 SHOWN = 10
 

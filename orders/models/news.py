@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from django.db.models import TextChoices
 
-from orders.statuses import AssignmentStatus, OrderStatus
+from orders.models.statuses import AssignmentStatus, OrderStatus
 
 
 class News(TextChoices):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from orders.notices.choices import settings_of
+from orders.people.preferences import settings_of
 
 Respond = Callable[[HttpRequest], HttpResponse]
 

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from orders.statuses import ORDER_TERMINAL
+from orders.models.statuses import ORDER_TERMINAL
 
 SHORTEST = timedelta(minutes=15)
 LONGEST = timedelta(hours=6)

@@ -16,13 +16,12 @@ from crm_sync.platform.errors import TransientError
 from crm_sync.platform.events import Fault, NotUnderstood, read_day, read_moment
 from crm_sync.platform.responses import Answer
 from crm_sync.text import plain
-from orders import statuses
 from orders.mirror import lww
-from orders.mirror.forgotten import marks, without_contacts
+from orders.mirror.forgotten_people import marks, without_contacts
 from orders.mirror.lww import LwwField
 from orders.mirror.observation import FACT_OF, OrderObservation, key, word
-from orders.models import Assignment, Order, StatusChange
-from orders.statuses import AssignmentStatus
+from orders.models import Assignment, Order, StatusChange, statuses
+from orders.models.statuses import AssignmentStatus
 
 Item = dict[str, Any]
 log = logging.getLogger(__name__)

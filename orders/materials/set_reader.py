@@ -16,8 +16,8 @@ from crm_sync.platform.client import Client
 from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.text import clean, plain
 from crm_sync.work.leases import Claim
-from orders.materials import lists, outgoing, wanted, withdrawn
-from orders.materials.lists import MaterialSetReading
+from orders.materials import file_requests, material_lists, material_messages, withdrawn
+from orders.materials.material_lists import MaterialSetReading
 from orders.mirror.observation import key
 from orders.models import Material, MaterialSet
 
@@ -46,7 +46,7 @@ def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
     of its own is listed, the set is read again, a few times (I27).
     """
     ready = claim.row
-    reading = lists.read(ready, client, until=claim.until)
+    reading = material_lists.read(ready, client, until=claim.until)
     kept = _kept(reading, ready, base_url=client.base_url)
     now, is_new = timezone.now(), False
     with transaction.atomic():
@@ -142,7 +142,7 @@ def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) 
     """Write what a set holds; tell whether a version of it is new."""
     for one in materials:
         one.material_set = into
-    before = outgoing.known(into, materials)
+    before = material_messages.known(into, materials)
     Material.objects.bulk_create(
         materials, update_conflicts=True, unique_fields=UNIQUE, update_fields=COLUMNS
     )
@@ -155,10 +155,10 @@ def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) 
             visual_type=into.visual_type,
             platform_id__in=ids,
         )
-        wanted.move(twins, kept)
+        file_requests.move(twins, kept)
         twins.delete()
-    wanted.want(kept, now=now)
-    is_new = outgoing.tell(into, materials, before, now=now)
+    file_requests.want(kept, now=now)
+    is_new = material_messages.tell(into, materials, before, now=now)
     # Another set that was given up has its list now; one that is due is read by itself.
     given_up = MaterialSet.objects.filter(pk=into.pk, due_at=None)
     fetched_at = now if is_new else Coalesce("fetched_at", Value(now))

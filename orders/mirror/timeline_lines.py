@@ -12,7 +12,7 @@ from crm_sync.text import clean, plain
 from crm_sync.work import fast_sql
 from orders.mirror.lww import Stamp
 from orders.models import Assignment, Order, StatusChange
-from orders.news import AFTER_A_READ, news_of
+from orders.models.news import AFTER_A_READ, news_of
 
 WIDTH = 255
 

@@ -29,10 +29,10 @@ from crm_sync.work import leases, queues
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
 from orders.models import ChangeRequest, PersonSettings, Placement, StatusChange
+from orders.models.news import News
 from orders.models.person_settings import switch_of
-from orders.news import News
-from orders.notices.happenings import NewsFilter, counts, happenings
-from orders.notices.mail import written
+from orders.people.happenings import NewsFilter, counts, happenings
+from orders.people.news_mail import written
 
 QUEUE = "notices"
 EVERY = timedelta(minutes=15)  # from one mail to the next

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from crm_sync.text import clean
-from orders.mirror import forgotten
+from orders.mirror import forgotten_people
 from orders.mirror.observation import word
 from orders.models import PlatformUser, UserList
 
@@ -131,8 +131,12 @@ def _readable(workspace_id: int, items: Sequence[Item]) -> tuple[dict[str, Colum
 
 def _forgotten(workspace_id: int, told: Iterable[str]) -> list[str]:
     """Return the ids of those whom we were asked to forget (S23)."""
-    known = forgotten.marks(workspace_id)
-    return [key for key in told if forgotten.digest(forgotten.USER, key) in known] if known else []
+    known = forgotten_people.marks(workspace_id)
+    return (
+        [key for key in told if forgotten_people.digest(forgotten_people.USER, key) in known]
+        if known
+        else []
+    )
 
 
 def _fill(row: PlatformUser, columns: Columns, owners: Mapping[str, int]) -> bool:

@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from orders.models import Assignment, Look, MaterialSet, Order, Placement
-from orders.statuses import ASSIGNMENT_TERMINAL, ORDER_TERMINAL, AssignmentStatus
+from orders.models.statuses import ASSIGNMENT_TERMINAL, ORDER_TERMINAL, AssignmentStatus
 
 
 def mine(person: User, order: str = "") -> Q:
