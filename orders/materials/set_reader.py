@@ -18,7 +18,7 @@ from crm_sync.text import clean, plain
 from crm_sync.work.leases import Claim
 from orders.materials import file_requests, material_lists, material_messages, withdrawn
 from orders.materials.material_lists import MaterialSetReading
-from orders.mirror.observation import key
+from orders.mirror.platform_reading import key
 from orders.models import Material, MaterialSet
 
 LONGEST = 255  # characters of a key

@@ -1,7 +1,6 @@
 """What a read of an order says, written only where nothing newer has come since (I23, I29)."""
 
-import functools
-import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -16,11 +15,9 @@ from crm_sync.text import clean
 from orders.mirror import lww, timeline_lines
 from orders.mirror.assignment_detail import move, observe_item
 from orders.mirror.forgotten_people import marks, without_contacts
-from orders.mirror.observation import OrderObservation, key, word
-from orders.mirror.rows import ASSIGNMENTS
-from orders.mirror.updates import tie_to_property
+from orders.mirror.platform_reading import PlatformReading, key, word
 from orders.models import Assignment, Order, StatusChange, statuses
-from orders.reads import poller, read_schedule
+from orders.reads import read_schedule
 
 
 @dataclass(frozen=True)
@@ -52,17 +49,23 @@ def observe(
     Raises:
         TransientError: the answer is no order.
     """
-    order, document = before.order, answer.cleaned
+    workspace_id, document = before.order.workspace_id, answer.cleaned
     if not isinstance(document, dict):
-        raise TransientError(f"the detail of {order} is not a JSON object", unclear=False)
-    document = without_contacts(document, marks(order.workspace_id))
-    observation = OrderObservation(answer.as_of, source, now)
+        raise TransientError(f"the detail of {before.order} is not a JSON object", unclear=False)
+    document = without_contacts(document, marks(workspace_id))
+    reading = PlatformReading(workspace_id, as_of=answer.as_of, source=source, now=now)
     with transaction.atomic():
-        _observe_assignments(before, document, observation)
-        _observe_status(order, word(document, "status", 100), observation)
-        _keep_detail(order, document, now)
-        observation.tell(order.workspace_id)
-    return observation.contradicts
+        _observe_assignments(before, document, reading)
+        reading.lock_orders([before.order.platform_id])
+        order = reading.orders[before.order.platform_id]
+        if status := word(document, "status", 100):
+            is_listed = statuses.is_reachable(order.status, status, statuses.ORDER_TRANSITIONS)
+            reading.observe(
+                order, lww.ORDER_STATUS, status, before=before.order, is_listed=is_listed
+            )
+        _keep_detail(order, document, reading)
+        reading.write()
+    return reading.contradicts
 
 
 def observe_list(
@@ -76,12 +79,13 @@ def observe_list(
     Returns:
         True when it should be read again soon, because it contradicts something young.
     """
-    observation = OrderObservation(as_of, StatusChange.Source.READ, now)
-    items = without_contacts(items, marks(order.workspace_id))
+    source = StatusChange.Source.READ
+    reading = PlatformReading(order.workspace_id, as_of=as_of, source=source, now=now)
+    items = without_contacts(clean(items)[0], marks(order.workspace_id))
     with transaction.atomic():
-        _observe_assignments(OrderSnapshot(order), {"assignments": clean(items)[0]}, observation)
-        observation.tell(order.workspace_id)
-    return observation.contradicts
+        _observe_assignments(OrderSnapshot(order), {"assignments": items}, reading)
+        reading.write()
+    return reading.contradicts
 
 
 def next_read(order: Order, *, contradicts: bool, now: datetime) -> datetime | None:
@@ -95,30 +99,28 @@ def next_read(order: Order, *, contradicts: bool, now: datetime) -> datetime | N
     )
 
 
-def _observe_status(order: Order, status: str, observation: OrderObservation) -> None:
-    if status:
-        is_listed = statuses.is_reachable(order.status, status, statuses.ORDER_TRANSITIONS)
-        fact = StatusChange.Fact.ORDER_STATUS
-        observation.write(order, lww.STATUS, fact, status, is_listed=is_listed)
-
-
 def _observe_assignments(
-    before: OrderSnapshot, document: dict[str, Any], observation: OrderObservation
+    before: OrderSnapshot, document: dict[str, Any], reading: PlatformReading
 ) -> None:
     """Write what is said of each, and make due for a read what the detail is silent about."""
-    items = named_assignments(document)
-    unnamed = (row for name, row in before.assignments.items() if name not in items)
-    # Its own read shows whether the platform has it no longer, or the detail is abridged.
-    silent = [row.pk for row in unnamed if row.withdrawn_at is None]
-    for platform_id in sorted(items, key=functools.partial(_in_sequence, before)):
-        row = before.assignments.get(platform_id)
-        if row is None:
-            row = _first_seen(before.order, platform_id, now=observation.now)
-        if observe_item(row, items[platform_id], observation):
-            silent.append(row.pk)
-    if silent:
-        rows = Assignment.objects.filter(pk__in=silent)
-        poller.ask(rows, ASSIGNMENTS, before.order.workspace_id, now=observation.now)
+    order, items = before.order, named_assignments(document)
+
+    def first_seen(names: Collection[str]) -> list[Assignment]:
+        said = {"workspace_id": order.workspace_id, "order_id": order.pk}
+        return [Assignment(platform_id=name, created_at=reading.now, **said) for name in names]
+
+    reading.lock_assignments({*before.assignments, *items}, first_seen)
+    for name, row in reading.assignments.items():
+        if name not in items:
+            # Its own read shows whether the platform has it no longer, or the detail is abridged.
+            if row.withdrawn_at is None:
+                reading.ask_for(row)
+            continue
+        known = before.assignments.get(name)
+        if known is None and row.order_id != order.pk:  # its order until now was another
+            move(row, order, reading)
+        if observe_item(row, items[name], reading, before=known):
+            reading.ask_for(row)
 
 
 def named_assignments(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -130,42 +132,20 @@ def named_assignments(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: item for item in items if (name := key(item, "id", "assignmentId"))}
 
 
-def _in_sequence(before: OrderSnapshot, platform_id: str) -> tuple[float, str]:
-    """Say when an assignment is locked: as events do it, so that no two wait for each other."""
-    known = before.assignments.get(platform_id)
-    return (math.inf if known is None else known.pk), platform_id
-
-
-def _first_seen(order: Order, platform_id: str, *, now: datetime) -> Assignment:
-    """Create the assignment; one that an event has created meanwhile keeps what that event said.
-
-    One that was known under another order moves to this one, which shows it now.
-    """
-    row, is_first = Assignment.objects.get_or_create(
-        workspace_id=order.workspace_id,
-        platform_id=platform_id,
-        defaults={"order": order, "created_at": now},
-    )
-    if row.order_id != order.pk:
-        move(row, order)
-    # As it was when the read began: unknown, with no watermark.
-    return row if is_first else Assignment(pk=row.pk, order=order, platform_id=platform_id)
-
-
-def _keep_detail(order: Order, document: dict[str, Any], now: datetime) -> None:
+def _keep_detail(order: Order, document: dict[str, Any], reading: PlatformReading) -> None:
     """Keep the detail as it was read, and what in it never changes."""
-    columns: dict[str, Any] = {"observed": document, "read_at": now}
-    placed_at = document.get("createdAt")
-    try:
-        if placed_at is not None:
-            columns["placed_at"] = read_moment("createdAt", placed_at)
-    except NotUnderstood:
-        pass
-    if user := key(document, "userId"):
-        columns["user_platform_id"] = user
-    # A slower reader that began before writes nothing.
-    Order.objects.filter(pk=order.pk).exclude(read_at__gt=now).update(**columns)
-    tie_to_property(
+    if order.read_at is None or order.read_at <= reading.now:  # else a later reader was faster
+        columns: dict[str, Any] = {"observed": document, "read_at": reading.now}
+        placed_at = document.get("createdAt")
+        try:
+            if placed_at is not None:
+                columns["placed_at"] = read_moment("createdAt", placed_at)
+        except NotUnderstood:
+            pass
+        if user := key(document, "userId"):
+            columns["user_platform_id"] = user
+        reading.set(order, **columns)
+    reading.tie(
         order,
         reference=key(document, "objectReferenceId"),
         property_id=key(document, "realEstatePropertyId"),

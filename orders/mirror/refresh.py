@@ -16,7 +16,7 @@ from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
 from orders.mirror import assignment_detail
 from orders.mirror.order_detail import known, named_assignments, next_read, observe, observe_list
-from orders.mirror.updates import QUEUE
+from orders.mirror.unit_of_work import ORDERS
 from orders.models import Assignment, Order, StatusChange
 from orders.models.order import EPOCH
 from orders.models.statuses import ORDER_TERMINAL
@@ -98,5 +98,5 @@ def read_all_open(workspace_id: int, now: datetime) -> int:
         later = Q(due_at=None) | Q(due_at__gt=due_at)
         mine.filter(later, pk__in=keys[first : first + a_minute]).update(due_at=due_at)
     if keys:
-        doorbell.ring(QUEUE, workspace_id)
+        doorbell.ring(ORDERS, workspace_id)
     return len(keys)

@@ -1,6 +1,5 @@
 """The timeline: every fact that we learn becomes one line, stale ones too."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -9,7 +8,6 @@ from django.db.models import F
 from django.utils import timezone
 
 from crm_sync.text import clean, plain
-from crm_sync.work import fast_sql
 from orders.mirror.lww import Stamp
 from orders.models import Assignment, Order, StatusChange
 from orders.models.news import AFTER_A_READ, news_of
@@ -60,11 +58,6 @@ def line(
         "created_at": timezone.now(),
         "news": news,
     }
-
-
-def enter(line: Mapping[str, Any]) -> None:
-    """Add a line to the timeline; the same event again adds nothing."""
-    fast_sql.insert(StatusChange, line)
 
 
 def confirm(

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from crm_sync.text import clean
 from orders.mirror import forgotten_people
-from orders.mirror.observation import word
+from orders.mirror.platform_reading import word
 from orders.models import PlatformUser, UserList
 
 LONGEST = 255  # characters of a column

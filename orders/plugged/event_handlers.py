@@ -7,7 +7,7 @@ from crm_sync.platform import events
 from crm_sync.platform.events import Event
 from orders.materials import announcements
 from orders.mirror import updates
-from orders.mirror.rows import Rows
+from orders.mirror.event_rows import EventRows
 from orders.mirror.updates import EventContext
 from orders.models import StatusChange
 
@@ -59,7 +59,7 @@ def _handler(apply: Callable[[EventContext], Effect]) -> EventHandler:
     """Return an event handler that calls a function with the event in its context."""
 
     def handle(batch: EventBatch, event: Event, received_event_id: int) -> Effect:
-        return apply(EventContext(batch.part(Rows), event, received_event_id))
+        return apply(EventContext(batch.part(EventRows), event, received_event_id))
 
     return handle
 

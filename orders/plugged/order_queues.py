@@ -12,7 +12,7 @@ from crm_sync.work import leases
 from crm_sync.work.leases import Claim, Row
 from crm_sync.work.queues import RowQueue
 from orders.materials import announcements, download, expectations, file_requests, set_reader
-from orders.mirror import refresh, rows, updates
+from orders.mirror import refresh, unit_of_work
 from orders.models import (
     Assignment,
     MaterialFile,
@@ -62,13 +62,13 @@ def _settle(workspace_id: int) -> list[ReadOutcome]:
 
 
 ORDERS = RowQueue(
-    name=updates.QUEUE,
+    name=unit_of_work.ORDERS,
     rows=lambda now: _may_be_read(Order.objects.all(), now),
     work=poller.one_by_one(_read, may_read=_pay),
     after=_settle,
 )
 ASSIGNMENTS = RowQueue(
-    name=rows.ASSIGNMENTS,
+    name=unit_of_work.ASSIGNMENTS,
     rows=lambda now: _may_be_read(Assignment.objects.all(), now),
     work=poller.one_by_one(_read_assignment, may_read=_pay, gone=refresh.withdrawn),
 )
