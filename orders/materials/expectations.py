@@ -17,7 +17,7 @@ RECENT = timedelta(days=30)  # since its end: how long an order may still bring 
 
 
 def after_read(order_pk: int, *, is_last: bool, now: datetime) -> None:
-    """Make due what an order must have as it stands after a read, or may have at its end.
+    """Make due the lists that an order must have after a read, or may have at its end.
 
     Args:
         is_last: no other read follows: what was announced in a gap comes now or never.

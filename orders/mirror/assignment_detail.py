@@ -12,14 +12,12 @@ from typing import Any
 
 from django.db import transaction
 
-from crm_sync.platform.errors import TransientError
 from crm_sync.platform.events import Fault, NotUnderstood, read_day, read_moment
 from crm_sync.platform.responses import Answer
 from crm_sync.text import plain
 from orders.mirror import lww
-from orders.mirror.forgotten_people import marks, without_contacts
 from orders.mirror.lww import LwwField
-from orders.mirror.platform_reading import PlatformReading, key, word
+from orders.mirror.platform_reading import PlatformReading, key, readable, word
 from orders.models import Assignment, Order, StatusChange, statuses
 from orders.models.statuses import AssignmentStatus
 
@@ -50,10 +48,7 @@ def observe(
     Raises:
         TransientError: the answer is no assignment.
     """
-    document = answer.cleaned
-    if not isinstance(document, dict):
-        raise TransientError(f"the detail of {before} is not a JSON object", unclear=False)
-    document = without_contacts(document, marks(before.workspace_id))
+    document = readable(before, answer)
     reading = PlatformReading(before.workspace_id, as_of=answer.as_of, source=source, now=now)
     with transaction.atomic():
         reading.lock_assignments([before.platform_id], lambda names: [])
@@ -98,7 +93,7 @@ def move(row: Assignment, order: Order, reading: PlatformReading) -> None:
 
 
 def _is_silent(row: Assignment, item: Item) -> bool:
-    """Tell whether an item lacks what each assignment has, or what is known of this one."""
+    """Return whether an item lacks what each assignment has, or what is known of this one."""
     if not _names_products(item) or not word(item, "status", 100):
         return True
     try:

@@ -8,14 +8,13 @@ from typing import Any
 from django.db import transaction
 
 from crm_sync.platform import lists
-from crm_sync.platform.errors import TransientError
 from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.platform.responses import Answer
 from crm_sync.text import clean
 from orders.mirror import lww, timeline_lines
 from orders.mirror.assignment_detail import move, observe_item
 from orders.mirror.forgotten_people import marks, without_contacts
-from orders.mirror.platform_reading import PlatformReading, key, word
+from orders.mirror.platform_reading import PlatformReading, key, readable, word
 from orders.models import Assignment, Order, StatusChange, statuses
 from orders.reads import read_schedule
 
@@ -49,11 +48,8 @@ def observe(
     Raises:
         TransientError: the answer is no order.
     """
-    workspace_id, document = before.order.workspace_id, answer.cleaned
-    if not isinstance(document, dict):
-        raise TransientError(f"the detail of {before.order} is not a JSON object", unclear=False)
-    document = without_contacts(document, marks(workspace_id))
-    reading = PlatformReading(workspace_id, as_of=answer.as_of, source=source, now=now)
+    document = readable(before.order, answer)
+    reading = PlatformReading(before.order.workspace_id, as_of=answer.as_of, source=source, now=now)
     with transaction.atomic():
         _observe_assignments(before, document, reading)
         reading.lock_orders([before.order.platform_id])
@@ -89,7 +85,7 @@ def observe_list(
 
 
 def next_read(order: Order, *, contradicts: bool, now: datetime) -> datetime | None:
-    """Say when an order, as it stands after `observe`, is read next; None after the last time."""
+    """Return when an order is read next after `observe`; None after the last time."""
     return read_schedule.next_read(
         order.status,
         since=order.placed_at or order.created_at,

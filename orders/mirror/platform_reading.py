@@ -5,9 +5,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from crm_sync.platform import references
+from crm_sync.platform.errors import TransientError
 from crm_sync.platform.events import canonical_digest
+from crm_sync.platform.responses import Answer
 from crm_sync.text import plain
 from orders.mirror import timeline_lines
+from orders.mirror.forgotten_people import marks, without_contacts
 from orders.mirror.lww import LwwField, Stamp
 from orders.mirror.unit_of_work import UnitOfWork
 from orders.models import EPOCH, Assignment, Order, StatusChange
@@ -76,6 +79,18 @@ class PlatformReading(UnitOfWork):
         self.enter(line)
         if held > EPOCH and (self.as_of is None or self.as_of < held + LAG):
             self.contradicts = True
+
+
+def readable(row: Order | Assignment, answer: Answer) -> dict[str, Any]:
+    """Return the document of an answer without the contacts of forgotten people (S23).
+
+    Raises:
+        TransientError: it is no object.
+    """
+    if not isinstance(answer.cleaned, dict):
+        raise TransientError(f"the detail of {row} is not a JSON object", unclear=False)
+    document: dict[str, Any] = without_contacts(answer.cleaned, marks(row.workspace_id))
+    return document
 
 
 def word(document: Mapping[str, Any], name: str, limit: int) -> str:

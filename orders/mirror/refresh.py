@@ -39,7 +39,7 @@ def read(claim: Claim[Order], client: Client) -> dict[str, Any]:
 
 
 def _read_list(order: Order, client: Client, *, as_of: datetime | None, now: datetime) -> bool:
-    """Read the list of the assignments, of which the detail names none (A36)."""
+    """Read the list of assignments, because the detail names none (A36)."""
     try:
         items = client.get_order_assignments(order.platform_id)
     except (NotFoundError, RejectedError):
@@ -84,7 +84,7 @@ def _name_after_event(row: Order | Assignment, order_id: str) -> None:
 def read_all_open(workspace_id: int, now: datetime) -> int:
     """Make every open order due for a read, at half the rate, the newest first (I21).
 
-    The other half is for orders that somebody asks for meanwhile.
+    The other half is for orders that people and events make due.
 
     Returns:
         how many they are.

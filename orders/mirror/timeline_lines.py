@@ -63,9 +63,9 @@ def line(
 def confirm(
     subject: Order | Assignment, fact: StatusChange.Fact, value: str, *, now: datetime
 ) -> None:
-    """Make news of what an event said and a read has now shown to be so (S10).
+    """Make a line news that came from an event and that a read has now confirmed (S10).
 
-    It is learned of `now`: whoever was told of all until a moment before is told of it, too (I33).
+    It is dated `now`, so people who got all earlier news get this one, too (I33).
     """
     news = news_of(fact, "", value)
     if news not in AFTER_A_READ:
@@ -79,7 +79,7 @@ def confirm(
 
 
 def has_grown(workspace_id: int, since: datetime) -> bool:
-    """Tell whether anything about an order or an assignment has changed here since then."""
+    """Return whether anything about an order or an assignment has changed here since then."""
     lines = StatusChange.objects.filter(created_at__gt=since, order__workspace_id=workspace_id)
     return lines.exists()
 

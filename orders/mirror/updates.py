@@ -93,7 +93,7 @@ def _apply_status(
         writes += _write_logistics(context, row, new)
     # Something is missing before the event, or strange about it (I24).
     is_gap = write.before != previous or not is_listed
-    # Nobody is told of an end that only events report (S10).
+    # An end that only events report is no news yet (S10).
     is_end = new in terminal and not row.is_confirmed
     if any(one.is_tie for one in writes) or (write.is_new and (is_gap or is_end)):
         context.rows.ask_for(order)

@@ -24,7 +24,7 @@ OF_ORDER = ("order_id", *(f"order__{name}" for name in NAMES))
 
 @dataclass(frozen=True)
 class NewsFilter:
-    """Selects news: for whom, of which kinds, and learned of after one moment until another."""
+    """Selects news: for one person, of some kinds, learned of between two moments."""
 
     person: User
     kinds: Collection[News]
@@ -88,7 +88,7 @@ def counts(wanted: NewsFilter) -> dict[News, int]:
 
 
 def with_news(wanted: NewsFilter) -> Q:
-    """Select the orders that the lines of the timeline tell news of."""
+    """Select the orders with news in their timeline."""
     return Q(pk__in=_lines(wanted).values("order"))
 
 
@@ -98,7 +98,7 @@ def _each(model: str, rows: Rows) -> Iterator[Happening]:
 
 
 def _lines(wanted: NewsFilter) -> QuerySet[StatusChange]:
-    """The lines of the timeline that tell it; what needs action no more is no news any more."""
+    """The lines of the timeline with this news, without actions that are no longer required."""
     if not wanted.person.has_perm("orders.view_order"):
         return StatusChange.objects.none()
     # No join: it would look up the assignment of every line.

@@ -1,4 +1,4 @@
-"""The mail that tells a person what happened, in plain text."""
+"""The mail with a person's news, in plain text."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

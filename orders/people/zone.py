@@ -1,4 +1,4 @@
-"""Each page in the time zone of whoever looks: what she chose, else that of the installation."""
+"""Each page in the time zone that its reader chose, else in that of the installation."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ Respond = Callable[[HttpRequest], HttpResponse]
 
 
 def in_own_zone(respond: Respond) -> Respond:
-    """A middleware: make her zone the current one for as long as her page is made.
+    """A middleware: make the reader's zone the current one while the page is made.
 
     One query for who is logged in, none for a callback or anybody else.
     """

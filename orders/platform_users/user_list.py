@@ -107,7 +107,7 @@ def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: dateti
 def _is_due_again(row: UserList, *, begun_at: datetime, now: datetime) -> bool:
     """Mark who is gone after a complete walk; True where the next one has to follow at once.
 
-    That is where it was asked for meanwhile, or somebody is missing for the first time.
+    That is if it was requested since, or if somebody is missing for the first time.
     """
     there = PlatformUser.objects.filter(workspace_id=row.workspace_id, gone_at=None)
     there.filter(seen_in__lt=row.complete).update(gone_at=now)

@@ -1,4 +1,4 @@
-"""What the platform's list tells of its users, written where it differs (§2.5, A41)."""
+"""The users of the platform's list, written where they differ (§2.5, A41)."""
 
 import logging
 from collections import Counter
@@ -86,7 +86,7 @@ def keep_found(workspace_id: int, items: Sequence[Item], *, now: datetime) -> No
 
 
 def tie_by_hand(user: PlatformUser, account_id: int | None) -> bool:
-    """Tie a user to an account, or to nobody, for good; False where it was changed meanwhile.
+    """Tie a user to an account, or to nobody, for good; False if it has changed since.
 
     Args:
         user: as the person who decides has seen it.
@@ -95,7 +95,7 @@ def tie_by_hand(user: PlatformUser, account_id: int | None) -> bool:
 
 
 def tie_by_email(user: PlatformUser) -> bool:
-    """Leave a user to the account with its e-mail; False where it was changed meanwhile."""
+    """Tie a user to the account with its e-mail; False if it has changed since."""
     account_id = _owners([user.email]).get(_folded(user.email))
     return _as_seen(user).update(account=account_id, is_tied_by_hand=False) == 1
 

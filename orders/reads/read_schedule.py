@@ -31,7 +31,7 @@ def next_read(
 
     Args:
         since: when it was placed, or when we first heard of it.
-        status_at: tells when it came to its status, by the platform's clock; asked only at its end.
+        status_at: returns when it got its status, by the platform's clock; called only at its end.
         contradicts: what was read contradicts something young.
     """
     if contradicts:
