@@ -156,24 +156,21 @@ def apply_photographer(context: EventContext) -> Effect:
     order = order_of(context)
     photographer_id = context.word("photographerId", 255)
     subject: Order | Assignment = order
-    write = Write(None, {"": None}, is_known=False, is_tie=False)
+    writes = []
     if event_rows.names_assignment(context.event):
         _, subject = assignment_of(context)
         known = subject.photographer
         # The same creative again keeps the name and contact that a read brought.
         value = known if known.get("id") == photographer_id else {"id": photographer_id}
-        write = context.write(subject, lww.PHOTOGRAPHER, value)
+        writes.append(context.write(subject, lww.PHOTOGRAPHER, value))
+    is_new = all(one.is_new for one in writes)
     context.enter(
-        subject,
-        Fact.PHOTOGRAPHER,
-        previous=None,
-        new={"id": photographer_id},
-        was_stale=not write.is_new,
+        subject, Fact.PHOTOGRAPHER, previous=None, new={"id": photographer_id}, was_stale=not is_new
     )
-    if write.is_new or write.is_tie:
+    if is_new or any(one.is_tie for one in writes):
         context.rows.ask_for(subject)
     text = f"{_named(order, subject)}: photographer {photographer_id} booked"
-    return _effect([write], text)
+    return _effect(writes, text) if writes else Effect(Outcome.APPLIED, text)
 
 
 def apply_other(context: EventContext) -> Effect:
