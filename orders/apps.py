@@ -13,7 +13,6 @@ class OrdersConfig(AppConfig):
     def ready(self) -> None:
         """Register what needs the models, which are ready only now."""
         from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
-        from orders import handlers, queues  # noqa: PLC0415
         from orders.admin import (  # noqa: PLC0415
             materials,
             new,
@@ -21,24 +20,29 @@ class OrdersConfig(AppConfig):
             selecting,
             tiles,
         )
-        from orders.materials import outgoing as outgoing_materials  # noqa: PLC0415
-        from orders.mirror import outgoing, snapshot, timeline  # noqa: PLC0415
+        from orders.materials import material_messages  # noqa: PLC0415
+        from orders.mirror import snapshot, status_messages, timeline_lines  # noqa: PLC0415
         from orders.platform_users import user_list  # noqa: PLC0415
-        from orders.plugged import doctor, free_text, integrity, recovery, retention  # noqa: PLC0415
+        from orders.plugged import (  # noqa: PLC0415
+            doctor,
+            event_handlers,
+            free_text,
+            integrity,
+            order_queues,
+            recovery,
+            retention,
+        )
 
         register(
             AppHooks(
                 app=self.label,
-                queues=[
-                    *(queues.ORDERS, queues.ASSIGNMENTS, queues.MATERIALS, queues.USERS),
-                    *(queues.FILES, queues.PLACEMENTS, queues.NOTICES),
-                ],
-                message_kinds=[outgoing.STATUS, outgoing_materials.READY],
+                queues=order_queues.ALL,
+                message_kinds=[status_messages.STATUS, material_messages.READY],
                 expired=[retention.expired],
                 free_text=free_text.FREE_TEXT,
-                event_handlers=handlers.EVENT_HANDLERS,
+                event_handlers=event_handlers.EVENT_HANDLERS,
                 snapshots=[snapshot.facts],
-                activity=[timeline.has_grown],
+                activity=[timeline_lines.has_grown],
                 after_connected=[user_list.ask],
                 after_gap=[recovery.after_gap],
                 integrity_checks=[integrity.check_groups],

@@ -2,6 +2,6 @@
 
 from django.urls import path
 
-from orders.calendar.view import calendar_file
+from orders.calendar.feed import calendar_file
 
 urlpatterns = [path("calendar.ics", calendar_file, name="calendar_file")]

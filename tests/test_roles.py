@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from crm_sync.admin.ui.scope import is_secret
 from orders.models import CalendarFeed, Look, Placement, StatusChange
-from orders.news import News
-from orders.notices.happenings import NewsFilter, happenings
+from orders.models.news import News
+from orders.people.happenings import NewsFilter, happenings
 from tests import roles
 from tests.roles import (
     addresses,

@@ -26,9 +26,9 @@ from orders.calendar import feed
 from orders.calendar.appointments import MOST, Appointment, appointments
 from orders.calendar.ics import what
 from orders.calendar.periods import VIEWS, Period, period
-from orders.lists import beginning
+from orders.mirror.agent_lists import beginning
 from orders.models import CalendarFeed
-from orders.statuses import AssignmentStatus, shown
+from orders.models.statuses import AssignmentStatus, shown
 
 SHOWN = 4  # appointments in one day of a month; the others are on the page of that week
 EARLIEST, LATEST = date(2000, 1, 1), date(2100, 1, 1)

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from crm_sync.admin.ui.cells import badge, local_day, local_time, moment
 from orders.admin.cells import assignment_badge, worded
 from orders.models import Assignment, Order
-from orders.statuses import (
+from orders.models.statuses import (
     ASSIGNMENT_TERMINAL,
     ORDER_TERMINAL,
     AssignmentStatus,

@@ -9,8 +9,8 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import EMPTY, badge, link, page_at, shortened, two_lines
 from orders.models import Assignment, Order, Placement
-from orders.models.user import Who
-from orders.statuses import AssignmentStatus, OrderStatus
+from orders.models.platform_user import Who
+from orders.models.statuses import AssignmentStatus, OrderStatus
 
 # A status that we do not know is in neither table and stays grey.
 ORDER_TONES: dict[str, str] = {

@@ -18,9 +18,9 @@ from crm_sync.platform.errors import RejectedError
 from orders.admin.cells import assignment_names
 from orders.admin.user_field import user_field
 from orders.models import Assignment, Order
-from orders.notices.choices import time_zones
+from orders.models.statuses import may_reschedule
+from orders.people.preferences import time_zones
 from orders.placing.users import proposed_user
-from orders.statuses import may_reschedule
 
 LONGEST_REASON = 1000
 # Where the sentence of a 400 stands that names a member of the body.

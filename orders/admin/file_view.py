@@ -20,10 +20,10 @@ from django.utils.http import content_disposition_header
 from crm_sync.admin.ui.cells import page_at
 from crm_sync.admin.ui.scope import note
 from crm_sync.security.access import within
-from orders.materials import archive, wanted
+from orders.materials import archive, file_requests
 from orders.materials.download import storage
+from orders.materials.file_names import file_name
 from orders.materials.file_types import FILE_TYPES
-from orders.materials.names import file_name
 from orders.models import Material, MaterialFile, MaterialSet, Order
 
 KEPT = "private, max-age=86400"  # by a browser; the address of a newer version is another
@@ -87,7 +87,7 @@ def download_view(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
     The whole list: an address in the one that we have may have expired.
     """
     order = get_object_or_404(within(request.user, Order.objects.all()), pk=pk)
-    wanted.ask(MaterialSet.objects.filter(order=order), now=timezone.now())
+    file_requests.ask(MaterialSet.objects.filter(order=order), now=timezone.now())
     admin.note(request, Order.objects.filter(pk=order.pk), "Asked for the files of the materials.")
     messages.success(request, "A worker reads the lists and downloads what is not here yet.")
     return HttpResponseRedirect(page_at("orders.order", order.pk))

@@ -14,10 +14,10 @@ from django.utils import timezone
 from crm_sync.admin.ui.base import DropdownFilter
 from crm_sync.admin.ui.filters import OTHER, ValueFilter
 from crm_sync.security.access import within
-from orders import lists
+from orders.mirror import agent_lists
 from orders.models import Order, PlatformUser
-from orders.notices.overview import orders_new_to
-from orders.statuses import OrderStatus
+from orders.models.statuses import OrderStatus
+from orders.people.overview import orders_new_to
 
 ME = "me"
 KEY = re.compile(r"[0-9]{1,18}\Z")
@@ -35,15 +35,15 @@ FURTHER = (
     ("delivered", "With materials"),
 )
 CONDITIONS: dict[str, Callable[[User, date], Q]] = {
-    "action": lambda person, today: lists.needs_action(),
-    "week": lambda person, today: lists.appointment_in_week_of(today),
-    "overdue": lambda person, today: lists.overdue(today),
+    "action": lambda person, today: agent_lists.needs_action(),
+    "week": lambda person, today: agent_lists.appointment_in_week_of(today),
+    "overdue": lambda person, today: agent_lists.overdue(today),
     # To a new colleague what was delivered before is no news.
-    "new": lambda person, today: lists.not_looked_at(person, person.date_joined),
+    "new": lambda person, today: agent_lists.not_looked_at(person, person.date_joined),
     "news": lambda person, today: orders_new_to(person, now=timezone.now()),
-    "open": lambda person, today: lists.still_open(),
+    "open": lambda person, today: agent_lists.still_open(),
     "problem": lambda person, today: ~Q(problem=""),
-    "delivered": lambda person, today: lists.delivered(),
+    "delivered": lambda person, today: agent_lists.delivered(),
 }
 
 
@@ -125,7 +125,7 @@ class WhoseFilter(DropdownFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
         if self.value() != "mine":
             return queryset
-        return queryset.filter(lists.mine(cast("User", request.user)))
+        return queryset.filter(agent_lists.mine(cast("User", request.user)))
 
 
 @dataclass(frozen=True)

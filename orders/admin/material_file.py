@@ -15,7 +15,7 @@ from crm_sync.admin.ui.filters import ConditionFilter, WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from orders.admin.cells import worded
 from orders.admin.file_view import file_address
-from orders.materials import wanted
+from orders.materials import file_requests
 from orders.models import MaterialFile
 
 STATES: dict[str, tuple[str, str, Q]] = {
@@ -88,6 +88,6 @@ class MaterialFileAdmin(ReadOnlyAdmin):
     def try_again(self, request: HttpRequest, queryset: QuerySet[MaterialFile]) -> None:
         """Have the lists of these files read, then what is not here downloaded (POST only)."""
         self.note(request, queryset, "Asked for it to be downloaded again.")
-        count = wanted.try_again(queryset, now=timezone.now())
+        count = file_requests.try_again(queryset, now=timezone.now())
         text = f"A worker reads {count} lists again, then downloads what is missing."
         messages.success(request, text)

@@ -17,11 +17,11 @@ from crm_sync.hooks import PropertyPictures, Section
 from crm_sync.text import whole
 from orders.admin.cells import worded
 from orders.admin.file_view import file_address
-from orders.materials import delivered, gallery
-from orders.materials.delivered import LIGHT
+from orders.materials import deliveries, gallery
+from orders.materials.deliveries import LIGHT
 from orders.materials.file_types import PICTURES
 from orders.materials.gallery import QUALITIES, Item, MaterialGroup
-from orders.materials.lists import PHOTO_PRODUCTS
+from orders.materials.material_lists import PHOTO_PRODUCTS
 from orders.models import Material, MaterialFile, MaterialSet, Order
 from properties.models import Property
 
@@ -33,7 +33,7 @@ Role = MaterialFile.Role
 
 
 def _pictures(keys: Collection[int]) -> dict[int, str]:
-    return {key: file_address(row) for key, row in delivered.newest_pictures(keys).items()}
+    return {key: file_address(row) for key, row in deliveries.newest_pictures(keys).items()}
 
 
 OF_PROPERTIES = PropertyPictures("orders.view_order", _pictures)
@@ -46,8 +46,8 @@ def sections(row: Property, now: datetime) -> list[Section]:
     """
     found = []
     for slug, title, sets in (
-        ("materials", "Materials", delivered.of_property(row)),
-        ("marketing", "Marketing", delivered.marketing_of_property(row)),
+        ("materials", "Materials", deliveries.of_property(row)),
+        ("marketing", "Marketing", deliveries.marketing_of_property(row)),
     ):
         if sets:
             context = shown(sets, now, most=MOST_BESIDE_A_FORM)
@@ -87,7 +87,7 @@ def materials_page(admin: Any, request: HttpRequest, pk: int) -> HttpResponse:
     """Show everything that was delivered of an order, page by page (S17)."""
     order = get_object_or_404(admin.narrowed(request, Order.objects.all()), pk=pk)
     number = whole(request.GET.get("page", "")) or 1
-    found = shown(delivered.of_order(order), timezone.now(), number=number)
+    found = shown(deliveries.of_order(order), timezone.now(), number=number)
     context = found | {
         "title": f"Materials of order {order.platform_id}",
         "original": order,

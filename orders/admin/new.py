@@ -12,10 +12,10 @@ from django.utils.dateparse import parse_datetime
 from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import badge, link, list_of, local_time, moment, page_at
-from orders.news import News
-from orders.notices.choices import dismiss
-from orders.notices.happenings import Happening
-from orders.notices.overview import new_to
+from orders.models.news import News
+from orders.people.happenings import Happening
+from orders.people.overview import new_to
+from orders.people.preferences import dismiss
 
 TONES = {
     News.UNCERTAIN: "danger",

@@ -28,12 +28,12 @@ from orders.admin.filters import StatusFilter, UserFilter, WhatFilter, WhoseFilt
 from orders.admin.materials import materials_page
 from orders.admin.page import page
 from orders.admin.start import StartsOrders
-from orders.lists import note_look
-from orders.materials import expected
-from orders.mirror import updates
+from orders.materials import expectations
+from orders.mirror import unit_of_work
+from orders.mirror.agent_lists import note_look
 from orders.models import Assignment, Order, StatusChange
+from orders.models.statuses import ASSIGNMENT_TERMINAL
 from orders.reads import poller
-from orders.statuses import ASSIGNMENT_TERMINAL
 
 MOST_BADGES = 3  # assignments shown in a row of the list
 
@@ -131,8 +131,8 @@ class OrderAdmin(StartsOrders, ReadOnlyAdmin):
         chosen, now = queryset.order_by(), timezone.now()
         for workspace_id in chosen.values_list("workspace_id", flat=True).distinct():
             mine = chosen.filter(workspace_id=workspace_id)
-            poller.ask(mine, updates.QUEUE, workspace_id, now=now)
-        expected.read_again(Order.objects.filter(pk__in=chosen.values("pk")), now=now)
+            poller.ask(mine, unit_of_work.ORDERS, workspace_id, now=now)
+        expectations.read_again(Order.objects.filter(pk__in=chosen.values("pk")), now=now)
         self.note(request, chosen, "Asked for a read from the platform.")
         say_when(request, Order.objects.filter(pk__in=chosen.values("pk")), now=now)
 

@@ -8,10 +8,10 @@ from orders.admin import materials, timeline
 from orders.admin.cards import card
 from orders.admin.cells import assignment_names, order_badge, placement_badge, who_fact, worded
 from orders.admin.steps import steps
-from orders.materials import delivered
+from orders.materials import deliveries
 from orders.models import ChangeRequest, Order, Placement
+from orders.models.statuses import ORDER_TERMINAL
 from orders.placing.users import who_act
-from orders.statuses import ORDER_TERMINAL
 
 LONGEST_TIMELINE = 200
 
@@ -35,7 +35,7 @@ def page(order: Any, *, now: datetime) -> dict[str, Any]:
         "assignments": [card(order, assignments[key], names[key], now) for key in names],
         "timeline": timeline.with_wishes(told, zip(wishes, users, strict=True), placement, now),
         "is_cut": len(lines) > LONGEST_TIMELINE,
-        **materials.shown(delivered.of_order(order), now),
+        **materials.shown(deliveries.of_order(order), now),
         "placement": placement and _placement(placement, now),
     }
 

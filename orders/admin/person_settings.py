@@ -27,9 +27,9 @@ from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.mail import mails_are_sent
 from orders.admin.new import seen
 from orders.models import PersonSettings
+from orders.models.news import News
 from orders.models.person_settings import OFF, switch_of
-from orders.news import News
-from orders.notices.choices import choose, settings_of, time_zones
+from orders.people.preferences import choose, settings_of, time_zones
 
 MINE = "admin:orders_personsettings_mine"
 

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from crm_sync.admin.ui.cells import moment
 from orders.models import Order, StatusChange
-from orders.statuses import OrderStatus
+from orders.models.statuses import OrderStatus
 
 ENDS: dict[str, str] = {OrderStatus.COMPLETED: "done", OrderStatus.CANCELLED: "ended"}
 

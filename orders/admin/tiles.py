@@ -10,7 +10,7 @@ from crm_sync.hooks import NEWEST, Attention, Person, Tile
 from crm_sync.platform.problems import explain
 from crm_sync.security.access import within
 from crm_sync.text import counted
-from orders import lists
+from orders.mirror import agent_lists
 from orders.models import (
     Assignment,
     MaterialFile,
@@ -20,7 +20,7 @@ from orders.models import (
     Placement,
     UserList,
 )
-from orders.statuses import ORDER_TERMINAL
+from orders.models.statuses import ORDER_TERMINAL
 
 
 def tiles(person: Person) -> list[Tile]:
@@ -28,7 +28,7 @@ def tiles(person: Person) -> list[Tile]:
     orders, placements = list_of("orders.order"), list_of("orders.placement")
     mine = within(person, Order.objects.all())
     is_open = mine.exclude(status__in=ORDER_TERMINAL)
-    acting = lists.waiting_assignments().filter(order__in=is_open.values("pk"))
+    acting = agent_lists.waiting_assignments().filter(order__in=is_open.values("pk"))
     sets = within(person, MaterialSet.objects.all())
     delivered = sets.exclude(fetched_at=None).exclude(order=None)
     uncertain = within(person, Placement.objects.filter(state=Placement.State.UNCERTAIN))
@@ -76,7 +76,7 @@ def attention(person: Person, now: datetime) -> list[Attention]:
 def _acting(person: Person, now: datetime) -> list[Attention]:
     is_open = within(person, Order.objects.exclude(status__in=ORDER_TERMINAL))
     waiting = (
-        lists.waiting_assignments()
+        agent_lists.waiting_assignments()
         .filter(order__in=is_open.values("pk"))
         .select_related("order__workspace")
         .only("action_required", "status_at", *(f"order__{name}" for name in ACTING))

@@ -12,8 +12,8 @@ from django.utils.safestring import SafeString
 from crm_sync.admin.ui.cells import local_day, local_time, moment
 from orders.admin.cells import worded
 from orders.models import Assignment, ChangeRequest, Placement, StatusChange
-from orders.models.user import Who
-from orders.statuses import AssignmentStatus, OrderStatus, shown
+from orders.models.platform_user import Who
+from orders.models.statuses import AssignmentStatus, OrderStatus, shown
 
 Fact = StatusChange.Fact
 CHOICES: dict[str, type[TextChoices]] = {

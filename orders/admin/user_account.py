@@ -12,7 +12,7 @@ from crm_sync.admin.ui.base import UnfoldAdminSelectWidget
 from crm_sync.admin.ui.cells import page_of
 from crm_sync.admin.ui.readonly import ReadOnlyAdmin
 from orders.models import PlatformUser
-from orders.platform_users import users
+from orders.platform_users import user_mirror
 
 BY_EMAIL, NOBODY = "email", "nobody"
 
@@ -78,5 +78,5 @@ def account_view(admin: ReadOnlyAdmin, request: HttpRequest, pk: int) -> HttpRes
 
 def _write(user: PlatformUser, chosen: str) -> bool:
     if chosen == BY_EMAIL:
-        return users.tie_by_email(user)
-    return users.tie_by_hand(user, None if chosen == NOBODY else int(chosen))
+        return user_mirror.tie_by_email(user)
+    return user_mirror.tie_by_hand(user, None if chosen == NOBODY else int(chosen))

@@ -26,7 +26,7 @@ from orders.api.serializers import (
     PlaceSerializer,
     RescheduleSerializer,
 )
-from orders.materials.delivered import marketing_of_property, of_order, of_property
+from orders.materials.deliveries import marketing_of_property, of_order, of_property
 from orders.models import ChangeRequest, Order, Placement
 from orders.placing import changes
 from orders.placing.by_program import place_once

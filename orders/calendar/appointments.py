@@ -11,9 +11,9 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, NullIf
 
 from crm_sync.security.access import within
-from orders import lists
+from orders.mirror import agent_lists
 from orders.models import EPOCH, Assignment, Order, StatusChange
-from orders.statuses import AssignmentStatus
+from orders.models.statuses import AssignmentStatus
 
 MOST = 2_000  # appointments at one time
 
@@ -63,7 +63,7 @@ def appointments(
     if workspace:
         rows = rows.filter(workspace__slug=workspace)
     if only_mine:
-        rows = rows.filter(order__in=Order.objects.filter(lists.mine(person)))
+        rows = rows.filter(order__in=Order.objects.filter(agent_lists.mine(person)))
     found = rows.order_by("scheduled_at", "pk").values(
         "pk",
         "scheduled_at",

@@ -1,4 +1,4 @@
-"""The private address of a person's appointments: made, found, revoked."""
+"""The private address of a person's appointments, and the file that calendar programs fetch."""
 
 import hashlib
 import secrets
@@ -8,13 +8,17 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.cache import get_conditional_response
 from django.utils.crypto import constant_time_compare
+from django.views.decorators.http import require_safe
 
 from crm_sync.links import absolute
 from orders.calendar.appointments import appointments
 from orders.calendar.ics import calendar
 from orders.models import CalendarFeed
-from orders.notices.choices import settings_of
+from orders.people.preferences import settings_of
 
 BACK, AHEAD = timedelta(days=30), timedelta(days=365)
 
@@ -22,7 +26,7 @@ BACK, AHEAD = timedelta(days=30), timedelta(days=365)
 def renew(person: User, *, only_mine: bool, now: datetime) -> str:
     """Give the person a new address and return it; the one before leads nowhere from now on.
 
-    It stands in no table: who loses it makes another one. The key is in the query, which no log of
+    It is not stored: people who lose it make another one. The key is in the query, which no log of
     ours has (S3).
     """
     key = secrets.token_urlsafe(32)
@@ -33,7 +37,7 @@ def renew(person: User, *, only_mine: bool, now: datetime) -> str:
 
 
 def revoke(person: User) -> bool:
-    """Take the address away; tell whether there was one."""
+    """Take the address away; return whether there was one."""
     return CalendarFeed.objects.filter(person=person).delete()[0] > 0
 
 
@@ -71,3 +75,19 @@ def written(feed: CalendarFeed, *, now: datetime) -> bytes:
 
 def _digest(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
+
+
+@require_safe
+def calendar_file(request: HttpRequest) -> HttpResponse:
+    """Answer with the appointments of the key; 404 for an unknown key (S17)."""
+    feed = find(request.GET.get("key", ""))
+    if feed is None:
+        raise Http404
+    body = written(feed, now=timezone.now())
+    response = HttpResponse(body, content_type="text/calendar; charset=utf-8")
+    response["Content-Disposition"] = 'inline; filename="appointments.ics"'
+    response["Cache-Control"] = "private, no-cache"
+    response["Referrer-Policy"] = "no-referrer"
+    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    response["ETag"] = etag
+    return get_conditional_response(request, etag=etag, response=response) or response

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from orders.calendar.appointments import Appointment
-from orders.statuses import AssignmentStatus, shown
+from orders.models.statuses import AssignmentStatus, shown
 
 LENGTH = timedelta(hours=1)  # the platform does not say how long one takes (§6.3)
 FIXED = {AssignmentStatus.SCHEDULED, AssignmentStatus.IN_PRODUCTION, AssignmentStatus.DELIVERED}

@@ -9,7 +9,7 @@ from crm_sync.management.base import FAILED, PARTLY, USAGE, SyncCommand
 from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError
 from orders.models import Order
-from orders.models.user import Who
+from orders.models.platform_user import Who
 from orders.placing.errors import AlreadySent, NoSuchChoice, OutcomeUnknown
 from orders.placing.users import who_acts
 

@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from crm_sync.management.base import PARTLY, SyncCommand
 from crm_sync.work import turn
-from orders.materials import delivered
+from orders.materials import deliveries
 from orders.models import MaterialSet
-from orders.queues import MATERIALS
+from orders.plugged.order_queues import MATERIALS
 
 SLICE = 1.0  # seconds between two looks whether all of them are read
 WHILE_BUSY = 0.5  # seconds until it is asked again whether a worker is still at it
@@ -30,7 +30,7 @@ class MaterialCommand(SyncCommand):
         """
         every = MaterialSet.objects.filter(which)
         self._read(every)
-        sets = sorted(delivered.shown(which), key=lambda one: one.target_platform)
+        sets = sorted(deliveries.shown(which), key=lambda one: one.target_platform)
         lines = [
             "  ".join([_title(one), material.file_name, material.url])
             for one in sets

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from django.core.files.storage import Storage
 
+from orders.materials.file_names import cut, file_name, plain
 from orders.materials.gallery import QUALITIES
-from orders.materials.lists import PHOTO_PRODUCTS
-from orders.materials.names import cut, file_name, plain
+from orders.materials.material_lists import PHOTO_PRODUCTS
 from orders.models import Material, MaterialFile
 
 BLOCK = 256 * 1024  # bytes that are in memory at once

@@ -23,7 +23,7 @@ from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
 from orders.materials import file_types
 from orders.materials.file_types import FILE_TYPES, LONGEST_BEGINNING, NotKept
-from orders.materials.partial import Busy, PartFile, Whole
+from orders.materials.part_file import Busy, PartFile, Whole
 from orders.models import MaterialFile
 
 log = logging.getLogger(__name__)
@@ -147,7 +147,7 @@ def _fetch(row: MaterialFile, workspace: Workspace, part: PartFile) -> dict[str,
 
 
 def _begin(answer: ResponseStream, part: PartFile) -> int | None:
-    """Make ready for the body of an answer; return the size of the whole file, if it is told."""
+    """Prepare for the body of an answer; return the size of the whole file, if known."""
     if answer.status == 206 and _range(answer.headers)[0] == part.size:
         return _range(answer.headers)[1]
     if answer.status == 200:

@@ -1,4 +1,4 @@
-"""Pure: which of what was delivered is one picture in two qualities, and what stands together."""
+"""Pure: groups of materials, and the two qualities of one picture."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from orders.models import Material, MaterialSet
 
 Key = tuple[object, ...]
 QUALITIES = {"POST": "HD", "POST_WEB": "WEB"}  # A52; the order in which they are shown
-USUAL = {"", "DOCUMENT", *QUALITIES}  # what stands under the name of its product alone
+USUAL = {"", "DOCUMENT", *QUALITIES}  # shown under the name of the product alone
 
 
 @dataclass

@@ -14,13 +14,13 @@ from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError
 from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
-from orders.mirror import assignment
-from orders.mirror.detail import known, named_assignments, next_read, observe, observe_list
-from orders.mirror.updates import QUEUE
+from orders.mirror import assignment_detail
+from orders.mirror.order_detail import known, named_assignments, next_read, observe, observe_list
+from orders.mirror.unit_of_work import ORDERS
 from orders.models import Assignment, Order, StatusChange
 from orders.models.order import EPOCH
-from orders.reads.schedule import SOON
-from orders.statuses import ORDER_TERMINAL
+from orders.models.statuses import ORDER_TERMINAL
+from orders.reads.read_schedule import SOON
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def read(claim: Claim[Order], client: Client) -> dict[str, Any]:
 
 
 def _read_list(order: Order, client: Client, *, as_of: datetime | None, now: datetime) -> bool:
-    """Read the list of the assignments, of which the detail names none (A36)."""
+    """Read the list of assignments, because the detail names none (A36)."""
     try:
         items = client.get_order_assignments(order.platform_id)
     except (NotFoundError, RejectedError):
@@ -53,7 +53,9 @@ def read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]:
     _name_after_event(before, before.order.platform_id)
     answer = client.get_assignment(before.platform_id)
     now = timezone.now()
-    contradicts = assignment.observe(before, answer, source=StatusChange.Source.READ, now=now)
+    contradicts = assignment_detail.observe(
+        before, answer, source=StatusChange.Source.READ, now=now
+    )
     return {"due_at": now + SOON if contradicts else None, "read_at": now}
 
 
@@ -82,7 +84,7 @@ def _name_after_event(row: Order | Assignment, order_id: str) -> None:
 def read_all_open(workspace_id: int, now: datetime) -> int:
     """Make every open order due for a read, at half the rate, the newest first (I21).
 
-    The other half is for orders that somebody asks for meanwhile.
+    The other half is for orders that people and events make due.
 
     Returns:
         how many they are.
@@ -96,5 +98,5 @@ def read_all_open(workspace_id: int, now: datetime) -> int:
         later = Q(due_at=None) | Q(due_at__gt=due_at)
         mine.filter(later, pk__in=keys[first : first + a_minute]).update(due_at=due_at)
     if keys:
-        doorbell.ring(QUEUE, workspace_id)
+        doorbell.ring(ORDERS, workspace_id)
     return len(keys)

@@ -13,7 +13,7 @@ NONE = "—"
 
 
 def facts(workspace_id: int, event: Event) -> dict[str, str]:
-    """Describe the order and the materials that the event names, in the zone of whoever looks."""
+    """Describe the order and the materials that the event names, in the current time zone."""
     zone = timezone.get_current_timezone()
     known: dict[str, str] = {}
     order_id = clean(event.text("orderId"))[0][:255]

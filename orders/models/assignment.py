@@ -4,7 +4,7 @@ from django.db import models
 
 from crm_sync.models.due import due_index, no_half_lease
 from orders.models.order import EPOCH, MirroredModel, Order
-from orders.statuses import ASSIGNMENT_TERMINAL, AssignmentStatus, shown
+from orders.models.statuses import ASSIGNMENT_TERMINAL, AssignmentStatus, shown
 
 
 class Assignment(MirroredModel):

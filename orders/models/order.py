@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import ProblemField
-from orders.models.user import Who, named_user
-from orders.statuses import OrderStatus, shown
+from orders.models.platform_user import Who, named_user
+from orders.models.statuses import OrderStatus, shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the watermark of a fact that is not known yet
 

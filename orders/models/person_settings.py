@@ -1,4 +1,4 @@
-"""What a person has chosen for herself, and how far she was told what happened."""
+"""The choices of a person, and until when news was mailed to them."""
 
 from zoneinfo import ZoneInfo
 
@@ -7,16 +7,16 @@ from django.db import models
 from django.utils import timezone
 
 from crm_sync.models.due import DueModel, no_half_lease
-from orders.news import News
+from orders.models.news import News
 
 OFF = models.Q(on_uncertain=False, on_action=False, on_cancelled=False, on_delivered=False)
 
 
 class PersonSettings(DueModel):
-    """One for a person; without one she gets no mail and sees the times of the installation.
+    """One for a person; without one they get no mail and see the times of the installation.
 
-    `due_at` is the earliest moment of her next mail. `told_until` is the watermark: what we learned
-    until then she was told, or did not want to be.
+    `due_at` is the earliest moment of the next mail. `told_until` is the watermark: everything that
+    we learned until then was mailed, or not wanted.
     """
 
     person = models.OneToOneField(
@@ -72,12 +72,12 @@ class PersonSettings(DueModel):
 
     @property
     def kinds(self) -> list[News]:
-        """What she wants mail about, the most urgent first."""
+        """The news that the person wants by mail, the most urgent first."""
         return [kind for kind in News if getattr(self, switch_of(kind))]
 
     @property
     def zone(self) -> ZoneInfo:
-        """Her time zone, that of the installation where she has chosen none."""
+        """The time zone of the person, or that of the installation if they chose none."""
         try:
             return ZoneInfo(self.time_zone or settings.TIME_ZONE)
         except (KeyError, OSError, ValueError):  # a zone that this machine does not know any more

@@ -7,7 +7,7 @@ from django.utils import timezone
 from crm_sync.models.due import DueModel, due_index, no_half_lease
 from crm_sync.models.problem import ProblemField
 from orders.models.order import Order
-from orders.models.user import Who, acting, named_user
+from orders.models.platform_user import Who, acting, named_user
 
 
 class PlacementState(models.TextChoices):

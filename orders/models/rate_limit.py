@@ -6,7 +6,7 @@ from orders.models.order import EPOCH
 
 
 class RateLimit(models.Model):
-    """One row for a workspace, which all workers share; see `orders.reads.rate_limit`."""
+    """One row for a workspace, which all workers share; see `orders.reads.read_limit`."""
 
     workspace = models.OneToOneField("crm_sync.Workspace", on_delete=models.PROTECT)
     paid_until = models.DateTimeField(

@@ -4,8 +4,8 @@ from django.db import models
 from django.utils import timezone
 
 from orders.models.assignment import Assignment
+from orders.models.news import News
 from orders.models.order import Order
-from orders.news import News
 
 
 class StatusChange(models.Model):

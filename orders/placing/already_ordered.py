@@ -10,9 +10,9 @@ from django.db.models import Q, QuerySet
 
 from orders.models import Order, Placement
 from orders.models import PlacementState as State
+from orders.models.statuses import ORDER_TERMINAL
 from orders.placing.confirmation import WAITING
 from orders.placing.prices import name_of
-from orders.statuses import ORDER_TERMINAL
 
 Name = tuple[str, object]  # a column that names a property, and its value
 

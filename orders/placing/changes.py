@@ -23,12 +23,12 @@ from crm_sync.platform.errors import (
 )
 from crm_sync.platform.responses import Answer
 from crm_sync.webhook import schedule
-from orders.mirror.detail import known, observe
+from orders.mirror.order_detail import known, observe
 from orders.mirror.updates import ask_for
 from orders.models import Assignment, ChangeRequest, Order, StatusChange
 from orders.placing.errors import AlreadySent, KeyReused, NoSuchChoice, OutcomeUnknown
 from orders.placing.users import find_user
-from orders.reads.schedule import SOON
+from orders.reads.read_schedule import SOON
 
 Kind, Outcome = ChangeRequest.Kind, ChangeRequest.Outcome
 WORDS = 2000  # characters of an answer that are kept

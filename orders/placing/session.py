@@ -7,7 +7,7 @@ from django.utils import timezone
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
 from crm_sync.text import clean, plain
-from orders.mirror.observation import key
+from orders.mirror.platform_reading import key
 from orders.models import Placement
 from orders.placing.choices import (
     Document,

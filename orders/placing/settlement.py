@@ -9,12 +9,12 @@ from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
 from crm_sync.platform.responses import Answer
-from orders.mirror.detail import OrderSnapshot, next_read, observe
-from orders.mirror.observation import key
+from orders.mirror.order_detail import OrderSnapshot, next_read, observe
+from orders.mirror.platform_reading import key
 from orders.mirror.updates import ask_for, tie_to_property
 from orders.models import Order, Placement, StatusChange
 from orders.models import PlacementState as State
-from orders.reads.schedule import SOON
+from orders.reads.read_schedule import SOON
 
 UNSETTLED = (State.SENDING, State.UNCERTAIN)
 ADVICE = (
@@ -92,6 +92,7 @@ def _complete(order: Order, placement: Placement, *, now: datetime, until_asked:
         order,
         reference=placement.object_reference_id,
         property_id=placement.property_platform_id,
+        now=now,
     )
     unnamed = Order.objects.filter(pk=order.pk, user_platform_id="")
     unnamed.update(user_platform_id=placement.user_platform_id)

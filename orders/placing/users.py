@@ -11,10 +11,10 @@ from crm_sync.models import Workspace
 from crm_sync.platform.client import PAGE_SIZE
 from crm_sync.platform.errors import AuthError, NotFoundError
 from orders.models import PlatformUser
-from orders.models.user import Who
+from orders.models.platform_user import Who
 from orders.placing.errors import NoSuchChoice
 from orders.placing.session import READ_DEADLINE
-from orders.platform_users import users
+from orders.platform_users import user_mirror
 
 SHOWN = 5
 Item = dict[str, Any]
@@ -58,7 +58,7 @@ def find_user(workspace: Workspace, name: str) -> PlatformUser:
             raise
         return PlatformUser(workspace=workspace, user_reference_id=name)
     for first in range(0, len(items), PAGE_SIZE):
-        users.keep_found(workspace.pk, items[first : first + PAGE_SIZE], now=timezone.now())
+        user_mirror.keep_found(workspace.pk, items[first : first + PAGE_SIZE], now=timezone.now())
     return _known(workspace, name, gone_at=None) or _without_id(workspace, name, items)
 
 
@@ -98,7 +98,7 @@ def _without_id(workspace: Workspace, name: str, items: Sequence[Item]) -> Platf
     """
     for item in items:
         if name and str(item.get("userReferenceId") or "") == name:
-            columns = users.read_item(item)[1]
+            columns = user_mirror.read_item(item)[1]
             return PlatformUser(workspace=workspace, **columns)
     gone = _known(workspace, name)
     lacks = f"{gone} is gone from the platform" if gone else f"no user {name!r} on the platform"

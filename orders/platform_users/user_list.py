@@ -23,7 +23,7 @@ from crm_sync.work.doorbell import doorbell
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
 from orders.models import PlatformUser, UserList
-from orders.platform_users import users
+from orders.platform_users import user_mirror
 
 QUEUE = "users"
 EVERY = timedelta(seconds=settings.USERS_READ_EVERY)  # from the end of one walk to the next
@@ -80,7 +80,7 @@ def _read_page(claim: Claim[UserList], workspace: Workspace) -> PageOutcome:
 def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: datetime) -> PageOutcome:
     """Write one page and how far the walk is, in one transaction."""
     row = claim.row
-    kept = users.keep(row.workspace_id, page.items, walk=row.walk, now=now)
+    kept = user_mirror.keep(row.workspace_id, page.items, walk=row.walk, now=now)
     if not page.is_last and not kept.fresh:
         # A platform that does not know `page` would never end.
         raise TransientError(f"page {row.page} of the users shows nobody new", unclear=False)
@@ -107,7 +107,7 @@ def _take(claim: Claim[UserList], page: Page, *, begun_at: datetime, now: dateti
 def _is_due_again(row: UserList, *, begun_at: datetime, now: datetime) -> bool:
     """Mark who is gone after a complete walk; True where the next one has to follow at once.
 
-    That is where it was asked for meanwhile, or somebody is missing for the first time.
+    That is if it was requested since, or if somebody is missing for the first time.
     """
     there = PlatformUser.objects.filter(workspace_id=row.workspace_id, gone_at=None)
     there.filter(seen_in__lt=row.complete).update(gone_at=now)

@@ -7,9 +7,9 @@ from crm_sync.doctor.checking import Seen, check_assumptions, listed, names_of, 
 from crm_sync.hooks import Finding
 from crm_sync.platform import references
 from crm_sync.platform.read_only import Live
-from orders.materials.lists import PHOTO_PRODUCTS
+from orders.materials.material_lists import PHOTO_PRODUCTS
 from orders.models import Order
-from orders.statuses import AssignmentStatus, OrderStatus
+from orders.models.statuses import AssignmentStatus, OrderStatus
 
 Item: TypeAlias = dict[str, Any]
 FIRST = {"page": 0, "size": 5}

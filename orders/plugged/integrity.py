@@ -11,7 +11,6 @@ from crm_sync.hooks import CheckGroup, Invariant
 from crm_sync.integrity.audit import CLOCKS, leased_too_long, never_left
 from crm_sync.models import ReceivedEvent
 from orders.mirror import lww
-from orders.mirror.observation import FACT_OF
 from orders.models import (
     Assignment,
     MaterialFile,
@@ -23,9 +22,9 @@ from orders.models import (
     UserList,
 )
 from orders.models.person_settings import OFF
-from orders.notices import worker
+from orders.models.statuses import ORDER_TERMINAL
+from orders.people import mail_queue
 from orders.platform_users import user_list
-from orders.statuses import ORDER_TERMINAL
 
 Fact, State = StatusChange.Fact, Placement.State
 
@@ -96,8 +95,8 @@ def effects(workspace_id: int, now: datetime) -> CheckGroup:
 
 def timeline(workspace_id: int, now: datetime) -> CheckGroup:
     """Nothing that a callback said is newer than what the mirror holds (I22)."""
-    marks = {Fact.ORDER_STATUS: f"order__{lww.STATUS.at}"} | {
-        fact: f"assignment__{one.at}" for one, fact in FACT_OF.items()
+    marks = {one.fact: f"order__{one.at}" for one in lww.OF_ORDERS} | {
+        one.fact: f"assignment__{one.at}" for one in lww.OF_ASSIGNMENTS
     }
     newer = [Q(fact=fact, occurred_at__gt=F(mark)) for fact, mark in marks.items()]
     # A read without a `Date` enters the timeline by our clock and moves no watermark (I29).
@@ -207,8 +206,8 @@ def user_lists(workspace_id: int, now: datetime) -> CheckGroup:
 def mails(workspace_id: int, now: datetime) -> CheckGroup:
     """Who wants mail is due for it; people belong to no workspace, and count in the first one."""
     is_well = Q(problem="")
-    too_late = Q(due_at__gt=now + worker.LONGEST_WAIT + CLOCKS)
-    people: QuerySet[Any] = worker.people()
+    too_late = Q(due_at__gt=now + mail_queue.LONGEST_WAIT + CLOCKS)
+    people: QuerySet[Any] = mail_queue.people()
     return CheckGroup(
         "mails to people",
         people.filter(workspace_id=workspace_id),

@@ -7,21 +7,21 @@ from django.db.models import Q
 
 from crm_sync.hooks import Counts, Recovery
 from crm_sync.models.due import RELEASED
-from orders.materials import expected
+from orders.materials import expectations
 from orders.mirror import refresh
 from orders.models import Order, Placement, UserList
 from orders.models import PlacementState as State
+from orders.models.statuses import ORDER_TERMINAL
 from orders.placing import settlement
 from orders.placing.confirmation import WAITING
 from orders.platform_users import user_list
-from orders.statuses import ORDER_TERMINAL
 
 WHY = "A backup was restored: the order may have been sent after the backup was made."
 
 
 def after_gap(workspace_id: int, now: datetime) -> int:
     """Make due what a gap may have hidden (I21); return how many open orders are read."""
-    expected.marketing_after_gap(workspace_id, now)
+    expectations.marketing_after_gap(workspace_id, now)
     return refresh.read_all_open(workspace_id, now)
 
 

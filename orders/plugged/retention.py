@@ -12,7 +12,7 @@ from crm_sync import expiry
 from crm_sync.expiry import Part, deletion, older
 from orders.materials.download import delete
 from orders.models import MaterialFile, Order, Placement, PlatformUser
-from orders.statuses import OrderStatus
+from orders.models.statuses import OrderStatus
 
 
 def expired(now: datetime) -> dict[str, Part]:

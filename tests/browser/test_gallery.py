@@ -9,7 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from orders.materials.download import storage
-from orders.materials.wanted import Role, roles
+from orders.materials.file_requests import Role, roles
 from orders.models import Material, MaterialFile, Order
 from sandbox.state import deliverables
 from tests.browser.test_admin import stock

@@ -38,8 +38,8 @@ from orders.models import (
     StatusChange,
     UserList,
 )
-from orders.news import News
-from orders.notices.choices import choose
+from orders.models.news import News
+from orders.people.preferences import choose
 from orders.platform_users import user_list
 from properties import recurring
 from properties.domain.editing import create, edit

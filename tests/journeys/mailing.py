@@ -12,8 +12,8 @@ def main() -> None:
     from django.utils import timezone
 
     from orders.models import StatusChange
-    from orders.news import News
-    from orders.notices.choices import choose
+    from orders.models.news import News
+    from orders.people.preferences import choose
     from tests.crm_sync.admin_pages import make_workspace
     from tests.orders.admin_rows import make_order, note
 

@@ -42,6 +42,33 @@ def at(second: int) -> str:
     return f"2026-01-31T10:{second // 60:02}:{second % 60:02}Z"
 
 
+Fields = dict[str, Any]
+
+
+def moved(second: int, previous: str, new: str, **more: Any) -> Fields:
+    """The event of a new status of the one assignment of the one order."""
+    event = {"event": "ASSIGNMENT_STATUS_UPDATED", "occurredAt": at(second), "orderId": "1"}
+    return event | {"assignmentId": "7", "previousStatus": previous, "newStatus": new, **more}
+
+
+def order_moved(second: int, previous: str, new: str) -> Fields:
+    event = {"event": "ORDER_STATUS_UPDATED", "occurredAt": at(second), "orderId": "1"}
+    return event | {"previousStatus": previous, "newStatus": new}
+
+
+def appointed(second: int, moment: str | None) -> Fields:
+    event = {"event": "APPOINTMENT_DATE_UPDATED", "occurredAt": at(second), "orderId": "1"}
+    return event | {"assignmentId": "7", "scheduledAt": moment}
+
+
+def move(workspace: Workspace, second: int, previous: str, new: str, **more: Any) -> Effect:
+    return tell(workspace, **moved(second, previous, new, **more))
+
+
+def move_order(workspace: Workspace, second: int, previous: str, new: str) -> Effect:
+    return tell(workspace, **order_moved(second, previous, new))
+
+
 def tell(workspace: Workspace, event: str, **fields: Any) -> Effect:
     """Let the handler understand an event, in a transaction as the inbox does it."""
     parsed = parse(json.dumps({"event": event, **fields}).encode())

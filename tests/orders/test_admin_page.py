@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from orders.models import Material, MaterialSet, Order, Placement
-from orders.statuses import AssignmentStatus
+from orders.models.statuses import AssignmentStatus
 from tests.crm_sync.admin_pages import queries_of
 from tests.orders.admin_rows import (
     NOW,

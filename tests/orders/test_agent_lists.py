@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from orders import lists
+from orders.mirror import agent_lists
 from orders.models import Look, MaterialSet, Order, Placement, PlatformUser
 from tests.crm_sync.admin_pages import client_of, make_workspace, queries_of
 from tests.orders.admin_rows import LIST, make_assignment, make_full_order, make_order, page
@@ -85,8 +85,8 @@ def test_what_needs_action_is_open_and_waits_for_somebody(main, agent):
 def test_this_week_is_from_monday_to_sunday_in_our_zone(main, agent, settings, monkeypatch):
     settings.TIME_ZONE = "Europe/Zurich"
     # Monday 23 March, 0:00 in winter time, to Monday 30 March, 0:00 in summer time.
-    assert lists.week_of(date(2026, 3, 26)) == lists.week_of(date(2026, 3, 29))
-    first, end = lists.week_of(date(2026, 3, 26))
+    assert agent_lists.week_of(date(2026, 3, 26)) == agent_lists.week_of(date(2026, 3, 29))
+    first, end = agent_lists.week_of(date(2026, 3, 26))
     assert (first, end) == (
         datetime(2026, 3, 22, 23, tzinfo=UTC),
         datetime(2026, 3, 29, 22, tzinfo=UTC),
@@ -101,7 +101,7 @@ def test_this_week_is_from_monday_to_sunday_in_our_zone(main, agent, settings, m
         ("none", None, "PHOTOGRAPHER_ASSIGNED"),
     ):
         make_assignment(make_order(main, name), name, status=work, scheduled_at=at)
-    held = Order.objects.filter(lists.appointment_in_week_of(date(2026, 3, 26)))
+    held = Order.objects.filter(agent_lists.appointment_in_week_of(date(2026, 3, 26)))
     assert sorted(held.values_list("platform_id", flat=True)) == ["first", "last"]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from crm_sync import hooks
 from crm_sync.work import turn
-from orders.mirror.detail import known, observe
+from orders.mirror.order_detail import known, observe
 from orders.models import Assignment, MaterialSet, Order, StatusChange
 from tests.orders.conftest import calls, now, tell, timeline
 

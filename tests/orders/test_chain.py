@@ -10,7 +10,7 @@ from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
 from crm_sync.work import turn
 from orders.models import Assignment, Order, StatusChange
-from orders.statuses import (
+from orders.models.statuses import (
     ASSIGNMENT_TERMINAL,
     DOCUMENT_TRANSITIONS,
     ORDER_TRANSITIONS,
@@ -18,7 +18,7 @@ from orders.statuses import (
     START,
 )
 from tests.crm_sync.polls import poll_now, sources
-from tests.orders.conftest import at, is_due, mirror, now, set_aside, tell
+from tests.orders.conftest import is_due, mirror, move, move_order, moved, now, set_aside
 
 ELSEWHERE = "RESCHEDULE_IN_PROCESS"  # a status that no move of the order or of a document begins in
 
@@ -31,31 +31,6 @@ TABLES = {"PHOTO": PHOTO_TRANSITIONS, "DOCUMENT": DOCUMENT_TRANSITIONS}
 ASSIGNMENT_MOVES = [(kind, *move) for kind, table in TABLES.items() for move in moves(table)]
 
 
-def tell_assignment(workspace, second: int, previous: str, new: str, kind: str = "") -> None:
-    more = {"assignmentType": kind} if kind else {}
-    tell(
-        workspace,
-        "ASSIGNMENT_STATUS_UPDATED",
-        occurredAt=at(second),
-        orderId="1",
-        assignmentId="7",
-        previousStatus=previous,
-        newStatus=new,
-        **more,
-    )
-
-
-def tell_order(workspace, second: int, previous: str, new: str) -> None:
-    tell(
-        workspace,
-        "ORDER_STATUS_UPDATED",
-        occurredAt=at(second),
-        orderId="1",
-        previousStatus=previous,
-        newStatus=new,
-    )
-
-
 def test_the_tables_have_so_many_moves():
     assert (len(ASSIGNMENT_MOVES), len(moves(ORDER_TRANSITIONS))) == (19, 4)
 
@@ -66,9 +41,10 @@ def test_each_move_of_an_assignment_is_read_where_its_beginning_is_not_what_we_h
     workspace, kind, previous, new, is_known
 ):
     begun = "SCHEDULED" if previous == ELSEWHERE else ELSEWHERE
-    tell_assignment(workspace, 0, START, previous if is_known else begun, kind)
+    more = {"assignmentType": kind} if kind else {}
+    move(workspace, 0, START, previous if is_known else begun, **more)
     set_aside(Order.objects.get())
-    tell_assignment(workspace, 1, previous, new)
+    move(workspace, 1, previous, new)
     assert Assignment.objects.get().status == new
     is_read_anyway = new in ASSIGNMENT_TERMINAL  # S10
     assert is_due(Order.objects.get()) == (not is_known or is_read_anyway)
@@ -79,9 +55,9 @@ def test_each_move_of_an_assignment_is_read_where_its_beginning_is_not_what_we_h
 def test_each_move_of_an_order_is_read_where_its_beginning_is_not_what_we_had(
     workspace, previous, new, is_known
 ):
-    tell_order(workspace, 0, START, previous if is_known else "COMPLETED")
+    move_order(workspace, 0, START, previous if is_known else "COMPLETED")
     set_aside(Order.objects.get())
-    tell_order(workspace, 1, previous, new)
+    move_order(workspace, 1, previous, new)
     order = Order.objects.get()
     assert order.status == new
     ends = new in ("COMPLETED", "CANCELLED") and (is_known or new != "COMPLETED")
@@ -154,17 +130,9 @@ def test_our_clock_changes_nothing_about_what_is_known(workspace, minutes):
         start = datetime(2026, 1, 31, 10, tzinfo=UTC) + timedelta(minutes=offset)
         with time_machine.travel(start, tick=True):
             for previous, new, second in events:
-                body = {
-                    "event": "ASSIGNMENT_STATUS_UPDATED",
-                    "occurredAt": at(second),
-                    "orderId": "1",
-                    "assignmentId": "7",
-                    "previousStatus": previous,
-                    "newStatus": new,
-                }
                 store.store(
                     workspace.pk,
-                    json.dumps(body).encode(),
+                    json.dumps(moved(second, previous, new)).encode(),
                     headers={},
                     method="POST",
                     source=ReceivedEvent.Source.CALLBACK,

@@ -13,9 +13,9 @@ from crm_sync.inbox import store
 from crm_sync.models import ReceivedEvent
 from crm_sync.work import turn
 from orders.models import Assignment, Material, MaterialFile, MaterialSet, Order, StatusChange
-from orders.news import News
-from orders.notices import worker
-from orders.notices.choices import choose
+from orders.models.news import News
+from orders.people import mail_queue
+from orders.people.preferences import choose
 from tests.orders.conftest import is_due, set_aside, tell
 from tests.orders.test_replay import everything
 
@@ -59,7 +59,7 @@ def reader(workspace) -> User:
 def mails(workspace) -> list[str]:
     """Let the time pass after which news is told; return the subjects of the mails."""
     news = StatusChange.objects.filter(news__isnull=False)
-    news.update(created_at=now() - worker.SETTLES - timedelta(seconds=1))
+    news.update(created_at=now() - mail_queue.SETTLES - timedelta(seconds=1))
     turn.take(hooks.queue("notices"), workspace.pk, seconds=20.0)
     return [one.subject for one in mail.outbox]
 

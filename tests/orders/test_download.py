@@ -17,8 +17,8 @@ from crm_sync import hooks
 from crm_sync.work import leases, turn
 from orders.materials import download
 from orders.materials.download import storage
-from orders.materials.partial import Busy, PartFile
-from orders.materials.wanted import move, want
+from orders.materials.file_requests import move, want
+from orders.materials.part_file import Busy, PartFile
 from orders.models import Material, MaterialFile, MaterialSet
 from sandbox.state.deliverables import content
 from tests.conftest import PLATFORM

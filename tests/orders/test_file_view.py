@@ -15,7 +15,7 @@ from orders.admin.file_view import file_address
 from orders.materials import archive
 from orders.materials.archive import MISSING
 from orders.materials.download import storage
-from orders.materials.names import file_name
+from orders.materials.file_names import file_name
 from orders.models import Material, MaterialFile, MaterialSet, Order
 from tests.crm_sync.admin_pages import client_of, queries_of
 from tests.orders.admin_rows import context_of, make_order, page

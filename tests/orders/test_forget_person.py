@@ -23,7 +23,7 @@ from orders.models import (
     PlatformUser,
     StatusChange,
 )
-from orders.notices.choices import choose
+from orders.people.preferences import choose
 from orders.platform_users import user_list
 from properties.domain.editing import edit
 from properties.models import Change

@@ -15,9 +15,9 @@ from django.test.utils import CaptureQueriesContext
 
 from crm_sync import hooks
 from crm_sync.work import turn
-from orders.lists import not_looked_at, note_look
-from orders.materials import expected
-from orders.materials.files import MOST_EMPTY_READS
+from orders.materials import expectations
+from orders.materials.set_reader import MOST_EMPTY_READS
+from orders.mirror.agent_lists import not_looked_at, note_look
 from orders.models import Assignment, Material, MaterialSet, Order
 from orders.plugged import recovery
 from sandbox.interface.switches import turned
@@ -493,7 +493,7 @@ def test_to_read_many_orders_again_takes_no_query_for_each(workspace):
             )
         MaterialSet.objects.update(due_at=None, fetched_at=now())
         with CaptureQueriesContext(connection) as queries:
-            expected.read_again(Order.objects.all(), now=now())
+            expectations.read_again(Order.objects.all(), now=now())
         counts.append(len(queries))
         assert not MaterialSet.objects.filter(due_at=None).exists()
         assert MaterialSet.objects.count() == 2 * Order.objects.count()

@@ -7,7 +7,7 @@ from django.utils import timezone
 from crm_sync import hooks
 from crm_sync.work import turn
 from orders.admin.file_view import file_address
-from orders.materials.wanted import want
+from orders.materials.file_requests import want
 from orders.models import Material, MaterialFile, MaterialSet
 from tests.crm_sync.admin_pages import client_of, queries_of
 from tests.orders.admin_rows import NOW, make_order

@@ -11,7 +11,7 @@ from crm_sync import hooks
 from crm_sync.hooks import Outcome
 from crm_sync.platform.addresses import resolved
 from crm_sync.work import turn
-from orders.materials import expected
+from orders.materials import expectations
 from orders.models import Assignment, Material, MaterialSet, Order
 from sandbox.interface.switches import turned
 from tests.conftest import PLATFORM
@@ -153,7 +153,7 @@ def test_what_was_fetched_before_its_announcement_came_stands_once(
     order = delivered(product)
     there(box, order)[-1]["modifiedAt"] = (now() - timedelta(days=1)).isoformat()
     Assignment.objects.update(status="DELIVERED")
-    expected.delivered(order.assignments.all(), now=now())
+    expectations.delivered(order.assignments.all(), now=now())
     assert fetch(order) == {"read": 1}
     assert list(kept()) == [""]
     assert announce(order, "POST", seconds=seconds) is Outcome.APPLIED
@@ -169,7 +169,7 @@ def test_what_was_fetched_before_its_announcement_came_stands_once(
 def test_an_announcement_during_the_fetch_of_what_nobody_announced_leaves_each_once(box, delivered):
     order = delivered("GROUND_PHOTO")
     Assignment.objects.update(status="DELIVERED")
-    expected.delivered(order.assignments.all(), now=now())
+    expectations.delivered(order.assignments.all(), now=now())
     said: list[int] = []
 
     def announced_meanwhile(environ) -> None:

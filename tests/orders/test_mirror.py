@@ -6,45 +6,23 @@ import pytest
 
 from crm_sync.hooks import Effect, Outcome
 from orders.models import Assignment, MaterialSet, Order, StatusChange
-from tests.orders.conftest import at, is_due, mirror, set_aside, tell, timeline
+from tests.orders.conftest import (
+    appointed,
+    at,
+    is_due,
+    mirror,
+    move,
+    move_order,
+    set_aside,
+    tell,
+    timeline,
+)
 
 FIRST, SECOND = "2026-02-03T09:00:00Z", "2026-02-04T09:00:00Z"
 
 
-def move(workspace, second, previous, new, **more) -> Effect:
-    return tell(
-        workspace,
-        "ASSIGNMENT_STATUS_UPDATED",
-        occurredAt=at(second),
-        orderId="1",
-        assignmentId="7",
-        previousStatus=previous,
-        newStatus=new,
-        **more,
-    )
-
-
-def move_order(workspace, second, previous, new, **more) -> Effect:
-    return tell(
-        workspace,
-        "ORDER_STATUS_UPDATED",
-        occurredAt=at(second),
-        orderId="1",
-        previousStatus=previous,
-        newStatus=new,
-        **more,
-    )
-
-
 def appoint(workspace, second, scheduled_at) -> Effect:
-    return tell(
-        workspace,
-        "APPOINTMENT_DATE_UPDATED",
-        occurredAt=at(second),
-        orderId="1",
-        assignmentId="7",
-        scheduledAt=scheduled_at,
-    )
+    return tell(workspace, **appointed(second, scheduled_at))
 
 
 @pytest.fixture
@@ -85,23 +63,6 @@ def test_an_unknown_assignment_of_a_known_order_is_read(workspace, order):
         estimatedDeliveryAt="2026-02-05",
     )
     assert Assignment.objects.get(platform_id="8").order == order
-    assert is_due(order)
-
-
-def test_a_regular_step_needs_no_read(workspace, order):
-    assert move_order(workspace, 1, "PLACED", "IN_PROGRESS").outcome is Outcome.APPLIED
-    assert move(workspace, 1, "CREATED", "PHOTOGRAPHER_ASSIGNED").outcome is Outcome.APPLIED
-    assert not is_due(order)
-
-
-def test_a_broken_chain_makes_the_order_due_for_a_read(workspace, order):
-    move(workspace, 2, "PHOTOGRAPHER_ASSIGNED", "SCHEDULED")
-    assert Assignment.objects.get().status == "SCHEDULED"
-    assert is_due(order)
-
-
-def test_a_broken_chain_of_the_order_itself_makes_it_due_for_a_read(workspace, order):
-    move_order(workspace, 2, "IN_PROGRESS", "COMPLETED")
     assert is_due(order)
 
 

@@ -19,33 +19,11 @@ from crm_sync.platform.events import parse
 from crm_sync.webhook.history import record
 from crm_sync.work import turn
 from orders.models import Assignment, StatusChange
-from tests.orders.conftest import at, handled, mirror
+from tests.orders.conftest import appointed, handled, mirror, moved, order_moved
 
 pytestmark = pytest.mark.once  # each event is one of those that test_mirror applies on both
 Event = dict[str, Any]
 SOURCES = (ReceivedEvent.Source.CALLBACK, ReceivedEvent.Source.HISTORY, ReceivedEvent.Source.REPLAY)
-
-
-def moved(second: int, previous: str, new: str, **more: Any) -> Event:
-    return {
-        "event": "ASSIGNMENT_STATUS_UPDATED",
-        "occurredAt": at(second),
-        "orderId": "1",
-        "assignmentId": "7",
-        "previousStatus": previous,
-        "newStatus": new,
-        **more,
-    }
-
-
-def appointment(second: int, value: str | None) -> Event:
-    event = {"event": "APPOINTMENT_DATE_UPDATED", "occurredAt": at(second), "orderId": "1"}
-    return event | {"assignmentId": "7", "scheduledAt": value}
-
-
-def order(second: int, previous: str, new: str) -> Event:
-    event = {"event": "ORDER_STATUS_UPDATED", "occurredAt": at(second), "orderId": "1"}
-    return event | {"previousStatus": previous, "newStatus": new}
 
 
 DAY, OTHER = "2026-02-03T09:00:00Z", "2026-02-09T09:00:00Z"
@@ -73,23 +51,23 @@ HISTORIES: dict[str, tuple[list[Event], tuple[str, str | None]]] = {
     ),
     "null clears, and what came before it does not come back": (
         [
-            appointment(0, DAY),
+            appointed(0, DAY),
             moved(1, "PHOTOGRAPHER_ASSIGNED", "SCHEDULED", scheduledAt=OTHER),
-            appointment(2, None),
+            appointed(2, None),
             moved(3, "SCHEDULED", "RESCHEDULE_IN_PROCESS"),
-            appointment(4, DAY),
-            appointment(5, None),
+            appointed(4, DAY),
+            appointed(5, None),
         ],
         ("RESCHEDULE_IN_PROCESS", None),
     ),
     "one moment tells several things": (
         [
             moved(0, "CREATED", "PHOTOGRAPHER_ASSIGNED"),
-            order(0, "PLACED", "IN_PROGRESS"),
+            order_moved(0, "PLACED", "IN_PROGRESS"),
             moved(1, "PHOTOGRAPHER_ASSIGNED", "SCHEDULED", scheduledAt=DAY),
-            appointment(1, DAY),
+            appointed(1, DAY),
             moved(2, "SCHEDULED", "CANCELLED"),
-            order(2, "IN_PROGRESS", "CANCELLED"),
+            order_moved(2, "IN_PROGRESS", "CANCELLED"),
         ],
         ("CANCELLED", DAY),
     ),
@@ -100,8 +78,8 @@ TIES = [
     moved(0, "CREATED", "PHOTOGRAPHER_ASSIGNED"),
     moved(1, "PHOTOGRAPHER_ASSIGNED", "SCHEDULED", scheduledAt=DAY),
     moved(1, "PHOTOGRAPHER_ASSIGNED", "CANCELLED"),
-    appointment(1, None),
-    appointment(1, OTHER),
+    appointed(1, None),
+    appointed(1, OTHER),
 ]
 
 

@@ -16,9 +16,9 @@ from crm_sync.models import Workspace
 from crm_sync.work import turn
 from orders.models import ChangeRequest, Order, PersonSettings, Placement, PlatformUser
 from orders.models import StatusChange as Change
-from orders.news import News, news_of
-from orders.notices import worker
-from orders.notices.choices import choose
+from orders.models.news import News, news_of
+from orders.people import mail_queue
+from orders.people.preferences import choose
 from properties.models import Property
 from tests.crm_sync.admin_pages import make_workspace
 from tests.orders.admin_rows import make_assignment, make_order
@@ -311,7 +311,7 @@ def test_what_is_committed_late_is_told_later_and_once(main):
 
 def test_what_just_happened_waits_until_no_transaction_can_be_before_it(main):
     agent()
-    cancelled(make_order(main), ago=worker.SETTLES - 10 * timedelta(seconds=1))
+    cancelled(make_order(main), ago=mail_queue.SETTLES - 10 * timedelta(seconds=1))
     assert drain() == {}
     pass_by(10 * timedelta(seconds=1))
     assert drain() == {"sent": 1}
@@ -439,7 +439,7 @@ def test_a_journey_from_the_order_to_the_mail(workspace, place, box, drain_all, 
         drain_all()
     assert Order.objects.get().status == "COMPLETED"
     assert sent() == []
-    pass_by(worker.SETTLES)
+    pass_by(mail_queue.SETTLES)
     assert drain() == {"sent": 1}
     assert [subject for _, subject in sent()] == ["Orders: 1 was delivered"]
     pass_by(15 * MINUTE)

@@ -9,8 +9,8 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import PersonSettings
-from orders.news import News
-from orders.notices.choices import choose
+from orders.models.news import News
+from orders.people.preferences import choose
 from tests.crm_sync.admin_pages import client_of
 
 MINE = "/admin/orders/personsettings/mine/"

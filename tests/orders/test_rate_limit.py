@@ -10,7 +10,7 @@ from crm_sync.models import Gap, Workspace
 from crm_sync.webhook import schedule
 from crm_sync.work import turn
 from orders.models import Order, RateLimit, StatusChange
-from orders.reads import rate_limit
+from orders.reads import read_limit
 from tests.crm_sync.polls import happen, monitor_of, poll_now
 from tests.orders.conftest import calls, now
 from tests.together import together
@@ -37,7 +37,7 @@ def test_in_no_minute_are_there_more_than_that(hook, settings, most, at_once):
     settings.ORDER_READS_A_MINUTE = most
     taken = []
     for tenth in range(0, 2000, 5):
-        while rate_limit.take(hook.pk, now=NOW + timedelta(seconds=tenth / 10)):
+        while read_limit.take(hook.pk, now=NOW + timedelta(seconds=tenth / 10)):
             taken.append(tenth)
     assert taken.count(0) == at_once
     assert max(len([one for one in taken if t <= one < t + 600]) for t in set(taken)) <= most
@@ -48,24 +48,24 @@ def test_in_no_minute_are_there_more_than_that(hook, settings, most, at_once):
 def test_after_a_rest_a_few_come_at_once_again(hook, settings):
     settings.ORDER_READS_A_MINUTE = 60
     for at in (NOW, NOW + MINUTE, NOW + 60 * MINUTE):
-        assert [rate_limit.take(hook.pk, now=at) for _ in range(11)] == [True] * 10 + [False]
-        assert rate_limit.exhausted(at).get().workspace_id == hook.pk
-        assert not rate_limit.exhausted(at + timedelta(seconds=1.2)).exists()
+        assert [read_limit.take(hook.pk, now=at) for _ in range(11)] == [True] * 10 + [False]
+        assert read_limit.exhausted(at).get().workspace_id == hook.pk
+        assert not read_limit.exhausted(at + timedelta(seconds=1.2)).exists()
 
 
 def test_each_workspace_has_its_own(hook, settings):
     settings.ORDER_READS_A_MINUTE = 1
     other = Workspace.objects.create(slug="other", base_url="http://x.test")
-    assert [rate_limit.take(one.pk, now=NOW) for one in (hook, hook, other)] == [True, False, True]
+    assert [read_limit.take(one.pk, now=NOW) for one in (hook, hook, other)] == [True, False, True]
 
 
 def test_a_clock_that_went_ahead_stops_nobody_for_longer_than_a_share(hook, settings):
     settings.ORDER_READS_A_MINUTE = 60
-    assert rate_limit.take(hook.pk, now=NOW + 600 * MINUTE)
-    assert not rate_limit.exhausted(NOW).exists()  # the tick asks this before it reads
-    assert not rate_limit.take(hook.pk, now=NOW)
-    assert rate_limit.exhausted(NOW).exists()
-    assert rate_limit.take(hook.pk, now=NOW + timedelta(seconds=1.2))
+    assert read_limit.take(hook.pk, now=NOW + 600 * MINUTE)
+    assert not read_limit.exhausted(NOW).exists()  # the tick asks this before it reads
+    assert not read_limit.take(hook.pk, now=NOW)
+    assert read_limit.exhausted(NOW).exists()
+    assert read_limit.take(hook.pk, now=NOW + timedelta(seconds=1.2))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -77,7 +77,7 @@ def test_several_workers_together_take_no_more(settings):
 
     def work() -> None:
         for _ in range(20):
-            taken.append(rate_limit.take(hook.pk, now=NOW))
+            taken.append(read_limit.take(hook.pk, now=NOW))
 
     together(work)
     assert (len(taken), sum(taken)) == (80, 10)
@@ -107,7 +107,7 @@ def test_a_backlog_that_is_worked_off_at_its_pace_is_no_standstill(workspace, se
     open_orders(workspace, 3, due_at=now() - 5 * MINUTE)
     late = now() - MINUTE
     assert hooks.queue("orders").workspaces(late) == {workspace.pk}  # nobody reads at all
-    while rate_limit.take(workspace.pk, now=now()):
+    while read_limit.take(workspace.pk, now=now()):
         pass
     assert hooks.queue("orders").workspaces(late) == set()
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from orders.reads.schedule import next_read, pause
+from orders.reads.read_schedule import next_read, pause
 
 NOW = datetime(2026, 1, 31, 10, tzinfo=UTC)
 

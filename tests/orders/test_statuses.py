@@ -2,8 +2,8 @@
 
 import pytest
 
-from orders import statuses
-from orders.statuses import (
+from orders.models import statuses
+from orders.models.statuses import (
     DOCUMENT_TRANSITIONS,
     ORDER_TRANSITIONS,
     PHOTO_TRANSITIONS,

@@ -1,9 +1,13 @@
 """Which property of ours an order is for: the one with its id, else with its reference (A43)."""
 
+import pytest
+
 from orders.models import Order
 from properties.models import Property
 from tests.orders.conftest import at, now, tell
 from tests.placing import place_at_once
+
+STEP = {"previousStatus": "PLACED", "newStatus": "IN_PROGRESS"}
 
 
 def two_claimants(workspace, home) -> Property:
@@ -32,33 +36,14 @@ def test_an_order_that_two_properties_could_claim_is_of_the_one_with_its_id(
     assert not Order.objects.filter(real_estate_property=other).exists()
 
 
-def test_an_event_that_two_properties_could_claim_is_of_the_one_with_its_id(workspace, home):
-    two_claimants(workspace, home)
-    tell(
-        workspace,
-        "VISUALS_READY",
-        timestamp=at(0),
-        orderId="77",
-        assignmentId="78",
-        visualType="POST",
-        product="GROUND_PHOTO",
-        realEstatePropertyId="201",
-        objectReferenceId="SEED-1",
-    )
-    assert Order.objects.get().real_estate_property == home
-
-
-def test_an_order_whose_id_none_of_ours_has_is_tied_by_its_reference(workspace, home):
-    Property.objects.filter(pk=home.pk).update(platform_id=None)
-    tell(
-        workspace,
-        "VISUALS_READY",
-        timestamp=at(0),
-        orderId="77",
-        assignmentId="78",
-        visualType="POST",
-        product="GROUND_PHOTO",
-        realEstatePropertyId="201",
-        objectReferenceId="SEED-1",
-    )
+@pytest.mark.parametrize("has_rival", [True, False])
+def test_an_event_is_of_the_property_with_its_id_else_with_its_reference(
+    workspace, home, has_rival
+):
+    if has_rival:
+        two_claimants(workspace, home)
+    else:
+        Property.objects.filter(pk=home.pk).update(platform_id=None)
+    ids = {"orderId": "77", "realEstatePropertyId": "201", "objectReferenceId": "SEED-1"}
+    tell(workspace, "ORDER_STATUS_UPDATED", occurredAt=at(0), **ids, **STEP)
     assert Order.objects.get().real_estate_property == home

@@ -9,7 +9,7 @@ from django.urls import reverse
 from crm_sync import hooks
 from crm_sync.work import turn
 from orders.calendar.appointments import appointments
-from orders.materials import wanted
+from orders.materials import file_requests
 from orders.models import Assignment, Material, MaterialSet, Order
 from tests.orders.conftest import now, tell, timeline
 
@@ -149,7 +149,7 @@ def give_up_lists(drain_all) -> None:
 
 
 def read_again(drain_all) -> None:
-    wanted.ask(MaterialSet.objects.all(), now=now())
+    file_requests.ask(MaterialSet.objects.all(), now=now())
     drain_all()
 
 

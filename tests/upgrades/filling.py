@@ -20,10 +20,10 @@ from crm_sync.tasks import publish
 from crm_sync.webhook.sample_events import sample
 from crm_sync.work import heartbeat
 from orders.calendar import feed
-from orders.materials import wanted
+from orders.materials import file_requests
 from orders.models import Material, Order
-from orders.news import News
-from orders.notices.choices import choose
+from orders.models.news import News
+from orders.people.preferences import choose
 from orders.placing import changes, confirmation, placement, selection
 from orders.placing.errors import OutcomeUnknown
 from orders.platform_users import user_list
@@ -146,4 +146,4 @@ def _left_over(workspace: Workspace, agent: User) -> None:
     store.store(workspace.pk, event, now=now(), **callback)
     Order.objects.update(due_at=now())
     publish("orders", workspace.pk)
-    wanted.want(Material.objects.all(), now=now())
+    file_requests.want(Material.objects.all(), now=now())

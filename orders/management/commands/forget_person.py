@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from crm_sync.forgetting import Mention
 from crm_sync.management.base import PARTLY, USAGE, SyncCommand
-from orders import forgetting
-from orders.who_is_meant import find
+from orders.people import person_removal
+from orders.people.person_search import find
 
 SHOWN = 10  # places of a column
 
@@ -38,7 +38,7 @@ class Command(SyncCommand):
         except ValueError as error:
             self.fail(str(error), USAGE)
         dry_run = options["dry_run"]
-        places = forgetting.forget(person, now=timezone.now(), dry_run=dry_run)
+        places = person_removal.forget(person, now=timezone.now(), dry_run=dry_run)
         goes, stays = _counted(places, is_left=False), _counted(places, is_left=True)
         shown = [one for one in places if one.is_left or dry_run]
         document = {

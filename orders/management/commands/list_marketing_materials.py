@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from crm_sync.management.base import USAGE
 from orders.management.materials import MaterialCommand
-from orders.materials import delivered, expected
+from orders.materials import deliveries, expectations
 from properties.models import Property
 
 
@@ -31,5 +31,7 @@ class Command(MaterialCommand):
         # A reference of one may be the id of another: the reference counts.
         row = min(rows, key=lambda one: one.object_reference_id != name)
         if row.platform_id:
-            expected.of_properties({(workspace.pk, row.platform_id): row.pk}, now=timezone.now())
-        self.read_and_emit("property", name, delivered.is_generated_for(row), options)
+            expectations.of_properties(
+                {(workspace.pk, row.platform_id): row.pk}, now=timezone.now()
+            )
+        self.read_and_emit("property", name, deliveries.is_generated_for(row), options)

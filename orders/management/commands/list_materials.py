@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from crm_sync.management.base import USAGE
 from orders.management.materials import MaterialCommand
-from orders.materials import delivered, expected
+from orders.materials import deliveries, expectations
 from orders.models import Order
 
 
@@ -29,7 +29,9 @@ class Command(MaterialCommand):
         mine = Order.objects.filter(workspace=workspace, platform_id=name)
         if not mine:
             self.fail(f"no order {name!r} is known in workspace {workspace.slug}", USAGE)
-        expected.read_again(mine, now=timezone.now())
-        of_property = [delivered.is_generated_for_id(*key) for key in expected.properties(mine)]
+        expectations.read_again(mine, now=timezone.now())
+        of_property = [
+            deliveries.is_generated_for_id(*key) for key in expectations.properties(mine)
+        ]
         its = functools.reduce(operator.or_, of_property, Q(order__in=mine))
         self.read_and_emit("order", name, its, options)

@@ -12,7 +12,7 @@ from crm_sync.models import Workspace
 from crm_sync.work import turn
 from orders.models import PlatformUser, UserList
 from orders.platform_users import user_list
-from orders.queues import USERS
+from orders.plugged.order_queues import USERS
 
 SLICE = 1.0  # seconds between two lines of the progress
 WHILE_BUSY = 0.5  # seconds until it is asked again whether a worker is still at it

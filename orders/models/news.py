@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from django.db.models import TextChoices
 
-from orders.statuses import AssignmentStatus, OrderStatus
+from orders.models.statuses import AssignmentStatus, OrderStatus
 
 
 class News(TextChoices):
@@ -30,5 +30,5 @@ OF_CHANGE: Mapping[tuple[str, str], News] = {
 
 
 def news_of(fact: str, previous: str, new: str) -> News | None:
-    """Return what a change is for people; None where nobody is told, as of a repeated status."""
+    """Return the news of a change; None if it is none, such as a repeated status."""
     return None if previous == new else OF_CHANGE.get((fact, new))

@@ -1,7 +1,7 @@
 """The part of a file that has arrived so far, on this machine's disk.
 
-Beside it stands what the server called that version of the file; so the rest is asked for only of
-the same version. Both go with the file when it is complete.
+Beside it is the server's name of that version of the file, so the rest is requested only of the
+same version. Both go with the file when it is complete.
 """
 
 import fcntl
@@ -65,7 +65,7 @@ class PartFile:
         return {"Range": f"bytes={self.size}-", "If-Range": version}
 
     def begin(self, headers: Mapping[str, str]) -> None:
-        """Begin anew, with a version that the server names in these headers, if it does."""
+        """Begin again, with the version that the server names in these headers, if it does."""
         self._version.unlink(missing_ok=True)
         self.path.write_bytes(b"")
         self._version.write_text(_version(headers), "latin-1")

@@ -51,7 +51,7 @@ class PersonRecord:
         self.phones |= other.phones
 
     def differs(self, other: "PersonRecord") -> bool:
-        """Tell whether two records show something that one person has once."""
+        """Return whether two records show something that one person has once."""
         pairs = ((self.mails, other.mails), (self.names, other.names))
         return any(a and b and a.isdisjoint(b) for a, b in pairs)
 

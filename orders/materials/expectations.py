@@ -6,9 +6,9 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from crm_sync.work.doorbell import doorbell
-from orders.materials import announced, wanted
+from orders.materials import announcements, file_requests
 from orders.models import Assignment, MaterialSet, Order
-from orders.statuses import ORDER_TERMINAL, AssignmentStatus
+from orders.models.statuses import ORDER_TERMINAL, AssignmentStatus
 
 # By workspace and id on the platform → our primary key, where we know it.
 Properties = dict[tuple[int, str], int | None]
@@ -17,7 +17,7 @@ RECENT = timedelta(days=30)  # since its end: how long an order may still bring 
 
 
 def after_read(order_pk: int, *, is_last: bool, now: datetime) -> None:
-    """Make due what an order must have as it stands after a read, or may have at its end.
+    """Make due the lists that an order must have after a read, or may have at its end.
 
     Args:
         is_last: no other read follows: what was announced in a gap comes now or never.
@@ -48,8 +48,8 @@ def delivered(assignments: QuerySet[Assignment], *, again: bool = False, now: da
 
 def _expect(assignment: Assignment, product: str, *, now: datetime) -> None:
     mine = MaterialSet.objects.filter(assignment=assignment, product=product)
-    if not wanted.ask(mine, now=now):
-        announced.announce_visuals(
+    if not file_requests.ask(mine, now=now):
+        announcements.announce_visuals(
             assignment.order,
             assignment,
             product=product,
@@ -111,8 +111,8 @@ def of_properties(named: Properties, *, now: datetime, due_at: datetime | None =
     for workspace_id in {workspace_id for workspace_id, _ in named}:
         names = [name for owner, name in named if owner == workspace_id]
         mine = later.filter(workspace=workspace_id, assignment=None, property_platform_id__in=names)
-        mine.update(due_at=due_at, **announced.ANEW)
-        doorbell.ring(announced.QUEUE, workspace_id)
+        mine.update(due_at=due_at, **announcements.ANEW)
+        doorbell.ring(announcements.QUEUE, workspace_id)
 
 
 def marketing_after_gap(workspace_id: int, now: datetime) -> None:
@@ -127,6 +127,6 @@ def marketing_after_gap(workspace_id: int, now: datetime) -> None:
 
 def read_again(orders: QuerySet[Order], *, now: datetime) -> None:
     """Make due all lists of some orders, and those of the marketing materials of their property."""
-    wanted.ask(MaterialSet.objects.filter(order__in=orders.values("pk")), now=now)
+    file_requests.ask(MaterialSet.objects.filter(order__in=orders.values("pk")), now=now)
     delivered(Assignment.objects.filter(order__in=orders.values("pk")), now=now)
     marketing(orders, now=now)

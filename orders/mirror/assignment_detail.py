@@ -12,17 +12,14 @@ from typing import Any
 
 from django.db import transaction
 
-from crm_sync.platform.errors import TransientError
 from crm_sync.platform.events import Fault, NotUnderstood, read_day, read_moment
 from crm_sync.platform.responses import Answer
 from crm_sync.text import plain
-from orders import statuses
 from orders.mirror import lww
-from orders.mirror.forgotten import marks, without_contacts
 from orders.mirror.lww import LwwField
-from orders.mirror.observation import FACT_OF, OrderObservation, key, word
-from orders.models import Assignment, Order, StatusChange
-from orders.statuses import AssignmentStatus
+from orders.mirror.platform_reading import PlatformReading, key, readable, word
+from orders.models import Assignment, Order, StatusChange, statuses
+from orders.models.statuses import AssignmentStatus
 
 Item = dict[str, Any]
 log = logging.getLogger(__name__)
@@ -43,7 +40,7 @@ def observe(
     What a whole one leaves out is not there. It is whole if it has `products`.
 
     Args:
-        before: as it was right before the call went out.
+        before: as it was right before the call went out, with its order.
 
     Returns:
         True when it should be read again soon, because it contradicts something young.
@@ -51,64 +48,61 @@ def observe(
     Raises:
         TransientError: the answer is no assignment.
     """
-    document = answer.cleaned
-    if not isinstance(document, dict):
-        raise TransientError(f"the detail of {before} is not a JSON object", unclear=False)
-    document = without_contacts(document, marks(before.workspace_id))
-    observation = OrderObservation(answer.as_of, source, now)
+    document = readable(before, answer)
+    reading = PlatformReading(before.workspace_id, as_of=answer.as_of, source=source, now=now)
     with transaction.atomic():
-        _follow(before, key(document, "orderId"))
-        _write(before, document, observation, is_whole=_names_products(document))
-        observation.tell(before.workspace_id)
-    return observation.contradicts
+        reading.lock_assignments([before.platform_id], lambda names: [])
+        row = reading.assignments[before.platform_id]
+        # An order that we do not know shows it by its own read.
+        if order_id := key(document, "orderId"):
+            named = Order.objects.filter(workspace_id=row.workspace_id, platform_id=order_id)
+            if (order := named.exclude(pk=row.order_id).first()) is not None:
+                move(row, order, reading)
+        _write(row, document, reading, before=before, is_whole=_names_products(document))
+        reading.write()
+    return reading.contradicts
 
 
-def observe_item(before: Assignment, item: Item, observation: OrderObservation) -> bool:
+def observe_item(
+    row: Assignment, item: Item, reading: PlatformReading, *, before: Assignment | None
+) -> bool:
     """Write what the detail of an order says of an assignment; what it leaves out stays.
 
     Args:
-        before: as it was before the read began.
+        row: locked.
+        before: as it was before the read began; None if it was not known.
 
     Returns:
         True when the item is silent about something, so that the assignment itself is to be read.
     """
-    _write(before, item, observation, is_whole=False)
-    return _is_silent(before, item)
+    is_silent = _is_silent(row, item)
+    _write(row, item, reading, before=before, is_whole=False)
+    return is_silent
 
 
-def move(row: Assignment, order: Order) -> None:
+def move(row: Assignment, order: Order, reading: PlatformReading) -> None:
     """Give an assignment to the order that shows it now, with its timeline and its materials."""
     log.warning("%s moves to %s, which shows it now", row, order)
-    Assignment.objects.filter(pk=row.pk).update(order=order)
+    reading.set(row, order_id=order.pk)
     row.changes.update(order=order)
     row.material_sets.update(
         order=order,
         property_platform_id=order.property_platform_id,
         real_estate_property=order.real_estate_property_id,
     )
-    row.order = order
 
 
-def _follow(row: Assignment, order_id: str) -> None:
-    """Move it to the order that it names, if we know that one: else the order's own read shows."""
-    if order_id in ("", row.order.platform_id):
-        return
-    mine = Order.objects.filter(workspace_id=row.workspace_id, platform_id=order_id)
-    if (order := mine.first()) is not None:
-        move(row, order)
-
-
-def _is_silent(before: Assignment, item: Item) -> bool:
-    """Tell whether an item lacks what each assignment has, or what is known of this one."""
+def _is_silent(row: Assignment, item: Item) -> bool:
+    """Return whether an item lacks what each assignment has, or what is known of this one."""
     if not _names_products(item) or not word(item, "status", 100):
         return True
     try:
-        person = _photographer(before.photographer, item.get("photographer"))
+        person = _photographer(row.photographer, item.get("photographer"))
     except NotUnderstood:
-        person = before.photographer
-    is_new_name = person.keys() == {"id"} and person != before.photographer
+        person = row.photographer
+    is_new_name = person.keys() == {"id"} and person != row.photographer
     missing = (one for one, name in MEMBERS.items() if name not in item and one is not lww.ACTION)
-    return is_new_name or any(getattr(before, one.value) for one in missing)
+    return is_new_name or any(getattr(row, one.value) for one in missing)
 
 
 def _names_products(item: Item) -> bool:
@@ -116,23 +110,30 @@ def _names_products(item: Item) -> bool:
 
 
 def _write(
-    before: Assignment, item: Item, observation: OrderObservation, *, is_whole: bool
+    row: Assignment,
+    item: Item,
+    reading: PlatformReading,
+    *,
+    before: Assignment | None,
+    is_whole: bool,
 ) -> None:
-    kind = word(item, "assignmentType", 100) or before.assignment_type
+    kind = word(item, "assignmentType", 100) or row.assignment_type
     columns: dict[str, Any] = {"assignment_type": kind, "withdrawn_at": None}
     if _names_products(item):
         columns["products"] = [name for one in item["products"] if (name := _product(one))]
-    Assignment.objects.filter(pk=before.pk).exclude(**columns).update(**columns)
-    tables = statuses.assignment_tables(kind)
-    if status := word(item, "status", 100):
-        is_listed = statuses.is_reachable(before.status, status, *tables)
-        observation.write(before, lww.STATUS, FACT_OF[lww.STATUS], status, is_listed=is_listed)
-    for lww_field, value in _facts(before, item, status, is_whole=is_whole):
-        observation.write(before, lww_field, FACT_OF[lww_field], value)
+    reading.set(row, **columns)
+    status = word(item, "status", 100)
+    facts = list(_facts(row, item, status, is_whole=is_whole))
+    if status:
+        tables = statuses.assignment_tables(kind)
+        is_listed = statuses.is_reachable(row.status, status, *tables)
+        reading.observe(row, lww.ASSIGNMENT_STATUS, status, before=before, is_listed=is_listed)
+    for lww_field, value in facts:
+        reading.observe(row, lww_field, value, before=before)
 
 
 def _facts(
-    before: Assignment, item: Item, status: str, *, is_whole: bool
+    row: Assignment, item: Item, status: str, *, is_whole: bool
 ) -> Iterator[tuple[LwwField, Any]]:
     for lww_field, name in MEMBERS.items():
         # An action belongs to one status, as in an event.
@@ -140,14 +141,14 @@ def _facts(
         if name not in item and not (is_whole or is_over):
             continue
         try:
-            yield lww_field, _value(before, lww_field, item.get(name))
+            yield lww_field, _value(row, lww_field, item.get(name))
         except NotUnderstood:
             continue  # the column keeps what it has
 
 
-def _value(before: Assignment, lww_field: LwwField, value: Any) -> Any:
+def _value(row: Assignment, lww_field: LwwField, value: Any) -> Any:
     if lww_field is lww.PHOTOGRAPHER:
-        return _photographer(before.photographer, value)
+        return _photographer(row.photographer, value)
     name = MEMBERS[lww_field]
     if lww_field is lww.ACTION:
         if isinstance(value, dict | list):

@@ -78,28 +78,28 @@ def assignment_tables(assignment_type: str) -> tuple[Table, ...]:
 
 
 def is_listed(previous: str, new: str, *tables: Table) -> bool:
-    """Tell whether one of the tables lists the move."""
+    """Return whether one of the tables lists the move."""
     return any(new in table.get(previous, ()) for table in tables)
 
 
 def may_cancel(status: str) -> bool:
-    """Tell whether §3.1 lets an order in this status be cancelled."""
+    """Return whether §3.1 lets an order in this status be cancelled."""
     return OrderStatus.CANCELLED in ORDER_TRANSITIONS.get(status, ())
 
 
 def may_reschedule(status: str, assignment_type: str) -> bool:
-    """Tell whether §3.2 lets an assignment in this status be rescheduled (A49)."""
+    """Return whether §3.2 lets an assignment in this status be rescheduled (A49)."""
     tables = assignment_tables(assignment_type)
     return is_listed(status, AssignmentStatus.RESCHEDULE_IN_PROCESS, *tables)
 
 
 def is_nudge(previous: str, new: str) -> bool:
-    """Tell whether an assignment's event repeats its status, to refresh logistics (§3.3 rule 3)."""
+    """Return whether an event repeats a status, to refresh logistics (§3.3 rule 3)."""
     return previous == new != START
 
 
 def is_reachable(previous: str, new: str, *tables: Table) -> bool:
-    """Tell whether listed moves lead from one to the other: a read skips what happened between."""
+    """Return whether listed moves lead from one to the other: a read skips moves."""
     for table in tables:
         reached, edge = {previous}, {previous}
         while edge:

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from crm_sync.work.doorbell import doorbell
-from orders.materials import announced
+from orders.materials import announcements
 from orders.materials.download import delete
 from orders.models import Material, MaterialFile, MaterialSet
 
@@ -78,8 +78,8 @@ def ask(sets: QuerySet[MaterialSet], *, now: datetime) -> int:
     """Make lists due to be read; return how many."""
     workspaces = list(sets.order_by().values_list("workspace", flat=True).distinct())
     rows = MaterialSet.objects.filter(pk__in=sets.order_by().values("pk"))
-    count = rows.update(due_at=now, **announced.ANEW)
-    doorbell.ring_each(announced.QUEUE, workspaces)
+    count = rows.update(due_at=now, **announcements.ANEW)
+    doorbell.ring_each(announcements.QUEUE, workspaces)
     return count
 
 

@@ -16,9 +16,9 @@ from crm_sync.platform.client import Client
 from crm_sync.platform.events import NotUnderstood, read_moment
 from crm_sync.text import clean, plain
 from crm_sync.work.leases import Claim
-from orders.materials import lists, outgoing, wanted, withdrawn
-from orders.materials.lists import MaterialSetReading
-from orders.mirror.observation import key
+from orders.materials import file_requests, material_lists, material_messages
+from orders.materials.material_lists import MaterialSetReading
+from orders.mirror.platform_reading import key
 from orders.models import Material, MaterialSet
 
 LONGEST = 255  # characters of a key
@@ -46,7 +46,7 @@ def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
     of its own is listed, the set is read again, a few times (I27).
     """
     ready = claim.row
-    reading = lists.read(ready, client, until=claim.until)
+    reading = material_lists.read(ready, client, until=claim.until)
     kept = _kept(reading, ready, base_url=client.base_url)
     now, is_new = timezone.now(), False
     with transaction.atomic():
@@ -57,23 +57,26 @@ def fetch(claim: Claim[MaterialSet], client: Client) -> dict[str, Any]:
         # A list that is empty may be so for a while.
         is_known = kind_of(ready) in kept or ready.empty_reads + 1 >= MOST_EMPTY_READS
         if reading.is_whole and is_known:
-            withdrawn.mark(ready, {key for one in kept.values() for key in one}, now=now)
+            # What whole lists do not name is withdrawn, and never deleted (A38, A40).
+            listed = {key for one in kept.values() for key in one}
+            there = ready.materials.filter(withdrawn_at=None)
+            there.exclude(platform_id__in=listed).update(withdrawn_at=now)
     if reading.failure is not None:
         raise reading.failure
     if kind_of(ready) not in kept and _is_announced(ready):
         return _not_yet(ready, reading, now=now)
-    # A list that brought nothing new is no news for whoever looks at the order.
+    # A list that brought nothing new is no news on the page of the order.
     fetched = {"fetched_at": now} if is_new or ready.fetched_at is None else {}
     return {"due_at": None, "empty_reads": 0, **fetched}
 
 
 def kind_of(ready: MaterialSet) -> str:
-    """Return what tells a set from the others of its product or property."""
+    """Return what distinguishes a set from the others of its product or property."""
     return ready.visual_type if ready.assignment_id else ready.target_platform
 
 
 def _is_announced(ready: MaterialSet) -> bool:
-    """Tell whether there must be something: by an event, or since it was delivered."""
+    """Return whether there must be something: by an event, or since it was delivered."""
     return bool(ready.assignment_id or ready.target_platform)
 
 
@@ -139,10 +142,10 @@ def _set_of(
 
 
 def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) -> bool:
-    """Write what a set holds; tell whether a version of it is new."""
+    """Write what a set holds; return whether a version of it is new."""
     for one in materials:
         one.material_set = into
-    before = outgoing.known(into, materials)
+    before = material_messages.known(into, materials)
     Material.objects.bulk_create(
         materials, update_conflicts=True, unique_fields=UNIQUE, update_fields=COLUMNS
     )
@@ -155,10 +158,10 @@ def _keep(into: MaterialSet, materials: Collection[Material], *, now: datetime) 
             visual_type=into.visual_type,
             platform_id__in=ids,
         )
-        wanted.move(twins, kept)
+        file_requests.move(twins, kept)
         twins.delete()
-    wanted.want(kept, now=now)
-    is_new = outgoing.tell(into, materials, before, now=now)
+    file_requests.want(kept, now=now)
+    is_new = material_messages.tell(into, materials, before, now=now)
     # Another set that was given up has its list now; one that is due is read by itself.
     given_up = MaterialSet.objects.filter(pk=into.pk, due_at=None)
     fetched_at = now if is_new else Coalesce("fetched_at", Value(now))

@@ -55,7 +55,7 @@ def _name_unannounced(
     """Make the set that was fetched unannounced (`expected`) the one that is announced now.
 
     Returns:
-        True when there was one. It is to be fetched anew: what it holds of other visual types goes
+        True when there was one. It is fetched again: what it holds of other visual types goes
         into their sets then.
     """
     mine = MaterialSet.objects.filter(assignment=assignment, product=product)

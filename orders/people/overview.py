@@ -1,4 +1,4 @@
-"""What is new to a person on the overview, until she says that she has seen it."""
+"""The news of a person on the overview, until they dismiss it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.db.models import Q
 
-from orders.news import News
-from orders.notices.choices import settings_of
-from orders.notices.happenings import Happening, NewsFilter, happenings, with_news
-from orders.notices.worker import OLDEST
+from orders.models.news import News
+from orders.people.happenings import Happening, NewsFilter, happenings, with_news
+from orders.people.mail_queue import OLDEST
+from orders.people.preferences import settings_of
 
 SHOWN = 10
 
@@ -26,7 +26,7 @@ class New:
 
 
 def new_to(person: User, *, now: datetime) -> New | None:
-    """Return what is new to her, None where nothing is; five queries, and those of permissions."""
+    """Return what is new for this person, or None. Five queries, plus permissions."""
     wanted = filter_of(person, now=now)
     found = happenings(wanted, limit=SHOWN + 1)
     if not found:
@@ -35,14 +35,14 @@ def new_to(person: User, *, now: datetime) -> New | None:
 
 
 def orders_new_to(person: User, *, now: datetime) -> Q:
-    """Select the orders that are new to her."""
+    """Select the orders with news for this person."""
     return with_news(filter_of(person, now=now))
 
 
 def filter_of(person: User, *, now: datetime) -> NewsFilter:
-    """All four kinds, of the orders that she chose for her mails: by default only her own.
+    """All four kinds, of the orders that the person chose for mails: by default only their own.
 
-    What is older than two weeks, and than her account, is new to nobody.
+    Nothing is older than two weeks, or than the account.
     """
     mine = settings_of(person)
     since = max(mine.seen_until or person.date_joined, now - OLDEST)

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from orders.statuses import ORDER_TERMINAL
+from orders.models.statuses import ORDER_TERMINAL
 
 SHORTEST = timedelta(minutes=15)
 LONGEST = timedelta(hours=6)
@@ -31,7 +31,7 @@ def next_read(
 
     Args:
         since: when it was placed, or when we first heard of it.
-        status_at: tells when it came to its status, by the platform's clock; asked only at its end.
+        status_at: returns when it got its status, by the platform's clock; called only at its end.
         contradicts: what was read contradicts something young.
     """
     if contradicts:

@@ -1,6 +1,5 @@
 """The timeline: every fact that we learn becomes one line, stale ones too."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -9,10 +8,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from crm_sync.text import clean, plain
-from crm_sync.work import fast_sql
 from orders.mirror.lww import Stamp
 from orders.models import Assignment, Order, StatusChange
-from orders.news import AFTER_A_READ, news_of
+from orders.models.news import AFTER_A_READ, news_of
 
 WIDTH = 255
 
@@ -62,17 +60,12 @@ def line(
     }
 
 
-def enter(line: Mapping[str, Any]) -> None:
-    """Add a line to the timeline; the same event again adds nothing."""
-    fast_sql.insert(StatusChange, line)
-
-
 def confirm(
     subject: Order | Assignment, fact: StatusChange.Fact, value: str, *, now: datetime
 ) -> None:
-    """Make news of what an event said and a read has now shown to be so (S10).
+    """Make a line news that came from an event and that a read has now confirmed (S10).
 
-    It is learned of `now`: whoever was told of all until a moment before is told of it, too (I33).
+    It is dated `now`, so people who got all earlier news get this one, too (I33).
     """
     news = news_of(fact, "", value)
     if news not in AFTER_A_READ:
@@ -86,7 +79,7 @@ def confirm(
 
 
 def has_grown(workspace_id: int, since: datetime) -> bool:
-    """Tell whether anything about an order or an assignment has changed here since then."""
+    """Return whether anything about an order or an assignment has changed here since then."""
     lines = StatusChange.objects.filter(created_at__gt=since, order__workspace_id=workspace_id)
     return lines.exists()
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from crm_sync.hooks import MessageKind
 from crm_sync.outgoing import outbox
 from crm_sync.outgoing.outbox import Message
-from orders.mirror.outgoing import ids_of
+from orders.mirror.status_messages import ids_of
 from orders.models import Material, MaterialSet
 
 READY = MessageKind("material.ready", "Materials of an order or of a property are available")

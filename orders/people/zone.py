@@ -1,17 +1,17 @@
-"""Each page in the time zone of whoever looks: what she chose, else that of the installation."""
+"""Each page in the time zone that its reader chose, else in that of the installation."""
 
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from orders.notices.choices import settings_of
+from orders.people.preferences import settings_of
 
 Respond = Callable[[HttpRequest], HttpResponse]
 
 
 def in_own_zone(respond: Respond) -> Respond:
-    """A middleware: make her zone the current one for as long as her page is made.
+    """A middleware: make the reader's zone the current one while the page is made.
 
     One query for who is logged in, none for a callback or anybody else.
     """

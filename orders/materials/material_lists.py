@@ -72,7 +72,7 @@ class MaterialSetReading:
     def take(
         self, ask: Callable[[], list[dict[str, Any]]], kind: str, *, is_of_set: bool = True
     ) -> bool:
-        """Ask for one list, as long as another call makes sense; tell whether it was refused."""
+        """Ask for one list, as long as another call makes sense; return whether it was refused."""
         if not self._may_call():
             return False
         self._calls += 1

@@ -1,6 +1,6 @@
 """Mail to each person who wants it, once in a quarter of an hour at most; the row is the queue.
 
-Nothing is queued when something happens: what happened stands in the database anyway. A row of
+Nothing is queued when something happens, because the timeline has it anyway. A row of
 `PersonSettings` says from when on a mail may go (`due_at`) and what was told already (`told_until`,
 the watermark, by the moment at which we learned of it). Whoever claims it sends what came after the
 watermark and then moves it.
@@ -29,10 +29,10 @@ from crm_sync.work import leases, queues
 from crm_sync.work.leases import Claim
 from crm_sync.work.queues import Turn
 from orders.models import ChangeRequest, PersonSettings, Placement, StatusChange
+from orders.models.news import News
 from orders.models.person_settings import switch_of
-from orders.news import News
-from orders.notices.happenings import NewsFilter, counts, happenings
-from orders.notices.mail import written
+from orders.people.happenings import NewsFilter, counts, happenings
+from orders.people.news_mail import written
 
 QUEUE = "notices"
 EVERY = timedelta(minutes=15)  # from one mail to the next
@@ -70,7 +70,7 @@ def people() -> QuerySet[PersonSettings]:
 
 
 def tell(claims: Sequence[Claim[PersonSettings]], turn: Turn) -> list[NoticeOutcome]:
-    """Send each person what she wants to know; the `work` of the queue.
+    """Send each person the news that they want; the `work` of the queue.
 
     Raises:
         LeaseLost: another worker holds the row now.
@@ -96,7 +96,7 @@ def _tell(claim: Claim[PersonSettings], *, now: datetime) -> NoticeOutcome:
         with permits.away():
             mail.send()
     except (OSError, SMTPException) as error:
-        # The next try tells what happened meanwhile, too.
+        # The next try also has what happened since.
         queues.put_off(claim, problem=problem_of(error), telling_until=None)
         return NoticeOutcome.PUT_OFF
     _told(claim, until, due_at=now + EVERY, mailed_at=now)
@@ -104,7 +104,7 @@ def _tell(claim: Claim[PersonSettings], *, now: datetime) -> NoticeOutcome:
 
 
 def _told(claim: Claim[PersonSettings], until: datetime, **columns: datetime) -> None:
-    """Move the watermark, unless she has switched her mails off or on meanwhile."""
+    """Move the watermark, unless the person has switched their mails off or on since."""
     moved = columns | {"told_until": until}
     done = {"telling_until": None, "attempts": 0, "problem": ""}
     if not claim.finish_if(moved | done, told_until=claim.row.told_until):
@@ -112,7 +112,7 @@ def _told(claim: Claim[PersonSettings], until: datetime, **columns: datetime) ->
 
 
 def _window(row: PersonSettings, now: datetime) -> tuple[datetime, datetime]:
-    """Return after when and until when the next mail tells what was learned of.
+    """Return the interval of the next mail, by the moment at which we learned of something.
 
     A watermark ahead of now was written by a clock that was wrong (I29).
     """
@@ -129,7 +129,7 @@ def _can_be_told(person: User) -> bool:
 
 
 def _has_news(until: datetime) -> Q:
-    """Select who has something after her watermark of what she wants, about anybody's orders."""
+    """Select the people with news that they want after their watermark, of anybody's orders."""
     after = OuterRef("told_until")
     found = Q()
     for kind in News:

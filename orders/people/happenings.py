@@ -9,10 +9,10 @@ from django.contrib.auth.models import User
 from django.db.models import Case, Count, Exists, Max, OuterRef, Q, QuerySet, Value, When
 
 from crm_sync.security.access import within
-from orders import lists
+from orders.mirror import agent_lists
 from orders.models import ChangeRequest, Order, Placement, StatusChange
-from orders.news import News
-from orders.statuses import ORDER_TERMINAL
+from orders.models.news import News
+from orders.models.statuses import ORDER_TERMINAL
 
 Rows: TypeAlias = Iterable[tuple[Any, ...]]  # kind, at, key, order, reference, title
 ORDER, PLACEMENT = "orders.order", "orders.placement"  # whose page shows it
@@ -24,7 +24,7 @@ OF_ORDER = ("order_id", *(f"order__{name}" for name in NAMES))
 
 @dataclass(frozen=True)
 class NewsFilter:
-    """Selects news: for whom, of which kinds, and learned of after one moment until another."""
+    """Selects news: for one person, of some kinds, learned of between two moments."""
 
     person: User
     kinds: Collection[News]
@@ -88,7 +88,7 @@ def counts(wanted: NewsFilter) -> dict[News, int]:
 
 
 def with_news(wanted: NewsFilter) -> Q:
-    """Select the orders that the lines of the timeline tell news of."""
+    """Select the orders with news in their timeline."""
     return Q(pk__in=_lines(wanted).values("order"))
 
 
@@ -98,16 +98,18 @@ def _each(model: str, rows: Rows) -> Iterator[Happening]:
 
 
 def _lines(wanted: NewsFilter) -> QuerySet[StatusChange]:
-    """The lines of the timeline that tell it; what needs action no more is no news any more."""
+    """The lines of the timeline with this news, without actions that are no longer required."""
     if not wanted.person.has_perm("orders.view_order"):
         return StatusChange.objects.none()
     # No join: it would look up the assignment of every line.
-    waiting = lists.waiting_assignments().filter(pk=OuterRef("assignment"))
+    waiting = agent_lists.waiting_assignments().filter(pk=OuterRef("assignment"))
     waits = Exists(waiting.exclude(order__status__in=ORDER_TERMINAL))
     told = Q(news__in=[*wanted.kinds]) & wanted.within("created_at")
     every = StatusChange.objects.filter(told & (~Q(news=News.ACTION) | Q(waits)))
     rows = within(wanted.person, every, "order__workspace")
-    return rows.filter(lists.mine(wanted.person, order="order__")) if wanted.only_mine else rows
+    return (
+        rows.filter(agent_lists.mine(wanted.person, order="order__")) if wanted.only_mine else rows
+    )
 
 
 def _changes(wanted: NewsFilter, limit: int) -> Rows:
@@ -146,7 +148,7 @@ def _unclear_requests(wanted: NewsFilter) -> QuerySet[ChangeRequest]:
     rows = within(wanted.person, every, "order__workspace")
     if not wanted.only_mine:
         return rows
-    return rows.filter(Q(asked_by=wanted.person) | lists.mine(wanted.person, order="order__"))
+    return rows.filter(Q(asked_by=wanted.person) | agent_lists.mine(wanted.person, order="order__"))
 
 
 def _requests(wanted: NewsFilter, limit: int) -> Rows:

@@ -1,4 +1,4 @@
-"""What a person chooses: her mails, whose orders, and her time zone."""
+"""The choices of a person: mails, whose orders, and the time zone."""
 
 import zoneinfo
 from collections.abc import Collection
@@ -9,8 +9,8 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from orders.models import PersonSettings
+from orders.models.news import News
 from orders.models.person_settings import switch_of
-from orders.news import News
 
 OTHER_NAMES = ("Etc/", "SystemV/", "posix/", "right/")  # of zones that have a better one
 TRIES = 8  # while another form of the same person is saved
@@ -31,7 +31,7 @@ def time_zones() -> tuple[str, ...]:
 def choose(
     person: User, *, kinds: Collection[News], only_mine: bool, time_zone: str, now: datetime
 ) -> None:
-    """Write her choices; what happened while she wanted no mail is no news.
+    """Write the choices; what happened while the person wanted no mail is never mailed.
 
     Args:
         time_zone: one of `time_zones()`; "" for that of the installation.
@@ -53,6 +53,6 @@ def choose(
 
 
 def dismiss(person: User, *, until: datetime) -> None:
-    """Note that she has seen the news of the overview that we learned of until then."""
+    """Note that the person has seen the news on the overview until this moment."""
     PersonSettings.objects.get_or_create(person=person)
     PersonSettings.objects.filter(person=person).update(seen_until=until)

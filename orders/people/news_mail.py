@@ -1,4 +1,4 @@
-"""The mail that tells a person what happened, in plain text."""
+"""The mail with a person's news, in plain text."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -10,8 +10,8 @@ from django.utils import timezone
 from crm_sync.admin.ui.cells import local_time
 from crm_sync.links import absolute
 from crm_sync.mail import message
-from orders.news import News
-from orders.notices.happenings import Happening
+from orders.models.news import News
+from orders.people.happenings import Happening
 
 # Of one, and of several.
 WORDS: Mapping[News, tuple[str, str]] = {

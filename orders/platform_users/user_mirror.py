@@ -1,4 +1,4 @@
-"""What the platform's list tells of its users, written where it differs (§2.5, A41)."""
+"""The users of the platform's list, written where they differ (§2.5, A41)."""
 
 import logging
 from collections import Counter
@@ -12,8 +12,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from crm_sync.text import clean
-from orders.mirror import forgotten
-from orders.mirror.observation import word
+from orders.mirror import forgotten_people
+from orders.mirror.platform_reading import word
 from orders.models import PlatformUser, UserList
 
 LONGEST = 255  # characters of a column
@@ -86,7 +86,7 @@ def keep_found(workspace_id: int, items: Sequence[Item], *, now: datetime) -> No
 
 
 def tie_by_hand(user: PlatformUser, account_id: int | None) -> bool:
-    """Tie a user to an account, or to nobody, for good; False where it was changed meanwhile.
+    """Tie a user to an account, or to nobody, for good; False if it has changed since.
 
     Args:
         user: as the person who decides has seen it.
@@ -95,7 +95,7 @@ def tie_by_hand(user: PlatformUser, account_id: int | None) -> bool:
 
 
 def tie_by_email(user: PlatformUser) -> bool:
-    """Leave a user to the account with its e-mail; False where it was changed meanwhile."""
+    """Tie a user to the account with its e-mail; False if it has changed since."""
     account_id = _owners([user.email]).get(_folded(user.email))
     return _as_seen(user).update(account=account_id, is_tied_by_hand=False) == 1
 
@@ -131,8 +131,12 @@ def _readable(workspace_id: int, items: Sequence[Item]) -> tuple[dict[str, Colum
 
 def _forgotten(workspace_id: int, told: Iterable[str]) -> list[str]:
     """Return the ids of those whom we were asked to forget (S23)."""
-    known = forgotten.marks(workspace_id)
-    return [key for key in told if forgotten.digest(forgotten.USER, key) in known] if known else []
+    known = forgotten_people.marks(workspace_id)
+    return (
+        [key for key in told if forgotten_people.digest(forgotten_people.USER, key) in known]
+        if known
+        else []
+    )
 
 
 def _fill(row: PlatformUser, columns: Columns, owners: Mapping[str, int]) -> bool:

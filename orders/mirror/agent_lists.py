@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from orders.models import Assignment, Look, MaterialSet, Order, Placement
-from orders.statuses import ASSIGNMENT_TERMINAL, ORDER_TERMINAL, AssignmentStatus
+from orders.models.statuses import ASSIGNMENT_TERMINAL, ORDER_TERMINAL, AssignmentStatus
 
 
 def mine(person: User, order: str = "") -> Q:
@@ -53,7 +53,7 @@ def week_of(day: date) -> tuple[datetime, datetime]:
 
 
 def beginning(day: date) -> datetime:
-    """Return midnight in the zone of whoever looks; a day may have 23 or 25 hours."""
+    """Return midnight in the current time zone; a day may have 23 or 25 hours."""
     return timezone.make_aware(datetime.combine(day, time.min))
 
 

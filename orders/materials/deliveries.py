@@ -6,7 +6,7 @@ from django.db.models import OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
 from orders.materials.file_types import PICTURES
-from orders.materials.lists import PHOTO_PRODUCTS
+from orders.materials.material_lists import PHOTO_PRODUCTS
 from orders.models import MaterialFile, MaterialSet, Order
 from properties.models import Property
 

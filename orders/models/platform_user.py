@@ -26,7 +26,7 @@ class PlatformUser(models.Model):
     """
 
     workspace = models.ForeignKey("crm_sync.Workspace", on_delete=models.PROTECT)
-    # "" only for one that is not stored: the platform tells its reference and no id.
+    # "" only for one that is not stored: the platform gives its reference and no id.
     platform_id = models.CharField("id", max_length=255)
     user_reference_id = models.CharField("reference", max_length=255, blank=True, default="")
     name = models.CharField(max_length=255, blank=True, default="")

@@ -11,8 +11,8 @@ from crm_sync.platform.client import Client
 from crm_sync.work import leases
 from crm_sync.work.leases import Claim, Row
 from crm_sync.work.queues import RowQueue
-from orders.materials import announced, download, expected, files, wanted
-from orders.mirror import refresh, rows, updates
+from orders.materials import announcements, download, expectations, file_requests, set_reader
+from orders.mirror import refresh, unit_of_work
 from orders.models import (
     Assignment,
     MaterialFile,
@@ -22,20 +22,20 @@ from orders.models import (
     Placement,
     UserList,
 )
-from orders.notices import worker
+from orders.people import mail_queue
 from orders.placing import confirmation, due_placement, settlement
 from orders.platform_users import user_list
-from orders.reads import poller, rate_limit
+from orders.reads import poller, read_limit
 from orders.reads.poller import ReadOutcome
 
 
 def _may_be_read(rows: QuerySet[Row], now: datetime) -> QuerySet[Row]:
-    return rows.exclude(workspace_id__in=rate_limit.exhausted(now).values("workspace_id"))
+    return rows.exclude(workspace_id__in=read_limit.exhausted(now).values("workspace_id"))
 
 
 def _pay(workspace_id: int, now: datetime) -> bool:
     """Pay for one read of an order or an assignment: both are paid from one bucket (A8)."""
-    return rate_limit.take(workspace_id, now=now)
+    return read_limit.take(workspace_id, now=now)
 
 
 def _wanted_files() -> QuerySet[MaterialFile]:
@@ -46,13 +46,13 @@ def _wanted_files() -> QuerySet[MaterialFile]:
 
 def _read(claim: Claim[Order], client: Client) -> dict[str, Any]:
     columns = refresh.read(claim, client)
-    expected.after_read(claim.row.pk, is_last=columns["due_at"] is None, now=timezone.now())
+    expectations.after_read(claim.row.pk, is_last=columns["due_at"] is None, now=timezone.now())
     return columns
 
 
 def _read_assignment(claim: Claim[Assignment], client: Client) -> dict[str, Any]:
     columns = refresh.read_assignment(claim, client)
-    expected.delivered(Assignment.objects.filter(pk=claim.row.pk), now=timezone.now())
+    expectations.delivered(Assignment.objects.filter(pk=claim.row.pk), now=timezone.now())
     return columns
 
 
@@ -62,23 +62,23 @@ def _settle(workspace_id: int) -> list[ReadOutcome]:
 
 
 ORDERS = RowQueue(
-    name=updates.QUEUE,
+    name=unit_of_work.ORDERS,
     rows=lambda now: _may_be_read(Order.objects.all(), now),
     work=poller.one_by_one(_read, may_read=_pay),
     after=_settle,
 )
 ASSIGNMENTS = RowQueue(
-    name=rows.ASSIGNMENTS,
+    name=unit_of_work.ASSIGNMENTS,
     rows=lambda now: _may_be_read(Assignment.objects.all(), now),
     work=poller.one_by_one(_read_assignment, may_read=_pay, gone=refresh.withdrawn),
 )
 MATERIALS = RowQueue(
-    name=announced.QUEUE,
+    name=announcements.QUEUE,
     rows=lambda now: MaterialSet.objects.all(),
-    work=poller.one_by_one(files.fetch),
+    work=poller.one_by_one(set_reader.fetch),
 )
 FILES = RowQueue(
-    name=wanted.QUEUE,
+    name=file_requests.QUEUE,
     rows=lambda now: _wanted_files(),
     work=download.work,
     calls=False,  # what the platform's limits count are calls of its interface
@@ -98,10 +98,11 @@ PLACEMENTS = RowQueue(
     leave=1,  # for the reads of orders, lists and the webhook
 )
 NOTICES: RowQueue[PersonSettings] = RowQueue(
-    name=worker.QUEUE,
-    rows=worker.rows,
-    work=worker.tell,
+    name=mail_queue.QUEUE,
+    rows=mail_queue.rows,
+    work=mail_queue.tell,
     calls=False,
-    slots=worker.AT_ONCE,
-    wait=worker.LONGEST_WAIT,
+    slots=mail_queue.AT_ONCE,
+    wait=mail_queue.LONGEST_WAIT,
 )
+ALL = (ORDERS, ASSIGNMENTS, MATERIALS, USERS, FILES, PLACEMENTS, NOTICES)

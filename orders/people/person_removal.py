@@ -13,9 +13,9 @@ from crm_sync import forgetting
 from crm_sync.forgetting import Column, Mention
 from crm_sync.naming import FORGOTTEN, NameSearch
 from crm_sync.security import second_factor
-from orders.mirror import forgotten
+from orders.mirror import forgotten_people
 from orders.models import Assignment, CalendarFeed, Look, Order, PersonSettings, PlatformUser
-from orders.who_is_meant import ACCOUNT, CONTACT, PHOTOGRAPHER, USER, Person
+from orders.people.person_search import ACCOUNT, CONTACT, PHOTOGRAPHER, USER, Person
 
 
 def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Mention]:
@@ -37,10 +37,10 @@ def forget(person: Person, *, now: datetime, dry_run: bool) -> list[Mention]:
 def _mark(person: Person, now: datetime) -> None:
     """Mark them before anything is blanked: a read may come in between."""
     for workspace_id, platform_id in person.keys(PHOTOGRAPHER):
-        forgotten.remember(workspace_id, forgotten.PHOTOGRAPHER, platform_id, now=now)
+        forgotten_people.remember(workspace_id, forgotten_people.PHOTOGRAPHER, platform_id, now=now)
     rows = PlatformUser.objects.filter(pk__in=person.keys(USER))
     for workspace_id, platform_id in rows.values_list("workspace_id", "platform_id"):
-        forgotten.remember(workspace_id, forgotten.USER, platform_id, now=now)
+        forgotten_people.remember(workspace_id, forgotten_people.USER, platform_id, now=now)
 
 
 def _contacts(person: Person) -> dict[Column, list[int]]:
@@ -93,12 +93,12 @@ def _blank_documents(person: Person, *, write: bool) -> list[Mention]:
     """Blank photographers in the documents of orders, where a single name says who it is, too."""
     found = []
     for workspace_id, platform_id in person.keys(PHOTOGRAPHER):
-        marks = frozenset({forgotten.digest(forgotten.PHOTOGRAPHER, platform_id)})
+        marks = frozenset({forgotten_people.digest(forgotten_people.PHOTOGRAPHER, platform_id)})
         theirs = _assignments(workspace_id, platform_id).values_list("order", flat=True)
         for key in sorted(set(theirs)):
             with transaction.atomic():
                 row = Order.objects.select_for_update(no_key=True).only("observed").get(pk=key)
-                after = forgotten.without_contacts(row.observed, marks)
+                after = forgotten_people.without_contacts(row.observed, marks)
                 if after == row.observed:
                     continue
                 if write:

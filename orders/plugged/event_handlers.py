@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from crm_sync.hooks import Effect, EventBatch, EventHandler, Outcome
 from crm_sync.platform import events
 from crm_sync.platform.events import Event
-from orders.materials import announced
+from orders.materials import announcements
 from orders.mirror import updates
-from orders.mirror.rows import Rows
+from orders.mirror.event_rows import EventRows
 from orders.mirror.updates import EventContext
 from orders.models import StatusChange
 
@@ -16,7 +16,7 @@ def visuals_ready(context: EventContext) -> Effect:
     """Make the visuals of the assignment due to be fetched."""
     order, assignment = updates.assignment_of(context)
     product, visual_type = context.word("product"), context.word("visualType")
-    is_new = announced.announce_visuals(
+    is_new = announcements.announce_visuals(
         order,
         assignment,
         product=product,
@@ -38,7 +38,7 @@ def visuals_ready(context: EventContext) -> Effect:
 def marketing_materials_ready(context: EventContext) -> Effect:
     """Make the marketing materials of the property due to be fetched."""
     property_id, target = context.word("propertyId", 255), context.word("targetPlatform")
-    is_new = announced.announce_marketing(
+    is_new = announcements.announce_marketing(
         context.rows.workspace_id,
         property_id=property_id,
         target_platform=target,
@@ -59,7 +59,7 @@ def _handler(apply: Callable[[EventContext], Effect]) -> EventHandler:
     """Return an event handler that calls a function with the event in its context."""
 
     def handle(batch: EventBatch, event: Event, received_event_id: int) -> Effect:
-        return apply(EventContext(batch.part(Rows), event, received_event_id))
+        return apply(EventContext(batch.part(EventRows), event, received_event_id))
 
     return handle
 
