@@ -19,7 +19,7 @@ from orders.admin.cells import assignment_names
 from orders.admin.user_field import user_field
 from orders.models import Assignment, Order
 from orders.notices.choices import time_zones
-from orders.placing.users import proposed_user
+from orders.placing.acting_user import proposed_user
 from orders.statuses import may_reschedule
 
 LONGEST_REASON = 1000

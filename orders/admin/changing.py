@@ -22,8 +22,8 @@ from crm_sync.text import capitalized
 from orders.admin.change_forms import CancelForm, RescheduleForm, movable_assignments, said
 from orders.models import ChangeRequest, Order
 from orders.placing import changes
-from orders.placing.errors import AlreadySent, NoSuchChoice, OutcomeUnknown
-from orders.placing.users import who_acts
+from orders.placing.acting_user import who_acts
+from orders.placing.failures import AlreadySent, NoSuchChoice, OutcomeUnknown
 from orders.statuses import ORDER_TERMINAL, OrderStatus, may_cancel
 
 Result = TypeVar("Result")
