@@ -15,12 +15,10 @@ from crm_sync.models import Workspace
 from crm_sync.work import slots, turn
 from orders.models import Order, Placement
 from orders.placing import confirmation
-from properties.domain.editing import create
-from properties.models import Property
 from properties.push.queue import PROPERTIES
 from sandbox.interface import catalogue
 from tests import placing
-from tests.orders.conftest import calls, lost, now
+from tests.orders.conftest import calls, now
 from tests.together import together
 
 State = Placement.State
@@ -125,20 +123,6 @@ def test_what_another_window_has_changed_is_not_confirmed(box, workspace, ready)
     assert not placing.confirm(ready, revision=ready.revision, account=account(), now=now())
     assert drain(workspace) == {}
     assert (state(ready), sent(box)) == (State.READY, 0)
-
-
-def test_what_is_answered_with_503_is_uncertain_and_no_worker_sends_it_again(
-    box, workspace, ready, drain_all
-):
-    fault = {"fault": "UNAVAILABLE", "method": "POST", "path": "/v1/orders", "times": 1}
-    box.faults.set({"rules": [fault]})
-    confirm(ready)
-    assert drain(workspace) == {"sent": 1}
-    assert (state(ready), sent(box), ready.due_at) == (State.UNCERTAIN, 1, None)
-    Workspace.objects.update(paused_until=None, pauses=0, problem="")
-    drain_all()
-    assert not confirm(ready)
-    assert (state(ready), sent(box), len(box.workspace.orders)) == (State.UNCERTAIN, 1, 0)
 
 
 def test_what_is_taken_back_in_time_is_not_sent(box, workspace, ready):
@@ -382,17 +366,6 @@ def test_a_busy_platform_is_asked_again_later_since_nothing_was_ordered(
     assert len(box.workspace.orders) == 1
 
 
-def test_an_answer_that_is_lost_leaves_it_uncertain_and_is_never_repeated(
-    box, workspace, ready, wire, drain_all
-):
-    confirm(ready)
-    wire.after[ORDERS] = lost
-    assert drain(workspace) == {"sent": 1}
-    assert (state(ready), sent(box)) == (State.UNCERTAIN, 1)
-    drain_all()
-    assert (state(ready), sent(box)) == (State.UNCERTAIN, 1)
-
-
 def test_an_order_is_sent_while_a_long_push_holds_all_calls_that_it_may(box, workspace, ready):
     confirm(ready)
     with ExitStack() as held:
@@ -410,48 +383,6 @@ def test_several_threads_send_each_of_many_placements_once(box, workspace, home)
     assert [state(row) for row in rows] == [State.PLACED] * 12
     assert (sent(box), len(box.workspace.orders)) == (12, 12)
     assert len({row.order_id for row in rows}) == 12
-
-
-# --- a draft of a selection ---
-@pytest.fixture
-def draft(workspace, ready) -> Placement:
-    """Return a draft for a property that is not on the platform yet."""
-    row = create(workspace, "NEW-1", {"title": "New"}, origin="ADMIN", now=now())
-    Property.objects.filter(pk=row.pk).update(due_at=None)
-    chosen = {
-        name: getattr(ready, name)
-        for name in ("user_platform_id", "products", "options", "instructions")
-    }
-    return Placement.objects.create(
-        workspace=workspace,
-        real_estate_property=row,
-        object_reference_id="NEW-1",
-        state=State.PREPARING,
-        due_at=now(),
-        group=uuid.uuid4(),
-        **chosen,
-    )
-
-
-def test_a_property_that_is_not_on_the_platform_is_pushed_first(box, workspace, draft, drain_all):
-    assert drain(workspace) == {"waits for its push": 1}
-    assert (state(draft), sent(box)) == (State.PREPARING, 0)
-    assert draft.problem == "It is not on the platform yet, and is pushed first."
-    drain_all()
-    Placement.objects.filter(pk=draft.pk).update(due_at=now())
-    assert drain(workspace) == {"prepared": 1}
-    assert (state(draft), sent(box)) == (State.READY, 0)
-    property_id = Property.objects.get(object_reference_id="NEW-1").platform_id
-    assert (draft.property_platform_id, draft.problem) == (property_id, "")
-    assert drain(workspace) == {}
-
-
-def test_a_property_that_the_platform_refuses_is_named_with_its_reason(box, workspace, draft):
-    refused = {"REFUSED": {"title": "must be shorter"}}
-    Property.objects.filter(object_reference_id="NEW-1").update(problem=refused)
-    assert drain(workspace) == {"not possible": 1}
-    assert (state(draft), sent(box)) == (State.DRAFT, 0)
-    assert draft.problem == "NEW-1 is not on the platform: Title: must be shorter"
 
 
 @pytest.mark.django_db(transaction=True)
