@@ -22,9 +22,9 @@ def confirm(
         rows: limited to the revision that was reviewed.
         account: the person who confirms; None if a program does.
     """
-    by_whom = {"confirmed_at": now, "confirmed_by": account}
-    changed = by_whom | {"due_at": now, "problem": "", "attempts": 0}
-    count = move(rows, State.READY, to=State.CONFIRMED, **changed)
+    who = {"confirmed_at": now, "confirmed_by": account}
+    retry = {"due_at": now, "problem": "", "attempts": 0}
+    count = move(rows, State.READY, to=State.CONFIRMED, **who, **retry)
     if count:
         doorbell.ring(QUEUE, workspace_id)
     return count
