@@ -15,11 +15,11 @@ class OrdersConfig(AppConfig):
         from crm_sync.hooks import AppHooks, Scope, register  # noqa: PLC0415
         from orders.admin import (  # noqa: PLC0415
             materials,
-            new,
+            overview_news,
             property_orders,
-            selecting,
             tiles,
         )
+        from orders.admin.placing import group_page  # noqa: PLC0415
         from orders.materials import material_messages  # noqa: PLC0415
         from orders.mirror import snapshot, status_messages, timeline_lines  # noqa: PLC0415
         from orders.platform_users import user_list  # noqa: PLC0415
@@ -54,9 +54,9 @@ class OrdersConfig(AppConfig):
                 recoveries=[recovery.RECOVERY],
                 tiles=[tiles.tiles],
                 attention=[tiles.attention],
-                overview=[new.section],
+                overview=[overview_news.section],
                 property_sections=[property_orders.sections, materials.sections],
-                property_actions=[selecting.ORDER],
+                property_actions=[group_page.ORDER],
                 property_pictures=[materials.OF_PROPERTIES],
             )
         )

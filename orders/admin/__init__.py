@@ -4,7 +4,7 @@ from orders.admin.calendar import CalendarFeedAdmin
 from orders.admin.material_file import MaterialFileAdmin
 from orders.admin.order import OrderAdmin
 from orders.admin.person_settings import PersonSettingsAdmin
-from orders.admin.placement import PlacementAdmin
+from orders.admin.placing.placement_admin import PlacementAdmin
 from orders.admin.user import PlatformUserAdmin
 
 __all__ = [

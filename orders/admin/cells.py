@@ -32,7 +32,9 @@ ASSIGNMENT_TONES: dict[str, str] = {
 }
 PLACEMENT_TONES: dict[str, str] = {
     Placement.State.DRAFT: "muted",
-    Placement.State.READY: "info",
+    Placement.State.PREPARING: "info",
+    Placement.State.READY: "muted",
+    Placement.State.CONFIRMED: "info",
     Placement.State.SENDING: "info",
     Placement.State.PLACED: "good",
     Placement.State.UNCERTAIN: "warning",
@@ -107,3 +109,13 @@ def who_lines(who: Who) -> SafeString | str:
         return EMPTY
     quiet = who.note.capitalize() or (who.key if who.name else "")
     return two_lines(shortened(who.name or who.key, LONGEST_NAME), quiet)
+
+
+def ordered(placement: Placement) -> str:
+    """Return what was ordered: "Ground photo, Floor plan (2)"."""
+    names = []
+    for item in placement.products:
+        name = worded(item.get("product") or item.get("id") or "?")
+        count = item.get("quantity") or 1
+        names.append(name if count == 1 else f"{name} ({count})")
+    return ", ".join(names) or EMPTY

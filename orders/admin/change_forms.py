@@ -20,7 +20,7 @@ from orders.admin.user_field import user_field
 from orders.models import Assignment, Order
 from orders.models.statuses import may_reschedule
 from orders.people.preferences import time_zones
-from orders.placing.users import proposed_user
+from orders.placing.acting_user import proposed_user
 
 LONGEST_REASON = 1000
 # Where the sentence of a 400 stands that names a member of the body.

@@ -23,8 +23,8 @@ from orders.admin.change_forms import CancelForm, RescheduleForm, movable_assign
 from orders.models import ChangeRequest, Order
 from orders.models.statuses import ORDER_TERMINAL, OrderStatus, may_cancel
 from orders.placing import changes
-from orders.placing.errors import AlreadySent, NoSuchChoice, OutcomeUnknown
-from orders.placing.users import who_acts
+from orders.placing.acting_user import who_acts
+from orders.placing.failures import AlreadySent, NoSuchChoice, OutcomeUnknown
 
 Result = TypeVar("Result")
 Kind = ChangeRequest.Kind

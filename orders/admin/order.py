@@ -26,8 +26,8 @@ from orders.admin.changing import CHANGES, change_page, change_view, offered
 from orders.admin.file_view import download_view, file_view, zip_view
 from orders.admin.filters import StatusFilter, UserFilter, WhatFilter, WhoseFilter, tabs
 from orders.admin.materials import materials_page
-from orders.admin.page import page
-from orders.admin.start import StartsOrders
+from orders.admin.order_page import page
+from orders.admin.placing.property_choice import StartsOrders
 from orders.materials import expectations
 from orders.mirror import unit_of_work
 from orders.mirror.agent_lists import note_look

@@ -25,7 +25,7 @@ from crm_sync.admin.ui.page import page, titled
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.mail import mails_are_sent
-from orders.admin.new import seen
+from orders.admin.overview_news import seen
 from orders.models import PersonSettings
 from orders.models.news import News
 from orders.models.person_settings import OFF, switch_of

@@ -9,8 +9,9 @@ from crm_sync.api.body import Strict
 from crm_sync.platform.problems import explain
 from orders.models import Assignment, Material, MaterialSet, Order, Placement
 from orders.models import PlacementState as State
-from orders.placing.already_ordered import already_ordered
-from orders.placing.prices import total
+from orders.models.placement import OPEN_STATES
+from orders.placing.duplicates import already_ordered
+from orders.placing.session_offer import total
 
 
 class AssignmentSerializer(serializers.ModelSerializer[Assignment]):
@@ -145,7 +146,7 @@ class PlacementSerializer(serializers.ModelSerializer[Placement]):
 
     def get_isConfirmed(self, row: Placement) -> bool:  # noqa: N802
         """Tell whether a worker sends it or has sent it; else nothing is sent."""
-        return row.confirmed_at is not None
+        return row.state not in OPEN_STATES
 
     def get_problem(self, row: Placement) -> str:
         """Return what is wrong; "" where nothing is."""
@@ -159,7 +160,7 @@ class PlacementSerializer(serializers.ModelSerializer[Placement]):
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_warnings(self, row: Placement) -> list[str]:
         """Return which open orders have the same products; none once it was sent."""
-        if row.state not in (State.DRAFT, State.READY):
+        if row.state not in (*OPEN_STATES, State.CONFIRMED):
             return []
         return [str(one) for one in already_ordered([row])[0]]
 

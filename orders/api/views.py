@@ -29,8 +29,8 @@ from orders.api.serializers import (
 from orders.materials.deliveries import marketing_of_property, of_order, of_property
 from orders.models import ChangeRequest, Order, Placement
 from orders.placing import changes
-from orders.placing.by_program import place_once
-from orders.placing.errors import AlreadySent, KeyReused, NoSuchChoice, OutcomeUnknown
+from orders.placing.failures import AlreadySent, KeyReused, NoSuchChoice, OutcomeUnknown
+from orders.placing.wish import place_once
 from properties.models import Property
 
 READ, WRITE = "orders:read", "orders:write"
@@ -120,8 +120,8 @@ class Placements(OrderView):
     )
     def post(self, request: Request, reference: str) -> Response:
         """Place an order, at most once for each key; a worker sends it."""
-        row, key = self.property_(reference), self.key()
-        if not key:
+        self.property_(reference)
+        if not (key := self.key()):
             text = "It names the order, so that a repeated call does not order twice."
             raise Refused(400, "key_missing", f"{KEY} is missing. {text}", [(KEY, "is missing")])
         given = _read(PlaceSerializer(data=request.data))
@@ -130,7 +130,7 @@ class Placements(OrderView):
                 self.token.workspace,
                 key=key,
                 program=str(self.token),
-                property_=row,
+                reference=reference,
                 user=given["user"],
                 products=given["products"],
                 instructions=given.get("instructions", {}),

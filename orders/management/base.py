@@ -10,8 +10,8 @@ from crm_sync.models import Workspace
 from crm_sync.platform.errors import SyncError
 from orders.models import Order
 from orders.models.platform_user import Who
-from orders.placing.errors import AlreadySent, NoSuchChoice, OutcomeUnknown
-from orders.placing.users import who_acts
+from orders.placing.acting_user import who_acts
+from orders.placing.failures import AlreadySent, NoSuchChoice, OutcomeUnknown
 
 
 class OrderCommand(SyncCommand):

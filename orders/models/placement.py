@@ -11,21 +11,27 @@ from orders.models.platform_user import Who, acting, named_user
 
 
 class PlacementState(models.TextChoices):
-    """Where a placement stands; only READY may be sent, only once, and only when confirmed."""
+    """How far a placement is; `orders.placing.transitions` lists which state may follow which."""
 
     DRAFT = "DRAFT", "Draft"
-    READY = "READY", "Ready to send"
+    PREPARING = "PREPARING", "Being prepared"
+    READY = "READY", "Ready to place"
+    CONFIRMED = "CONFIRMED", "Waits for a worker"
     SENDING = "SENDING", "Sending"
     PLACED = "PLACED", "Placed"
     UNCERTAIN = "UNCERTAIN", "Uncertain"
     FAILED = "FAILED", "Failed"
 
 
+OPEN_STATES = (PlacementState.DRAFT, PlacementState.PREPARING, PlacementState.READY)
+TO_BE_SENT = (PlacementState.CONFIRMED, PlacementState.SENDING)
+
+
 class Placement(DueModel):
     """Remembers each step from the session to the order (A30-A33).
 
-    `due_at` says when a worker takes it up: to prepare a DRAFT of a selection, to send a READY one
-    that a person has confirmed, or to call one uncertain whose sender died.
+    A worker takes it up at `due_at`: it prepares one that is PREPARING, places one that is
+    CONFIRMED, and marks one UNCERTAIN that is SENDING, because its sender has died.
     """
 
     State = PlacementState
@@ -49,7 +55,7 @@ class Placement(DueModel):
     options = models.JSONField(default=dict, editable=False)
     products = models.JSONField(default=list, help_text="As the session lists them, and quantity")
     instructions = models.JSONField(default=dict, help_text="billing, organization, delivery: ids")
-    # Each change of a choice adds one: what somebody confirms is what she has seen.
+    # Each change of a choice adds one, so that people confirm only the choices that they saw.
     revision = models.PositiveIntegerField(default=0, editable=False)
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     session_id = models.CharField(max_length=255, blank=True, default="")
@@ -73,7 +79,7 @@ class Placement(DueModel):
         on_delete=models.SET_NULL,
         related_name="placements",
     )
-    # Who said, after the review, that it is to be placed; what nobody confirmed is never sent.
+    # When it was confirmed, and by whom if it was a person.
     confirmed_at = models.DateTimeField(null=True, blank=True)
     confirmed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -103,16 +109,13 @@ class Placement(DueModel):
                 ),
             ),
             models.CheckConstraint(
-                condition=models.Q(confirmed_at__isnull=False)
-                | ~models.Q(state=PlacementState.SENDING)
-                & (~models.Q(state=PlacementState.READY) | models.Q(due_at__isnull=True)),
+                condition=~models.Q(state__in=TO_BE_SENT) | models.Q(confirmed_at__isnull=False),
                 name="placement_to_be_sent_is_confirmed",
             ),
             models.CheckConstraint(
-                condition=models.Q(due_at__isnull=False)
-                | ~models.Q(state=PlacementState.SENDING)
-                & (~models.Q(state=PlacementState.READY) | models.Q(confirmed_at__isnull=True)),
-                name="confirmed_placement_is_due",
+                condition=~models.Q(state__in=(PlacementState.PREPARING, *TO_BE_SENT))
+                | models.Q(due_at__isnull=False),
+                name="placement_for_a_worker_is_due",
             ),
             models.CheckConstraint(
                 condition=models.Q(state__in=PlacementState.values),

@@ -26,8 +26,8 @@ from crm_sync.webhook import schedule
 from orders.mirror.order_detail import known, observe
 from orders.mirror.updates import ask_for
 from orders.models import Assignment, ChangeRequest, Order, StatusChange
-from orders.placing.errors import AlreadySent, KeyReused, NoSuchChoice, OutcomeUnknown
-from orders.placing.users import find_user
+from orders.placing.acting_user import find_user
+from orders.placing.failures import AlreadySent, KeyReused, NoSuchChoice, OutcomeUnknown
 from orders.reads.read_schedule import SOON
 
 Kind, Outcome = ChangeRequest.Kind, ChangeRequest.Outcome

@@ -1,7 +1,7 @@
 """An order that a person puts together step by step; each step is saved (A30-A33, I9).
 
-DRAFT while she chooses, READY once she can review it. Every write names the revision that she has
-seen, so two windows never overwrite each other. What is confirmed is no draft any more.
+DRAFT while the person chooses, READY once they can review it. Every write names the revision that
+the window showed, so two windows never overwrite each other.
 """
 
 from collections.abc import Mapping
@@ -18,14 +18,15 @@ from crm_sync.platform.errors import SyncError, problem_of
 from crm_sync.text import capitalized
 from orders.models import Placement, PlatformUser
 from orders.models import PlacementState as State
+from orders.models.placement import OPEN_STATES
 from orders.placing import session
-from orders.placing.choices import Document
-from orders.placing.errors import ChangedMeanwhile, NoSuchChoice
-from orders.placing.first_push import has_to_be_pushed
-from orders.placing.users import proposed_user
+from orders.placing.acting_user import proposed_user
+from orders.placing.dispatch import has_to_be_pushed
+from orders.placing.failures import ChangedMeanwhile, NoSuchChoice
+from orders.placing.session_offer import Document
+from orders.placing.transitions import check
 from properties.models import Property
 
-OPEN = (State.DRAFT, State.READY)
 KEPT = timedelta(days=30)  # a draft that nobody has confirmed
 
 
@@ -40,12 +41,12 @@ class Choices:
 
 def open_drafts(account: User) -> QuerySet[Placement]:
     """Return what this person has begun and not confirmed."""
-    return Placement.objects.filter(created_by=account, state__in=OPEN, confirmed_at=None)
+    return Placement.objects.filter(created_by=account, state__in=OPEN_STATES)
 
 
 def is_open(placement: Placement) -> bool:
     """Tell whether its choices can still be changed."""
-    return placement.state in OPEN and placement.confirmed_at is None
+    return placement.state in OPEN_STATES
 
 
 def forget_old(account: User, *, now: datetime) -> None:
@@ -117,11 +118,13 @@ def load(placement: Placement, *, now: datetime) -> None:
         if not has_user(placement) or has_to_be_pushed(placement.real_estate_property, now=now):
             _save(placement, problem="")
             return
-        missing = session.renew(placement)
+        renewal = session.renew(placement)
     except (NoSuchChoice, SyncError) as error:
         _save(placement, problem=problem_of(error))
         return
-    _save(placement, problem=in_words(missing), **session.renewed(placement))
+    missing = "; ".join(renewal.missing)
+    text = f"{capitalized(missing)}. It was left out: choose again." if missing else ""
+    _save(placement, problem=text, **renewal.columns)
 
 
 def choose(placement: Placement, choices: Choices, *, now: datetime) -> bool:
@@ -148,7 +151,7 @@ def choose(placement: Placement, choices: Choices, *, now: datetime) -> bool:
     if placement.offered:  # else she could choose no more than the user
         chosen["products"] = _products(placement.offered, choices.quantities)
         chosen["instructions"] = dict(choices.instructions)
-    _save(placement, state=State.DRAFT, problem="", **chosen)
+    _save(placement, state=State.DRAFT, due_at=None, problem="", **chosen)
     load(placement, now=now)
     if placement.problem or not placement.products or not placement.session_id:
         return False
@@ -161,21 +164,16 @@ def _products(offered: list[Document], quantities: Mapping[str, int]) -> list[Do
     return [item | {"quantity": quantity} for item, quantity in wanted if quantity > 0]
 
 
-def in_words(missing: list[str]) -> str:
-    """Return a sentence about choices that are not offered any more; "" without one."""
-    text = "; ".join(missing)
-    return f"{capitalized(text)}. It was left out: choose again." if text else ""
-
-
 def _save(placement: Placement, **columns: Any) -> None:
-    """Write columns, if the row is as this window has seen it.
+    """Write columns, if the row still is as this window showed it.
 
     Raises:
         ChangedMeanwhile: it is not.
         IntegrityError: this person has another draft for the property.
     """
+    check(State(placement.state), columns.get("state", placement.state))
     seen = Placement.objects.filter(
-        pk=placement.pk, revision=placement.revision, state__in=OPEN, confirmed_at=None
+        pk=placement.pk, revision=placement.revision, state=placement.state
     )
     columns["revision"] = placement.revision + 1
     with transaction.atomic():

@@ -18,19 +18,17 @@ from django.db.models import Count, F, Q, QuerySet
 from crm_sync.work.doorbell import doorbell
 from orders.models import Placement
 from orders.models import PlacementState as State
+from orders.models.placement import OPEN_STATES, TO_BE_SENT
 from orders.placing import confirmation, drafts
-from orders.placing.confirmation import QUEUE, TO_REVIEW, WAITING
-from orders.placing.errors import NoSuchChoice
+from orders.placing.confirmation import QUEUE
+from orders.placing.failures import NoSuchChoice
+from orders.placing.transitions import move
 from properties.models import Property
 
 MOST = 1_000  # properties in one selection
 CHUNK = 200  # rows in one INSERT
 # What the lead gives to all others.
 SHARED = ("user_platform_id", "user_reference_id", "products", "options", "instructions")
-
-NOT_CONFIRMED = Q(state__in=drafts.OPEN, confirmed_at=None)
-PREPARING = Q(state=State.DRAFT, due_at__isnull=False)
-SENDING = Q(state=State.SENDING) | WAITING
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def is_lead(placement: Placement) -> bool:
 
 def is_chosen(lead: Placement) -> bool:
     """Tell whether the choices of its group were made once."""
-    if lead.group is None or lead.state != State.DRAFT or lead.due_at is not None:
+    if lead.group is None or lead.state != State.DRAFT:
         return True
     return members(lead.group).exclude(pk=lead.pk).filter(revision__gt=0).exists()
 
@@ -105,9 +103,10 @@ def spread(lead: Placement, *, now: datetime) -> int:
     if lead.group is None:
         return 0
     shared = {column: getattr(lead, column) for column in SHARED}
-    others = members(lead.group).filter(NOT_CONFIRMED).exclude(pk=lead.pk)
-    count = others.order_by().update(
-        state=State.DRAFT,
+    count = move(
+        members(lead.group).exclude(pk=lead.pk).order_by(),
+        *OPEN_STATES,
+        to=State.PREPARING,
         session_id="",
         offered=[],
         problem="",
@@ -122,13 +121,13 @@ def spread(lead: Placement, *, now: datetime) -> int:
 
 def leave_out(group: uuid.UUID, keys: list[int]) -> int:
     """Take placements out of a group that nobody has confirmed; return how many."""
-    rows = members(group).filter(NOT_CONFIRMED, pk__in=keys)
+    rows = members(group).filter(state__in=OPEN_STATES, pk__in=keys)
     return rows.delete()[0]
 
 
 def fingerprint(group: uuid.UUID, **where: Any) -> str:
     """Return what tells whether a review shows what can be confirmed now."""
-    rows = members(group).filter(**where) if where else members(group).filter(TO_REVIEW)
+    rows = members(group).filter(**(where or {"state": State.READY}))
     seen = ",".join(f"{pk}:{revision}" for pk, revision in rows.values_list("pk", "revision"))
     return hashlib.sha256(seen.encode()).hexdigest()
 
@@ -143,25 +142,28 @@ def confirm(group: uuid.UUID, *, seen: str, account: User, now: datetime) -> int
         how many; 0 when it was confirmed before, or is not as she saw it any more.
     """
     with transaction.atomic():
-        count = confirmation.confirm_all(members(group).order_by(), account=account, now=now)
+        rows = members(group)
+        workspace_id = rows.values_list("workspace_id", flat=True).first() or 0
+        count = confirmation.confirm(
+            rows.order_by(), workspace_id=workspace_id, account=account, now=now
+        )
         # Compared after the UPDATE, which lets nobody change these rows until the commit.
-        if fingerprint(group, confirmed_at=now, state=State.READY) != seen:
+        if fingerprint(group, confirmed_at=now, state=State.CONFIRMED) != seen:
             transaction.set_rollback(True)
             return 0
-        doorbell.ring_each(QUEUE, members(group).values_list("workspace_id", flat=True)[:1])
     return count
 
 
 def counts(group: uuid.UUID) -> Counts:
     """Count where the placements of a group stand, in one query."""
-    found = members(group).aggregate(
-        total=Count("pk"),
-        preparing=Count("pk", filter=PREPARING),
-        not_ready=Count("pk", filter=Q(state=State.DRAFT, due_at=None)),
-        to_review=Count("pk", filter=TO_REVIEW),
-        sending=Count("pk", filter=SENDING),
-        placed=Count("pk", filter=Q(state=State.PLACED)),
-        uncertain=Count("pk", filter=Q(state=State.UNCERTAIN)),
-        failed=Count("pk", filter=Q(state=State.FAILED)),
-    )
-    return Counts(**found)
+    states = {
+        "preparing": [State.PREPARING],
+        "not_ready": [State.DRAFT],
+        "to_review": [State.READY],
+        "sending": TO_BE_SENT,
+        "placed": [State.PLACED],
+        "uncertain": [State.UNCERTAIN],
+        "failed": [State.FAILED],
+    }
+    each = {name: Count("pk", filter=Q(state__in=some)) for name, some in states.items()}
+    return Counts(**members(group).aggregate(total=Count("pk"), **each))

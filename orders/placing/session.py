@@ -1,40 +1,50 @@
-"""The reads before an order: its session, what it offers, the instructions for it (A30-A32)."""
+"""The reads before an order: its session, what it offers, the instructions for it (A30-A32).
 
+Values in, columns out: nothing is written to the placement.
+"""
+
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
 
+from crm_sync.models import Workspace
 from crm_sync.platform.client import Client
 from crm_sync.platform.errors import NotFoundError, RejectedError, TransientError
 from crm_sync.text import clean, plain
 from orders.mirror.platform_reading import key
 from orders.models import Placement
-from orders.placing.choices import (
+from orders.placing.failures import NoSuchChoice
+from orders.placing.session_offer import (
     Document,
     kept_instructions,
     kept_products,
     lines,
     session_body,
 )
-from orders.placing.errors import NoSuchChoice
 from orders.platform_users import user_list
 
 READ_DEADLINE = 8.0  # seconds for each of the reads: a person waits for them
-# What `renew` writes on the placement.
-RENEWED = (
-    *("session_id", "property_platform_id", "user_platform_id", "not_before"),
-    *("offered", "options", "products", "instructions"),
-)
 
 
-def renew(placement: Placement) -> list[str]:
-    """Note on the placement what can be ordered now; it is not saved.
+@dataclass(frozen=True)
+class Renewal:
+    """What can be ordered now.
 
-    A session that is gone is opened anew, with the same choices: products by id, else by value,
-    instructions by id, else by label. Prices are those of now.
+    Attributes:
+        columns: of the placement: its session, the offer, and the choices found in it.
+        missing: in words, each choice that is not offered; it is left out.
+    """
 
-    Returns:
-        in words, each choice that is not offered any more; it is left out.
+    columns: dict[str, Any]
+    missing: list[str]
+
+
+def renew(placement: Placement) -> Renewal:
+    """Read what can be ordered now, with the choices of a placement and the prices of now.
+
+    If its session is gone, a new one is opened, with the same choices: products by id, else by
+    value, instructions by id, else by label.
 
     Raises:
         NoSuchChoice: the platform does not know the property, or the user.
@@ -42,17 +52,11 @@ def renew(placement: Placement) -> list[str]:
     """
     if placement.session_id:
         try:
-            return _read(placement)
+            return _read(placement, {"session_id": placement.session_id})
         except (NotFoundError, RejectedError) as error:
             if not _is_gone(error):
                 raise
-    open_session(placement)
-    return _read(placement)
-
-
-def renewed(placement: Placement) -> dict[str, Any]:
-    """Return the columns that `renew` has filled."""
-    return {column: getattr(placement, column) for column in RENEWED}
+    return _read(placement, open_session(placement))
 
 
 def _is_gone(error: NotFoundError | RejectedError) -> bool:
@@ -60,38 +64,37 @@ def _is_gone(error: NotFoundError | RejectedError) -> bool:
     return isinstance(error, NotFoundError) or error.status == 409
 
 
-def _read(placement: Placement) -> list[str]:
-    offered = offered_products(placement)
-    placement.products, missing = kept_products(placement.products, offered)
-    placement.offered = offered
-    options = read_options(placement) if placement.products else _all_options(placement)
-    before = placement.options
-    placement.instructions, unknown = kept_instructions(placement.instructions, before, options)
-    placement.options = options
-    return [*missing, *unknown]
-
-
-def _all_options(placement: Placement) -> Document:
-    """Return the options for all that is offered, as long as nothing is chosen."""
-    everything = Placement(workspace=placement.workspace, session_id=placement.session_id)
-    everything.products = [item | {"quantity": 1} for item in placement.offered]
+def _read(placement: Placement, columns: dict[str, Any]) -> Renewal:
+    workspace, session_id = placement.workspace, columns["session_id"]
+    offered = offered_products(workspace, session_id)
+    products, missing = kept_products(placement.products, offered)
+    columns |= {"offered": offered, "products": products}
+    # As long as nothing is chosen, the options for everything that is offered are shown.
+    everything = [item | {"quantity": 1} for item in offered]
+    options: Document = {}
     try:
-        return read_options(everything) if everything.products else {}
+        if products or everything:
+            columns |= read_options(workspace, session_id, products or everything)
+            options = columns["options"]
     except RejectedError as error:
-        if _is_gone(error):
+        if products or _is_gone(error):
             raise
-        return {}  # not all of them go together: the options come with the choice
+        # Not all of them go together: the options come with the choice.
+    chosen = placement.instructions
+    instructions, unknown = kept_instructions(chosen, placement.options, options)
+    columns |= {"options": options, "instructions": instructions}
+    return Renewal(columns, [*missing, *unknown])
 
 
-def open_session(placement: Placement) -> None:
-    """Open a session and note it on the placement, which is not saved (A30).
+def open_session(placement: Placement) -> dict[str, Any]:
+    """Open a session, and return its columns of the placement (A30).
 
     Raises:
         NoSuchChoice: the platform does not know the property, or the user.
         SyncError: the platform did not answer well.
     """
     try:
-        session = reader(placement).open_session(session_body(placement)).cleaned
+        session = _reader(placement.workspace).open_session(session_body(placement)).cleaned
     except NotFoundError as error:
         user_list.ask(placement.workspace_id, timezone.now())  # the user that we know may be gone
         hint = "push it first" if placement.real_estate_property_id else "import and push it first"
@@ -102,34 +105,34 @@ def open_session(placement: Placement) -> None:
         ) from error
     if not isinstance(session, dict) or not (session_id := key(session, "id")):
         raise TransientError("POST /v1/sessions answered without a session", unclear=False)
-    placement.session_id = session_id
-    property_id = key(session, "realEstatePropertyId") or placement.property_platform_id
-    placement.property_platform_id = property_id
-    placement.user_platform_id = placement.user_platform_id or key(session, "userId")
+    return {
+        "session_id": session_id,
+        "property_platform_id": key(session, "realEstatePropertyId")
+        or placement.property_platform_id,
+        "user_platform_id": placement.user_platform_id or key(session, "userId"),
+    }
 
 
-def offered_products(placement: Placement) -> list[Document]:
+def offered_products(workspace: Workspace, session_id: str) -> list[Document]:
     """Return the products of the session as it lists them (A31); raises SyncError.
 
     One without an id is left out: nothing could order it (A33).
     """
-    listed: list[Document] = clean(reader(placement).get_products(placement.session_id))[0]
+    listed: list[Document] = clean(_reader(workspace).get_products(session_id))[0]
     return [item for item in listed if plain(item.get("id"))]
 
 
-def read_options(placement: Placement) -> Document:
-    """Return the options of the instructions for the chosen products (A32); raises SyncError.
+def read_options(workspace: Workspace, session_id: str, products: list[Document]) -> dict[str, Any]:
+    """Return columns: the options of the instructions for products (A32); raises SyncError.
 
-    Notes on the placement the platform's own clock before the sending: what it places later may be
-    ours (I29).
+    `not_before` is the platform's own clock before the sending: an order that it places later may
+    be ours (I29).
     """
-    chosen = lines(placement.products)
-    answer = reader(placement).get_instructions(placement.session_id, chosen)
-    if answer.as_of is not None:
-        placement.not_before = answer.as_of
-    return answer.cleaned if isinstance(answer.cleaned, dict) else {}
+    answer = _reader(workspace).get_instructions(session_id, lines(products))
+    options = answer.cleaned if isinstance(answer.cleaned, dict) else {}
+    return {"options": options} | ({"not_before": answer.as_of} if answer.as_of else {})
 
 
-def reader(placement: Placement) -> Client:
+def _reader(workspace: Workspace) -> Client:
     """Return the client for reads that a person waits for."""
-    return placement.workspace.client(deadline=READ_DEADLINE)
+    return workspace.client(deadline=READ_DEADLINE)

@@ -14,6 +14,7 @@ from orders.mirror.platform_reading import key
 from orders.mirror.updates import ask_for, tie_to_property
 from orders.models import Order, Placement, StatusChange
 from orders.models import PlacementState as State
+from orders.placing.transitions import move
 from orders.reads.read_schedule import SOON
 
 UNSETTLED = (State.SENDING, State.UNCERTAIN)
@@ -23,17 +24,11 @@ ADVICE = (
 )
 
 
-def end(placement: Placement, state: State, problem: str) -> None:
-    """Write how the placement ended, unless it has an order already."""
-    mine = Placement.objects.filter(pk=placement.pk, order=None)
-    since = timezone.now() if state == State.UNCERTAIN else None
-    mine.update(state=state, problem=problem, uncertain_at=since)
-    placement.state, placement.problem = state, problem
-
-
 def uncertain(placement: Placement, reason: str) -> None:
     """Mark it uncertain: the order may exist, and may have been read already; never repeat it."""
-    end(placement, State.UNCERTAIN, f"{ADVICE} {reason}")
+    mine = Placement.objects.filter(pk=placement.pk)
+    changed = {"problem": f"{ADVICE} {reason}", "uncertain_at": timezone.now()}
+    move(mine, State.CONFIRMED, State.SENDING, to=State.UNCERTAIN, **changed)
     settle(placement)
 
 
@@ -53,8 +48,8 @@ def placed(placement: Placement, answer: Answer, *, now: datetime) -> None:
             platform_id=order_id,
             defaults={"created_at": now, "due_at": soon},
         )
-        mine = Placement.objects.filter(pk=placement.pk, state__in=UNSETTLED)
-        mine.update(state=State.PLACED, order=order, problem="")
+        mine = Placement.objects.filter(pk=placement.pk)
+        move(mine, *UNSETTLED, to=State.PLACED, order=order, problem="")
     # As it was before the call: unknown, with no watermark.
     before = order if is_first else _bare(order)
     observe(OrderSnapshot(before), answer, source=StatusChange.Source.LOCAL, now=now)
@@ -114,7 +109,7 @@ def settle(placement: Placement) -> bool:
         True when it is settled now.
     """
     found = list(_candidates(placement).order_by("placed_at", "pk")[:2])
-    mine = Placement.objects.filter(pk=placement.pk, state=State.UNCERTAIN, order=None)
+    mine = Placement.objects.filter(pk=placement.pk, state=State.UNCERTAIN)
     if len(found) > 1:
         names = " or ".join(order.platform_id for order in found)
         mine.update(problem=f"{ADVICE} It could be order {names}.")
@@ -122,10 +117,10 @@ def settle(placement: Placement) -> bool:
         return False
     try:
         with transaction.atomic():
-            settled = mine.update(state=State.PLACED, order=found[0], problem="") == 1
+            changed = {"order": found[0], "problem": ""}
+            return move(mine, State.UNCERTAIN, to=State.PLACED, **changed) == 1
     except IntegrityError:  # another placement was tied to that order at the same time
         return False
-    return settled
 
 
 def _candidates(placement: Placement) -> models.QuerySet[Order]:
@@ -167,10 +162,10 @@ def decide(placement: Placement, *, order_id: str | None, now: datetime) -> bool
     Returns:
         False when it is not UNCERTAIN (any more), or that order belongs to another placement.
     """
-    mine = Placement.objects.filter(pk=placement.pk, state=State.UNCERTAIN, order=None)
+    mine = Placement.objects.filter(pk=placement.pk)
     if order_id is None:
         problem = "A person looked on the platform: it was not placed."
-        return mine.update(state=State.FAILED, problem=problem) == 1
+        return move(mine, State.UNCERTAIN, to=State.FAILED, problem=problem) == 1
     try:
         with transaction.atomic():
             order, _ = Order.objects.get_or_create(
@@ -178,7 +173,7 @@ def decide(placement: Placement, *, order_id: str | None, now: datetime) -> bool
                 platform_id=order_id,
                 defaults={"created_at": now},
             )
-            done = mine.update(state=State.PLACED, order=order, problem="") == 1
+            done = move(mine, State.UNCERTAIN, to=State.PLACED, order=order, problem="") == 1
             if done:
                 ask_for(order, now=now)
             transaction.set_rollback(not done)

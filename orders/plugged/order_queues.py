@@ -23,7 +23,7 @@ from orders.models import (
     UserList,
 )
 from orders.people import mail_queue
-from orders.placing import confirmation, due_placement, settlement
+from orders.placing import confirmation, dispatch, settlement
 from orders.platform_users import user_list
 from orders.reads import poller, read_limit
 from orders.reads.poller import ReadOutcome
@@ -94,7 +94,7 @@ USERS = RowQueue(
 PLACEMENTS = RowQueue(
     name=confirmation.QUEUE,
     rows=lambda now: Placement.objects.all(),
-    work=due_placement.work,
+    work=dispatch.work,
     leave=1,  # for the reads of orders, lists and the webhook
 )
 NOTICES: RowQueue[PersonSettings] = RowQueue(

@@ -11,9 +11,9 @@ from orders.materials import expectations
 from orders.mirror import refresh
 from orders.models import Order, Placement, UserList
 from orders.models import PlacementState as State
+from orders.models.placement import TO_BE_SENT
 from orders.models.statuses import ORDER_TERMINAL
 from orders.placing import settlement
-from orders.placing.confirmation import WAITING
 from orders.platform_users import user_list
 
 WHY = "A backup was restored: the order may have been sent after the backup was made."
@@ -28,8 +28,7 @@ def after_gap(workspace_id: int, now: datetime) -> int:
 def begin(workspace_id: int, now: datetime) -> Counts:
     """Make open orders and the users due; a placement that was about to be sent is uncertain."""
     mine = Placement.objects.filter(workspace_id=workspace_id)
-    on_the_way = Q(state=State.SENDING) | WAITING
-    placements = list(mine.filter(on_the_way, order=None))
+    placements = list(mine.filter(state__in=TO_BE_SENT))
     for placement in placements:
         settlement.uncertain(placement, WHY)
     mine.filter(pk__in=[one.pk for one in placements]).update(due_at=None, **RELEASED)

@@ -245,7 +245,7 @@ def placing_pages(account: User) -> list[str]:
     pages = [
         reverse(f"admin:orders_placement_{name}", args=[row.pk]) for name, row in steps.items()
     ]
-    for state, columns in (("READY", {}), ("READY", sent), ("FAILED", {"problem": "No."})):
+    for state, columns in (("READY", {}), ("CONFIRMED", sent), ("FAILED", {"problem": "No."})):
         row = begun(state, group=group, **columns)
         pages.append(reverse("admin:orders_placement_change", args=[row.pk]))
     group_page = reverse("admin:orders_placement_group", args=[group])

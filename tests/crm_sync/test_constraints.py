@@ -91,14 +91,18 @@ CONSTRAINTS: list[tuple[str, type[models.Model], Columns, Columns]] = [
         *("placement_that_is_sent_says_since_when", Placement, DRAFT),
         {"state": "SENDING", "confirmed_at": NOW, "due_at": NOW},
     ),
-    ("placement_to_be_sent_is_confirmed", Placement, DRAFT, {"state": "READY", "due_at": NOW}),
+    ("placement_to_be_sent_is_confirmed", Placement, DRAFT, {"state": "CONFIRMED", "due_at": NOW}),
+    ("placement_for_a_worker_is_due", Placement, DRAFT, {"state": "PREPARING"}),
     (
         *("placement_to_be_sent_is_confirmed", Placement, DRAFT),
         {"state": "SENDING", "sent_at": NOW, "due_at": NOW},
     ),
-    ("confirmed_placement_is_due", Placement, DRAFT, {"state": "READY", "confirmed_at": NOW}),
     (
-        *("confirmed_placement_is_due", Placement, DRAFT),
+        *("placement_for_a_worker_is_due", Placement, DRAFT),
+        {"state": "CONFIRMED", "confirmed_at": NOW},
+    ),
+    (
+        *("placement_for_a_worker_is_due", Placement, DRAFT),
         {"state": "SENDING", "sent_at": NOW, "confirmed_at": NOW},
     ),
     ("placement_has_no_half_lease", Placement, DRAFT, {"lease_token": TOKEN}),

@@ -22,8 +22,8 @@ from django.utils.timezone import now  # noqa: E402
 from crm_sync.models import ReceivedEvent, Workspace  # noqa: E402
 from crm_sync.work import turn  # noqa: E402
 from orders.models import Placement  # noqa: E402
-from orders.placing import confirmation, placement  # noqa: E402
 from properties.domain.editing import create  # noqa: E402
+from tests import placing  # noqa: E402
 
 QUEUES = {"placements", "received_events", "orders"}
 
@@ -41,14 +41,14 @@ def setup(count: str) -> None:
 def order() -> None:
     buyer, workspace = User.objects.get(), Workspace.objects.get()
     for reference in workspace.property_set.values_list("object_reference_id", flat=True):
-        row = placement.prepare(
+        row = placing.reviewable(
             workspace,
             reference=reference,
             user="AGENT-1",
             products=("GROUND_PHOTO",),
             now=now(),
         )
-        assert confirmation.confirm(row, revision=row.revision, account=buyer, now=now())
+        assert placing.confirm(row, account=buyer, now=now())
 
 
 def verdict() -> dict[str, Any]:

@@ -16,11 +16,11 @@ from django.utils.timezone import now
 
 from crm_sync.models import Gap, Heartbeat, ReceivedEvent, WebhookMonitor
 from orders.models import Order, Placement
-from orders.placing import confirmation, placement
 from properties.domain.conflicts import decide, of_side
 from properties.domain.editing import create, edit
 from properties.models import Conflict, Import, Property, Walk
 from properties.pull.walk import pull
+from tests import placing
 from tests.crm_sync.polls import happen
 from tests.orders.conftest import home  # noqa: F401 - a fixture
 
@@ -89,12 +89,12 @@ def old(box, workspace, home, drain_all) -> tuple[str, dict[str, str]]:  # noqa:
     for reference in (*OURS, *THEIRS, BACK, QUIET):
         create(workspace, reference, {"title": "first"}, origin="ADMIN", now=now())
     drain_all()
-    order = placement.prepare(
+    order = placing.reviewable(
         workspace,
         **{"reference": "SEED-1", "user": "AGENT-1", "products": ["GROUND_PHOTO"]},
         now=now(),
     )
-    assert confirmation.confirm(order, revision=order.revision, account=agent, now=now())
+    assert placing.confirm(order, account=agent, now=now())
     for reference in (*OURS, *THEIRS, BACK):
         write(reference, "old")
     # One was claimed at that moment: what it was about to send is recorded.
@@ -121,7 +121,7 @@ def old(box, workspace, home, drain_all) -> tuple[str, dict[str, str]]:  # noqa:
     type(workspace).objects.update(
         fixed_token=workspace.fixed_token, auth_secret=workspace.auth_secret
     )
-    assert (Property.objects.count(), Placement.objects.get().state) == (23, "READY")
+    assert (Property.objects.count(), Placement.objects.get().state) == (23, "CONFIRMED")
     return dump, newer
 
 

@@ -124,7 +124,7 @@ def fill_placements(workspace, _) -> None:
             workspace=workspace,
             object_reference_id=f"P-{n}",
             user_platform_id="101",
-            state=Placement.State.READY,
+            state=Placement.State.CONFIRMED,
             products=[{"id": "1", "product": "GROUND_PHOTO", "quantity": 1}],
             confirmed_at=now,
             due_at=now,

@@ -31,6 +31,7 @@ OUTAGE = "tests/properties/test_outage.py"
 OUTGOING = "tests/crm_sync/test_outgoing.py"
 PAUSES = "tests/orders/test_pauses.py"
 PLACING = "tests/orders/test_placement_queue.py"
+PLACING_ADMIN = "tests/orders/test_placing_admin.py"
 POISON = "tests/properties/test_poison.py"
 PULL = "tests/properties/test_pull.py"
 PUSH = "tests/properties/test_push.py"
@@ -651,33 +652,33 @@ MUTANTS = (
         ("tests/properties/test_leaves.py",),
     ),
     Mutant(
-        "a person confirms what she has not seen (I9)",
-        "orders/placing/confirmation.py",
-        "confirm",
+        "a person confirms a revision that they have not seen (I9)",
+        "orders/admin/placing/draft_pages.py",
+        "_confirm",
         "Placement.objects.filter(pk=A, revision=B)",
         "Placement.objects.filter(pk=A)",
-        (PLACING,),
+        (f"{PLACING_ADMIN}::test_a_window_with_an_older_review_places_nothing",),
     ),
     Mutant(
         "an order is sent that another worker is sending (I9)",
-        "orders/placing/sending.py",
+        "orders/placing/dispatch.py",
         "_send",
-        "A.update(state=B, sent_at=C, **D) != 1",
-        "A.update(state=B, sent_at=C, **D) > 1",
+        "move(A, B, to=C, sent_at=D) != 1",
+        "move(A, B, to=C, sent_at=D) > 1",
         (PLACING,),
     ),
     Mutant(
         "a sender that died sends its order again (I9)",
-        "orders/placing/due_placement.py",
-        "_give_up",
+        "orders/placing/dispatch.py",
+        "_work",
         "settlement.uncertain(A, B)",
-        "settlement.end(A, State.READY, B)",
+        "move(Placement.objects.filter(pk=A.pk), State.SENDING, to=State.CONFIRMED)",
         (PLACING,),
     ),
     Mutant(
         "an order is sent at another price than the one of the review",
-        "orders/placing/due_placement.py",
-        "_place",
+        "orders/placing/transitions.py",
+        "to_review",
         "changed_prices(A, B)",
         "[]",
         (PLACING,),

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from orders.models import Order, Placement
-from orders.placing.already_ordered import already_ordered
+from orders.placing.duplicates import already_ordered
 from properties.models import Property
 from tests.orders.admin_rows import make_assignment, make_order
 
@@ -89,7 +89,7 @@ def test_what_we_ordered_counts_until_the_assignments_are_known(main, home):
     ]
 
 
-@pytest.mark.parametrize("state", ["READY", "SENDING", "UNCERTAIN"])
+@pytest.mark.parametrize("state", ["CONFIRMED", "SENDING", "UNCERTAIN"])
 def test_a_placement_that_may_order_it_is_named_and_never_names_itself(main, home, state):
     one = wish(home, PHOTO, state=state, sent_at=AT, confirmed_at=AT, due_at=AT)
     one.save()

@@ -7,7 +7,7 @@ import pytest
 from crm_sync.platform.errors import RejectedError, TransientError
 from orders.models import Assignment, StatusChange
 from orders.placing import changes
-from orders.placing.errors import NoSuchChoice, OutcomeUnknown
+from orders.placing.failures import NoSuchChoice, OutcomeUnknown
 from tests.orders.conftest import calls, is_due, lost, mirror, now, set_aside
 
 WHEN = datetime(2026, 12, 1, 9, tzinfo=UTC)

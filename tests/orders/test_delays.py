@@ -144,7 +144,7 @@ def test_a_confirmed_placement_says_when_it_is_placed(boss):
     row = Placement.objects.create(
         workspace=make_workspace(),
         object_reference_id="A-1",
-        state="READY",
+        state="CONFIRMED",
         confirmed_at=timezone.now(),
         due_at=timezone.now(),
     )

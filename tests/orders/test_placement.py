@@ -12,9 +12,9 @@ from crm_sync.platform.errors import AuthError, TransientError
 from crm_sync.work import turn
 from orders.models import Assignment, Order, Placement
 from orders.placing import settlement
-from orders.placing.choices import PARTS
-from orders.placing.errors import AlreadySent, NoSuchChoice
-from orders.placing.sending import send
+from orders.placing.dispatch import place_now
+from orders.placing.failures import NoSuchChoice
+from orders.placing.session_offer import PARTS
 from tests.orders.conftest import calls, lost, now, tell, timeline
 from tests.placing import place_at_once
 
@@ -90,8 +90,7 @@ def test_a_wrong_choice_is_named_and_orders_nothing(box, workspace, home, wishes
         order_one(workspace, **wishes)
     assert str(refusal.value).startswith(message)
     assert POSTED not in calls(box)
-    assert (box.workspace.orders, Order.objects.count()) == ({}, 0)
-    assert set(Placement.objects.values_list("state", flat=True)) <= {State.FAILED}
+    assert (box.workspace.orders, Placement.objects.count()) == ({}, 0)
 
 
 def test_a_refused_order_failed_with_the_words_of_the_platform(box, workspace, home, wire):
@@ -103,9 +102,10 @@ def test_a_refused_order_failed_with_the_words_of_the_platform(box, workspace, h
 
 
 @pytest.mark.parametrize("status", ["429 Too Many Requests", "401 Unauthorized"])
-def test_what_surely_had_no_effect_failed(box, workspace, home, wire, status):
+def test_a_call_that_certainly_ordered_nothing_is_repeated_later(workspace, home, wire, status):
     wire.answers["/v1/orders"] = (status, b"")
-    assert order_one(workspace).state == State.FAILED
+    done = order_one(workspace)
+    assert (done.state, done.sent_at, done.due_at > now()) == (State.CONFIRMED, None, True)
     workspace.refresh_from_db()
     assert workspace.is_paused(now())
 
@@ -122,8 +122,7 @@ def test_an_unclear_outcome_is_uncertain_and_never_repeated(
     done = order_one(workspace)
     assert (done.state, done.order) == (State.UNCERTAIN, None)
     assert done.problem.startswith("It is not known whether the order was placed.")
-    with pytest.raises(AlreadySent):
-        send(done, now=now())
+    place_now(done)
     drain_all()
     assert hooks.queue("placements").workspaces(now() + timedelta(hours=1)) == set()
     done.refresh_from_db()
@@ -131,13 +130,6 @@ def test_an_unclear_outcome_is_uncertain_and_never_repeated(
     sent = [call for call in calls(box) if call == POSTED]
     assert len(sent) == (1 if fault == "answer lost" else 0)
     assert len(box.workspace.orders) == len(sent)
-
-
-def test_a_placement_is_sent_once_whoever_tries(box, workspace, home):
-    done = order_one(workspace)
-    with pytest.raises(AlreadySent):
-        send(done, now=now())
-    assert calls(box).count(POSTED) == 1
 
 
 def test_an_uncertain_placement_is_settled_by_the_order_that_is_heard_of(
@@ -219,36 +211,6 @@ def test_an_order_of_something_else_settles_nothing(box, workspace, home, wire, 
     assert (done.state, done.order) == (State.UNCERTAIN, None)
 
 
-def test_a_sender_that_died_leaves_an_uncertain_placement(box, workspace, home):
-    done = order_one(workspace)
-    ago = now() - timedelta(seconds=61)
-    Placement.objects.update(state=State.SENDING, order=None, sent_at=ago, due_at=now())
-    assert hooks.queue("placements").workspaces(now()) == {workspace.pk}
-    Order.objects.update(read_at=None)
-    assert turn.take(hooks.queue("placements"), workspace.pk, seconds=20.0).counts == {
-        "uncertain": 1
-    }
-    done.refresh_from_db()
-    assert done.state == State.UNCERTAIN
-    assert hooks.queue("placements").workspaces(now()) == set()
-    assert calls(box).count(POSTED) == 1
-
-
-def test_a_sender_that_may_still_be_waiting_is_left_alone(box, workspace, home, wire):
-    seen = []
-
-    def look() -> None:
-        done = Placement.objects.get()
-        for later in (29, 31):
-            there = hooks.queue("placements").workspaces(now() + timedelta(seconds=later))
-            seen.append((done.state, there))
-
-    wire.before["POST /v1/orders"] = look
-    order_one(workspace)
-    assert seen == [(State.SENDING, set()), (State.SENDING, {workspace.pk})]
-    assert hooks.queue("placements").workspaces(now() + timedelta(hours=1)) == set()
-
-
 def test_a_callback_that_comes_before_the_answer_counts(box, workspace, home, wire, drain_all):
     def the_order_starts_at_once() -> None:
         box.step()
@@ -269,9 +231,7 @@ def test_a_session_that_cannot_be_prepared_orders_nothing(box, workspace, home, 
     wire.before["/instructions"] = lost
     with pytest.raises(TransientError):
         order_one(workspace)
-    done = Placement.objects.get()
-    assert done.state == State.FAILED
-    assert "no whole answer within" in done.problem
+    assert Placement.objects.count() == 0
     assert POSTED not in calls(box)
 
 

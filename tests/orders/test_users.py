@@ -20,8 +20,8 @@ from crm_sync.platform.errors import NotFoundError
 from crm_sync.work import turn
 from orders.models import Order, Placement, PlatformUser, UserList
 from orders.placing import changes, settlement
-from orders.placing.errors import NoSuchChoice
-from orders.placing.users import find_user, proposed_user
+from orders.placing.acting_user import find_user, proposed_user
+from orders.placing.failures import NoSuchChoice
 from orders.platform_users import user_list
 from sandbox.app import Sandbox
 from sandbox.interface.switches import PLATFORMS

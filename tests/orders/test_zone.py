@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from crm_sync.admin.ui.cells import exact_moment, local_time, moment
 from crm_sync.webhook.sample_events import sample
-from orders.admin.review import warned
+from orders.admin.placing.review import warned
 from orders.models import Assignment, ChangeRequest, PersonSettings, Placement
-from orders.placing.already_ordered import already_ordered
+from orders.placing.duplicates import already_ordered
 from properties.domain.editing import create
 from properties.models import Property
 from tests.crm_sync.admin_pages import client_of, make_received_event, queries_of

@@ -24,14 +24,15 @@ from orders.materials import file_requests
 from orders.models import Material, Order
 from orders.models.news import News
 from orders.people.preferences import choose
-from orders.placing import changes, confirmation, placement, selection
-from orders.placing.errors import OutcomeUnknown
+from orders.placing import changes, selection
+from orders.placing.failures import OutcomeUnknown
 from orders.platform_users import user_list
 from properties.domain.conflicts import decide, of_side
 from properties.domain.editing import create, edit
 from properties.models import Batch, Conflict, Import, Property, Sender, Source
 from properties.push import batches
 from sandbox.app import Sandbox
+from tests import placing
 from tests.api import encoded, program
 from tests.conftest import PLATFORM
 from tests.crm_sync.polls import happen, poll_now
@@ -138,8 +139,8 @@ def _left_over(workspace: Workspace, agent: User) -> None:
     edited = Property.objects.get(object_reference_id="A-3")
     edit(edited, {"title": "Edited"}, origin="ADMIN", now=now())
     order = {"reference": "A-3", "user": "AGENT-1", "products": ["GROUND_PHOTO"], "now": now()}
-    one = placement.prepare(workspace, **order)
-    confirmation.confirm(one, revision=one.revision, account=agent, now=now())
+    one = placing.reviewable(workspace, **order)
+    placing.confirm(one, account=agent, now=now())
     selection.begin(Property.objects.filter(object_reference_id="F-1"), account=agent, now=now())
     event = json.dumps(sample("MARKETING_MATERIALS_READY", at=now(), fields={})).encode()
     callback = {"headers": {}, "method": "POST", "source": ReceivedEvent.Source.CALLBACK}

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from orders.management.base import OrderCommand, order_document, who_changed
 from orders.placing import changes
-from orders.placing.users import who_acts
+from orders.placing.acting_user import who_acts
 
 
 class Command(OrderCommand):

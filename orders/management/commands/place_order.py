@@ -5,21 +5,40 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from crm_sync.management.base import FAILED, PARTLY
+from crm_sync.management.base import FAILED, PARTLY, USAGE
 from orders.management.base import OrderCommand
 from orders.models import Placement
-from orders.placing import placement
-from orders.placing.already_ordered import already_ordered
-from orders.placing.choices import PARTS, order_body, session_body
-from orders.placing.prices import NO_PRICE, cost_of, name_of, price_of, total
-from orders.placing.sending import send
-from orders.placing.users import who_acts
+from orders.placing import wish
+from orders.placing.acting_user import who_acts
+from orders.placing.dispatch import place_now
+from orders.placing.duplicates import already_ordered
+from orders.placing.session_offer import (
+    NO_PRICE,
+    PARTS,
+    cost_of,
+    name_of,
+    order_body,
+    price_of,
+    session_body,
+    total,
+)
 
-EXIT = {Placement.State.FAILED: FAILED, Placement.State.UNCERTAIN: PARTLY}
+State = Placement.State
+EXIT = {
+    State.READY: FAILED,
+    State.FAILED: FAILED,
+    State.UNCERTAIN: PARTLY,
+    State.CONFIRMED: PARTLY,
+    State.SENDING: PARTLY,
+}
 
 
 class Command(OrderCommand):
-    """Exit codes: 0 placed, 1 failed (nothing ordered), 2 a wrong choice, 3 uncertain."""
+    """Place an order, as the API does, and take the worker's step at once.
+
+    Exit codes: 0 placed, 1 failed (nothing ordered), 2 a wrong choice, 3 uncertain, or a worker
+    places it later. After 3 never order it again by yourself.
+    """
 
     help = (
         "Place an order for a property. With --dry-run the session is opened and its products and"
@@ -47,14 +66,13 @@ class Command(OrderCommand):
         workspace, as_json = self.workspace(options["slug"]), options["json"]
         now = timezone.now()
         with self.errors_as_exit_codes():
-            ready = placement.prepare(
+            ready = wish.prepare(
                 workspace,
                 reference=options["reference"],
                 user=options["user"],
                 products=options["products"],
                 instructions={part: options[part] for part in PARTS},
                 now=now,
-                is_kept=not options["dry_run"],
             )
         warnings = [str(one) for one in already_ordered([ready])[0]]
         for warning in warnings:
@@ -64,9 +82,9 @@ class Command(OrderCommand):
         if options["dry_run"]:
             self._show_bodies(ready, warnings, as_json=as_json)
             return
-        with self.errors_as_exit_codes():
-            done = send(ready, now=now)
-        self._report(done, warnings, as_json=as_json)
+        wish.submit(ready, now=now)
+        place_now(ready)
+        self._report(ready, warnings, as_json=as_json)
 
     def _report(self, done: Placement, warnings: list[str], *, as_json: bool) -> None:
         who = who_acts(done.workspace_id, done.acting)
@@ -91,9 +109,12 @@ class Command(OrderCommand):
         ]
         self.emit(document, [] if failed else lines, as_json=as_json)
         if failed:
-            self.fail(f"{done.state}: {done.problem}", EXIT[Placement.State(done.state)])
+            self.fail(f"{done.state}: {done.problem}", EXIT[State(done.state)])
 
     def _show_bodies(self, shown: Placement, warnings: list[str], *, as_json: bool) -> None:
+        if not shown.session_id:
+            text = f"{shown.object_reference_id} is not on the platform yet: it is pushed first,"
+            self.fail(f"{text} and then its products can be read", USAGE)
         bodies = {
             "POST /v1/sessions": session_body(shown),
             "POST /v1/orders": order_body(shown),

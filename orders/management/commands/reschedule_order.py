@@ -10,7 +10,7 @@ from crm_sync.management.base import USAGE
 from crm_sync.platform.events import NotUnderstood, read_moment
 from orders.management.base import OrderCommand, order_document, who_changed
 from orders.placing import changes
-from orders.placing.users import who_acts
+from orders.placing.acting_user import who_acts
 
 
 class Command(OrderCommand):

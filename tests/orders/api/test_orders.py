@@ -6,9 +6,12 @@ from threading import Event, Semaphore
 import pytest
 from django.db import connection, connections
 
+from crm_sync.hooks import queue
+from crm_sync.work import turn
 from orders.api.views import CALLS_AT_ONCE
 from orders.models import ChangeRequest, Order, Placement
-from orders.placing.by_program import place_once
+from orders.placing.wish import place_once
+from properties.domain.editing import create
 from properties.models import Property
 from tests.api import error, program
 from tests.conftest import PLATFORM
@@ -31,7 +34,7 @@ def test_an_order_is_placed_once_for_a_key_and_followed_to_what_is_delivered(
 ):
     begun = erp.call("POST", PATH, WISH, Idempotency_Key="wish-1")
     said = begun.json()
-    assert (begun.status_code, said["state"], said["isConfirmed"]) == (202, "READY", True)
+    assert (begun.status_code, said["state"], said["isConfirmed"]) == (202, "CONFIRMED", True)
     assert (said["order"], said["warnings"], len(said["products"])) == (None, [], 2)
     assert said["sum"]["amounts"][0]["currency"]
     assert calls(box).count(POSTED) == 0  # a worker sends it
@@ -115,12 +118,37 @@ def test_what_cannot_be_ordered_leaves_nothing_and_the_key_free(erp, box, wire, 
     busy = erp.call("POST", PATH, WISH, Idempotency_Key="k")
     assert (error(busy)[:2], busy["Retry-After"]) == ((503, "platform_unavailable"), "30")
     del wire.answers["/v1/sessions"]
-    Property.objects.create(workspace=home.workspace, object_reference_id="NEW")
-    waits = erp.call("POST", "/properties/NEW/placements", WISH, Idempotency_Key="k")
-    assert error(waits)[:2] == (422, "no_such_choice")
-    assert Property.objects.get(object_reference_id="NEW").due_at is not None
+    refused = {"REFUSED": {"title": "is too long"}}
+    Property.objects.create(workspace=home.workspace, object_reference_id="NEW", problem=refused)
+    never = erp.call("POST", "/properties/NEW/placements", WISH, Idempotency_Key="k")
+    assert error(never)[:2] == (422, "no_such_choice")
     assert not Placement.objects.exists()
     assert erp.call("POST", PATH, WISH, Idempotency_Key="k").status_code == 202
+
+
+def test_an_order_for_a_property_that_is_new_is_placed_after_its_push(
+    erp, box, workspace, home, drain_all
+):
+    create(workspace, "NEW-1", {"title": "New"}, origin="API", now=now())
+    path = "/properties/NEW-1/placements"
+    wish = {"user": "AGENT-1", "products": ["FLOOR_PLAN", "13", "GROUND_PHOTO"]}
+    begun = erp.call("POST", path, wish, Idempotency_Key="k")
+    assert (begun.status_code, begun.json()["state"]) == (202, "CONFIRMED")
+    wrong = wish | {"products": ["CASTLE"]}
+    never = erp.call("POST", path, wrong, Idempotency_Key="w").json()
+    assert turn.take(queue("placements"), workspace.pk, seconds=5.0).counts == {
+        "waits for its push": 2
+    }
+    waits = erp.get(f"/placements/{begun.json()['id']}")["problem"]
+    assert waits == "It is not on the platform yet, and is pushed first."
+    drain_all()
+    Placement.objects.filter(due_at__isnull=False).update(due_at=now())
+    drain_all()
+    assert erp.get(f"/placements/{begun.json()['id']}")["state"] == "PLACED"
+    failed = erp.get(f"/placements/{never['id']}")
+    assert (failed["state"], failed["problem"]) == ("FAILED", "CASTLE is not offered")
+    (body,) = (body for method, path, body, _ in box.calls if (method, path) == POSTED)
+    assert body["products"] == [{"id": "13", "quantity": 2}, {"id": "11", "quantity": 1}]
 
 
 def test_a_price_that_changes_meanwhile_orders_nothing_and_says_so(erp, box, drain_all):
@@ -179,7 +207,7 @@ def test_of_two_calls_with_one_key_at_one_moment_one_places(transactional_db, wo
             workspace,
             key="k",
             program="API: ERP",
-            property_=home,
+            reference="SEED-1",
             user="AGENT-1",
             products=["GROUND_PHOTO"],
             instructions={},

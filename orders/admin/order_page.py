@@ -1,19 +1,29 @@
 """What the page of one order shows: a bounded number of queries, and the platform is not asked."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at
+from django.utils.safestring import SafeString
+
+from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, moment, page_at
 from orders.admin import materials, timeline
 from orders.admin.cards import card
-from orders.admin.cells import assignment_names, order_badge, placement_badge, who_fact, worded
-from orders.admin.steps import steps
+from orders.admin.cells import (
+    assignment_names,
+    order_badge,
+    ordered,
+    placement_badge,
+    who_fact,
+)
 from orders.materials import deliveries
-from orders.models import ChangeRequest, Order, Placement
-from orders.models.statuses import ORDER_TERMINAL
-from orders.placing.users import who_act
+from orders.models import ChangeRequest, Order, Placement, StatusChange
+from orders.models.statuses import ORDER_TERMINAL, OrderStatus
+from orders.placing.acting_user import who_act
 
 LONGEST_TIMELINE = 200
+ENDS: dict[str, str] = {OrderStatus.COMPLETED: "done", OrderStatus.CANCELLED: "ended"}
 
 
 def page(order: Any, *, now: datetime) -> dict[str, Any]:
@@ -89,11 +99,44 @@ def _placement(placement: Placement, now: datetime) -> dict[str, object]:
     }
 
 
-def ordered(placement: Placement) -> str:
-    """Return what was ordered: "Ground photo, Floor plan (2)"."""
-    names = []
-    for item in placement.products:
-        name = worded(item.get("product") or item.get("id") or "?")
-        count = item.get("quantity") or 1
-        names.append(name if count == 1 else f"{name} ({count})")
-    return ", ".join(names) or EMPTY
+@dataclass(frozen=True)
+class Step:
+    """One stop: "done", "now", "ended" (cancelled), "ahead", or "left out" by a cancelled order."""
+
+    name: str
+    state: str
+    when: SafeString | str
+
+
+def steps(order: Order, lines: Iterable[StatusChange], *, now: datetime) -> list[Step]:
+    """Return the stops; a status that we do not know is none of them, what is behind it is done."""
+    reached = {
+        line.new: line.occurred_at
+        for line in lines
+        if line.fact == StatusChange.Fact.ORDER_STATUS and not line.was_stale
+    }
+    if order.placed_at is not None:
+        reached.setdefault(OrderStatus.PLACED, order.placed_at)
+    is_cancelled = order.status == OrderStatus.CANCELLED
+    last = OrderStatus.CANCELLED if is_cancelled else OrderStatus.COMPLETED
+    way: list[str] = [OrderStatus.PLACED, OrderStatus.IN_PROGRESS, last]
+    found = []
+    for stop in way:
+        state = _state(stop, order.status, way, reached)
+        was_there = stop in reached and state != "ahead"
+        when = moment(reached[stop], now) if was_there else ""
+        found.append(Step(str(OrderStatus(stop).label), state, when))
+    return found
+
+
+def _state(stop: str, status: str, way: list[str], reached: dict[str, datetime]) -> str:
+    if status == stop:
+        return ENDS.get(stop, "now")
+    if status not in way:
+        return "done" if stop in reached else "ahead"
+    if way.index(stop) > way.index(status):
+        return "ahead"
+    # A cancelled order may never have been in progress; any other one has passed this stop, also
+    # where we do not know.
+    is_left_out = status == OrderStatus.CANCELLED and stop not in reached
+    return "left out" if is_left_out and stop != OrderStatus.PLACED else "done"

@@ -9,22 +9,23 @@ from crm_sync.admin.ui.cells import EMPTY, exact_moment, link, page_at
 from crm_sync.admin.ui.delays import row_delay
 from crm_sync.platform.problems import explain
 from orders.admin.cells import placement_badge, who_fact
-from orders.admin.placing import ADD, is_open_for, step_page
-from orders.admin.review import calls, instructions_in_words, lines
+from orders.admin.placing.draft_pages import ADD, is_open_for, step_page
+from orders.admin.placing.review import calls, instructions_in_words, lines
 from orders.models import Placement
-from orders.placing.prices import total
+from orders.placing.session_offer import total
 
 State = Placement.State
+FOLLOWS = "This page follows by itself, and may be closed."
 SAYS = {
     State.DRAFT: "Nothing is chosen for good yet, and nothing was ordered.",
+    State.PREPARING: "A worker opens its session. Nothing was ordered.",
     State.READY: "It can be reviewed. Nothing was ordered.",
+    State.CONFIRMED: f"A worker places it now. {FOLLOWS}",
     State.SENDING: "A worker sends it to the platform now.",
     State.PLACED: "It was placed.",
     State.UNCERTAIN: "The platform may have the order. It is never sent a second time by itself.",
     State.FAILED: "Nothing was ordered.",
 }
-FOLLOWS = "This page follows by itself, and may be closed."
-CONFIRMED = f"A worker places it now. {FOLLOWS}"
 TRIED_AGAIN = "Nothing was ordered yet; it is tried again soon. "
 
 
@@ -35,20 +36,20 @@ def placement_page(placement: Any, user: Any, *, now: datetime) -> dict[str, Any
         placement: annotated with `workspace_slug`, `order_name` and `delays.PAUSE`.
     """
     state = State(placement.state)
-    waits = state == State.READY and placement.confirmed_at is not None
+    waits = state == State.CONFIRMED
     is_paused = placement.paused_until is not None and placement.paused_until > now
     later = row_delay(placement, now, done="placed") if waits and is_paused else ""
     may_order = user.has_perm(ADD)
     order = page_at("orders.order", placement.order_id)
     return {
         "badge": placement_badge(placement),
-        "says": (FOLLOWS if later else CONFIRMED) if waits else SAYS[state],
+        "says": FOLLOWS if later else SAYS[state],
         "is_uncertain": state == State.UNCERTAIN,
         "order_url": order,
         "go_on": step_page(placement) if is_open_for(placement, user) else "",
         "again": may_order and state == State.FAILED and placement.real_estate_property_id,
         "can_take_back": waits and may_order and placement.created_by_id == user.pk,
-        "is_under_way": waits or state == State.SENDING,
+        "is_under_way": state in (State.PREPARING, State.CONFIRMED, State.SENDING),
         "waits_because": later or _why(placement) if waits else "",
         "facts": [(name, value) for name, value in _facts(placement, order, now) if value],
         "lines": lines(placement) if state != State.DRAFT else [],

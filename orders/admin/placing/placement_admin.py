@@ -18,12 +18,11 @@ from crm_sync.admin.ui.filters import WorkspaceFilter
 from crm_sync.admin.ui.readonly import Empty, ReadOnlyAdmin
 from crm_sync.admin.ui.scope import OwnPage
 from crm_sync.platform.problems import explain
-from orders.admin import placing, selecting
-from orders.admin.cells import placement_badge, who_lines
+from orders.admin.cells import ordered, placement_badge, who_lines
 from orders.admin.filters import OrderedByFilter
-from orders.admin.page import ordered
-from orders.admin.placement_page import placement_page
-from orders.admin.start import StartsOrders, search_view, start_view
+from orders.admin.placing import draft_pages, group_page
+from orders.admin.placing.placement_page import placement_page
+from orders.admin.placing.property_choice import StartsOrders, search_view, start_view
 from orders.models import Placement
 from orders.placing import settlement
 
@@ -88,13 +87,13 @@ class PlacementAdmin(StartsOrders, ReadOnlyAdmin):
         return [
             OwnPage("start/", "start", partial(start_view, self), "order"),
             OwnPage("search/", "search", search_view, "order"),
-            OwnPage("begin/", "begin", placing.begin_view),
-            OwnPage(group, "group", partial(selecting.group_view, self), "view"),
-            OwnPage(f"{group}live/", "group_live", selecting.group_live, "view"),
-            OwnPage("<int:pk>/choose/", "choose", partial(placing.choose_view, self)),
-            OwnPage("<int:pk>/review/", "review", partial(placing.review_view, self)),
-            OwnPage("<int:pk>/take-back/", "take_back", placing.take_back_view),
-            OwnPage("<int:pk>/progress/", "progress", placing.progress_view, "view"),
+            OwnPage("begin/", "begin", draft_pages.begin_view),
+            OwnPage(group, "group", partial(group_page.group_view, self), "view"),
+            OwnPage(f"{group}live/", "group_live", group_page.group_live, "view"),
+            OwnPage("<int:pk>/choose/", "choose", partial(draft_pages.choose_view, self)),
+            OwnPage("<int:pk>/review/", "review", partial(draft_pages.review_view, self)),
+            OwnPage("<int:pk>/take-back/", "take_back", draft_pages.take_back_view),
+            OwnPage("<int:pk>/progress/", "progress", draft_pages.progress_view, "view"),
             OwnPage("<int:pk>/live/", "live", self.live_view, "view"),
             OwnPage("<int:pk>/settle/", "settle", self.settle_view, "act"),
         ]

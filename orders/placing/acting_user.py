@@ -12,7 +12,7 @@ from crm_sync.platform.client import PAGE_SIZE
 from crm_sync.platform.errors import AuthError, NotFoundError
 from orders.models import PlatformUser
 from orders.models.platform_user import Who
-from orders.placing.errors import NoSuchChoice
+from orders.placing.failures import NoSuchChoice
 from orders.placing.session import READ_DEADLINE
 from orders.platform_users import user_mirror
 

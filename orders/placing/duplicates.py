@@ -10,9 +10,9 @@ from django.db.models import Q, QuerySet
 
 from orders.models import Order, Placement
 from orders.models import PlacementState as State
+from orders.models.placement import TO_BE_SENT
 from orders.models.statuses import ORDER_TERMINAL
-from orders.placing.confirmation import WAITING
-from orders.placing.prices import name_of
+from orders.placing.session_offer import name_of
 
 Name = tuple[str, object]  # a column that names a property, and its value
 
@@ -107,9 +107,8 @@ def _open_orders(placements: Sequence[Placement]) -> QuerySet[Order]:
 
 def _under_way(placements: Sequence[Placement]) -> QuerySet[Placement]:
     """Return the placements that may have led to an order, or soon will."""
-
-    is_on_its_way = WAITING | Q(state__in=(State.SENDING, State.UNCERTAIN))
-    return Placement.objects.filter(is_on_its_way, _for_one_of(placements)).order_by("pk")
+    on_their_way = Placement.objects.filter(state__in=(*TO_BE_SENT, State.UNCERTAIN))
+    return on_their_way.filter(_for_one_of(placements)).order_by("pk")
 
 
 def _for_one_of(placements: Sequence[Placement]) -> Q:

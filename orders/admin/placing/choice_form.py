@@ -16,11 +16,10 @@ from crm_sync.text import capitalized
 from orders.admin.cells import worded
 from orders.admin.user_field import user_field
 from orders.models import Placement, PlatformUser
-from orders.placing.choices import PARTS, Document, labels
+from orders.placing.acting_user import find_user
 from orders.placing.drafts import Choices
-from orders.placing.errors import NoSuchChoice
-from orders.placing.prices import NO_PRICE, price_of
-from orders.placing.users import find_user
+from orders.placing.failures import NoSuchChoice
+from orders.placing.session_offer import NO_PRICE, PARTS, Document, labels, price_of
 
 MOST_OF_ONE = 100
 QUANTITY = "quantity-"

@@ -1,6 +1,7 @@
-"""An order from the admin: choose, review, place; each step is saved, and only POST does anything.
+"""An order from the admin: choose, review, place. Each step is saved, and only POST does anything.
 
-What is sent is sent by a worker, see `orders.placing.confirmation`.
+*Place this order* is a POST to `review_view`. It confirms the draft
+(`orders.placing.confirmation`), and a worker sends it (`orders.placing.dispatch`).
 """
 
 from typing import Any, cast
@@ -20,11 +21,11 @@ from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.security.access import within
 from crm_sync.text import whole
-from orders.admin.choice_form import ChoiceForm
-from orders.admin.review import review
+from orders.admin.placing.choice_form import ChoiceForm
+from orders.admin.placing.review import review
 from orders.models import Placement
 from orders.placing import confirmation, drafts, selection
-from orders.placing.errors import ChangedMeanwhile
+from orders.placing.failures import ChangedMeanwhile
 from properties.models import Property
 
 ADD = "orders.add_placement"
@@ -55,7 +56,7 @@ def step_page(placement: Placement) -> str:
         return reverse("admin:orders_placement_group", args=[placement.group])
     if placement.state == State.DRAFT:
         return reverse("admin:orders_placement_choose", args=[placement.pk])
-    if placement.state == State.READY and placement.confirmed_at is None:
+    if placement.state == State.READY:
         return reverse("admin:orders_placement_review", args=[placement.pk])
     return page_of(placement)
 
@@ -121,7 +122,7 @@ def review_view(admin: ModelAdmin, request: HttpRequest, pk: int) -> HttpRespons
         placement.refresh_from_db()
         return HttpResponseRedirect(step_page(placement))
     is_ready = placement.state == State.READY and placement.group is None
-    if not is_open_for(placement, request.user) or not is_ready:
+    if not is_ready or not may_act(placement, request.user):
         return HttpResponseRedirect(step_page(placement))
     context = _shared(placement) | review(placement)
     return page(admin, request, "orders/review.html", context)
@@ -131,8 +132,13 @@ def _confirm(request: HttpRequest, placement: Placement) -> None:
     seen = whole(request.POST.get("revision", ""))
     if not is_open_for(placement, request.user) or seen is None:
         return
-    account = account_of(request)
-    if not confirmation.confirm(placement, revision=seen, account=account, now=timezone.now()):
+    reviewed = Placement.objects.filter(pk=placement.pk, revision=seen)
+    if not confirmation.confirm(
+        reviewed,
+        workspace_id=placement.workspace_id,
+        account=account_of(request),
+        now=timezone.now(),
+    ):
         messages.warning(request, "It is not as you have seen it any more: look at it again.")
         return
     note(request, Placement.objects.filter(pk=placement.pk), "Confirmed: to be ordered.")

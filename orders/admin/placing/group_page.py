@@ -13,21 +13,21 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crm_sync.admin.ui.base import ModelAdmin
-from crm_sync.admin.ui.cells import badge, link, list_of, page_at, page_of
+from crm_sync.admin.ui.cells import link, list_of, page_at, page_of
 from crm_sync.admin.ui.page import page
 from crm_sync.admin.ui.scope import note
 from crm_sync.hooks import PropertyAction
 from crm_sync.security.access import within
 from crm_sync.text import capitalized, whole
-from orders.admin import placing
-from orders.admin.cells import placement_badge
-from orders.admin.page import ordered
-from orders.admin.review import instructions_in_words, warned
+from orders.admin.cells import ordered, placement_badge
+from orders.admin.placing import draft_pages
+from orders.admin.placing.review import instructions_in_words, warned
 from orders.models import Placement
+from orders.models.placement import OPEN_STATES
 from orders.placing import confirmation, drafts, selection
-from orders.placing.already_ordered import already_ordered
-from orders.placing.errors import NoSuchChoice
-from orders.placing.prices import Total, total
+from orders.placing.duplicates import already_ordered
+from orders.placing.failures import NoSuchChoice
+from orders.placing.session_offer import Total, total
 from properties.models import Property
 
 State = Placement.State
@@ -37,9 +37,9 @@ WIDE = ("offered", "options")  # no row shows them
 
 def order(request: HttpRequest, properties: QuerySet[Property]) -> HttpResponse:
     """Begin an order for each of the chosen properties (POST only)."""
-    account, now = placing.account_of(request), timezone.now()
+    account, now = draft_pages.account_of(request), timezone.now()
     if properties.order_by().count() == 1:
-        return placing.begin(request, properties.get())
+        return draft_pages.begin(request, properties.get())
     try:
         lead = selection.begin(properties, account=account, now=now)
     except NoSuchChoice as error:
@@ -49,20 +49,20 @@ def order(request: HttpRequest, properties: QuerySet[Property]) -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:orders_placement_choose", args=[lead.pk]))
 
 
-ORDER = PropertyAction("order", "Order…", "Order for these…", placing.ADD, order)
+ORDER = PropertyAction("order", "Order…", "Order for these…", draft_pages.ADD, order)
 
 
 def group_view(admin: ModelAdmin, request: HttpRequest, group: UUID) -> HttpResponse:
     """Show all placements of a group; place, leave out or take back (POST)."""
     lead = _lead(request, group)
     if request.method == "POST":
-        if not placing.may_act(lead, request.user):
+        if not draft_pages.may_act(lead, request.user):
             raise PermissionDenied
         _act(request, group)
         if not selection.members(group).exists():  # all were left out
             return HttpResponseRedirect(list_of("properties.property"))
         return HttpResponseRedirect(reverse("admin:orders_placement_group", args=[group]))
-    if placing.may_act(lead, request.user) and not selection.is_chosen(lead):
+    if draft_pages.may_act(lead, request.user) and not selection.is_chosen(lead):
         return HttpResponseRedirect(reverse("admin:orders_placement_choose", args=[lead.pk]))
     context = _context(request, group, lead) | {"title": "Orders for chosen properties"}
     return page(admin, request, "orders/group.html", context)
@@ -84,11 +84,11 @@ def _lead(request: HttpRequest, group: UUID) -> Placement:
 def _act(request: HttpRequest, group: UUID) -> None:
     step, out = request.POST.get("step", ""), request.POST.get("leave_out", "")
     if step == "place":
-        account, seen = placing.account_of(request), request.POST.get("seen", "")
+        account, seen = draft_pages.account_of(request), request.POST.get("seen", "")
         if not selection.confirm(group, seen=seen, account=account, now=timezone.now()):
             messages.warning(request, "It is not as you have seen it any more: look at it again.")
             return
-        confirmed = selection.members(group).filter(confirmed_at__isnull=False)
+        confirmed = selection.members(group).exclude(state__in=OPEN_STATES)
         note(request, confirmed, "Confirmed: to be ordered.")
     elif step == "take_back":
         count = confirmation.take_back(selection.members(group).order_by())
@@ -106,7 +106,7 @@ def _act(request: HttpRequest, group: UUID) -> None:
 
 
 def _to_review(group: UUID) -> list[Placement]:
-    return list(selection.members(group).filter(confirmation.TO_REVIEW).defer(*WIDE))
+    return list(selection.members(group).filter(state=State.READY).defer(*WIDE))
 
 
 def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, An
     names = {"title": F("real_estate_property__title"), "order_name": F("order__platform_id")}
     pages = Paginator(rows.annotate(**names), ON_A_PAGE)
     shown = pages.get_page(request.GET.get("page"))
-    may_act = placing.may_act(lead, request.user)
+    may_act = draft_pages.may_act(lead, request.user)
     return {
         "lead": lead,
         "counts": counts,
@@ -130,7 +130,7 @@ def _context(request: HttpRequest, group: UUID, lead: Placement) -> dict[str, An
         "page": shown,
         "pages": list(pages.get_elided_page_range(shown.number)),
         "may_act": may_act,
-        "may_change": placing.is_open_for(lead, request.user),
+        "may_change": draft_pages.is_open_for(lead, request.user),
         "choices": [
             ("Products", ordered(lead)),
             ("Ordered by", str(lead.who)),
@@ -151,7 +151,7 @@ def _row(row: Any, warnings: list[tuple[str, Any]], *, may_act: bool) -> dict[st
         "pk": row.pk,
         "property": link(page_at("properties.property", row.real_estate_property_id), name),
         "title": row.title or "",
-        "badge": _badge(row),
+        "badge": placement_badge(row),
         "sum": total(row.products) if row.state != State.DRAFT else "",
         "order": link(page_at("orders.order", row.order_id), row.order_name)
         if row.order_id
@@ -162,12 +162,3 @@ def _row(row: Any, warnings: list[tuple[str, Any]], *, may_act: bool) -> dict[st
         "has_remarks": bool(row.order_id or row.problem or warnings),
         "may_leave_out": may_act and drafts.is_open(row),
     }
-
-
-def _badge(row: Placement) -> Any:
-    if row.state == State.DRAFT:
-        return badge("Being prepared", "info") if row.due_at else badge("Not ready", "warning")
-    if row.state == State.READY:
-        waits = row.confirmed_at is not None
-        return badge("Waits for a worker", "info") if waits else badge("To be placed", "muted")
-    return placement_badge(row)

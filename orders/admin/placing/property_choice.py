@@ -12,7 +12,7 @@ from crm_sync.admin.ui.page import page
 from crm_sync.hooks import Person
 from crm_sync.security.access import within
 from crm_sync.text import whole
-from orders.admin import placing
+from orders.admin.placing import draft_pages
 from properties.admin.property import PropertyAdmin
 from properties.models import Property
 
@@ -65,14 +65,14 @@ class StartsOrders:
     def has_order_permission(self, request: HttpRequest) -> bool:
         """Tell whether this person may place orders (S17)."""
         user: Any = request.user
-        return bool(user.has_perm(placing.ADD) and user.has_perm("properties.view_property"))
+        return bool(user.has_perm(draft_pages.ADD) and user.has_perm("properties.view_property"))
 
 
 def start_view(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
     """Show the choice of the property; begin its order (POST)."""
     form = StartForm(request.POST if request.method == "POST" else None, person=request.user)
     if request.method == "POST" and form.is_valid():
-        return placing.begin(request, form.cleaned_data["property"])
+        return draft_pages.begin(request, form.cleaned_data["property"])
     context = {"title": "Order", "form": form, "form_media": form.media}
     return page(admin, request, "orders/start.html", context)
 

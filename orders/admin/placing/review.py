@@ -7,11 +7,19 @@ from django.utils import timezone
 
 from crm_sync.admin.ui.cells import link, page_of
 from orders.admin.cells import who_fact, worded
-from orders.admin.choice_form import product_name
+from orders.admin.placing.choice_form import product_name
 from orders.models import Placement
-from orders.placing.already_ordered import AlreadyOrdered, already_ordered
-from orders.placing.choices import PARTS, labels, order_body, session_body
-from orders.placing.prices import NO_PRICE, cost_of, price_of, total
+from orders.placing.duplicates import AlreadyOrdered, already_ordered
+from orders.placing.session_offer import (
+    NO_PRICE,
+    PARTS,
+    cost_of,
+    labels,
+    order_body,
+    price_of,
+    session_body,
+    total,
+)
 
 
 def review(placement: Placement) -> dict[str, Any]:

@@ -1,0 +1,183 @@
+"""What a worker does with a due placement: prepare it, send it once, or mark it uncertain (I9).
+
+The one POST of an order is sent behind a conditional UPDATE from CONFIRMED to SENDING, which waits
+for the disk. If its outcome is unclear, no machine repeats it: the placement waits for the order
+that settles it (see `settlement`), or for a person.
+"""
+
+import time
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from crm_sync.models import Workspace
+from crm_sync.models.due import backoff
+from crm_sync.platform.errors import (
+    AuthError,
+    NotFoundError,
+    RejectedError,
+    SyncError,
+    TransientError,
+    problem_of,
+)
+from crm_sync.platform.problems import explain
+from crm_sync.webhook import schedule
+from crm_sync.work import leases, queues
+from crm_sync.work.leases import Claim
+from crm_sync.work.queues import Turn
+from orders.models import Placement
+from orders.models import PlacementState as State
+from orders.placing import session, settlement, transitions
+from orders.placing.failures import AlreadySent, NoSuchChoice
+from orders.placing.session_offer import order_body
+from orders.placing.transitions import PlacingOutcome, Step, move
+from properties.catalog import label
+from properties.domain.editing import due_now
+from properties.models import Property
+
+
+def work(claims: Sequence[Claim[Placement]], turn: Turn) -> list[PlacingOutcome]:
+    """Work on claimed placements; return the outcome of each."""
+    return [_work(claim, turn.workspace) for claim in claims]
+
+
+def place_now(placement: Placement) -> None:
+    """Take the worker's steps of a placement here, or wait while another worker takes them."""
+    mine = Placement.objects.filter(pk=placement.pk)
+    while claims := leases.claim_some(mine, now=timezone.now(), limit=1):
+        _work(claims[0], placement.workspace)
+    while mine.filter(lease_until__gt=timezone.now()).exists():
+        time.sleep(0.1)
+    placement.refresh_from_db()
+
+
+def _work(claim: Claim[Placement], workspace: Workspace) -> PlacingOutcome:
+    placement, state = claim.row, State(claim.row.state)
+    placement.workspace = workspace
+    if state == State.SENDING:
+        settlement.uncertain(placement, "The process that sent it never came back.")
+        claim.finish(due_at=None)
+        return PlacingOutcome.UNCERTAIN
+    if state not in (State.PREPARING, State.CONFIRMED):
+        claim.finish(due_at=None)
+        return PlacingOutcome.NOTHING
+    try:
+        return _prepare_or_place(claim)
+    except AlreadySent:
+        claim.finish(due_at=None)
+        return PlacingOutcome.TAKEN_BACK
+    except (NoSuchChoice, RejectedError, NotFoundError) as error:
+        return _end(claim, transitions.not_possible(state, error))
+    except (TransientError, AuthError) as error:
+        queues.put_off(claim, problem=problem_of(error))
+        return PlacingOutcome.PUT_OFF
+
+
+def _prepare_or_place(claim: Claim[Placement]) -> PlacingOutcome:
+    placement, now = claim.row, timezone.now()
+    if has_to_be_pushed(placement.real_estate_property, now=now):
+        return _end(claim, transitions.waits_for_push(State(placement.state), now=now))
+    with placement.workspace.calling():
+        renewal = session.renew(placement)
+    if renewal.missing:
+        raise NoSuchChoice("; ".join(renewal.missing))
+    step = transitions.to_review(placement, renewal)
+    return _end(claim, step) if step else _place(claim, renewal.columns)
+
+
+def _place(claim: Claim[Placement], columns: dict[str, Any]) -> PlacingOutcome:
+    """Send it, if a whole call fits into the lease and the workspace does not pause."""
+    placement, now = claim.row, timezone.now()
+    is_new_session = columns["session_id"] != placement.session_id
+    # The call of another worker may have begun a pause since (I11): a 503 would leave us uncertain.
+    placement.workspace.refresh_from_db(fields=["paused_until"])
+    has_no_time = claim.until - now < timedelta(seconds=settings.CALL_DEADLINE)  # I13
+    if has_no_time or placement.workspace.is_paused(now):
+        later = columns | {"due_at": now + backoff(0)}
+        return _end(claim, Step(PlacingOutcome.PUT_OFF, State.CONFIRMED, later))
+    if not claim.write(columns, revision=placement.revision):
+        raise AlreadySent(f"{placement} was changed meanwhile")
+    for column, value in columns.items():
+        setattr(placement, column, value)
+    error = _send(claim, now=now)
+    if error is not None:
+        attempts, failed_at = placement.attempts, timezone.now()
+        return _end(
+            claim,
+            transitions.not_ordered(
+                error, is_new_session=is_new_session, attempts=attempts, now=failed_at
+            ),
+        )
+    claim.finish(due_at=None, attempts=0)
+    return PlacingOutcome.SENT
+
+
+def _send(claim: Claim[Placement], *, now: datetime) -> SyncError | None:
+    """Send the placement of a claim, unless its confirmation was taken back (A33).
+
+    Returns:
+        None when it is PLACED or UNCERTAIN; else why certainly nothing was ordered: it is SENDING.
+
+    Raises:
+        AlreadySent: it is not to be sent (any more), or our lease is over.
+        AuthError: the workspace has no credentials.
+    """
+    placement, client = claim.row, claim.row.workspace.client()
+    reviewed = claim.fenced.filter(revision=placement.revision)
+    if move(reviewed, State.CONFIRMED, to=State.SENDING, sent_at=now) != 1:
+        raise AlreadySent(f"{placement} is not confirmed any more")
+    placement.state = State.SENDING
+    failure: SyncError | None = None
+    try:
+        with placement.workspace.calling():
+            settlement.placed(placement, client.place_order(order_body(placement)), now=now)
+    except SyncError as error:
+        if isinstance(error, TransientError) and error.unclear:
+            settlement.uncertain(placement, f"{error}")
+        else:
+            failure = error
+    schedule.poll_soon(placement.workspace_id, now=now)
+    return failure
+
+
+def _end(claim: Claim[Placement], step: Step) -> PlacingOutcome:
+    """Write a step, unless somebody has changed the choices or the state meanwhile."""
+    row = claim.row
+    transitions.check(State(row.state), step.to)
+    columns = {"due_at": None, "state": step.to, **step.columns}
+    if claim.finish_if(columns, revision=row.revision, state=row.state):
+        return step.outcome
+    claim.finish(due_at=None)  # if the change made it due, it stays due
+    return PlacingOutcome.CHANGED
+
+
+def is_on_platform(property_: Property | None) -> bool:
+    """Tell whether something can be ordered for it now; if not, it has to be pushed first.
+
+    Raises:
+        NoSuchChoice: it cannot be pushed before a person changes it; the message says why.
+    """
+    if property_ is None or property_.platform_id is not None:
+        return True
+    if property_.due_at is None and property_.problem:
+        path = sorted(property_.blocked)[0]
+        text = property_.problems_at(path)[0]
+        reason = f"{label(path)}: {text}" if path else explain(text).sentence
+        raise NoSuchChoice(f"{property_} is not on the platform: {reason}")
+    return False
+
+
+def has_to_be_pushed(property_: Property | None, *, now: datetime) -> bool:
+    """Have a property pushed that is not on the platform yet; tell whether that is so.
+
+    Raises:
+        NoSuchChoice: as for `is_on_platform`.
+    """
+    if property_ is None or is_on_platform(property_):
+        return False
+    if property_.due_at is None:
+        due_now(Property.objects.filter(pk=property_.pk), now=now)
+    return True

@@ -1,0 +1,128 @@
+"""The states of a placement: which may follow which, and what a worker decides (I9).
+
+Every write of a state goes through `move`, or ends a claim with a `Step`. The decisions are pure.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from django.db.models import QuerySet
+
+from crm_sync.models.due import backoff
+from crm_sync.platform.errors import (
+    AuthError,
+    NotFoundError,
+    SyncError,
+    TransientError,
+    problem_of,
+)
+from orders.models import Placement
+from orders.models import PlacementState as State
+from orders.placing.session import Renewal
+from orders.placing.session_offer import changed_prices
+
+PUSH_TIME = timedelta(seconds=2)  # until the next check if a property is on the platform
+FOLLOWING: dict[State, tuple[State, ...]] = {
+    State.DRAFT: (State.DRAFT, State.PREPARING, State.READY),
+    State.PREPARING: (State.PREPARING, State.DRAFT, State.READY),
+    State.READY: (State.DRAFT, State.PREPARING, State.CONFIRMED),
+    State.CONFIRMED: (
+        *(State.CONFIRMED, State.READY, State.SENDING, State.FAILED),
+        State.UNCERTAIN,  # after a restore: the order may have been sent after the backup
+    ),
+    State.SENDING: (State.PLACED, State.UNCERTAIN, State.CONFIRMED, State.FAILED),
+    State.UNCERTAIN: (State.PLACED, State.FAILED),
+    State.PLACED: (),
+    State.FAILED: (),
+}
+
+
+class PlacingOutcome(StrEnum):
+    """What became of a placement."""
+
+    PREPARED = "prepared"
+    SENT = "sent"
+    WAITS = "waits for its push"
+    REVIEW = "to be reviewed again"
+    NOT_POSSIBLE = "not possible"
+    FAILED = "failed"
+    UNCERTAIN = "uncertain"
+    PUT_OFF = "put off"
+    TAKEN_BACK = "taken back"
+    CHANGED = "changed meanwhile"
+    NOTHING = "nothing to do"
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a worker ends its work on a placement: the next state, and what else is written."""
+
+    outcome: PlacingOutcome
+    to: State
+    columns: dict[str, Any] = field(default_factory=dict)
+
+
+def move(rows: QuerySet[Placement], *sources: State, to: State, **columns: Any) -> int:
+    """Write a state and columns to the rows that are in one of the source states; count them.
+
+    Raises:
+        ValueError: that state never follows one of the sources.
+    """
+    for source in sources:
+        check(source, to)
+    return rows.filter(state__in=sources).update(state=to, **columns)
+
+
+def check(source: State, to: State) -> None:
+    """Raise ValueError if a state never follows another one."""
+    if to not in FOLLOWING[source]:
+        raise ValueError(f"{to} never follows {source}")
+
+
+def waits_for_push(state: State, *, now: datetime) -> Step:
+    """Return the step of a placement whose property is being pushed."""
+    problem = "It is not on the platform yet, and is pushed first."
+    return Step(PlacingOutcome.WAITS, state, {"due_at": now + PUSH_TIME, "problem": problem})
+
+
+def not_possible(state: State, error: Exception) -> Step:
+    """Return the step of a placement that cannot be ordered as it was chosen."""
+    to = State.DRAFT if state == State.PREPARING else State.FAILED
+    return Step(PlacingOutcome.NOT_POSSIBLE, to, {"problem": problem_of(error)})
+
+
+def to_review(placement: Placement, renewal: Renewal) -> Step | None:
+    """Return the step to the review; None if the placement is confirmed and may be sent now.
+
+    A confirmed one is reviewed again if a price has changed. If nothing was ever offered, nobody
+    confirmed a price: its property was not on the platform yet.
+    """
+    columns = renewal.columns | {"revision": placement.revision + 1, "attempts": 0}
+    if placement.state == State.PREPARING:
+        return Step(PlacingOutcome.PREPARED, State.READY, columns | {"problem": ""})
+    changes = (
+        changed_prices(placement.products, renewal.columns["products"]) if placement.offered else []
+    )
+    if not changes:
+        return None
+    problem = f"Nothing was ordered yet: the price has changed. {'; '.join(changes)}."
+    columns |= {"problem": problem, "confirmed_at": None, "confirmed_by": None}
+    return Step(PlacingOutcome.REVIEW, State.READY, columns)
+
+
+def not_ordered(error: SyncError, *, is_new_session: bool, attempts: int, now: datetime) -> Step:
+    """Return the step after a call that certainly ordered nothing."""
+    if isinstance(error, NotFoundError) and not is_new_session:
+        # The session has expired since it was read. The next try opens another one.
+        columns: dict[str, Any] = {"due_at": now, "session_id": ""}
+    elif isinstance(error, TransientError | AuthError):
+        columns = {
+            "due_at": now + backoff(attempts + 1),
+            "attempts": attempts + 1,
+            "problem": problem_of(error),
+        }
+    else:
+        return Step(PlacingOutcome.FAILED, State.FAILED, {"problem": problem_of(error)})
+    return Step(PlacingOutcome.PUT_OFF, State.CONFIRMED, columns | {"sent_at": None})
