@@ -91,9 +91,9 @@ ELSEWHERE = {
     ),
     "crm_sync.receivedevent apply_again": GROUP,
     "crm_sync.receivedevent set_aside": GROUP,
-    "crm_sync.webhookmonitor repair": (
-        "crm_sync/test_admin_webhook_monitor.py",
-        "test_a_changed_webhook_is_shown_and_mended_by_one_action",
+    "crm_sync.workspace repair": (
+        "crm_sync/test_admin_gaps.py",
+        "test_a_changed_webhook_is_shown_and_mended_by_one_button",
     ),
     "properties.import release": RELEASED,
 }
