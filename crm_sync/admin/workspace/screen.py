@@ -219,7 +219,7 @@ class WorkspaceAdmin(ScopedAdmin):
             return "0"
         return two_lines(badge(seen.failed, "warning"), shortened(seen.last_failure, 60))
 
-    @display(description="unseen gaps", ordering="unseen")
+    @display(description="gaps", ordering="unseen")
     def gaps(self, workspace: Any) -> SafeString | str:
         """Count them, and lead to them."""
         count = workspace.unseen
@@ -232,7 +232,7 @@ class WorkspaceAdmin(ScopedAdmin):
         seen, now = getattr(workspace, "monitor", None), timezone.now()
         return moment(seen.polled_at, now) if seen else moment(None, now)
 
-    @display(description="refused callbacks", ordering="refused_callbacks")
+    @display(description="refused", ordering="refused_callbacks")
     def refused(self, workspace: Workspace) -> SafeString | str:
         """Count them in the list; colour what needs a look."""
         count = workspace.refused_callbacks
